@@ -1,0 +1,32 @@
+import { defineCollection, flag, secret, text, timestamp } from './define.js';
+
+export const links = defineCollection({
+  name: 'links',
+  paths: ['links'],
+  paged: false,
+  key: ['id'],
+  id: 'id',
+  unknown: 'secret',
+  fields: {
+    id: text(),
+    uid: text(),
+    name: text(),
+    chome_url: text({ original: 'chomeURL' }),
+    url_loggedout: text(),
+    url_loggedin: text(),
+    fbpixel: text(),
+    fbpxtype: text(),
+    analytics_id: text(),
+    timestamp: timestamp(),
+    nofb: flag(),
+    nopx: flag(),
+    offerid: text(),
+    offerid_rand: text(),
+    affid: text(),
+    affsub: text(),
+    folders: text(),
+    bridge_id: text(),
+    hybrid_strict: flag(),
+    mc_swagger_key: secret(),
+  },
+});

@@ -1,0 +1,97 @@
+/**
+ * The declared types of the fields, and how a text of the service becomes a value.
+ *
+ * Every value of the service is a string. A cast is exact or refused; nothing is trimmed, rounded or guessed.
+ */
+export type DeclaredType = 'text' | 'flag' | 'integer' | 'decimal' | 'timestamp' | 'date';
+
+/** A cast value: `integer` is a bigint (64 bit), `timestamp` an instant, `date` midnight UTC of a calendar day. */
+export type Value = string | boolean | bigint | number | Date | null;
+
+/** The JavaScript type of each declared type after a cast. */
+export interface ValueOf {
+  text: string;
+  flag: boolean;
+  integer: bigint;
+  decimal: number;
+  timestamp: Date;
+  date: Date;
+}
+
+export const declaredTypes = ['text', 'flag', 'integer', 'decimal', 'timestamp', 'date'] as const satisfies readonly DeclaredType[];
+
+/** What a text must look like, for messages. */
+export const expectations: Readonly<Record<DeclaredType, string>> = {
+  text: 'text of valid Unicode',
+  flag: 'yes/no, y/n, true/false or 1/0',
+  integer: 'a whole number of 64 bits',
+  decimal: 'a number',
+  timestamp: 'seconds since 1970',
+  date: 'a calendar day as YYYYMMDD',
+};
+
+const flags: ReadonlyMap<string, boolean> = new Map(
+  (['yes', 'y', 'true', '1', 'no', 'n', 'false', '0'] as const).map((word, index) => [word, index < 4]),
+);
+const integerPattern = /^[+-]?\d{1,19}$/;
+const decimalPattern = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+const secondsPattern = /^-?\d{1,13}$/;
+const dayPattern = /^(\d{4})(\d{2})(\d{2})$/;
+const maxInt64 = 2n ** 63n - 1n;
+const minInt64 = -(2n ** 63n);
+/** The last second that both a JavaScript date and Parquet microseconds can hold. */
+const maxSeconds = 8_640_000_000_000;
+
+const parsers: { readonly [T in DeclaredType]: (text: string) => ValueOf[T] | undefined } = {
+  text: (text) => (text.isWellFormed() ? text : undefined),
+  flag: (text) => flags.get(text) ?? flags.get(text.toLowerCase()),
+  integer: (text) => {
+    if (!integerPattern.test(text)) return undefined;
+    const value = BigInt(text.startsWith('+') ? text.slice(1) : text);
+    return value >= minInt64 && value <= maxInt64 ? value : undefined;
+  },
+  decimal: (text) => {
+    if (!decimalPattern.test(text)) return undefined;
+    const value = Number(text);
+    return Number.isFinite(value) ? value : undefined;
+  },
+  timestamp: (text) => {
+    if (!secondsPattern.test(text)) return undefined;
+    const seconds = Number(text);
+    return Math.abs(seconds) <= maxSeconds ? new Date(seconds * 1000) : undefined;
+  },
+  date: (text) => {
+    const match = dayPattern.exec(text);
+    if (!match) return undefined;
+    const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+    const date = new Date(0);
+    date.setUTCFullYear(year, month - 1, day);
+    return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date : undefined;
+  },
+};
+
+/**
+ * The cast of one declared type, for use over a whole column.
+ *
+ * @returns A function from a text to its value; `undefined` means that the text does not cast. An empty text is
+ * `null` for every type but `text`.
+ *
+ * @example
+ * parserOf('flag')('Yes'); // true
+ * parserOf('integer')(''); // null
+ * parserOf('date')('20240230'); // undefined
+ */
+export function parserOf<T extends DeclaredType>(type: T): (text: string) => ValueOf[T] | null | undefined {
+  const parse = parsers[type];
+  return type === 'text' ? parse : (text) => (text === '' ? null : parse(text));
+}
+
+/**
+ * The text of a value for formats without types: flags as `true` and `false`, instants as ISO 8601 in UTC,
+ * days as `YYYY-MM-DD`.
+ */
+export function textOf(value: Value, type: DeclaredType): string | null {
+  if (value === null || typeof value === 'string') return value;
+  if (value instanceof Date) return type === 'date' ? value.toISOString().slice(0, -14) : value.toISOString();
+  return String(value);
+}

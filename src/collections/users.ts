@@ -1,0 +1,15 @@
+import { defineCollection, personal, text } from './define.js';
+
+export const users = defineCollection({
+  name: 'users',
+  paths: ['users'],
+  paged: true,
+  key: ['uid'],
+  id: 'uid',
+  unknown: 'plain',
+  fields: {
+    uid: text(),
+    email: personal(),
+    affid: text(),
+  },
+});

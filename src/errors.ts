@@ -1,0 +1,156 @@
+/**
+ * The catalogue of failures that a user can meet.
+ *
+ * `exit` is the status of the process (DESIGN, section 6), `retry` says whether running again without a change can
+ * help, `help` says what to do next. Codes are stable: scripts may depend on them.
+ */
+export const catalogue = {
+  E_USAGE: { exit: 2, retry: false, help: 'See `leadstream --help` and the help of the command.' },
+  E_SPEC_YAML: { exit: 78, retry: false, help: 'Correct the YAML at the place named.' },
+  E_SPEC_INVALID: {
+    exit: 78,
+    retry: false,
+    help: 'Correct the key or value at the place named; `leadstream validate FILE` checks without a request.',
+  },
+  E_SPEC_REFERENCE: { exit: 78, retry: false, help: 'Set the variable, or give the reference a default: ${NAME:-default}.' },
+  E_SOURCE_AUTH: {
+    exit: 77,
+    retry: false,
+    help: 'Check the credentials under service.auth or in the environment, and that the account may read.',
+  },
+  E_SOURCE_UNAVAILABLE: {
+    exit: 69,
+    retry: true,
+    help: 'The service did not answer in spite of retries; run again later, or raise service.retry.',
+  },
+  E_SOURCE_ANSWER: {
+    exit: 69,
+    retry: true,
+    help: 'The service answered something that is no list of records; compare base_url with the document of the service.',
+  },
+  E_SOURCE_REFUSED: { exit: 69, retry: false, help: 'The service refused the request; check base_url, limit and the collection.' },
+  E_SOURCE_LIMIT: {
+    exit: 69,
+    retry: false,
+    help: 'An answer was larger than the client accepts; lower service.limit or raise service.max_page_bytes.',
+  },
+  E_SOURCE_ORDER: { exit: 69, retry: true, help: 'Rows came after an empty page: the list changed or an answer was wrong; run again.' },
+  E_STEP_CONFIG: { exit: 78, retry: false, help: 'Correct the arguments of the step.' },
+  E_STEP_FIELD: { exit: 1, retry: false, help: 'Name a field that the rows have at this step.' },
+  E_STEP_VALUE: { exit: 1, retry: false, help: 'Clean the value before this step, or choose on_error: reject or null.' },
+  E_STEP_EXPRESSION: { exit: 1, retry: false, help: 'Guard the expression against the value, or choose on_error: reject or null.' },
+  E_STEP_MATCHES: { exit: 1, retry: false, help: 'Several rows match; choose pick: first, all, { max: field } or { min: field }.' },
+  E_SINK_CONFIG: { exit: 78, retry: false, help: 'Correct the options of the sink.' },
+  E_SINK_PATH: { exit: 1, retry: false, help: 'Choose a path that can be written, or make this one writable.' },
+  E_SINK_FOREIGN: {
+    exit: 1,
+    retry: false,
+    help: 'The path holds something that leadstream did not write; move it away or choose another path.',
+  },
+  E_SINK_WRITE: { exit: 1, retry: true, help: 'Check free space and permissions of the destination.' },
+  E_SINK_VALUE: {
+    exit: 1,
+    retry: false,
+    help: 'Clean the value before the sink, choose another engine, or choose on_error: reject or null.',
+  },
+  E_SINK_VERIFY: { exit: 1, retry: true, help: 'A written file did not read back as it was written; check the disk.' },
+  E_GATE_REJECTS: { exit: 65, retry: false, help: 'Read the rejects file; clean the rows, or raise rejects.max.' },
+  E_GATE_MATCH: { exit: 65, retry: false, help: 'Check the fields of the join, or lower min_match.' },
+  E_GATE_BOOKS: { exit: 65, retry: false, help: 'Rows went missing inside leadstream: this is a defect, please report it with the sums.' },
+  E_DATA: { exit: 78, retry: false, help: 'Correct the data file, or leave it away to serve an empty collection.' },
+  E_RUN_ABORTED: { exit: 130, retry: true, help: 'The run was stopped before it had published; run it again.' },
+  E_RUN_FAILED: { exit: 1, retry: false, help: 'This is a defect of leadstream; please report it.' },
+} as const satisfies Record<string, { readonly exit: number; readonly retry: boolean; readonly help: string }>;
+
+/** A stable code of the catalogue. */
+export type ErrorCode = keyof typeof catalogue;
+
+/** A failure that says what went wrong, where, and what to do next. It never carries a credential or a person's data. */
+export class LeadstreamError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+  }
+
+  /** Exit status of a process that ends with this error. */
+  get exit(): number {
+    return catalogue[this.code].exit;
+  }
+
+  /** Whether the same call can succeed later without a change. */
+  get retry(): boolean {
+    return catalogue[this.code].retry;
+  }
+
+  /** What to do next. */
+  get help(): string {
+    return catalogue[this.code].help;
+  }
+}
+
+/** One problem of a pipeline file. Lines and columns are 1-based. */
+export interface SpecIssue {
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The author of a pipeline file has to act. The message has one `FILE:LINE:COLUMN message` line per problem. */
+export class SpecError extends LeadstreamError {
+  readonly issues: readonly SpecIssue[];
+
+  constructor(code: ErrorCode, file: string, issues: readonly SpecIssue[]) {
+    super(code, issues.map((issue) => `${file}:${issue.line}:${issue.column} ${issue.message}`).join('\n'));
+    this.issues = issues;
+  }
+}
+
+/**
+ * How an attempt failed: `transient` (network, timeout, 408, 425, 429, 5xx) is tried again, `suspect` (an answer of
+ * status 2xx that is no list of records) is tried again a few times, `permanent` never.
+ */
+export type FailureKind = 'transient' | 'suspect' | 'permanent';
+
+/** The service, or the way to it, failed. */
+export class SourceError extends LeadstreamError {
+  readonly kind: FailureKind;
+  /** HTTP status, when there was an answer. */
+  readonly status: number | undefined;
+  /** Milliseconds that the service asked to wait (`Retry-After`). */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    code: ErrorCode,
+    kind: FailureKind,
+    message: string,
+    details: { status?: number | undefined; retryAfterMs?: number | undefined } = {},
+  ) {
+    super(code, message);
+    this.kind = kind;
+    this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+
+  /** The same failure in other words. */
+  saying(message: string): SourceError {
+    return new SourceError(this.code, this.kind, message, { status: this.status, retryAfterMs: this.retryAfterMs });
+  }
+}
+
+/** A step met a row or an argument that it cannot work with. */
+export class StepError extends LeadstreamError {}
+
+/** A destination failed. */
+export class SinkError extends LeadstreamError {}
+
+/** A gate refused to publish what was read. */
+export class GateError extends LeadstreamError {}
+
+/** The text of anything thrown, for messages of our own (some libraries throw strings). */
+export function reasonOf(thrown: unknown): string {
+  if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) return String(thrown.message);
+  return typeof thrown === 'string' ? thrown : 'unknown failure';
+}
