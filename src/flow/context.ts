@@ -1,0 +1,60 @@
+import { StepError } from '../errors.js';
+import type { Row } from '../collections/index.js';
+
+/** What a step did to the rows that passed it, in rows. */
+export interface Tally {
+  /** Rows that a condition removed. */
+  filtered: number;
+  /** Rows whose key had been seen. */
+  duplicates: number;
+  /** Rows of an inner join without a match. */
+  unmatched: number;
+  /** Rows that a one-to-many join added. */
+  expanded: number;
+  /** Rows sent to the rejects. */
+  rejected: number;
+  /** Rows with a match on the other side of a join. */
+  matched: number;
+  /** Rows without a match, whether they stay (left) or go (inner). */
+  missed: number;
+  /** Values that became `null` under `on_error: null`. */
+  nulled: number;
+}
+
+/** What becomes of a row whose value does not cast or whose expression fails. */
+export type OnError = 'reject' | 'null' | 'fail';
+
+/** A value that could not be used. `reason` never contains the value. */
+export interface Fault {
+  readonly field: string;
+  readonly reason: string;
+}
+
+/** What a step gets besides its arguments. */
+export interface StepContext {
+  /** Name of the step in messages, for example `steps[1] derive`. */
+  readonly at: string;
+  readonly tally: Tally;
+  /** Takes a row out of the stream and into the rejects. The step counts it in `tally.rejected`. */
+  reject(row: Row, fault: Fault): void;
+}
+
+/** A tally of nothing. */
+export function emptyTally(): Tally {
+  return { filtered: 0, duplicates: 0, unmatched: 0, expanded: 0, rejected: 0, matched: 0, missed: 0, nulled: 0 };
+}
+
+/**
+ * The context of a step that is used on its own, in code. There is nowhere to put a rejected row, so one fails the
+ * stream instead of vanishing; pass a context with `reject` to collect them.
+ */
+export function standalone(at: string, overrides: Partial<StepContext> = {}): StepContext {
+  return {
+    at,
+    tally: emptyTally(),
+    reject: (_row, fault) => {
+      throw new StepError('E_STEP_VALUE', `${at}: field ${fault.field}: ${fault.reason}`);
+    },
+    ...overrides,
+  };
+}

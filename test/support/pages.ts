@@ -1,0 +1,119 @@
+import { Observable, from, of } from 'rxjs';
+import { TestScheduler } from 'rxjs/testing';
+import { expect } from '@jest/globals';
+import type { Page } from '../../src/flow/index.js';
+
+/** A page that is bound to no window. */
+export function pageOf<T>(number: number, rows: readonly T[], release: () => void = () => {}): Page<T> {
+  return { number, rows, lease: { release } };
+}
+
+/** What of a page a test compares: its number and rows. */
+export function shown<T>({ number, rows }: Page<T>): { number: number; rows: readonly T[] } {
+  return { number, rows };
+}
+
+/** Runs a marble test; streams are compared with `toEqual`. */
+export function marbles(test: Parameters<TestScheduler['run']>[0]): void {
+  new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(test);
+}
+
+/** A list of `pages` pages with `size` rows each, whose rows are numbers from 0 on. */
+export function listOf(pages: number, size = 2): (page: number) => readonly number[] {
+  return (page) => (page > pages ? [] : Array.from({ length: size }, (_, i) => (page - 1) * size + i));
+}
+
+/** A function to fetch with that counts, and answers when the test says so or by itself. */
+export interface CountedFetch<T> {
+  readonly fetch: (page: number) => Observable<readonly T[]>;
+  /** Pages in the order they were asked for; a page read twice is there twice. */
+  readonly asked: readonly number[];
+  /** Requests in flight now. */
+  readonly inFlight: () => number;
+  /** The most requests that were ever in flight. */
+  readonly mostInFlight: () => number;
+  /** Pages whose request was given up before it answered. */
+  readonly aborted: readonly number[];
+  /** Lets the request of a page answer. */
+  answer(page: number): void;
+  fail(page: number, error: unknown): void;
+}
+
+/**
+ * @param answer The rows of a page.
+ * @param by `sync` answers within the subscription, `hand` when the test says so, a function after so many turns of the event loop.
+ */
+export function countedFetch<T>(answer: (page: number) => readonly T[], by: 'sync' | 'hand' | ((page: number) => number)): CountedFetch<T> {
+  const asked: number[] = [];
+  const aborted: number[] = [];
+  const pending = new Map<number, { done: () => void; fail: (error: unknown) => void }>();
+  let inFlight = 0;
+  let most = 0;
+  return {
+    asked,
+    aborted,
+    inFlight: () => inFlight,
+    mostInFlight: () => most,
+    answer: (page) => pending.get(page)?.done(),
+    fail: (page, error) => pending.get(page)?.fail(error),
+    fetch: (page) =>
+      new Observable((subscriber) => {
+        asked.push(page);
+        inFlight += 1;
+        most = Math.max(most, inFlight);
+        let settled = false;
+        const settle = (): boolean => {
+          if (settled) return false;
+          settled = true;
+          inFlight -= 1;
+          return true;
+        };
+        const done = (): void => {
+          if (!settle()) return;
+          subscriber.next(answer(page));
+          subscriber.complete();
+        };
+        const fail = (error: unknown): void => {
+          if (settle()) subscriber.error(error);
+        };
+        if (by === 'sync') done();
+        else if (by === 'hand') pending.set(page, { done, fail });
+        else void turns(by(page)).then(done);
+        return () => {
+          if (settle()) aborted.push(page);
+        };
+      }),
+  };
+}
+
+/** Waits for so many turns of the event loop; whatever is ready has happened by then. */
+export async function turns(count = 3): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await new Promise((done) => setImmediate(done));
+}
+
+/** Pages from an array, and the numbers of those that were released, in that order. */
+export function leasedPages<T>(rows: readonly (readonly T[])[]): {
+  pages$: Observable<Page<T>>;
+  pages: readonly Page<T>[];
+  released: number[];
+} {
+  const released: number[] = [];
+  const pages = rows.map((some, index) => pageOf(index + 1, some, () => void released.push(index + 1)));
+  return { pages$: from(pages), pages, released };
+}
+
+/** A fetch that answers at once. */
+export function immediate<T>(answer: (page: number) => readonly T[]): (page: number) => Observable<readonly T[]> {
+  return (page) => of(answer(page));
+}
+
+/** Random numbers from 0 to below 1 that are the same in every run (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
