@@ -1,0 +1,128 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import got, { MaxRedirectsError, ReadError, RequestError, TimeoutError, type OptionsInit } from 'got';
+import { Observable } from 'rxjs';
+import { SourceError } from '../errors.js';
+import { retryAfterMs } from './retry-after.js';
+
+/** What a transport needs; times in milliseconds, sizes in bytes after decompression. */
+export interface TransportOptions {
+  readonly baseUrl: string;
+  /** Query parameters of every request: the credentials. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  readonly maxBodyBytes: number;
+}
+
+/** A path below the base URL with its own query parameters. */
+export interface Target {
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+}
+
+/** An answer of any status below 300, and 404, which means "none" or "not here". */
+export interface Answer {
+  readonly status: number;
+  readonly body: Uint8Array;
+}
+
+export interface Transport {
+  /** One request. Unsubscribing aborts it. */
+  get(target: Target): Observable<Answer>;
+  /** Closes idle connections. */
+  close(): void;
+}
+
+/**
+ * The only user of got: GET, no redirects, no retry of its own, a cap on the body.
+ *
+ * Errors of got carry the URL with its credentials, so none of them leaves this file, not even as a `cause`.
+ */
+export function createTransport(options: TransportOptions): Transport {
+  const agents = {
+    http: new HttpAgent({ keepAlive: true, maxSockets: options.concurrency }),
+    https: new HttpsAgent({ keepAlive: true, maxSockets: options.concurrency }),
+  };
+  const base = options.baseUrl.replace(/\/+$/, '');
+  const timeout = {
+    lookup: 5_000,
+    connect: 10_000,
+    secureConnect: 10_000,
+    response: options.timeoutMs,
+    request: options.timeoutMs * 2,
+  };
+  const client = got.extend({
+    method: 'GET',
+    retry: { limit: 0 },
+    followRedirect: false,
+    throwHttpErrors: false,
+    headers: { accept: 'application/json', 'user-agent': 'leadstream' },
+    agent: agents,
+    timeout,
+  } satisfies OptionsInit);
+
+  return {
+    get: (target) =>
+      new Observable((subscriber) => {
+        const abort = new AbortController();
+        let tooLarge = false;
+        const request = client.get(`${base}${target.path}`, {
+          searchParams: { ...target.query, ...options.query },
+          signal: abort.signal,
+          responseType: 'buffer',
+        });
+        void request.on('downloadProgress', ({ transferred }) => {
+          if (transferred <= options.maxBodyBytes) return;
+          tooLarge = true;
+          abort.abort();
+        });
+        request.then(
+          ({ statusCode, headers, body }) => {
+            const refusal = refusalOf(target, statusCode, headers['retry-after']);
+            if (refusal) return subscriber.error(refusal);
+            if (body.length > options.maxBodyBytes) return subscriber.error(bodyTooLarge(target, options.maxBodyBytes));
+            subscriber.next({ status: statusCode, body });
+            subscriber.complete();
+          },
+          (thrown: unknown) => subscriber.error(tooLarge ? bodyTooLarge(target, options.maxBodyBytes) : failureOf(target, thrown)),
+        );
+        return () => abort.abort();
+      }),
+    close: () => {
+      agents.http.destroy();
+      agents.https.destroy();
+    },
+  };
+}
+
+function refusalOf(target: Target, status: number, retryAfter: string | undefined): SourceError | undefined {
+  if ((status >= 200 && status < 300) || status === 404) return undefined;
+  const message = `${target.path}: HTTP ${status}`;
+  if (status === 401 || status === 403)
+    return new SourceError('E_SOURCE_AUTH', 'permanent', `${message}: the service refused the credentials`, { status });
+  if (status === 408 || status === 425 || status === 429 || status >= 500) {
+    return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', message, { status, retryAfterMs: retryAfterMs(retryAfter) });
+  }
+  const detail = status >= 300 && status < 400 ? `${message}: a redirect, which is never followed` : message;
+  return new SourceError('E_SOURCE_REFUSED', 'permanent', detail, { status });
+}
+
+function bodyTooLarge(target: Target, maxBodyBytes: number): SourceError {
+  return new SourceError('E_SOURCE_LIMIT', 'permanent', `${target.path}: the answer is larger than ${maxBodyBytes} bytes`);
+}
+
+/** Codes of TLS failures that another attempt cannot heal. */
+const permanentCodes = /^(?:CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO$|ERR_INVALID_URL$)/;
+
+function failureOf(target: Target, thrown: unknown): SourceError {
+  if (thrown instanceof TimeoutError) {
+    return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${target.path}: no answer in time (${thrown.event})`);
+  }
+  const code = thrown instanceof RequestError ? thrown.code : 'unknown failure';
+  if (thrown instanceof MaxRedirectsError || permanentCodes.test(code)) {
+    return new SourceError('E_SOURCE_REFUSED', 'permanent', `${target.path}: ${code}`);
+  }
+  const place = thrown instanceof ReadError ? 'the answer was cut' : 'no connection';
+  return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${target.path}: ${place} (${code})`);
+}

@@ -1,0 +1,171 @@
+import { catchError, defer, map, of, tap, throwError, type Observable } from 'rxjs';
+import { collections, type Collection, type CollectionName, type Row, type Rows } from '../collections/index.js';
+import { SourceError } from '../errors.js';
+import { createTransport, type Answer } from './attempt.js';
+import { queryOf, secretsOf, type Credentials } from './credentials.js';
+import { createDecoder, type Decoder, type Findings } from './decoder.js';
+import { createPacer } from './pacer.js';
+import { createRedactor } from './redact.js';
+import { readList, readSingle, type RawRecord } from './records.js';
+import { retryAttempts, type RetryNotice, type RetryPolicy } from './retry.js';
+
+/** How to reach a service. Times in milliseconds, sizes in bytes. */
+export interface ClientOptions {
+  /** Everything before `/api`; without user info and query. */
+  readonly baseUrl: string;
+  readonly auth: Credentials;
+  /** Rows asked for per page, 1 to 500. Default 30, the service's own recommendation. */
+  readonly limit?: number;
+  /** Connections to the service. Default 4. */
+  readonly concurrency?: number;
+  /** Requests that may start per second. Default: no limit. */
+  readonly ratePerSecond?: number;
+  /** Time until an answer begins; it may take twice as long to the end. Default 60,000. */
+  readonly timeoutMs?: number;
+  /** Default: 6 attempts, base 500, cap 30,000. */
+  readonly retry?: Partial<RetryPolicy>;
+  /** Largest answer after decompression. Default 64 MiB. */
+  readonly maxBodyBytes?: number;
+  readonly onRetry?: (notice: RetryNotice) => void;
+  /** Source of the jitter. Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** Reads one collection. Observables are cold: each subscription is one request with its retries, aborted on unsubscribe. */
+export interface CollectionReader<T> {
+  readonly collection: Collection;
+  /**
+   * One page of the list, or the whole of one that is not paged.
+   *
+   * @param page Number as the service counts, usually from 1.
+   * @throws {SourceError} When the page could not be read in spite of retries.
+   */
+  list(page: number): Observable<readonly T[]>;
+  /**
+   * The records with an identifier: none, one, or (area codes) several.
+   *
+   * @throws {SourceError} `E_SOURCE_REFUSED` for an identifier that is empty, made of dots or no valid Unicode; it is never
+   * sent.
+   */
+  find(id: string): Observable<readonly T[]>;
+  /** What rows had so far that the definition of the collection does not say. */
+  readonly findings: Findings;
+}
+
+/** Reads one service; all its readers share connections, pace and retries. */
+export interface ServiceClient {
+  /** @param reveal Secret columns that are wanted. Default: none. */
+  reader<N extends CollectionName>(collection: N, reveal?: readonly string[]): CollectionReader<Rows[N]>;
+  /** Closes idle connections. */
+  close(): void;
+}
+
+const maxLimit = 500;
+
+/** @throws {SourceError} `E_SOURCE_REFUSED` when an option cannot be right. */
+export function createClient(options: ClientOptions): ServiceClient {
+  const { auth, limit = 30, concurrency = 4, ratePerSecond = Infinity, timeoutMs = 60_000, maxBodyBytes = 64 * 1024 * 1024 } = options;
+  checkLimit(limit);
+  checkPositive({ concurrency, ratePerSecond, timeoutMs, maxBodyBytes });
+  const transport = createTransport({ baseUrl: checkedUrl(options.baseUrl), query: queryOf(auth), concurrency, timeoutMs, maxBodyBytes });
+  const pacer = createPacer(ratePerSecond);
+  const redact = createRedactor(secretsOf(auth));
+  const retry = retryAttempts({ attempts: 6, baseMs: 500, capMs: 30_000, ...options.retry }, options.random ?? Math.random, (notice) => {
+    if (notice.error.status === 429) pacer.pause(notice.delayMs);
+    options.onRetry?.(notice);
+  });
+  const paths = new Map<CollectionName, string>();
+
+  /** One read with its retries; an attempt is request, shape check and decoding. */
+  function read<T>(path: string, query: Record<string, string>, rowsIn: (path: string, answer: Answer) => T): Observable<T> {
+    return transport.get({ path, query }).pipe(
+      map((answer) => rowsIn(path, answer)),
+      // A service may answer with what it was asked, even as the name of a key.
+      catchError((error: unknown) => throwError(() => (error instanceof SourceError ? error.saying(redact(error.message)) : error))),
+      pacer.paced,
+      retry,
+    );
+  }
+
+  /** Tries the paths of a collection in order of preference and remembers the one that is there. */
+  function onPath<T>(collection: Collection, attempt: (path: string) => Observable<T>): Observable<T> {
+    return defer(() => {
+      const known = paths.get(collection.name);
+      const candidates = known === undefined ? collection.paths.map((path) => `/api/${path}`) : [known];
+      return candidates
+        .map((path) => attempt(path).pipe(tap({ complete: () => void paths.set(collection.name, path) })))
+        .reduce((tried$, other$) => tried$.pipe(catchError((error: unknown) => (isNotFound(error) ? other$ : throwError(() => error)))));
+    });
+  }
+
+  return {
+    reader: <N extends CollectionName>(name: N, reveal: readonly string[] = []): CollectionReader<Rows[N]> => {
+      const collection = collections[name];
+      const decoder = createDecoder(collection, reveal);
+      return {
+        collection,
+        findings: decoder.findings,
+        list: (page) => {
+          const query: Record<string, string> = collection.paged ? { page: String(page), limit: String(limit) } : {};
+          return onPath(collection, (path) => read(path, query, (at, answer) => rowsOf<N>(decoder, readPage(at, answer))));
+        },
+        find: (id) => {
+          if (/^\.*$/.test(id) || !id.isWellFormed()) {
+            const message = `${name}: an identifier must not be empty, made of dots or no valid Unicode`;
+            return throwError(() => new SourceError('E_SOURCE_REFUSED', 'permanent', message));
+          }
+          const single = (path: string) =>
+            read(`${path}/${encodeURIComponent(id)}`, {}, (at, answer) => rowsOf<N>(decoder, readRecord(at, answer)));
+          return onPath(collection, single).pipe(catchError((error: unknown) => (isNotFound(error) ? of([]) : throwError(() => error))));
+        },
+      };
+    },
+    close: transport.close,
+  };
+}
+
+function readPage(path: string, answer: Answer): readonly RawRecord[] {
+  if (answer.status === 404) throw notFound(path, 'no such collection at this base_url');
+  return readList(path, answer);
+}
+
+function readRecord(path: string, answer: Answer): readonly RawRecord[] {
+  if (answer.status === 404) throw notFound(path, 'no such record');
+  return readSingle(path, answer);
+}
+
+function notFound(path: string, what: string): SourceError {
+  return new SourceError('E_SOURCE_REFUSED', 'permanent', `${path}: HTTP 404: ${what}`, { status: 404 });
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof SourceError && error.status === 404;
+}
+
+/** A decoder makes the columns of its collection, which the type system cannot follow through the map of collections. */
+function rowsOf<N extends CollectionName>(decoder: Decoder, records: readonly RawRecord[]): readonly Rows[N][] {
+  const rows: readonly Row[] = decoder.decode(records);
+  return rows as readonly Rows[N][];
+}
+
+function checkLimit(limit: number): void {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= maxLimit) return;
+  throw new SourceError('E_SOURCE_REFUSED', 'permanent', `limit must be a whole number from 1 to ${maxLimit}`);
+}
+
+function checkPositive(options: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (!(value > 0)) throw new SourceError('E_SOURCE_REFUSED', 'permanent', `${name} must be more than 0`);
+  }
+}
+
+/** Only what the check has seen goes on: a bare `?` or `#` would swallow the path. */
+function checkedUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new SourceError('E_SOURCE_REFUSED', 'permanent', 'base_url must be an http or https URL');
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new SourceError('E_SOURCE_REFUSED', 'permanent', 'base_url must hold no user info, query or fragment');
+  }
+  return url.origin + url.pathname;
+}

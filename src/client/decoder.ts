@@ -1,0 +1,115 @@
+import { originalName, snakeCase, type Collection, type Column } from '../collections/index.js';
+import { SourceError } from '../errors.js';
+import { nameShape, type RawRecord } from './records.js';
+
+/** What rows of a collection had that its definition does not say. Counts are rows. */
+export interface Findings {
+  /** Fields that the definition does not list, by the service's name, in the order met. */
+  readonly unknown: ReadonlyMap<string, { readonly column: Column; readonly rows: number }>;
+  /** Declared columns that rows did not have. */
+  readonly missing: ReadonlyMap<string, number>;
+  /** Columns whose value was not a string and is kept as its JSON text. */
+  readonly notText: ReadonlyMap<string, number>;
+}
+
+export interface Decoder {
+  /** Turns records into rows: declared columns first, snake_case, text or `null`. */
+  decode(records: readonly RawRecord[]): Record<string, string | null>[];
+  readonly findings: Findings;
+}
+
+/**
+ * Makes rows of a collection out of what the service sent.
+ *
+ * A declared field that is missing (or JSON `null`) is `null`; a field that nobody declared is kept under its
+ * snake_case name; a value that is no string is kept as its JSON text. Secret fields stay behind unless `reveal`
+ * names their column.
+ *
+ * @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, by `decode` for a record without any declared field.
+ */
+export function createDecoder(collection: Collection, reveal: readonly string[] = []): Decoder {
+  const declared = Object.entries(collection.fields).map(([column, field]) => ({
+    column,
+    original: originalName(column, field),
+    wanted: field.sensitivity !== 'secret' || reveal.includes(column),
+  }));
+  const declaredNames = new Set(declared.map(({ original }) => original));
+  const taken = new Set(declared.map(({ column }) => column));
+  const unknown = new Map<string, { column: Column; rows: number; wanted: boolean }>();
+  const missing = new Map<string, number>();
+  const notText = new Map<string, number>();
+
+  function discover(original: string) {
+    const column: Column = {
+      name: freeName(snakeCase(original), taken),
+      original,
+      type: 'text',
+      cast: false,
+      sensitivity: collection.unknown,
+    };
+    taken.add(column.name);
+    const found = { column, rows: 0, wanted: column.sensitivity !== 'secret' || reveal.includes(column.name) };
+    unknown.set(original, found);
+    return found;
+  }
+
+  function asText(column: string, value: unknown): string | null {
+    if (value === null) return null;
+    count(notText, column);
+    return JSON.stringify(value);
+  }
+
+  function decodeUnknown(record: RawRecord, row: Record<string, string | null>): void {
+    for (const [original, value] of Object.entries(record)) {
+      if (declaredNames.has(original)) continue;
+      const found = unknown.get(original) ?? discover(original);
+      found.rows += 1;
+      if (found.wanted) row[found.column.name] = typeof value === 'string' ? value : asText(found.column.name, value);
+    }
+  }
+
+  function decodeRecord(record: RawRecord): Record<string, string | null> {
+    const row: Record<string, string | null> = {};
+    let present = 0;
+    for (const { column, original, wanted } of declared) {
+      const value = record[original];
+      if (value !== undefined) present += 1;
+      else count(missing, column);
+      if (!wanted) continue;
+      if (typeof value === 'string') row[column] = value;
+      else row[column] = value === undefined ? null : asText(column, value);
+    }
+    if (present === 0) throw stranger(collection, record);
+    if (Object.keys(record).length > present) decodeUnknown(record, row);
+    return row;
+  }
+
+  return { decode: (records) => records.map(decodeRecord), findings: { unknown, missing, notText } };
+}
+
+/** An error object in a list, or the records of something else. */
+function stranger(collection: Collection, record: RawRecord): SourceError {
+  return new SourceError(
+    'E_SOURCE_ANSWER',
+    'suspect',
+    `${collection.name}: a record has no field of ${collection.name}, it is ${nameShape(record)}`,
+  );
+}
+
+/** The columns that unknown fields became, without those that are withheld. */
+export function discoveredColumns(findings: Findings, reveal: readonly string[] = []): readonly Column[] {
+  return [...findings.unknown.values()]
+    .map(({ column }) => column)
+    .filter(({ name, sensitivity }) => sensitivity !== 'secret' || reveal.includes(name));
+}
+
+function count(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}
+
+function freeName(name: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(name)) return name;
+  let suffix = 2;
+  while (taken.has(`${name}_${suffix}`)) suffix += 1;
+  return `${name}_${suffix}`;
+}

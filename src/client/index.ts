@@ -1,0 +1,5 @@
+export { createClient, type ClientOptions, type CollectionReader, type ServiceClient } from './client.js';
+export { queryOf, secretsOf, type Credentials } from './credentials.js';
+export { discoveredColumns, type Findings } from './decoder.js';
+export { createRedactor, type Redactor } from './redact.js';
+export type { RetryNotice, RetryPolicy } from './retry.js';

@@ -1,0 +1,17 @@
+/** Replaces every known credential in a text. */
+export type Redactor = (text: string) => string;
+
+/**
+ * Makes the last line of defence of everything that is logged: each secret is replaced by `[redacted]`, as it is and
+ * as it looks in a URL, a form and JSON.
+ *
+ * @param secrets Credentials of the run. Empty ones are ignored.
+ */
+export function createRedactor(secrets: Iterable<string>): Redactor {
+  const needles = [...new Set([...secrets].filter((secret) => secret !== '').flatMap(spellings))].sort((a, b) => b.length - a.length);
+  return (text) => needles.reduce((clean, needle) => clean.replaceAll(needle, '[redacted]'), text);
+}
+
+function spellings(secret: string): readonly string[] {
+  return [secret, encodeURIComponent(secret), new URLSearchParams({ k: secret }).toString().slice(2), JSON.stringify(secret).slice(1, -1)];
+}

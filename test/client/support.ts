@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
+import { lastValueFrom } from 'rxjs';
+import { expect } from '@jest/globals';
+import { createClient, type ClientOptions, type RetryNotice, type ServiceClient } from '../../src/client/index.js';
+import { SourceError } from '../../src/errors.js';
+
+/** A credential that looks different in a URL, a form and JSON. */
+export const oddKey = 'k+e y/%&é"';
+
+/** A local HTTP server and what it was asked. */
+export interface OddServer {
+  readonly url: string;
+  readonly requests: readonly URL[];
+  /** Requests whose connection was closed by the client before the answer was complete. */
+  readonly aborted: () => number;
+}
+
+export type Handler = (response: ServerResponse, url: URL, attempt: number, request: IncomingMessage) => void;
+
+/** Runs a test against a server that answers as told; `attempt` counts all requests from 1. */
+export async function withServer(handler: Handler, test: (server: OddServer) => Promise<void>): Promise<void> {
+  const requests: URL[] = [];
+  let aborted = 0;
+  const listener: RequestListener = (request, response) => {
+    const url = new URL(request.url ?? '', 'http://local');
+    requests.push(url);
+    response.on('close', () => {
+      if (!response.writableFinished) aborted += 1;
+    });
+    handler(response, url, requests.length, request);
+  };
+  const server = createServer(listener);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  try {
+    await test({ url: `http://127.0.0.1:${port}`, requests, aborted: () => aborted });
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+/** An answer with a status, a body and headers. */
+export function answer(status: number, body: string | Uint8Array = '', headers: Record<string, string> = {}): Handler {
+  return (response) => response.writeHead(status, headers).end(body);
+}
+
+/** An answer of status 200 with this value as JSON. */
+export function json(value: unknown): Handler {
+  return answer(200, JSON.stringify(value), { 'content-type': 'application/json' });
+}
+
+/** Answers the first requests one after the other, and all later ones as the last. */
+export function inTurn(...handlers: readonly Handler[]): Handler {
+  return (response, url, attempt, request) => handlers[Math.min(attempt, handlers.length) - 1]?.(response, url, attempt, request);
+}
+
+/** Retries without waiting. */
+export const hasty = { attempts: 4, baseMs: 0, capMs: 0 };
+
+/** Runs a test with a client that hardly waits; `notices` are its retries. */
+export async function withClient(
+  options: Partial<ClientOptions> & { readonly baseUrl: string },
+  test: (client: ServiceClient, notices: readonly RetryNotice[]) => Promise<void>,
+): Promise<void> {
+  const notices: RetryNotice[] = [];
+  const client = createClient({ auth: { rest_api_key: oddKey }, retry: hasty, onRetry: (notice) => notices.push(notice), ...options });
+  try {
+    await test(client, notices);
+  } finally {
+    client.close();
+  }
+}
+
+/** The error that reading the first page of leads ends with. */
+export async function failureOf(client: ServiceClient): Promise<SourceError> {
+  const outcome: unknown = await lastValueFrom(client.reader('leads').list(1)).catch((error: unknown) => error);
+  if (!(outcome instanceof SourceError)) throw new Error('the page was read, or failed with an error of somebody else');
+  return outcome;
+}
+
+/** What one failed read of the first page of leads looked like. */
+export interface FailedRead {
+  readonly error: SourceError;
+  readonly requests: number;
+  readonly notices: readonly RetryNotice[];
+}
+
+/** Reads leads from a server that answers as told and expects a failure that tells no credential. */
+export async function failedRead(handler: Handler, options: Partial<ClientOptions> = {}): Promise<FailedRead> {
+  let read: FailedRead | undefined;
+  await withServer(handler, async ({ url, requests }) => {
+    await withClient({ baseUrl: url, ...options }, async (client, notices) => {
+      const error = await failureOf(client);
+      expectDiscreet(error);
+      for (const notice of notices) expectDiscreet(notice.error);
+      read = { error, requests: requests.length, notices };
+    });
+  });
+  if (!read) throw new Error('no failure');
+  return read;
+}
+
+/** Expects that no spelling of the odd key is anywhere in an error. */
+export function expectDiscreet(error: Error): void {
+  const spellings = [
+    oddKey,
+    encodeURIComponent(oddKey),
+    encodeURI(oddKey),
+    new URLSearchParams({ k: oddKey }).toString().slice(2),
+    'k+e',
+    'k%2B',
+  ];
+  const seen = [
+    error.message,
+    error.stack,
+    inspect(error, { depth: 20, showHidden: true }),
+    JSON.stringify(error),
+    JSON.stringify(Object.values(error)),
+  ];
+  for (const text of seen) for (const spelling of spellings) expect(text).not.toContain(spelling);
+  expect(error.cause).toBeUndefined();
+}
