@@ -1,0 +1,101 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { LeadstreamError } from '../errors.js';
+
+const text = z.string().min(1);
+const accountSchema = z.union([
+  z.strictObject({ uid: text, key: text, restApiKey: text.optional() }),
+  z.strictObject({ restApiKey: text }),
+]);
+
+/**
+ * Who may read the service. Every account sees every row.
+ *
+ * `uid` and `key` are what a caller sends as `authorized_uid` and `authorized_rest_api_key`. `restApiKey` is what it
+ * sends as `rest_api_key` alone; an account without one accepts the MD5 of `key` in lower-case hex there (how the
+ * service builds its md5-encoded key is not documented).
+ */
+export type Account = Readonly<z.infer<typeof accountSchema>>;
+
+/** Credentials of one request, as its query has them. */
+export interface Credentials {
+  readonly authorized_uid?: string;
+  readonly authorized_rest_api_key?: string;
+  readonly rest_api_key?: string;
+}
+
+/**
+ * Checks credentials in constant time. A request that sends either half of the pair is judged by the pair; only
+ * without it does `rest_api_key` count.
+ *
+ * @throws {LeadstreamError} `E_USAGE` when there is no account, so that nobody could read.
+ *
+ * @example
+ * const authorises = authoriser([{ uid: '7', key: 'k' }]);
+ * authorises({ authorized_uid: '7', authorized_rest_api_key: 'k' }); // true
+ */
+export function authoriser(accounts: readonly Account[]): (credentials: Credentials) => boolean {
+  if (accounts.length === 0) throw new LeadstreamError('E_USAGE', 'the service needs at least one account that may read it');
+  const pairs = accounts.flatMap((account) => ('uid' in account ? [digest(account.uid, account.key)] : []));
+  const keys = accounts.map((account) => digest('key' in account ? (account.restApiKey ?? md5(account.key)) : account.restApiKey));
+  return ({ authorized_uid: uid, authorized_rest_api_key: key, rest_api_key: restApiKey }) => {
+    if (uid !== undefined || key !== undefined) return includes(pairs, digest(uid ?? '', key ?? ''));
+    return restApiKey !== undefined && includes(keys, digest(restApiKey));
+  };
+}
+
+/**
+ * Reads accounts from a JSON file: a list of `{ "uid", "key", "restApiKey"? }` or `{ "restApiKey" }`.
+ *
+ * @throws {LeadstreamError} `E_DATA` when the file cannot be read or is no such list; the message has no value of it.
+ */
+export async function readAccounts(file: string): Promise<readonly Account[]> {
+  const content = await readFile(file, 'utf8').catch(() => {
+    throw new LeadstreamError('E_DATA', `${file}: cannot be read`);
+  });
+  const parsed = z.array(accountSchema).min(1).safeParse(parseJson(file, content));
+  if (parsed.success) return parsed.data;
+  const entry = parsed.error.issues[0]?.path[0];
+  const place = typeof entry === 'number' ? `entry ${entry + 1}` : 'the file';
+  throw new LeadstreamError('E_DATA', `${file}: ${place} is no list of { uid, key, restApiKey? } or { restApiKey }`);
+}
+
+/**
+ * The account that the environment describes: `LEADSTREAM_AUTHORIZED_UID` with `LEADSTREAM_AUTHORIZED_REST_API_KEY`,
+ * `LEADSTREAM_REST_API_KEY`, or all three. An empty variable counts as not set.
+ *
+ * @returns One account; none when no variable is set.
+ * @throws {LeadstreamError} `E_USAGE` when only one half of the pair is set.
+ */
+export function accountsFromEnv(env: Readonly<Record<string, string | undefined>>): readonly Account[] {
+  const uid = env['LEADSTREAM_AUTHORIZED_UID'] || undefined;
+  const key = env['LEADSTREAM_AUTHORIZED_REST_API_KEY'] || undefined;
+  const restApiKey = env['LEADSTREAM_REST_API_KEY'] || undefined;
+  if (uid && key) return [{ uid, key, restApiKey }];
+  if (uid || key) {
+    throw new LeadstreamError('E_USAGE', 'set LEADSTREAM_AUTHORIZED_UID and LEADSTREAM_AUTHORIZED_REST_API_KEY together');
+  }
+  return restApiKey ? [{ restApiKey }] : [];
+}
+
+/** Digests have one length whatever was sent, so comparing them tells nothing about the length of a key either. */
+function digest(...parts: readonly string[]): Buffer {
+  return createHash('sha256').update(JSON.stringify(parts)).digest();
+}
+
+function includes(known: readonly Buffer[], offered: Buffer): boolean {
+  return known.filter((candidate) => timingSafeEqual(candidate, offered)).length > 0;
+}
+
+function md5(value: string): string {
+  return createHash('md5').update(value).digest('hex');
+}
+
+function parseJson(file: string, content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    throw new LeadstreamError('E_DATA', `${file}: is no JSON`);
+  }
+}

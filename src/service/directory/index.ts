@@ -1,0 +1,48 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { collections, originalName, type Collection, type CollectionName } from '../../collections/index.js';
+import { LeadstreamError } from '../../errors.js';
+import type { DataSource, Table } from '../source.js';
+import { csvRows } from './csv.js';
+import { ndjsonRows } from './ndjson.js';
+import { emptyTable, packTable } from './packed-table.js';
+
+const readers = { csv: csvRows, ndjson: ndjsonRows, jsonl: ndjsonRows } as const;
+
+/**
+ * Serves the files of a folder that are named after the collections: `leads.csv`, `leads.ndjson` or `leads.jsonl`.
+ *
+ * A collection without a file is empty; other files are ignored. Rows keep the order of the file and stay in memory
+ * as UTF-8. What a file may hold is told at `csvRows` and `ndjsonRows`.
+ *
+ * @throws {LeadstreamError} `E_DATA` when the folder cannot be read, a collection has two files, or a file is
+ * malformed; the message names file and line.
+ *
+ * @example
+ * await startService({ source: await openDirectory('out'), accounts });
+ */
+export async function openDirectory(directory: string): Promise<DataSource> {
+  const entries = await readdir(directory).catch(() => {
+    throw new LeadstreamError('E_DATA', `${directory}: is no folder that can be read`);
+  });
+  const open = <N extends CollectionName>(name: N): Promise<Table> => openTable(directory, entries, collections[name]);
+  return {
+    leads: await open('leads'),
+    bridges: await open('bridges'),
+    areacodes: await open('areacodes'),
+    links: await open('links'),
+    users: await open('users'),
+  };
+}
+
+async function openTable(directory: string, entries: readonly string[], collection: Collection): Promise<Table> {
+  const found = Object.entries(readers)
+    .map(([extension, read]) => ({ entry: `${collection.name}.${extension}`, read }))
+    .filter(({ entry }) => entries.includes(entry));
+  const [first, second] = found;
+  if (!first) return emptyTable;
+  if (second) throw new LeadstreamError('E_DATA', `${directory}: holds both ${first.entry} and ${second.entry}; keep one`);
+  const field = collection.fields[collection.id];
+  const idName = field ? originalName(collection.id, field) : collection.id;
+  return packTable(first.read(join(directory, first.entry), collection), idName);
+}

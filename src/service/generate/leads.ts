@@ -1,0 +1,96 @@
+import { collections } from '../../collections/index.js';
+import type { Table } from '../source.js';
+import { areaCodeOf } from './areacodes.js';
+import { rowWriter } from './json-row.js';
+import { emailOf, flag, ipAddress, phoneIn, sometimes } from './people.js';
+import { places, type Places } from './places.js';
+import { Draw } from './random.js';
+import * as words from './words.js';
+import { purposes, type World } from './world.js';
+
+/** The time of the first lead, 2023-01-01 UTC; a lead comes every half minute or so. */
+const firstSecond = 1_672_531_200;
+const secondsApart = 31;
+
+/** Leads in order of arrival. Each belongs to a bridge, comes from an affiliate, and lives at a real zipcode. */
+export function leadsTable({ seed, counts, ids, bridge }: World): Table {
+  const write = rowWriter(collections.leads);
+  const draw = new Draw(seed, purposes.leads);
+  const dayOf = dayTexts();
+  return {
+    count: counts.leads,
+    row: (index) => {
+      draw.seek(index);
+      const lead_id = ids.leads.idOf(index);
+      const owner = bridge(draw.below(counts.bridges));
+      const firstname = draw.pick(words.firstNames);
+      const lastname = draw.pick(words.lastNames);
+      const home = homeOf(places(), draw);
+      const second = firstSecond + index * secondsApart + draw.below(secondsApart);
+      return write({
+        lead_id,
+        bridge_id: owner.id,
+        bridge_uid: owner.uid,
+        aff_sub: sometimes(draw, 50, () => `sub${draw.below(40)}`),
+        tag_string_local: sometimes(draw, 20, () => draw.pick(words.tags)),
+        psid: sometimes(draw, 60, () => `ps-${draw.digits(8)}`),
+        lead_accepted: flag(draw, 70),
+        converted_on_offer: flag(draw, 15),
+        is_valid: flag(draw, 90),
+        campaign_id: owner.campaignId,
+        campaign_name: owner.campaignName,
+        firstname,
+        middlename: sometimes(draw, 30, () => draw.pick(words.firstNames)),
+        lastname,
+        age: sometimes(draw, 97, () => String(18 + draw.below(73))),
+        email: emailOf(firstname, lastname, lead_id),
+        marital_status: sometimes(draw, 70, () => draw.pick(words.maritalStatuses)),
+        gender: draw.pick(words.genders),
+        language: draw.pick(words.languages),
+        home_phone: phoneIn(home.areaCode, draw),
+        work_phone: sometimes(draw, 40, () => phoneIn(home.areaCode, draw)),
+        cell_phone: phoneIn(home.areaCode, draw),
+        zipcode: home.zipcode,
+        sin_number: `000${draw.digits(6)}`,
+        lead_type: sometimes(draw, 85, () => draw.pick(words.leadTypes)),
+        referer: sometimes(draw, 60, () => draw.pick(words.referers)),
+        source: draw.pick(words.sources),
+        timestamp: String(second),
+        yearmonthday: dayOf(second),
+        uid: ids.users.idOf(draw.below(counts.users)),
+        lead_status: draw.pick(words.statuses),
+        ip_address: ipAddress(draw),
+        meta: sometimes(draw, 25, () => draw.pick(words.metas)),
+      });
+    },
+    find: ids.leads.find,
+  };
+}
+
+interface Home {
+  readonly zipcode: string;
+  readonly areaCode: string;
+}
+
+/** A zipcode and an area code of its city. Two leads in a hundred gave a zipcode that there is not, two gave none. */
+function homeOf({ zipCount, zip, cityOf, cities }: Places, draw: Draw): Home {
+  const index = draw.below(zipCount);
+  const position = cityOf(index);
+  const city = cities[position];
+  const areaCode = (city && areaCodeOf(city, position, draw.below(6))) ?? '202';
+  const kind = draw.below(100);
+  if (kind < 2) return { zipcode: `000${draw.digits(2)}`, areaCode };
+  if (kind < 4) return { zipcode: '', areaCode };
+  const code = zip(index);
+  return { zipcode: code.length === 3 ? `${code} ${draw.below(10)}${draw.pick(words.postalLetters)}${draw.below(10)}` : code, areaCode };
+}
+
+/** YYYYMMDD in UTC of an instant in seconds. Neighbours share a day, so the last one is remembered. */
+function dayTexts(): (second: number) => string {
+  let [lastDay, text] = [-1, ''];
+  return (second) => {
+    const day = Math.floor(second / 86_400);
+    if (day !== lastDay) [lastDay, text] = [day, new Date(day * 86_400_000).toISOString().slice(0, 10).replaceAll('-', '')];
+    return text;
+  };
+}

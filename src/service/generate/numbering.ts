@@ -1,0 +1,27 @@
+import { mix } from './random.js';
+
+/** Identifiers with gaps that lead back to their row without an index. */
+export interface Numbering {
+  idOf(index: number): string;
+  /** The position of the row with this identifier, in a list; an empty list when there is none. */
+  find(id: string): readonly number[];
+}
+
+/**
+ * Numbers `count` rows upwards from `first`, one in every `step` numbers, at a place in it that the seed decides.
+ *
+ * @example
+ * const leads = numbering({ seed: 7, purpose: 1, first: 4_000_000, step: 7, count: 1000 });
+ * leads.find(leads.idOf(12)); // [12]
+ */
+export function numbering(plan: { seed: number; purpose: number; first: number; step: number; count: number }): Numbering {
+  const { seed, purpose, first, step, count } = plan;
+  const idOf = (index: number): string => String(first + index * step + (mix(seed, purpose, index) % step));
+  return {
+    idOf,
+    find: (id) => {
+      const index = Math.floor((Number(id) - first) / step);
+      return index >= 0 && index < count && idOf(index) === id ? [index] : [];
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import type { CollectionName } from '../collections/index.js';
+
+/**
+ * The rows of one collection in a fixed order, each as the JSON text of one object.
+ *
+ * Rows are texts, so that none is parsed or built as an object on its way out.
+ */
+export interface Table {
+  /** Number of rows. */
+  readonly count: number;
+  /** The row at a 0-based position below `count`. */
+  row(index: number): string;
+  /** Positions, ascending, of the rows whose identifier this is; none when nothing matches. */
+  find(id: string): readonly number[];
+}
+
+/** What the service serves: a table for every collection. */
+export type DataSource = { readonly [N in CollectionName]: Table };
+
+/** Up to `limit` rows from a 0-based offset on, each computed when it is taken; none past the end. */
+export function* rowsOf(table: Table, offset: number, limit: number): Generator<string> {
+  const end = Math.min(offset + limit, table.count);
+  for (let index = offset; index < end; index += 1) yield table.row(index);
+}
