@@ -1,0 +1,29 @@
+import { SinkError } from '../errors.js';
+
+/** The code of a system error (`ENOSPC`, `ENOTDIR`, …); `undefined` for anything else. */
+export function errnoOf(thrown: unknown): string | undefined {
+  return typeof thrown === 'object' && thrown !== null && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
+}
+
+/**
+ * Does something to the disk and gives failures the form that users see.
+ *
+ * @param code `E_SINK_PATH` while an output is being opened, `E_SINK_WRITE` from then on.
+ * @param what What was being done, with the path, for example `cannot write /lake/leads.csv`.
+ * @throws {SinkError} `code`, with the system's reason behind `what`: `…: ENOSPC: no space left on device`.
+ */
+export async function attempt<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (thrown instanceof SinkError) throw thrown;
+    throw new SinkError(code, `${what}: ${systemReason(thrown)}`, { cause: thrown });
+  }
+}
+
+/** The system's words, up to the comma that the call and the path follow. */
+function systemReason(thrown: unknown): string {
+  const text = typeof thrown === 'object' && thrown !== null && 'message' in thrown ? String(thrown.message) : String(thrown);
+  const code = errnoOf(thrown);
+  return code !== undefined && text.startsWith(`${code}:`) ? (text.split(',', 1)[0] ?? text) : [code, text].filter(Boolean).join(': ');
+}

@@ -1,0 +1,85 @@
+import { open, rm, type FileHandle } from 'node:fs/promises';
+import { SinkError } from '../errors.js';
+import { attempt } from './failure.js';
+import { removeFolders } from './folders.js';
+import type { Move } from './publish.js';
+
+/**
+ * A file that is being written under a name that readers ignore. It gets its final name by `move`, once it is closed.
+ *
+ * Nothing is buffered: `append` resolves when the system has taken the bytes. After a failure every further call fails
+ * with it, so that a file with a hole is never closed.
+ */
+export class PartialFile {
+  #bytes = 0;
+  #failure: unknown;
+  #closed = false;
+
+  private constructor(
+    private readonly handle: FileHandle,
+    /** Where the bytes are now. */
+    readonly path: string,
+    /** Where they will be after publication. */
+    readonly destination: string,
+    private readonly folders: readonly string[],
+  ) {}
+
+  /**
+   * @param folders Folders that were made for this file, outermost first; `discard` removes those that are empty.
+   * @throws {SinkError} `E_SINK_PATH`, also when there is a file of that name.
+   */
+  static async open(path: string, destination: string, folders: readonly string[] = []): Promise<PartialFile> {
+    const handle = await attempt('E_SINK_PATH', `cannot write ${path}`, () => open(path, 'wx'));
+    return new PartialFile(handle, path, destination, folders);
+  }
+
+  /** Bytes written so far. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The rename that publishes the file. */
+  get move(): Move {
+    return { from: this.path, to: this.destination };
+  }
+
+  /**
+   * Appends bytes, or text as UTF-8. One call at a time.
+   *
+   * @throws {SinkError} `E_SINK_WRITE`.
+   */
+  async append(data: string | Uint8Array): Promise<void> {
+    await this.#guard(() => this.handle.appendFile(data));
+    this.#bytes += Buffer.byteLength(data);
+  }
+
+  /**
+   * Makes the contents durable and closes the file.
+   *
+   * @throws {SinkError} `E_SINK_WRITE`.
+   */
+  async close(): Promise<void> {
+    await this.#guard(() => this.handle.sync());
+    await this.#guard(() => this.handle.close());
+    this.#closed = true;
+  }
+
+  /** Closes and removes the file, and the folders made for it as far as they are empty. Never rejects. */
+  async discard(): Promise<void> {
+    this.#failure ??= new SinkError('E_SINK_WRITE', `${this.path} was discarded`);
+    if (!this.#closed) await this.handle.close().catch(() => undefined);
+    this.#closed = true;
+    await rm(this.path, { force: true }).catch(() => undefined);
+    await removeFolders(this.folders);
+  }
+
+  async #guard(work: () => Promise<unknown>): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    try {
+      await attempt('E_SINK_WRITE', `cannot write ${this.path}`, work);
+    } catch (failure) {
+      this.#failure = failure;
+      throw failure;
+    }
+  }
+}

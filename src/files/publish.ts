@@ -1,0 +1,48 @@
+import { lstat, rename, rmdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { attempt, errnoOf } from './failure.js';
+import { syncFolder } from './folders.js';
+
+/** One rename of a publication. `to` is replaced in one step; for a table it is the link. Absolute paths. */
+export interface Move {
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * Does the renames of a publication in their order, and makes them durable.
+ *
+ * It can be repeated after an interruption: a move whose `from` is gone while `to` is there was done before. An empty
+ * folder at `to` gives way, since a rename does not replace one.
+ *
+ * @throws {SinkError} `E_SINK_WRITE`; the moves before the one named are done.
+ */
+export async function publish(moves: readonly Move[]): Promise<void> {
+  for (const { from, to } of moves) {
+    await attempt('E_SINK_WRITE', `cannot publish ${to}`, () => move(from, to));
+  }
+  const folders = new Set(moves.flatMap(({ from, to }) => [dirname(from), dirname(to)]));
+  for (const folder of folders) {
+    await attempt('E_SINK_WRITE', `cannot publish in ${folder}`, () => syncFolder(folder));
+  }
+}
+
+async function move(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (thrown) {
+    const code = errnoOf(thrown);
+    if (code === 'ENOENT' && (await exists(to))) return;
+    if (code !== 'EISDIR') throw thrown;
+    await rmdir(to);
+    await rename(from, to);
+  }
+}
+
+/** Whether there is something of that name, be it a link to nothing. */
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto';
+import { SinkError } from '../errors.js';
+import type { SinkContext } from './sink.js';
+
+/**
+ * The context of a sink that is used on its own, in code. There is nowhere to put a rejected row, so one fails the
+ * write instead of vanishing; pass `reject` to collect them. Relative paths resolve against the working directory.
+ */
+export function standaloneSink(at: string, overrides: Partial<SinkContext> = {}): SinkContext {
+  return {
+    at,
+    baseDir: process.cwd(),
+    onError: 'reject',
+    stdout: process.stdout,
+    runId: newRunId(),
+    reject: (_row, fault) => {
+      throw new SinkError('E_SINK_VALUE', `${at}: field ${fault.field} ${fault.reason}`);
+    },
+    nulled: () => undefined,
+    ...overrides,
+  };
+}
+
+/** A run id for use outside pipelines: the time to the second, then 32 random bits. */
+function newRunId(): string {
+  const time = new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '');
+  return `${time}-${randomBytes(4).toString('hex')}`;
+}

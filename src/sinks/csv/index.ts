@@ -1,0 +1,57 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { standaloneSink } from '../context.js';
+import { checked, filePath, naming, onError, types } from '../options.js';
+import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
+import { fileTarget, textSink } from '../text-sink.js';
+import { csvFormat, refusesNul } from './format.js';
+
+const config = z.strictObject({
+  path: filePath,
+  naming: naming('original'),
+  types: types('text'),
+  on_error: onError,
+  delimiter: z
+    .string()
+    .regex(/^[^"\r\n\]\\^\p{Cs}]$/u, 'one character, other than a quote, a line break, ], ^ and a backslash')
+    .default(',')
+    .describe('Character between cells (default a comma).'),
+  bom: z.boolean().default(false).describe('Begin with a byte order mark, which Excel needs to read UTF-8 (default false).'),
+  escape_formulas: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Put a ' before texts that begin with = + - @, a tab or a carriage return, which spreadsheets would run. It alters the values, phone numbers with + among them (default false).",
+    ),
+});
+
+export type CsvOptions = z.input<typeof config>;
+
+/**
+ * Writes rows to one CSV file: a header, then one line per row; `null` and an empty text are both an empty cell.
+ *
+ * @returns A writer that holds one page of text; the file appears when the moves of its publication are done.
+ * @throws {SinkError} `E_SINK_PATH` when the file cannot be written.
+ *
+ * @example
+ * const out = await csv({ path: 'leads.csv' });
+ * await out.begin(columnsOf(collections.leads));
+ * await out.write(page);
+ * const staged = await out.finish();
+ * await publish(await staged.publication(facts));
+ */
+export async function csv(options: CsvOptions, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
+  return csvSink.open(checked('csv', config, options), standaloneSink('csv', context));
+}
+
+export const csvSink = defineSink({
+  name: 'csv',
+  summary: 'Writes one CSV file with a header (RFC 4180, UTF-8).',
+  config,
+  examples: [{ path: 'out/leads.csv' }, { path: 'out/leads.csv', delimiter: ';', bom: true, escape_formulas: true }],
+  output: ({ path }, baseDir) => resolve(baseDir, path),
+  async open(options, context) {
+    const target = await fileTarget(resolve(context.baseDir, options.path), context.runId);
+    return textSink(target, { ...options, refuses: refusesNul, format: (columns) => csvFormat(columns, options) }, context);
+  },
+});

@@ -1,0 +1,21 @@
+import { csvSink } from './csv/index.js';
+import { ndjsonSink } from './ndjson/index.js';
+import { parquetSink } from './parquet/index.js';
+import type { SinkDefinition } from './sink.js';
+import { stdoutSink } from './stdout/index.js';
+
+/** Every sink that a pipeline file can name. */
+export const sinks = { csv: csvSink, parquet: parquetSink, ndjson: ndjsonSink, stdout: stdoutSink } as const satisfies Readonly<
+  Record<string, SinkDefinition>
+>;
+
+export type SinkName = keyof typeof sinks;
+
+export { csv, csvSink, type CsvOptions } from './csv/index.js';
+export { ndjson, ndjsonSink, type NdjsonOptions } from './ndjson/index.js';
+export { parquet, parquetSink, type ParquetOptions } from './parquet/index.js';
+export { readManifest, type Manifest } from './parquet/manifest.js';
+export { ClosedPipeError } from './stdout/target.js';
+export { stdout, stdoutSink, type StdoutOptions } from './stdout/index.js';
+export { defineSink, type Naming, type RunFacts, type SinkContext, type SinkDefinition, type SinkWriter, type Staged } from './sink.js';
+export { standaloneSink } from './context.js';

@@ -1,0 +1,43 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { standaloneSink } from '../context.js';
+import { checked, filePath, naming, onError, types } from '../options.js';
+import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
+import { fileTarget, textSink } from '../text-sink.js';
+import { ndjsonFormat } from './format.js';
+
+const config = z.strictObject({
+  path: filePath,
+  naming: naming('original'),
+  types: types('text'),
+  on_error: onError,
+});
+
+export type NdjsonOptions = z.input<typeof config>;
+
+/**
+ * Writes rows to one file of newline-delimited JSON. Under `types: typed` whole numbers keep all digits, instants are
+ * ISO 8601 in UTC and days `YYYY-MM-DD`.
+ *
+ * @returns A writer that holds one page of text; the file appears when the moves of its publication are done.
+ * @throws {SinkError} `E_SINK_PATH` when the file cannot be written.
+ *
+ * @example
+ * const out = await ndjson({ path: 'users.ndjson' });
+ * // { uid: '7', email: 'a@b.c', affid: null }  ->  {"uid":"7","email":"a@b.c","affid":null}
+ */
+export async function ndjson(options: NdjsonOptions, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
+  return ndjsonSink.open(checked('ndjson', config, options), standaloneSink('ndjson', context));
+}
+
+export const ndjsonSink = defineSink({
+  name: 'ndjson',
+  summary: 'Writes one file with a JSON object per line.',
+  config,
+  examples: [{ path: 'out/leads.ndjson' }, { path: 'out/leads.ndjson', types: 'typed', naming: 'snake_case' }],
+  output: ({ path }, baseDir) => resolve(baseDir, path),
+  async open(options, context) {
+    const target = await fileTarget(resolve(context.baseDir, options.path), context.runId);
+    return textSink(target, { ...options, surrogates: true, format: ndjsonFormat }, context);
+  },
+});

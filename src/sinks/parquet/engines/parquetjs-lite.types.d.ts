@@ -1,0 +1,35 @@
+/** The part of parquetjs-lite 0.8.7 that is used here; the package has no types. */
+declare module 'parquetjs-lite' {
+  import type { Writable } from 'node:stream';
+
+  export interface FieldDefinition {
+    readonly type: 'UTF8' | 'BOOLEAN' | 'INT64' | 'DOUBLE' | 'TIMESTAMP_MICROS' | 'DATE';
+    readonly optional: boolean;
+    readonly compression: 'UNCOMPRESSED' | 'GZIP' | 'SNAPPY';
+    readonly statistics: false;
+  }
+
+  export interface Schema {
+    readonly fields: Readonly<Record<string, unknown>>;
+  }
+
+  export interface Writer {
+    /** Rows after which `appendRow` writes a row group. */
+    setRowGroupSize(rows: number): void;
+    setMetadata(key: string, value: string): void;
+    appendRow(row: Readonly<Record<string, unknown>>): Promise<void>;
+    close(): Promise<void>;
+  }
+
+  const parquet: {
+    readonly ParquetSchema: new (fields: Readonly<Record<string, FieldDefinition>>) => Schema;
+    readonly ParquetWriter: {
+      openStream(
+        schema: Schema,
+        stream: Writable,
+        options: { readonly useDataPageV2: boolean; readonly pageIndex: boolean },
+      ): Promise<Writer>;
+    };
+  };
+  export { parquet as default };
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { standaloneSink } from '../context.js';
+import { csvFormat, refusesNul } from '../csv/format.js';
+import { ndjsonFormat } from '../ndjson/format.js';
+import { checked, naming, onError, types } from '../options.js';
+import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
+import { textSink, type TextSink } from '../text-sink.js';
+import { tableFormat } from './table.js';
+import { streamTarget } from './target.js';
+
+const config = z.strictObject({
+  format: z
+    .enum(['ndjson', 'csv', 'table'])
+    .default('ndjson')
+    .describe('Form of the rows: one JSON object per line, CSV with a header, or a table for people (default ndjson).'),
+  naming: naming('original'),
+  types: types('text'),
+  on_error: onError,
+  max_width: z.int().min(2).default(40).describe('Widest column of a table, in characters (default 40).'),
+});
+
+type StdoutConfig = z.output<typeof config>;
+export type StdoutOptions = z.input<typeof config>;
+
+/**
+ * Writes rows to standard output as they come; there is nothing to publish and nothing can be taken back.
+ *
+ * @returns A writer whose `write` waits for the reader. It rejects with `ClosedPipeError` when the reader is gone.
+ *
+ * @example
+ * const out = await stdout({ format: 'table' });
+ * // uid  email  affid
+ * // ---  -----  -----
+ * // 7    a@b.c  1
+ */
+export async function stdout(options: StdoutOptions = {}, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
+  return stdoutSink.open(checked('stdout', config, options), standaloneSink('stdout', context));
+}
+
+export const stdoutSink = defineSink({
+  name: 'stdout',
+  summary: 'Writes rows to standard output as JSON lines, CSV or a table.',
+  config,
+  examples: [{}, { format: 'csv' }, { format: 'table', max_width: 24 }],
+  output: () => undefined,
+  async open(options, context) {
+    return textSink(streamTarget(context.stdout, context.at), { ...options, ...formats[options.format](options) }, context);
+  },
+});
+
+const formats: { readonly [F in StdoutConfig['format']]: (options: StdoutConfig) => Pick<TextSink, 'format' | 'refuses' | 'surrogates'> } =
+  {
+    ndjson: () => ({ format: ndjsonFormat, surrogates: true }),
+    csv: () => ({ format: (columns) => csvFormat(columns, { delimiter: ',', bom: false, escape_formulas: false }), refuses: refusesNul }),
+    table: ({ max_width: maxWidth }) => ({ format: (columns) => tableFormat(columns, maxWidth), surrogates: true }),
+  };

@@ -1,0 +1,36 @@
+import { SinkError } from '../../errors.js';
+import { attempt, errnoOf } from '../../files/index.js';
+import type { TextTarget } from '../text-sink.js';
+
+/** The reader of standard output went away, as `head` does. The code is `E_SINK_WRITE`. */
+export class ClosedPipeError extends SinkError {}
+
+/**
+ * A stream as a target. `append` resolves when the stream has taken the text, so a reader may pause as long as it likes.
+ *
+ * @throws {ClosedPipeError} by `append`, when the reader is gone.
+ */
+export function streamTarget(stream: NodeJS.WritableStream, at: string): TextTarget {
+  let bytes = 0;
+  // Failures come back through the callback of each write; the event without a listener would end the process.
+  if (!stream.listeners('error').includes(ignore)) stream.on('error', ignore);
+  return {
+    get bytes() {
+      return bytes;
+    },
+    async append(piece) {
+      await attempt('E_SINK_WRITE', `${at}: cannot write`, async () => {
+        const failure = await new Promise<Error | null | undefined>((resolve) => void stream.write(piece, resolve));
+        if (failure && closed.has(errnoOf(failure) ?? '')) throw new ClosedPipeError('E_SINK_WRITE', `${at}: the reader closed the pipe`);
+        if (failure) throw failure;
+      });
+      bytes += Buffer.byteLength(piece);
+    },
+    finish: () => Promise.resolve({ publication: () => Promise.resolve([]), settle: () => Promise.resolve() }),
+    abort: () => Promise.resolve(),
+  };
+}
+
+const closed = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
+
+function ignore(): void {}
