@@ -1,0 +1,48 @@
+import { defer, map } from 'rxjs';
+import { z } from 'zod';
+import type { Row } from '../../collections/index.js';
+import { KeySet, standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
+import { keyOf } from '../key.js';
+import { requireColumn } from '../fields.js';
+import { defineStep } from '../step.js';
+
+/**
+ * Lets a row pass only if no earlier one had the same key. A row that lacks a part of its key cannot be compared and
+ * passes.
+ *
+ * Memory: at most 32 bytes per distinct key, whatever the keys' length.
+ *
+ * @param key Columns that together identify a row, at least one.
+ *
+ * @example
+ * leads$.pipe(dedupe(['lead_id']));
+ */
+export function dedupe<T extends Row>(key: readonly (keyof T & string)[], context: StepContext = standalone('dedupe')): Step<T, T> {
+  return (pages$) =>
+    defer(() => {
+      const seen = new KeySet();
+      return pages$.pipe(
+        map((page) => {
+          const rows = page.rows.filter((row) => {
+            const text = keyOf(row, key);
+            return text === undefined || seen.add(text);
+          });
+          context.tally.duplicates += page.rows.length - rows.length;
+          return withRows(page, rows);
+        }),
+      );
+    });
+}
+
+export const dedupeStep = defineStep('dedupe', {
+  summary: 'Drops rows whose key was seen before; the first read stays.',
+  config: z.strictObject({
+    by: z.array(z.string().min(1)).min(1).optional().describe("Fields that identify a row. Default: the collection's key."),
+  }),
+  examples: [{}, { by: ['email'] }],
+  columns: ({ by }, input, plan) => {
+    (by ?? plan.collection.key).forEach((name, index) => requireColumn(name, input, plan, by ? ['by', index] : []));
+    return input;
+  },
+  open: ({ by }, runtime) => dedupe(by ?? runtime.collection.key, runtime),
+});

@@ -1,0 +1,84 @@
+import { map } from 'rxjs';
+import { z } from 'zod';
+import type { Column, Row, Value } from '../../collections/index.js';
+import { withRows, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { openExpression, planExpression, type Expression } from '../expression/index.js';
+import { columnName } from '../fields.js';
+import { evaluated, rejected } from '../on-error.js';
+import { defineStep } from '../step.js';
+
+/** How a derived value is made: a function of the row. `undefined` counts as `null`. */
+export type Derivation<T> = (row: T) => Value | undefined;
+
+/**
+ * Adds fields computed from each row; a field that exists gets the new value. All see the row as it came in.
+ *
+ * @param derivations Function by new field.
+ *
+ * @example
+ * leads$.pipe(derive({ zip_prefix: (lead) => lead.zipcode?.slice(0, 3) }));
+ * // { zipcode: '10001' }  ->  { zipcode: '10001', zip_prefix: '100' }
+ */
+export function derive<T extends Row, const D extends Readonly<Record<string, Derivation<T>>>>(
+  derivations: D,
+): Step<T, T & { readonly [K in keyof D]: Value }> {
+  const added = Object.entries<Derivation<T>>(derivations);
+  return map((page) =>
+    withRows(
+      page,
+      page.rows.map((row) => {
+        const values: Record<string, Value> = {};
+        for (const [name, derivation] of added) values[name] = derivation(row) ?? null;
+        return Object.assign({}, row, values) as T & { readonly [K in keyof D]: Value };
+      }),
+    ),
+  );
+}
+
+/** The same by expressions, whose failing rows follow `onError`. */
+function deriveExpressions(expressions: ReadonlyMap<string, Expression>, onError: OnError, context: StepContext): Step {
+  const entries = [...expressions];
+
+  function deriveRow(row: Row): Row | undefined {
+    const out: Record<string, Value> = { ...row };
+    for (const [name, expression] of entries) {
+      const value = evaluated(expression, row, name, onError, context);
+      if (value === rejected) return undefined;
+      out[name] = value;
+    }
+    return out;
+  }
+
+  return map((page) =>
+    withRows(
+      page,
+      page.rows.map(deriveRow).filter((row) => row !== undefined),
+    ),
+  );
+}
+
+export const deriveStep = defineStep('derive', {
+  summary: 'Adds fields computed by expressions (CEL) from the fields that the row had before the step.',
+  config: z.record(columnName, z.string().min(1)).describe('Expression by new field.'),
+  examples: [{ zip_city: 'zip_city(zipcode)', zip_state: 'zip_state(zipcode)' }],
+  columns: (sources, input, plan) => {
+    const derived = Object.entries(sources).map(([name, source]): Column => {
+      const expression = planExpression(source, input, plan, [name]);
+      const original = input.find((column) => column.name === name)?.original ?? name;
+      return { name, original, type: expression?.type ?? 'text', cast: true, sensitivity: sensitivityOf(source, input) };
+    });
+    return [...new Map([...input, ...derived].map((column) => [column.name, column])).values()];
+  },
+  open: (sources, runtime) => {
+    const expressions = Object.entries(sources).map(([name, source]) => [name, openExpression(source, runtime.input, runtime.at)] as const);
+    return deriveExpressions(new Map(expressions), runtime.onError, runtime);
+  },
+});
+
+/** What is computed from personal or secret fields is as sensitive as they are. */
+function sensitivityOf(source: string, input: readonly Column[]): Column['sensitivity'] {
+  const words = new Set(source.match(/\w+/g));
+  const used = input.filter(({ name }) => words.has(name)).map(({ sensitivity }) => sensitivity);
+  if (used.includes('secret')) return 'secret';
+  return used.includes('personal') ? 'personal' : 'plain';
+}

@@ -1,0 +1,23 @@
+import type { Column } from '../../collections/index.js';
+import { StepError } from '../../errors.js';
+import { unknownName } from '../fields.js';
+import type { ConfigPath, PlanContext } from '../step.js';
+import { expressionsOver, type Expression } from './expression.js';
+
+/** Checks one expression of a file and reports what is wrong with it. */
+export function planExpression(source: string, input: readonly Column[], plan: PlanContext, path: ConfigPath): Expression | undefined {
+  const result = expressionsOver(input).compile(source);
+  if ('evaluate' in result) return result;
+  plan.problem(
+    path,
+    result.unknown ? unknownName(result.unknown.kind, result.unknown.name, result.unknown.known, plan) : `expression: ${result.message}`,
+  );
+  return undefined;
+}
+
+/** Compiles what planning has found right. */
+export function openExpression(source: string, input: readonly Column[], at: string): Expression {
+  const result = expressionsOver(input).compile(source);
+  if ('evaluate' in result) return result;
+  throw new StepError('E_STEP_CONFIG', `${at}: ${result.message}`);
+}

@@ -1,0 +1,166 @@
+import { Environment, EvaluationError, type ASTNode } from '@marcbachmann/cel-js';
+import type { Column, DeclaredType, Row, Value, ValueOf } from '../../collections/index.js';
+import { ExpressionFault } from './fault.js';
+import { functions, type ExpressionFunction } from './functions.js';
+
+/** A checked expression over the fields of a row. */
+export interface Expression {
+  /** Type of its values. */
+  readonly type: DeclaredType;
+  /** @throws {ExpressionFault} When the row's values do not fit; the message holds no value. */
+  evaluate(row: Row): Value;
+}
+
+/** What is wrong with the text of an expression. */
+export interface ExpressionProblem {
+  readonly message: string;
+  /** Names that could have been meant, when a name is unknown. */
+  readonly unknown?: { readonly kind: 'field' | 'function'; readonly name: string; readonly known: readonly string[] };
+}
+
+const typeByCel: Readonly<Record<string, DeclaredType>> = {
+  string: 'text',
+  dyn: 'text',
+  null: 'text',
+  bool: 'flag',
+  int: 'integer',
+  double: 'decimal',
+  'google.protobuf.Timestamp': 'timestamp',
+};
+
+const celTypes: Readonly<Record<DeclaredType, string>> = {
+  text: 'string',
+  flag: 'bool',
+  integer: 'int',
+  decimal: 'double',
+  timestamp: 'google.protobuf.Timestamp',
+  date: 'google.protobuf.Timestamp',
+};
+
+/** Words that CEL keeps for itself, like its type names; a field with such a name can be renamed first. */
+const reserved = new Set(
+  'as break const continue else false for function if import in let loop namespace null package return true var void while'.split(' '),
+);
+
+/** Runtime failures whose wording names types only. */
+const safeCodes = new Set(['no_such_overload', 'no_matching_overload']);
+
+/**
+ * Checks expressions (CEL, the Common Expression Language) over some columns: syntax, field and function names, and what
+ * of the types is known. A field may be `null` in any row, so its type is open.
+ */
+export function expressionsOver(columns: readonly Column[]): { compile(source: string): Expression | ExpressionProblem } {
+  const runtime = environment(
+    columns,
+    () => 'dyn',
+    () => 'dyn',
+  );
+  // A second environment knows the types of what is not null; it serves to infer result types only.
+  const typing = environment(
+    columns,
+    ({ type, cast }) => (cast ? celTypes[type] : 'string'),
+    ({ returns }) => returns,
+  );
+
+  const callable = runtime
+    .getDefinitions()
+    .functions.filter(({ receiverType }) => receiverType === null)
+    .map(({ name }) => name);
+
+  function compile(source: string): Expression | ExpressionProblem {
+    const check = runtime.check(source);
+    if (!check.valid) return problemOf(check.error?.message ?? 'cannot be read', columns, callable);
+    const program = runtime.parse(source);
+    const nodes = [...nodesIn(program.ast)];
+    if (nodes.some(({ op, args }) => (op === 'call' || op === 'rcall') && args[0] === 'matches'))
+      return { message: 'matches() is refused: a regular expression can run away; use contains, startsWith or endsWith' };
+    const used = columns.map(({ name }) => name).filter((name) => nodes.some(({ op, args }) => op === 'id' && args === name));
+    const inferred = typing.check(source);
+    const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
+    if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };
+    const day = program.ast.op === 'call' && program.ast.args[0] === 'date';
+    return { type: day ? 'date' : type, evaluate: (row) => asValue(run(program, complete(row, used)), type) };
+  }
+
+  return { compile };
+}
+
+function environment(
+  columns: readonly Column[],
+  typeOf: (column: Column) => string,
+  returnsOf: (call: ExpressionFunction) => string,
+): Environment {
+  const env = new Environment({ unlistedVariablesAreDyn: false });
+  for (const column of columns) {
+    if (!reserved.has(column.name) && !env.hasVariable(column.name)) env.registerVariable(column.name, typeOf(column));
+  }
+  for (const [name, call] of Object.entries(functions)) env.registerFunction(`${name}(dyn): ${returnsOf(call)}`, call.call);
+  return env;
+}
+
+/** The row with `null` for what it does not have of some columns. */
+function complete(row: Row, names: readonly string[]): Row {
+  const missing = names.filter((name) => row[name] === undefined);
+  return missing.length === 0 ? row : { ...row, ...Object.fromEntries(missing.map((name) => [name, null])) };
+}
+
+function run(program: (context: Row) => unknown, row: Row): unknown {
+  try {
+    return program(row);
+  } catch (error) {
+    if (error instanceof ExpressionFault) throw error;
+    if (error instanceof EvaluationError) {
+      throw new ExpressionFault(safeCodes.has(error.code) ? error.summary : error.code.replaceAll('_', ' '));
+    }
+    throw new ExpressionFault('the expression failed');
+  }
+}
+
+/** Under an open type any scalar is taken as its text. */
+function asValue(value: unknown, type: DeclaredType): Value {
+  if (value === null || value === undefined) return null;
+  if (type === 'text') {
+    if (typeof value === 'string') return value;
+    if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
+    if (isInstant(value)) return value.toISOString();
+    throw new ExpressionFault('the result is no text, number, flag or instant');
+  }
+  if (fits[type](value)) return value;
+  throw new ExpressionFault('the result does not fit the type of its column');
+}
+
+const fits: { readonly [T in Exclude<DeclaredType, 'text'>]: (value: unknown) => value is ValueOf[T] } = {
+  flag: (value) => typeof value === 'boolean',
+  integer: (value): value is bigint => typeof value === 'bigint' && BigInt.asIntN(64, value) === value,
+  decimal: (value) => typeof value === 'number',
+  timestamp: isInstant,
+  date: isInstant,
+};
+
+/** Whether a value is an instant that exists: sums of instants can leave the range of dates. */
+function isInstant(value: unknown): value is Date {
+  return value instanceof Date && !Number.isNaN(value.getTime());
+}
+
+function problemOf(message: string, columns: readonly Column[], callable: readonly string[]): ExpressionProblem {
+  const headline = message.split('\n', 1)[0] ?? message;
+  const field = /^Unknown variable: (\S+)/.exec(headline)?.[1];
+  if (field !== undefined) return { message: headline, unknown: { kind: 'field', name: field, known: columns.map(({ name }) => name) } };
+  const call = /^found no matching overload for '(\w+)\(/.exec(headline)?.[1];
+  if (call !== undefined && !callable.includes(call)) {
+    return { message: headline, unknown: { kind: 'function', name: call, known: callable } };
+  }
+  return { message: headline };
+}
+
+/** Every node of a syntax tree. */
+function* nodesIn(tree: unknown): Generator<ASTNode> {
+  if (Array.isArray(tree)) for (const item of tree) yield* nodesIn(item);
+  if (!isNode(tree)) return;
+  yield tree;
+  yield* nodesIn(tree.args);
+}
+
+function isNode(value: unknown): value is ASTNode {
+  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
+}

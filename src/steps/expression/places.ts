@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { StepError } from '../../errors.js';
+
+/** Where a zipcode is. `state` is the two-letter code of a US state or territory or a Canadian province. */
+export interface Place {
+  readonly city: string;
+  readonly state: string;
+}
+
+/** Province by the first letter of a Canadian postal code (Canada Post); the package's own naming of provinces has holes. */
+const provinces: Readonly<Record<string, string>> = {
+  A: 'NL',
+  B: 'NS',
+  C: 'PE',
+  E: 'NB',
+  G: 'QC',
+  H: 'QC',
+  J: 'QC',
+  K: 'ON',
+  L: 'ON',
+  M: 'ON',
+  N: 'ON',
+  P: 'ON',
+  R: 'MB',
+  S: 'SK',
+  T: 'AB',
+  V: 'BC',
+  X: 'NT',
+  Y: 'YT',
+};
+/** The sorting areas of Nunavut, which shares its first letter with the Northwest Territories. */
+const nunavut = new Set(['X0A', 'X0B', 'X0C']);
+
+let table: ReadonlyMap<string, Place> | undefined;
+
+/**
+ * The place of a US zipcode (`12345`, `12345-6789`, nine digits) or a Canadian postal code (`K1A`, `K1A 0B1`).
+ *
+ * The table comes from the package `zipcodes` on first use. Its files are scanned as text: importing them would cost 90 MB
+ * of memory and four times as long, for the same 44,175 entries.
+ *
+ * @returns `undefined` for a code that is not known or has another form. Nothing is guessed, not even a lost leading zero.
+ */
+export function placeOf(zipcode: string): Place | undefined {
+  const code = normalizedZip(zipcode);
+  if (code === undefined) return undefined;
+  table ??= loadPlaces();
+  return table.get(code);
+}
+
+/** The part of a zipcode that names a place: five digits, or the three characters of a Canadian sorting area. */
+export function normalizedZip(zipcode: string): string | undefined {
+  const text = zipcode.trim();
+  const digits = /^(\d{5})(?:-?\d{4})?$/.exec(text);
+  if (digits) return digits[1];
+  return /^([A-Za-z]\d[A-Za-z])(?: ?\d[A-Za-z]\d)?$/.exec(text)?.[1]?.toUpperCase();
+}
+
+function loadPlaces(): ReadonlyMap<string, Place> {
+  const require = createRequire(import.meta.url);
+  const places = new Map<string, Place>();
+  const shared = new Map<string, Place>();
+  for (const file of ['zipcodes/lib/codes.js', 'zipcodes/lib/codesCanada.js']) {
+    const text = readFileSync(require.resolve(file), 'utf8');
+    for (const [, zip = '', city = '', region = ''] of text.matchAll(/"zip":"([^"]+)"[^{}]*?"city":"([^"]*)","state":"([^"]*)"/g)) {
+      const state = nunavut.has(zip) ? 'NU' : (provinces[zip.charAt(0)] ?? region);
+      const name = `${city}|${state}`;
+      const place = shared.get(name) ?? { city, state };
+      shared.set(name, place);
+      places.set(zip, place);
+    }
+  }
+  if (places.size < 40_000) throw new StepError('E_RUN_FAILED', 'the table of the package zipcodes has another form than expected');
+  return places;
+}

@@ -1,0 +1,46 @@
+import { map } from 'rxjs';
+import { z } from 'zod';
+import type { Row } from '../../collections/index.js';
+import { standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
+import { openExpression, planExpression } from '../expression/index.js';
+import { evaluated, rejected } from '../on-error.js';
+import { defineStep } from '../step.js';
+
+/**
+ * Keeps the rows that satisfy a condition.
+ *
+ * @example
+ * leads$.pipe(filter((lead) => lead.lead_status === 'new'));
+ */
+export function filter<T extends Row>(condition: (row: T) => boolean, context: StepContext = standalone('filter')): Step<T, T> {
+  return map((page) => {
+    const rows = page.rows.filter(condition);
+    context.tally.filtered += page.rows.length - rows.length;
+    return withRows(page, rows);
+  });
+}
+
+export const filterStep = defineStep('filter', {
+  summary: 'Keeps the rows for which an expression (CEL) is true; one that is null drops the row.',
+  config: z.string().min(1).describe('Condition over the fields of the row.'),
+  examples: ["lead_status == 'sold' && !blank(email)"],
+  columns: (source, input, plan) => {
+    const expression = planExpression(source, input, plan, []);
+    if (expression && expression.type !== 'flag') plan.problem([], `a condition is true or false, but this gives ${expression.type}`);
+    return input;
+  },
+  open: (source, runtime) => {
+    const expression = openExpression(source, runtime.input, runtime.at);
+    return map((page) => {
+      let filtered = 0;
+      const rows = page.rows.filter((row) => {
+        const value = evaluated(expression, row, 'condition', runtime.onError, runtime);
+        if (value === true) return true;
+        if (value !== rejected) filtered += 1;
+        return false;
+      });
+      runtime.tally.filtered += filtered;
+      return withRows(page, rows);
+    });
+  },
+});

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { collectionNames, collections, columnsOf, type Column } from '../../collections/index.js';
+import { requireColumn, unknownName } from '../fields.js';
+import { defineStep, type PlanContext } from '../step.js';
+import { join } from './join.js';
+import type { Pick } from './pick.js';
+
+const name = z.string().min(1);
+
+const config = z.strictObject({
+  with: z.enum(collectionNames).describe('The other collection.'),
+  on: z.record(z.string(), name).describe('Right field by left field, one or more; empty values never match.'),
+  as: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]*$/, 'a name is made of a-z, 0-9 and _')
+    .optional()
+    .describe("What the new fields begin with: <as>_<field>. Default: the collection's name."),
+  select: z.array(name).min(1).optional().describe('Right fields to add. Default: all that are not credential-like.'),
+  normalize: z.literal('casefold').optional().describe('Trim and fold case on both sides before comparing.'),
+  pick: z
+    .union([z.enum(['first', 'all', 'error']), z.strictObject({ max: name }), z.strictObject({ min: name })])
+    .optional()
+    .describe('Which of several matches: first, all, { max: field }, { min: field } or error (default).'),
+  type: z.enum(['left', 'inner']).optional().describe('left (default) keeps rows without a match, inner drops them.'),
+  lookup: z.literal('preload').optional().describe('preload (default) reads the other collection once, before the first page.'),
+  reveal: z.array(name).optional().describe('Credential-like fields of the other collection that are wanted all the same.'),
+  min_match: z
+    .string()
+    .regex(/^(?:100|\d{1,2}(?:\.\d+)?)%$/, 'a share is written like 95%')
+    .optional()
+    .describe('Share of rows that must find a match, or nothing is published.'),
+});
+
+type JoinConfig = z.infer<typeof config>;
+
+export const joinStep = defineStep('join', {
+  summary: 'Adds fields of the matching rows of another collection.',
+  config,
+  examples: [
+    { with: 'bridges', on: { bridge_id: 'id' }, as: 'bridge', select: ['title', 'niche'] },
+    { with: 'areacodes', on: { zipcode: 'city' }, normalize: 'casefold', pick: { max: 'city_population' }, as: 'area', min_match: '0%' },
+  ],
+  columns: (join, input, plan) => {
+    const right = columnsOf(collections[join.with], join.reveal);
+    const rightPlan: PlanContext = { ...plan, collection: collections[join.with], reveal: join.reveal ?? [] };
+    for (const [left, other] of Object.entries(join.on)) {
+      requireColumn(left, input, plan, ['on', left]);
+      requireColumn(other, right, rightPlan, ['on', left]);
+    }
+    if (Object.keys(join.on).length === 0) plan.problem(['on'], 'needs at least one pair of fields');
+    if (typeof join.pick === 'object') {
+      const side = 'max' in join.pick ? 'max' : 'min';
+      requireColumn(pickedField(join.pick), right, rightPlan, ['pick', side]);
+    }
+    join.reveal?.forEach((field, index) => {
+      if (!Object.hasOwn(collections[join.with].fields, field)) {
+        plan.problem(['reveal', index], unknownName('field', field, Object.keys(collections[join.with].fields), rightPlan));
+      }
+    });
+    join.select?.forEach((field, index, all) => {
+      if (all.indexOf(field) < index) plan.problem(['select', index], `field '${field}' stands here twice`);
+    });
+    const added = selected(join, right)
+      .flatMap((field, index) => requireColumn(field, right, rightPlan, join.select ? ['select', index] : []) ?? [])
+      .map((column) => prefixed(join.as ?? join.with, column));
+    for (const column of added) {
+      if (input.some((present) => present.name === column.name)) plan.problem(['as'], `there is a field '${column.name}' already`);
+    }
+    return [...input, ...added];
+  },
+  open: (config, runtime) => {
+    const collection = collections[config.with];
+    const right = columnsOf(collection, config.reveal);
+    return join(
+      runtime.read(config.with, config.reveal ?? []),
+      {
+        on: config.on,
+        as: config.as ?? config.with,
+        select: selected(config, right),
+        normalize: config.normalize,
+        pick: typedPick(config.pick, right),
+        type: config.type,
+        key: collection.key,
+      },
+      runtime,
+    );
+  },
+  gate: ({ min_match }, { matched, missed }) => {
+    const rows = matched + missed;
+    if (min_match === undefined || rows === 0) return undefined;
+    const share = (100 * matched) / rows;
+    return share >= Number.parseFloat(min_match)
+      ? undefined
+      : `${(Math.floor(share * 100) / 100).toFixed(2)}% of ${rows} rows matched, expected at least ${min_match}`;
+  },
+});
+
+function selected(join: JoinConfig, right: readonly Column[]): readonly string[] {
+  return join.select ?? right.map((column) => column.name);
+}
+
+function prefixed(as: string, column: Column): Column {
+  return { ...column, name: `${as}_${column.name}`, original: `${as}_${column.original}` };
+}
+
+function pickedField(pick: { max: string } | { min: string }): string {
+  return 'max' in pick ? pick.max : pick.min;
+}
+
+/** Adds how the picked field compares: by its declared type. */
+function typedPick(pick: JoinConfig['pick'], right: readonly Column[]): Pick | undefined {
+  if (typeof pick !== 'object') return pick;
+  return { ...pick, type: right.find(({ name }) => name === pickedField(pick))?.type };
+}

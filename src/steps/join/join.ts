@@ -1,0 +1,118 @@
+import { map, type Observable } from 'rxjs';
+import type { Row, Value } from '../../collections/index.js';
+import { StepError } from '../../errors.js';
+import { preload, standalone, withRows, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { keyOf } from '../key.js';
+import { preferenceOf, type Pick } from './pick.js';
+
+/** How two sides of a join meet. */
+export interface JoinOptions<Left extends Row, Right extends Row, As extends string, Field extends keyof Right & string> {
+  /** Right field by left field, at least one pair; all must agree. */
+  readonly on: Readonly<Partial<Record<keyof Left & string, keyof Right & string>>>;
+  /** What the new fields begin with: `<as>_<field>`. */
+  readonly as: As;
+  /** Right fields that are added. */
+  readonly select: readonly Field[];
+  /** `casefold` trims and folds case on both sides before comparing. Default: texts must be the same. */
+  readonly normalize?: 'casefold';
+  /** Default `error`. */
+  readonly pick?: Pick<keyof Right & string>;
+  /** `left` keeps rows without a match, their new fields `null`; `inner` drops them. Default `left`. */
+  readonly type?: 'left' | 'inner';
+  /** Right columns that break ties of `pick`, compared as text. Default: the first read stays. */
+  readonly key?: readonly (keyof Right & string)[];
+}
+
+/** The left row with the chosen right fields. */
+export type Joined<Left, Right, As extends string, Field extends keyof Right & string> = Left & {
+  readonly [F in Field as `${As}_${F}`]: Right[F] | null;
+};
+
+/** The rows of the other side that share a key. Only added fields and what `pick` compares are kept. */
+type Index = Map<string, Row[]>;
+
+/**
+ * Adds fields of matching rows of another stream, which is read to its end before the first page of this one is
+ * requested. Keys that are empty or missing never match.
+ *
+ * Memory: the selected and compared fields of every row of the other side (of one row per key under `first`, `max` and `min`).
+ *
+ * @throws {StepError} `E_STEP_MATCHES` when several rows match under `pick: 'error'`; `E_STEP_CONFIG` for empty `on` or `select`.
+ *
+ * @example
+ * leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
+ * // { bridge_id: '4' }  ->  { bridge_id: '4', bridge_title: 'Auto' }
+ */
+export function join<Left extends Row, Right extends Row, const As extends string, const Field extends keyof Right & string>(
+  other$: Observable<Page<Right>>,
+  options: JoinOptions<NoInfer<Left>, Right, As, Field>,
+  context: StepContext = standalone('join'),
+): Step<Left, Joined<Left, Right, As, Field>> {
+  const { as, select, normalize, pick = 'error', type = 'left', key = [] } = options;
+  const leftFields = Object.keys(options.on);
+  const rightFields = Object.values<string | undefined>(options.on).filter((field) => field !== undefined);
+  if (leftFields.length === 0 || select.length === 0)
+    throw new StepError('E_STEP_CONFIG', `${context.at}: needs at least one pair under on and one field under select`);
+
+  const fold = normalize === 'casefold' ? casefold : undefined;
+  const prefer = preferenceOf(pick, key);
+  const compared = typeof pick === 'string' ? [] : ['max' in pick ? pick.max : pick.min, ...key];
+  const kept = [...new Set<string>([...select, ...compared])];
+  const missing = prefixed(as, select, {});
+
+  function add(index: Index, rows: readonly Right[]): void {
+    for (const row of rows) {
+      const text = keyOf(row, rightFields, fold);
+      if (text === undefined) continue;
+      const match: Row = Object.fromEntries(kept.map((field) => [field, row[field] ?? null]));
+      const matches = index.get(text);
+      if (!matches) index.set(text, [match]);
+      else if (pick === 'all' || pick === 'error') matches.push(match);
+      else if (matches[0] && prefer(match, matches[0])) matches[0] = match;
+    }
+  }
+
+  function joinWith(index: Index): Step<Left, Joined<Left, Right, As, Field>> {
+    const added = new Map([...index].map(([text, matches]) => [text, matches.map((match) => prefixed(as, select, match))]));
+    index.clear();
+
+    function joinRow(row: Left, out: Row[]): void {
+      const text = keyOf(row, leftFields, fold);
+      const matches = text === undefined ? undefined : added.get(text);
+      if (!matches) {
+        context.tally.missed += 1;
+        if (type === 'left') out.push({ ...row, ...missing });
+        else context.tally.unmatched += 1;
+        return;
+      }
+      if (pick === 'error' && matches.length > 1) {
+        throw new StepError(
+          'E_STEP_MATCHES',
+          `${context.at}: ${matches.length} rows match on ${rightFields.join(' + ')}; say which one with pick`,
+        );
+      }
+      context.tally.matched += 1;
+      context.tally.expanded += matches.length - 1;
+      for (const match of matches) out.push({ ...row, ...match });
+    }
+
+    return map((page) => {
+      const out: Row[] = [];
+      for (const row of page.rows) joinRow(row, out);
+      return withRows(page, out as Joined<Left, Right, As, Field>[]);
+    });
+  }
+
+  return preload(other$, (): Index => new Map(), add, joinWith);
+}
+
+function prefixed(as: string, fields: readonly string[], row: Row): Row {
+  const out: Record<string, Value> = {};
+  for (const field of fields) out[`${as}_${field}`] = row[field] ?? null;
+  return out;
+}
+
+/** White space around a text and its case do not count. Upper case first: `ß` and `SS` are the same. */
+function casefold(text: string): string {
+  return text.trim().toUpperCase().toLowerCase();
+}

@@ -1,0 +1,95 @@
+import { createHmac } from 'node:crypto';
+import { z } from 'zod';
+import { textOf, type Column, type Row, type Value } from '../../collections/index.js';
+import { StepError } from '../../errors.js';
+import { mapRows, type Step } from '../../flow/index.js';
+import { requireColumn } from '../fields.js';
+import { defineStep } from '../step.js';
+
+const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
+
+/**
+ * How a field is hidden: `drop` removes the column, `null` empties it, `hmac` replaces a value by its keyed digest
+ * (HMAC-SHA-256, hexadecimal; equal values stay equal), `last4` keeps the last four characters behind as many stars as
+ * there were characters, `redact` leaves a fixed word.
+ */
+export type Mask = (typeof maskKinds)[number];
+
+/** What masking takes besides the fields. */
+export interface MaskOptions {
+  /** Secret key of `hmac`, at least 16 characters. */
+  readonly hmacKey?: string;
+}
+
+/**
+ * Hides the values of some fields. Empty and missing values stay as they are, so that completeness can still be judged.
+ *
+ * @param masks Kind of mask by field.
+ * @throws {StepError} `E_STEP_CONFIG` for `hmac` without a key.
+ *
+ * @example
+ * leads$.pipe(mask({ sin_number: 'drop', cell_phone: 'last4' }));
+ * // { sin_number: '046454286', cell_phone: '2125550142' }  ->  { cell_phone: '******0142' }
+ */
+export function mask<T extends Row>(
+  masks: Readonly<Partial<Record<keyof NoInfer<T> & string, Mask>>>,
+  options: MaskOptions = {},
+): Step<T, Row> {
+  const kinds = new Map(Object.entries<Mask | undefined>(masks));
+  const hmac = [...kinds.values()].includes('hmac') ? keyedDigest(options.hmacKey) : undefined;
+
+  return mapRows((row) => {
+    const out: Record<string, Value> = {};
+    for (const [field, value] of Object.entries<Value>(row)) {
+      const kind = kinds.get(field);
+      if (kind === undefined) out[field] = value;
+      else if (kind !== 'drop') out[field] = hidden(value, kind, hmac);
+    }
+    return out;
+  });
+}
+
+function keyedDigest(key: string | undefined): (text: string) => string {
+  if (key === undefined || key.length < 16)
+    throw new StepError('E_STEP_CONFIG', 'mask: hmac needs LEADSTREAM_HMAC_KEY with at least 16 characters');
+  return (text) => createHmac('sha256', key).update(text).digest('hex');
+}
+
+function hidden(value: Value, kind: Mask, hmac: ((text: string) => string) | undefined): Value {
+  const text = textOf(value, 'text');
+  if (text === null || text === '') return value;
+  switch (kind) {
+    case 'hmac':
+      return hmac ? hmac(text) : null;
+    case 'last4':
+      return last4(text);
+    case 'redact':
+      return '[redacted]';
+    default:
+      return null;
+  }
+}
+
+/** Counts code points: half a pair of surrogates would be no text. */
+function last4(text: string): string {
+  const characters = [...text];
+  const hiddenCount = characters.length > 4 ? characters.length - 4 : characters.length;
+  return '*'.repeat(hiddenCount) + characters.slice(hiddenCount).join('');
+}
+
+export const maskStep = defineStep('mask', {
+  summary: 'Hides the values of some fields.',
+  config: z.record(z.string(), z.enum(maskKinds)).describe('Kind of mask by field: drop, null, hmac, last4 or redact.'),
+  examples: [{ sin_number: 'drop', email: 'hmac', cell_phone: 'last4' }],
+  columns: (masks, input, plan) => {
+    for (const name of Object.keys(masks)) requireColumn(name, input, plan, [name]);
+    return input.flatMap((column): readonly Column[] => {
+      const kind = Object.hasOwn(masks, column.name) ? masks[column.name] : undefined;
+      if (kind === 'drop') return [];
+      if (kind === undefined || kind === 'null') return [column];
+      const sensitivity = kind === 'last4' ? column.sensitivity : 'plain';
+      return [{ ...column, type: 'text', cast: true, sensitivity }];
+    });
+  },
+  open: (masks, runtime) => mask(masks, { hmacKey: runtime.hmacKey }),
+});

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import type { Row, Value } from '../../collections/index.js';
+import { mapRows, type Step } from '../../flow/index.js';
+import { columnName, requireColumn } from '../fields.js';
+import { defineStep } from '../step.js';
+
+/** A row type with some of its fields under other names. */
+export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {
+  readonly [K in keyof T as K extends keyof M ? (M[K] extends string ? M[K] : K) : K]: T[K];
+};
+
+/**
+ * Gives fields other names; order and values stay.
+ *
+ * @param names New name by old name. Names may be swapped.
+ *
+ * @example
+ * users$.pipe(rename({ uid: 'user_id' }));
+ * // { uid: '7', affid: '1' }  ->  { user_id: '7', affid: '1' }
+ */
+export function rename<T extends Row, const M extends Partial<Record<keyof T & string, string>>>(names: M): Step<T, Renamed<T, M>> {
+  const renamed = new Map<string, string | undefined>(Object.entries(names));
+  return mapRows((row) => {
+    const out: Record<string, Value> = {};
+    for (const [name, value] of Object.entries(row)) out[renamed.get(name) ?? name] = value;
+    return out as Renamed<T, M>;
+  });
+}
+
+export const renameStep = defineStep('rename', {
+  summary: 'Gives fields other names.',
+  config: z.record(z.string(), columnName).describe('New name by old name.'),
+  examples: [{ lead_id: 'id' }],
+  columns: (names, input, plan) => {
+    for (const name of Object.keys(names)) requireColumn(name, input, plan, [name]);
+    const columns = input.map((column) => {
+      const name = Object.hasOwn(names, column.name) ? names[column.name] : undefined;
+      return name === undefined ? column : { ...column, name, original: name };
+    });
+    for (const [old, name] of Object.entries(names)) {
+      if (columns.filter((column) => column.name === name).length > 1) plan.problem([old], `there is a field '${name}' already`);
+    }
+    return columns;
+  },
+  open: (names) => rename(names),
+});

@@ -1,0 +1,47 @@
+import { map } from 'rxjs';
+import { z } from 'zod';
+import type { Row, Value } from '../../collections/index.js';
+import { StepError } from '../../errors.js';
+import { withRows, type Step } from '../../flow/index.js';
+import { requireColumn } from '../fields.js';
+import { defineStep } from '../step.js';
+
+/**
+ * Keeps the named fields of every row, in the order given.
+ *
+ * @param fields Field names, at least one; a field missing from a row becomes `null`.
+ * @throws {StepError} `E_STEP_CONFIG` without a field; `E_STEP_FIELD` when no row of a non-empty page has a named one.
+ *
+ * @example
+ * users$.pipe(select(['uid', 'email']));
+ * // { uid: '7', email: 'a@b.c', affid: '1' }  ->  { uid: '7', email: 'a@b.c' }
+ */
+export function select<T extends Row, K extends keyof T & string>(fields: readonly K[]): Step<T, Pick<T, K>> {
+  if (fields.length === 0) throw new StepError('E_STEP_CONFIG', 'select: needs at least one field');
+  return map((page) => {
+    const absent = page.rows.length > 0 ? fields.find((field) => !page.rows.some((row) => Object.hasOwn(row, field))) : undefined;
+    if (absent !== undefined) throw new StepError('E_STEP_FIELD', `select: no row of page ${page.number} has a field ${absent}`);
+    return withRows(
+      page,
+      page.rows.map((row) => pick(row, fields)),
+    );
+  });
+}
+
+function pick<T extends Row, K extends keyof T & string>(row: T, fields: readonly K[]): Pick<T, K> {
+  const picked: Record<string, Value> = {};
+  for (const field of fields) picked[field] = row[field] ?? null;
+  return picked as Pick<T, K>;
+}
+
+export const selectStep = defineStep('select', {
+  summary: 'Keeps some fields of every row.',
+  config: z.array(z.string().min(1)).min(1).describe('Fields to keep, in output order.'),
+  examples: [['lead_id', 'zipcode']],
+  columns: (fields, input, plan) =>
+    fields.flatMap((name, index) => {
+      if (fields.indexOf(name) < index) plan.problem([index], `field '${name}' stands here twice`);
+      return requireColumn(name, input, plan, [index]) ?? [];
+    }),
+  open: (fields) => select(fields),
+});

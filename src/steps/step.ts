@@ -1,0 +1,48 @@
+import type { Observable } from 'rxjs';
+import type { z } from 'zod';
+import type { Collection, CollectionName, Column } from '../collections/index.js';
+import type { OnError, Page, Step, StepContext, Tally } from '../flow/index.js';
+
+/** Where in a step's configuration a problem lies: keys and indexes from the step's own value downwards. */
+export type ConfigPath = readonly (string | number)[];
+
+/** What a step can ask while a file is checked, before any request. */
+export interface PlanContext {
+  /** The collection that the chain starts from. */
+  readonly collection: Collection;
+  /** Secret columns that the file reveals at its top level. */
+  readonly reveal: readonly string[];
+  /** Reports a problem of the file; planning goes on, so that all are found at once. */
+  problem(path: ConfigPath, message: string): void;
+}
+
+/** What a step gets to run in a pipeline. */
+export interface StepRuntime extends StepContext {
+  readonly collection: Collection;
+  /** Columns that arrive at the step. */
+  readonly input: readonly Column[];
+  readonly onError: OnError;
+  /** Key of `mask: hmac`. */
+  readonly hmacKey: string | undefined;
+  /** Pages of another collection, with some of its secret columns if wanted. */
+  read(collection: CollectionName, reveal: readonly string[]): Observable<Page>;
+}
+
+/** A step as pipeline files know it. */
+export interface StepDefinition<N extends string = string, C = unknown> {
+  readonly name: N;
+  readonly summary: string;
+  readonly config: z.ZodType<C>;
+  /** Configurations that are valid for a chain of leads; they stand in the reference and are checked by a test. */
+  readonly examples: readonly unknown[];
+  /** The columns that leave the step. */
+  columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[];
+  open(config: C, runtime: StepRuntime): Step;
+  /** What the step's own gate has against publishing, judged by its tally. */
+  gate?(config: C, tally: Tally): string | undefined;
+}
+
+/** Declares a step for pipeline files. */
+export function defineStep<const N extends string, C>(name: N, definition: Omit<StepDefinition<N, C>, 'name'>): StepDefinition<N, C> {
+  return { name, ...definition };
+}
