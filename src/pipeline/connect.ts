@@ -1,0 +1,73 @@
+import { defer, type Observable } from 'rxjs';
+import type { AreaCode, Bridge, CollectionName, Lead, Link, Rows, User } from '../collections/index.js';
+import { createClient, type ClientOptions, type CollectionReader } from '../client/index.js';
+import { pagedSource, rows, type Page } from '../flow/index.js';
+
+/** How to reach and read a service. */
+export interface ConnectOptions extends ClientOptions {
+  /** Pages in memory at once, per stream. Default: twice the concurrency. */
+  readonly window?: number;
+  /** Number of the first page. Default 1. */
+  readonly firstPage?: number;
+}
+
+/** What of a collection is wanted. */
+export interface ReadOptions {
+  /** Credential-like columns that are wanted all the same. Default: none. */
+  readonly reveal?: readonly string[];
+}
+
+/**
+ * A service to read from. Streams are cold and independent: each subscription reads the collection from its start, holds
+ * at most `window` pages, and aborts its requests on unsubscribe. Pages must be released; `rows` does it by itself.
+ */
+export interface Service {
+  readonly leads$: Observable<Page<Lead>>;
+  readonly bridges$: Observable<Page<Bridge>>;
+  readonly areacodes$: Observable<Page<AreaCode>>;
+  readonly links$: Observable<Page<Link>>;
+  readonly users$: Observable<Page<User>>;
+  /** The pages of a collection, in page order. */
+  pages<N extends CollectionName>(collection: N, options?: ReadOptions): Observable<Page<Rows[N]>>;
+  /** The rows of a collection, one by one. */
+  rows<N extends CollectionName>(collection: N, options?: ReadOptions): Observable<Rows[N]>;
+  /** The records with an identifier: none, one, or (area codes) several. */
+  find<N extends CollectionName>(collection: N, id: string, options?: ReadOptions): Observable<readonly Rows[N][]>;
+  /** Closes idle connections. */
+  close(): void;
+}
+
+/**
+ * Connects to a service; nothing is requested before something is subscribed.
+ *
+ * @throws {SourceError} `E_SOURCE_REFUSED` for options that cannot be right.
+ *
+ * @example
+ * const service = connect({ baseUrl: 'https://data.example', auth: { rest_api_key: key } });
+ * service.rows('leads').pipe(take(10)).subscribe((lead) => console.log(lead.lead_id));
+ */
+export function connect(options: ConnectOptions): Service {
+  const client = createClient(options);
+
+  function pages<N extends CollectionName>(collection: N, { reveal }: ReadOptions = {}): Observable<Page<Rows[N]>> {
+    return defer(() => pagesOf(client.reader(collection, reveal), options));
+  }
+
+  return {
+    leads$: pages('leads'),
+    bridges$: pages('bridges'),
+    areacodes$: pages('areacodes'),
+    links$: pages('links'),
+    users$: pages('users'),
+    pages,
+    rows: (collection, read) => pages(collection, read).pipe(rows()),
+    find: (collection, id, { reveal } = {}) => client.reader(collection, reveal).find(id),
+    close: client.close,
+  };
+}
+
+/** The pages of one collection, in page order. */
+export function pagesOf<T>(reader: CollectionReader<T>, options: ConnectOptions): Observable<Page<T>> {
+  const { concurrency = 4, window = 2 * concurrency, firstPage } = options;
+  return pagedSource((page) => reader.list(page), { window, concurrency, firstPage, paged: reader.collection.paged });
+}

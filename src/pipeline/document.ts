@@ -1,0 +1,85 @@
+import { LineCounter, isMap, isNode, isScalar, parseDocument, type Document, type Node } from 'yaml';
+import { SpecError, type SpecIssue } from '../errors.js';
+
+/** A path from the root of a pipeline file: keys and indexes. */
+export type Path = readonly (string | number)[];
+
+/** A pipeline file as read: plain maps, lists and strings, each with its place. */
+export interface SpecDocument {
+  readonly file: string;
+  readonly value: unknown;
+  /** The place of a value, or of its key with `onKey`; for a path that is not there, of the nearest part above it. 1-based. */
+  locate(path: Path, onKey?: boolean): { readonly line: number; readonly column: number };
+}
+
+/**
+ * Parses YAML. Scalars stay the text that the file shows: `0123`, `yes` and `null` are names here, and a schema decides
+ * what is a number.
+ *
+ * @param overrides Values that take the place of the file's, by path; lists and maps on the way are made.
+ * @throws {SpecError} `E_SPEC_YAML`.
+ */
+export function parseSpecDocument(file: string, text: string, overrides: readonly { path: Path; value: string }[] = []): SpecDocument {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, schema: 'failsafe', uniqueKeys: true, prettyErrors: false, merge: false });
+  const troubles = [...document.errors, ...document.warnings];
+  if (troubles.length > 0) {
+    const issues = troubles.map((trouble): SpecIssue => {
+      const { line, col } = lines.linePos(trouble.pos[0]);
+      return { message: trouble.message, line, column: col };
+    });
+    throw new SpecError('E_SPEC_YAML', file, issues);
+  }
+  for (const { path, value } of overrides) override(document, file, path, value);
+
+  return {
+    file,
+    value: toValue(document, file),
+    locate: (path, onKey = false) => {
+      const offset = offsetOf(document, path, onKey);
+      const { line, col } = lines.linePos(offset);
+      return { line: Math.max(line, 1), column: Math.max(col, 1) };
+    },
+  };
+}
+
+function toValue(document: Document, file: string): unknown {
+  try {
+    // Aliases can make a small file a huge one; nothing here needs them.
+    return document.toJS({ maxAliasCount: 0 }) ?? {};
+  } catch {
+    throw new SpecError('E_SPEC_YAML', file, [{ message: 'anchors and aliases are not accepted', line: 1, column: 1 }]);
+  }
+}
+
+function override(document: Document, file: string, path: Path, value: string): void {
+  try {
+    document.setIn(path, value);
+  } catch {
+    throw new SpecError('E_SPEC_INVALID', file, [{ message: `--set ${path.join('.')}: the file has no such place`, line: 1, column: 1 }]);
+  }
+}
+
+function offsetOf(document: Document, path: Path, onKey: boolean): number {
+  for (let depth = path.length; depth > 0; depth -= 1) {
+    const exact = depth === path.length;
+    const node = document.getIn(path.slice(0, depth), true);
+    const key = keyNode(document, path.slice(0, depth));
+    const found = exact && onKey ? (key ?? node) : (node ?? key);
+    if (isNode(found) && found.range) return startOf(found, key);
+  }
+  return document.contents?.range?.[0] ?? 0;
+}
+
+/** An empty value has its range behind the colon, where nobody looks: its key says more. */
+function startOf(node: Node, key: Node | undefined): number {
+  if (isScalar(node) && node.range && node.range[0] === node.range[1] && key?.range) return key.range[0];
+  return node.range?.[0] ?? 0;
+}
+
+function keyNode(document: Document, path: Path): Node | undefined {
+  const parent = document.getIn(path.slice(0, -1), true);
+  if (!isMap(parent)) return undefined;
+  const pair = parent.items.find(({ key }) => isScalar(key) && key.value === path.at(-1));
+  return isNode(pair?.key) ? pair.key : undefined;
+}

@@ -1,0 +1,117 @@
+import type { Column, Row } from '../collections/index.js';
+import { publish } from '../files/index.js';
+import type { Fault, Page } from '../flow/index.js';
+import type { RunFacts, SinkContext, SinkWriter, Staged } from '../sinks/index.js';
+import type { PlannedSink } from './plan.js';
+
+/** One sink at the end of a run, before publication. */
+export interface Output {
+  readonly at: string;
+  readonly staged: Staged;
+  /** Rows that this sink could not take. */
+  readonly rejected: number;
+  /** Values that became `null` under `on_error: null`. */
+  readonly nulled: number;
+}
+
+/** All sinks of a run as one. */
+export interface Outputs {
+  /** Hands a page to every sink; the slowest sets the pace. The first call fixes the columns. */
+  write(page: Page): Promise<void>;
+  /** Closes, syncs and verifies every sink. */
+  finish(): Promise<readonly Output[]>;
+  /** Does the renames of every sink. */
+  publish(facts: RunFacts): Promise<void>;
+  /** Removes what the publication made superfluous. Everything is published, so a failure is only a nuisance. */
+  settle(): Promise<void>;
+  /** Removes whatever was not published. */
+  abort(): Promise<void>;
+}
+
+export interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nulled'> {
+  /** The columns of the rows; asked for once, with the first page or at the end. */
+  columns(): readonly Column[];
+  reject(at: string, row: Row, fault: Fault): void;
+}
+
+/**
+ * Reserves every output, so that one that cannot be written is told before the first request.
+ *
+ * @throws {SinkError} When one cannot be reserved; the others are given back.
+ */
+export async function openOutputs(sinks: readonly PlannedSink[], options: OutputsOptions): Promise<Outputs> {
+  const opened: Opened[] = [];
+  let begun = false;
+  let finished: readonly Output[] = [];
+
+  async function begin(): Promise<void> {
+    if (begun) return;
+    begun = true;
+    const columns = options.columns();
+    await each(opened, ({ writer }) => writer.begin(columns));
+  }
+
+  async function abort(): Promise<void> {
+    await each(opened, ({ writer }) => writer.abort());
+  }
+
+  try {
+    for (const sink of sinks) opened.push(await openSink(sink, options));
+  } catch (failure) {
+    await abort();
+    throw failure;
+  }
+
+  return {
+    write: async (page) => {
+      await begin();
+      await each(opened, ({ writer }) => writer.write(page));
+    },
+    finish: async () => {
+      await begin();
+      finished = await each(opened, async ({ at, writer, counts }) => ({ at, staged: await writer.finish(), ...counts }));
+      return finished;
+    },
+    publish: async (facts) => {
+      const moves = await each(finished, ({ staged }) => staged.publication(facts));
+      await publish(moves.flat());
+    },
+    settle: async () => {
+      await each(finished, ({ staged }) => staged.settle());
+    },
+    abort,
+  };
+}
+
+interface Opened {
+  readonly at: string;
+  readonly writer: SinkWriter;
+  readonly counts: { rejected: number; nulled: number };
+}
+
+async function openSink(sink: PlannedSink, options: OutputsOptions): Promise<Opened> {
+  const counts = { rejected: 0, nulled: 0 };
+  const writer = await sink.open({
+    baseDir: options.baseDir,
+    onError: options.onError,
+    stdout: options.stdout,
+    runId: options.runId,
+    reject: (row, fault) => {
+      counts.rejected += 1;
+      options.reject(sink.at, row, fault);
+    },
+    nulled: () => {
+      counts.nulled += 1;
+    },
+  });
+  return { at: sink.at, writer, counts };
+}
+
+/** Does the same with all, and waits for all even if one fails: nobody writes on behind the back of a failure. */
+async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results = await Promise.allSettled(items.map(work));
+  return results.map((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  });
+}

@@ -1,0 +1,157 @@
+import { collections, columnsOf, type Collection, type Column } from '../collections/index.js';
+import type { Step, Tally } from '../flow/index.js';
+import { sinks, type SinkContext, type SinkDefinition, type SinkWriter } from '../sinks/index.js';
+import { nearest, steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRuntime } from '../steps/index.js';
+import type { Path } from './document.js';
+import type { Problem } from './references.js';
+import type { PipelineShape } from './spec.js';
+import { validated, withNearest } from './validate.js';
+
+/** A step of a pipeline file with its configuration inside. */
+interface BoundStep {
+  readonly name: string;
+  /** Name in messages and reports, like `steps[1] derive`. */
+  readonly at: string;
+  columns(input: readonly Column[], plan: PlanContext): readonly Column[];
+  open(runtime: StepRuntime): Step;
+  gate(tally: Tally): string | undefined;
+}
+
+/** A step of a checked pipeline. */
+export interface PlannedStep extends BoundStep {
+  /** The columns that arrive at it, as far as they are declared. */
+  readonly input: readonly Column[];
+}
+
+/** A sink of a checked pipeline. */
+export interface PlannedSink {
+  readonly name: string;
+  /** Name in messages and reports, like `to[0] parquet`. */
+  readonly at: string;
+  /** Absolute path that is published; none for stdout. */
+  readonly output: string | undefined;
+  open(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
+}
+
+/** What a chain is made of. */
+export interface Plan {
+  readonly collection: Collection;
+  readonly steps: readonly PlannedStep[];
+  readonly sinks: readonly PlannedSink[];
+  /** The columns that leave the last step, with those added that page 1 had beyond the declared ones. */
+  columns(discovered?: readonly Column[]): readonly Column[];
+}
+
+/** Checks steps and sinks against their definitions and the fields that are known at each of them. */
+export function planPipeline(shape: PipelineShape, baseDir: string, problem: Problem): Plan {
+  const collection = collections[shape.from];
+  const reveal = shape.reveal ?? [];
+  reveal.forEach((name, index) => {
+    if (!Object.hasOwn(collection.fields, name))
+      problem(['reveal', index], withNearest(`unknown field '${name}'`, name, Object.keys(collection.fields)));
+  });
+  const boundSteps = (shape.steps ?? []).map((entry, index) => planStep(entry, index, problem));
+  const plannedSinks = shape.to.flatMap((entry, index) => planSink(entry, index, baseDir, problem) ?? []);
+  refuseSharedOutputs(plannedSinks, problem);
+
+  /** Follows the columns through the steps; gives those that arrive at each step, and last those that leave the chain. */
+  function follow(source: readonly Column[], report: (step: BoundStep, index: number, path: ConfigPath, message: string) => void) {
+    const arriving: (readonly Column[])[] = [source];
+    boundSteps.forEach((step, index) => {
+      const input = arriving.at(-1) ?? source;
+      const context = { collection, reveal, problem: (path: ConfigPath, message: string) => step && report(step, index, path, message) };
+      arriving.push(step ? step.columns(input, context) : input);
+    });
+    return arriving;
+  }
+
+  const arriving = follow(columnsOf(collection, reveal), ({ name }, index, path, message) =>
+    problem(['steps', index, name, ...path], message),
+  );
+
+  return {
+    collection,
+    steps: boundSteps.flatMap((step, index) => (step ? [{ ...step, input: arriving[index] ?? [] }] : [])),
+    sinks: plannedSinks,
+    columns: (discovered = []) => follow([...columnsOf(collection, reveal), ...discovered], () => {}).at(-1) ?? [],
+  };
+}
+
+function planStep(entry: Readonly<Record<string, unknown>>, index: number, problem: Problem): BoundStep | undefined {
+  const chosen = chooseOne(entry, steps, ['steps', index], 'step', problem);
+  if (!chosen) return undefined;
+  return bindStep(chosen.definition, chosen.value, ['steps', index, chosen.name], `steps[${index}] ${chosen.name}`, problem);
+}
+
+function bindStep(definition: StepDefinition, value: unknown, path: Path, at: string, problem: Problem): BoundStep | undefined {
+  const config = validated(definition.config, value, path, problem);
+  if (config === undefined) return undefined;
+  return {
+    name: definition.name,
+    at,
+    columns: (input, plan) => definition.columns(config, input, plan),
+    open: (runtime) => definition.open(config, runtime),
+    gate: (tally) => definition.gate?.(config, tally),
+  };
+}
+
+function planSink(entry: Readonly<Record<string, unknown>>, index: number, baseDir: string, problem: Problem): PlannedSink | undefined {
+  const chosen = chooseOne(entry, sinks, ['to', index], 'sink', problem);
+  if (!chosen) return undefined;
+  return bindSink(chosen.definition, chosen.value, ['to', index, chosen.name], `to[${index}] ${chosen.name}`, baseDir, problem);
+}
+
+function bindSink(
+  definition: SinkDefinition,
+  value: unknown,
+  path: Path,
+  at: string,
+  baseDir: string,
+  problem: Problem,
+): PlannedSink | undefined {
+  const config = validated(definition.config, value, path, problem);
+  if (config === undefined) return undefined;
+  return {
+    name: definition.name,
+    at,
+    output: definition.output(config, baseDir),
+    open: (context) => definition.open(config, { ...context, at }),
+  };
+}
+
+/** Steps and sinks are maps of a single key: the name of what they are. */
+function chooseOne<D>(
+  entry: Readonly<Record<string, unknown>>,
+  registry: Readonly<Record<string, D>>,
+  path: Path,
+  kind: string,
+  problem: Problem,
+): { name: string; definition: D; value: unknown } | undefined {
+  const [name, ...others] = Object.keys(entry);
+  const known = Object.keys(registry);
+  if (name === undefined || others.length > 0) {
+    problem(path, `a ${kind} is a map with a single key: one of ${known.join(', ')}`);
+    return undefined;
+  }
+  const definition = Object.hasOwn(registry, name) ? registry[name] : undefined;
+  if (definition === undefined) {
+    const near = nearest(name, known);
+    problem(
+      [...path, name],
+      near === undefined
+        ? `unknown ${kind} '${name}'; there are ${known.join(', ')}`
+        : `unknown ${kind} '${name}', did you mean '${near}'?`,
+      true,
+    );
+    return undefined;
+  }
+  return { name, definition, value: entry[name] };
+}
+
+function refuseSharedOutputs(planned: readonly PlannedSink[], problem: Problem): void {
+  planned.forEach(({ output, name }, index) => {
+    const first = planned.findIndex((other) => (output === undefined ? other.output === undefined : other.output === output));
+    if (first < index)
+      problem(['to', index, name], output === undefined ? 'only one sink can write to stdout' : `to[${first}] writes to the same path`);
+  });
+}

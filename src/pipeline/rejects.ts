@@ -1,0 +1,68 @@
+import type { Collection, Row, Value } from '../collections/index.js';
+import { GateError } from '../errors.js';
+import { publish, reserveFile } from '../files/index.js';
+import type { Fault } from '../flow/index.js';
+import type { Tolerance } from './units.js';
+
+/** The gate on rejected rows and their file. */
+export interface RejectsOptions {
+  /** Absolute path of the file; without one, rejects are only counted. */
+  readonly path: string | undefined;
+  readonly max: Tolerance;
+  /** Whether the file holds the rows themselves, with all their personal values. */
+  readonly rows: boolean;
+}
+
+/** Where rejected rows go: one line of JSON each, with run, place, key, field and reason. */
+export interface Rejects {
+  /** Notes a rejected row; it reaches the disk with the next `flush`. */
+  add(at: string, row: Row, fault: Fault): void;
+  flush(): Promise<void>;
+  /** @throws {GateError} `E_GATE_REJECTS` when more of the rows read were rejected than the gate allows. */
+  check(rejected: number, read: number): void;
+  /** Ends the file. It gets its name when the run published, and also when it did not but rows were rejected. */
+  close(published: boolean): Promise<void>;
+}
+
+/** @throws {SinkError} `E_SINK_PATH` when the file cannot be written; nothing was requested yet. */
+export async function openRejects(options: RejectsOptions, collection: Collection, runId: string): Promise<Rejects> {
+  const file = options.path === undefined ? undefined : await reserveFile(options.path, runId);
+  let noted: string[] = [];
+  let count = 0;
+
+  async function flush(): Promise<void> {
+    const lines = noted;
+    noted = [];
+    if (lines.length > 0) await file?.append(lines.join(''));
+  }
+
+  return {
+    add: (at, row, { field, reason }) => {
+      count += 1;
+      if (!file) return;
+      const key = Object.fromEntries(collection.key.map((name) => [name, row[name] ?? null]));
+      noted.push(`${JSON.stringify({ at, key, field, reason, ...(options.rows ? { row } : {}) }, plain)}\n`);
+    },
+    flush,
+    check: (rejected, read) => {
+      const most = 'share' in options.max ? options.max.share * read : options.max.rows;
+      if (rejected <= most) return;
+      const allowed = 'share' in options.max ? `${options.max.share * 100}%` : `${options.max.rows}`;
+      throw new GateError(
+        'E_GATE_REJECTS',
+        `${rejected} of ${read} rows were rejected, at most ${allowed} may be${options.path === undefined ? '' : `; see ${options.path}`}`,
+      );
+    },
+    close: async (published) => {
+      if (!file) return;
+      if (!published && count === 0) return file.discard();
+      await flush();
+      await file.close();
+      await publish([file.move]);
+    },
+  };
+}
+
+function plain(_name: string, value: Value | object): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}

@@ -1,0 +1,90 @@
+import type { Tally } from '../flow/index.js';
+import type { Books } from './books.js';
+
+/** What a run did, for people and machines. It holds no credential and no person's data. */
+export interface RunReport {
+  readonly pipeline: string;
+  readonly runId: string;
+  readonly collection: string;
+  /** ISO 8601 in UTC. */
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly pages: number;
+  /** Rows read. */
+  readonly read: number;
+  readonly sinks: readonly SinkReport[];
+  readonly steps: readonly { readonly at: string; readonly tally: Tally }[];
+  readonly findings: FindingsReport;
+  /** What went wrong after everything was published. */
+  readonly warnings: readonly string[];
+  readonly rejects: { readonly path: string | undefined; readonly rows: number };
+}
+
+export interface SinkReport {
+  readonly at: string;
+  /** Where the result is; none for stdout. */
+  readonly path: string | undefined;
+  readonly bytes: number;
+  /** Values that became `null` because they did not cast. */
+  readonly nulled: number;
+  readonly books: Books;
+}
+
+/** What the rows had that the definition of the collection does not say. Counts are rows, by the service's field name. */
+export interface FindingsReport {
+  readonly unknown: Readonly<Record<string, number>>;
+  /** Unknown fields that first came after page 1 and so are not in the outputs of this run. */
+  readonly late: readonly string[];
+  readonly missing: Readonly<Record<string, number>>;
+  readonly notText: Readonly<Record<string, number>>;
+}
+
+/** The closing summary: outputs, books and what was remarkable, one line each. */
+export function summaryOf(report: RunReport): string {
+  const seconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000;
+  const perSecond = seconds > 0 ? ` (${amount(Math.round(report.read / seconds))} rows/s)` : '';
+  return [
+    `${report.pipeline}: read ${amount(report.read)} ${report.collection} in ${amount(report.pages)} pages, ${seconds.toFixed(1)} s${perSecond}`,
+    ...report.steps.flatMap(({ at, tally }) => stepLine(at, tally) ?? []),
+    ...report.sinks.map(sinkLine),
+    ...findingLines(report.findings),
+    ...report.warnings.map((warning) => `  ${warning}`),
+    ...(report.rejects.rows > 0
+      ? [`  rejected ${amount(report.rejects.rows)} rows${report.rejects.path === undefined ? '' : `, see ${report.rejects.path}`}`]
+      : []),
+  ].join('\n');
+}
+
+function stepLine(at: string, tally: Tally): string | undefined {
+  const parts = (['filtered', 'duplicates', 'matched', 'missed', 'unmatched', 'expanded', 'rejected', 'nulled'] as const)
+    .filter((key) => tally[key] > 0)
+    .map((key) => `${key} ${amount(tally[key])}`);
+  return parts.length === 0 ? undefined : `  ${at}: ${parts.join(', ')}`;
+}
+
+function sinkLine({ at, path, bytes, nulled, books }: SinkReport): string {
+  const kept = `${amount(books.read)} read${books.expanded > 0 ? ` + ${amount(books.expanded)} expanded` : ''} = ${amount(books.written)} written`;
+  const gone = (['filtered', 'duplicates', 'unmatched', 'rejected'] as const)
+    .filter((key) => books[key] > 0)
+    .map((key) => ` + ${amount(books[key])} ${key}`);
+  const emptied = nulled > 0 ? `, ${amount(nulled)} values null` : '';
+  return `  ${at}: ${kept}${gone.join('')}${emptied}, ${amount(bytes)} bytes${path === undefined ? '' : ` -> ${path}`}`;
+}
+
+function findingLines({ unknown, late, missing, notText }: FindingsReport): readonly string[] {
+  return [
+    ...lineOf('  unknown fields', unknown),
+    ...(late.length > 0 ? [`  first seen after page 1, so not in the outputs of this run: ${late.join(', ')}`] : []),
+    ...lineOf('  missing fields', missing),
+    ...lineOf('  values that were no strings', notText),
+  ];
+}
+
+function lineOf(title: string, counts: Readonly<Record<string, number>>): readonly string[] {
+  const parts = Object.entries(counts).map(([name, rows]) => `${name} (${amount(rows)} rows)`);
+  return parts.length === 0 ? [] : [`${title}: ${parts.join(', ')}`];
+}
+
+function amount(count: number): string {
+  return count.toLocaleString('en-US');
+}

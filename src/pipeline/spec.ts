@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { collectionNames } from '../collections/index.js';
+import { duration, rate, tolerance } from './units.js';
+
+const name = z.string().min(1);
+
+const service = z
+  .strictObject({
+    base_url: z
+      .string()
+      .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an http or https URL')
+      .refine(
+        (text) =>
+          !URL.canParse(text) || ['username', 'password', 'search', 'hash'].every((part) => Reflect.get(new URL(text), part) === ''),
+        'must hold no user info, query or fragment',
+      )
+      .describe('Everything before /api.'),
+    auth: z
+      .union([z.strictObject({ rest_api_key: name }), z.strictObject({ authorized_uid: name, authorized_rest_api_key: name })])
+      .describe('rest_api_key, or authorized_uid and authorized_rest_api_key; references only.'),
+    limit: z.number().int().min(1).max(500).optional().describe('Rows per page, at most 500. Default 30.'),
+    concurrency: z.number().int().min(1).max(64).optional().describe('Requests in flight. Default 4.'),
+    window: z.number().int().min(1).max(1024).optional().describe('Pages in memory. Default twice the concurrency.'),
+    first_page: z.number().int().min(0).optional().describe('Number of the first page. Default 1.'),
+    rate_limit: rate.optional().describe('Requests that may start in a time, like 20/s.'),
+    timeout: duration.optional().describe('Time until an answer begins. Default 60s.'),
+    max_page_bytes: z.number().int().min(1).optional().describe('Largest answer after decompression, in bytes. Default 67108864.'),
+    retry: z
+      .strictObject({
+        attempts: z.number().int().min(1).max(100).optional().describe('Attempts per request, the first one counted. Default 6.'),
+        base: duration.optional().describe('First backoff. Default 500ms.'),
+        cap: duration.optional().describe('Longest backoff. Default 30s.'),
+      })
+      .optional()
+      .describe('Repetition of failed requests.'),
+  })
+  .refine(({ window, concurrency = 4 }) => window === undefined || window >= concurrency, {
+    path: ['window'],
+    message: 'must be at least the concurrency',
+  });
+
+/** The shape of a pipeline file; steps and sinks are checked by their own definitions. */
+export const pipelineShape = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'a name is made of letters, digits, dots, dashes and underscores')
+    .describe('Name of the pipeline.'),
+  service: service.optional().describe('The service. Default: from the environment, LEADSTREAM_BASE_URL and so on.'),
+  from: z.enum(collectionNames).describe('The collection that is read.'),
+  reveal: z.array(name).optional().describe('Credential-like fields of it that are wanted all the same.'),
+  on_error: z
+    .enum(['reject', 'null', 'fail'])
+    .optional()
+    .describe('What becomes of a row that a step or sink cannot handle. Default reject.'),
+  steps: z.array(z.record(z.string(), z.unknown())).optional().describe('Steps of the chain, in order.'),
+  to: z.array(z.record(z.string(), z.unknown())).min(1).describe('Where the rows go.'),
+  rejects: z
+    .strictObject({
+      path: name.optional().describe('File of the rejected rows. Default: <first output>.rejects.ndjson.'),
+      max: tolerance.optional().describe('More rejected rows than this, and nothing is published. Default 1%.'),
+      rows: z.boolean().optional().describe('Whether the rejects hold the rows themselves. Default false.'),
+    })
+    .optional()
+    .describe('The gate on rejected rows.'),
+});
+
+export type PipelineShape = z.output<typeof pipelineShape>;
+export type ServiceSpec = NonNullable<PipelineShape['service']>;

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+
+const millisecondsPer: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** A length of time like `500ms`, `60s`, `5m` or `6h`, in milliseconds. */
+export const duration = z
+  .string()
+  .regex(/^\d+(?:\.\d+)?(?:ms|s|m|h)$/, 'a length of time is written like 500ms, 60s, 5m or 6h')
+  .transform((text) => Number.parseFloat(text) * (millisecondsPer[text.replace(/[\d.]/g, '')] ?? 1));
+
+/** Requests per second, written like `20/s` or `300/m`. */
+export const rate = z
+  .string()
+  .regex(/^[1-9]\d*\/[smh]$/, 'a rate is written like 20/s, 300/m or 1000/h')
+  .transform((text) => {
+    const [count, unit = 's'] = text.split('/');
+    return (Number(count) * 1000) / (millisecondsPer[unit] ?? 1000);
+  });
+
+/** The most rows that may be rejected: a share of the rows read, or a count. */
+export type Tolerance = { readonly share: number } | { readonly rows: number };
+
+/** A share like `1%` or a count of rows like `100`. */
+export const tolerance = z
+  .string()
+  .regex(/^(?:\d+|(?:100|\d{1,2}(?:\.\d+)?)%)$/, 'written like 1% or 100')
+  .transform((text): Tolerance => (text.endsWith('%') ? { share: Number.parseFloat(text) / 100 } : { rows: Number(text) }));

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { nearest } from '../steps/index.js';
+import type { Path } from './document.js';
+import type { Problem } from './references.js';
+
+type Issue = z.core.$ZodIssue;
+
+/**
+ * Checks a value of a pipeline file against a schema and reports each problem with the nearest right name.
+ *
+ * Scalars of a file are text; where the schema wants a number or a flag, a text that spells one is taken as such.
+ *
+ * @returns The parsed value, or `undefined` when something was reported.
+ */
+export function validated<T>(schema: z.ZodType<T>, value: unknown, at: Path, problem: Problem): T | undefined {
+  const result = schema.safeParse(spelledOut(schema, value), { reportInput: true });
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) report(issue, { schema, at, problem });
+  return undefined;
+}
+
+/** Converts texts where the schema says that it wants a number or a flag. */
+function spelledOut(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return value;
+  const spelled = structuredClone(value);
+  for (const issue of result.error.issues) {
+    if (issue.code !== 'invalid_type') continue;
+    const converted = convert(issue.expected, getIn(spelled, issue.path));
+    if (converted !== undefined) setIn(spelled, issue.path, converted);
+  }
+  return spelled;
+}
+
+function convert(expected: string, text: unknown): number | boolean | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (expected === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true';
+  if ((expected === 'number' || expected === 'int') && /^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  return undefined;
+}
+
+interface Place {
+  readonly schema: z.ZodType;
+  readonly at: Path;
+  readonly problem: Problem;
+}
+
+function report(issue: Issue, place: Place): void {
+  const inner = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+  const path = [...place.at, ...inner];
+  if (issue.code === 'unrecognized_keys') {
+    const known = keysAt(z.toJSONSchema(place.schema, { io: 'input', unrepresentable: 'any' }), inner);
+    for (const key of issue.keys) place.problem([...path, key], withNearest(`unknown key '${key}'`, key, known), true);
+  } else if (issue.code === 'invalid_union') {
+    reportUnion(issue, path, place);
+  } else {
+    place.problem(path, messageOf(issue, path));
+  }
+}
+
+/** Of a union, the alternative that came furthest says what is wrong. */
+function reportUnion(issue: Extract<Issue, { code: 'invalid_union' }>, path: Path, place: Place): void {
+  const deep = issue.errors.find((issues) => issues.some(({ code, path: inner }) => inner.length > 0 || code === 'unrecognized_keys'));
+  if (!deep) {
+    const choices = issue.errors.flat().map((inner) => messageOf(inner, path));
+    place.problem(path, [...new Set(choices)].join(', or '));
+    return;
+  }
+  for (const inner of deep) report({ ...inner, path: [...issue.path, ...inner.path] }, place);
+}
+
+/** The keys that a schema knows at a path; of a union, those of all alternatives. */
+function keysAt(schema: unknown, path: Path): readonly string[] {
+  const [head, ...rest] = path;
+  const alternatives = getIn(schema, ['anyOf']);
+  if (Array.isArray(alternatives)) return alternatives.flatMap((alternative) => keysAt(alternative, path));
+  if (head === undefined) return Object.keys(getIn(schema, ['properties']) ?? {});
+  return keysAt(
+    getIn(schema, typeof head === 'number' ? ['items'] : ['properties', head]) ?? getIn(schema, ['additionalProperties']),
+    rest,
+  );
+}
+
+function messageOf(issue: Issue, path: Path): string {
+  const key = path.at(-1);
+  if (issue.code === 'invalid_value') {
+    const values = issue.values.map(String);
+    const near = typeof issue.input === 'string' ? nearest(issue.input, values) : undefined;
+    return `expected one of ${values.join(', ')}${near === undefined ? '' : `; did you mean '${near}'?`}`;
+  }
+  if (issue.code === 'invalid_type')
+    return issue.input === undefined && typeof key === 'string'
+      ? missing(issue.expected, key)
+      : `expected ${kinds[issue.expected] ?? issue.expected}`;
+  return issue.message;
+}
+
+function missing(expected: string, key: string): string {
+  return `'${key}': expected ${kinds[expected] ?? expected}`;
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  object: 'a map',
+  record: 'a map',
+  array: 'a list',
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+};
+
+/** Adds the nearest known name to a message about an unknown one, or all that are known. */
+export function withNearest(message: string, name: string, known: readonly string[]): string {
+  const near = nearest(name, known);
+  if (known.length === 0) return message;
+  return near === undefined ? `${message}; there are ${known.join(', ')}` : `${message}, did you mean '${near}'?`;
+}
+
+function getIn(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined), value);
+}
+
+function setIn(value: unknown, path: readonly PropertyKey[], to: unknown): void {
+  const parent = getIn(value, path.slice(0, -1));
+  const key = path.at(-1);
+  if (typeof parent === 'object' && parent !== null && key !== undefined) Reflect.set(parent, key, to);
+}

@@ -1,0 +1,60 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach } from '@jest/globals';
+import { generate, openDirectory, startService, type DataSource, type RunningService, type StartOptions } from '../../src/service/index.js';
+import { temporaryFolder } from './temporary.js';
+
+/** The key that test services accept, odd enough that every way of quoting it shows. */
+export const testKey = 'k+e y/%&é"7f3a9c';
+
+/** Every answered request: `leads?page=1&limit=500`. */
+export interface LoggedService extends RunningService {
+  readonly requests: string[];
+  /** Environment of a run against it. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const running: RunningService[] = [];
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((service) => service.close()));
+});
+
+/** Starts the service for one test, by default on 1,200 generated leads. */
+export async function service(
+  source: DataSource = generate({ leads: 1_200, bridges: 20, seed: 7 }),
+  options: Partial<StartOptions> = {},
+): Promise<LoggedService> {
+  const requests: string[] = [];
+  const started = await startService({
+    source,
+    accounts: [{ restApiKey: testKey }],
+    onRequest: ({ collection, id, page, limit }) =>
+      requests.push(id === null ? `${collection}?page=${page}&limit=${limit}` : `${collection}/${id}`),
+    ...options,
+  });
+  running.push(started);
+  return { ...started, requests, env: { LEADSTREAM_BASE_URL: started.url, LEADSTREAM_REST_API_KEY: testKey } };
+}
+
+/** Serves the given records, which have the service's own field names. */
+export async function serviceOf(records: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>): Promise<LoggedService> {
+  const folder = join(await temporaryFolder(), 'data');
+  await mkdir(folder);
+  for (const [collection, rows] of Object.entries(records)) {
+    await writeFile(join(folder, `${collection}.ndjson`), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  }
+  return service(await openDirectory(folder));
+}
+
+/** A pipeline file against a service whose place and key are in the environment. */
+export function pipelineText(body: string): string {
+  const service = [
+    'service:',
+    '  base_url: ${LEADSTREAM_BASE_URL}',
+    '  auth:',
+    '    rest_api_key: ${LEADSTREAM_REST_API_KEY}',
+    '  limit: 100',
+  ];
+  return ['name: test', ...service, body].join('\n');
+}
