@@ -1,0 +1,17 @@
+import type { Argv } from 'yargs';
+import { commonOptions, type Runner } from '../context.js';
+
+/** Adds `leadstream schema`. */
+export function addSchema(yargs: Argv, runner: Runner): Argv {
+  return yargs.command(
+    'schema',
+    'Print the JSON Schema of pipeline files, or their reference',
+    (options) => commonOptions(options).option('markdown', { type: 'boolean', default: false, describe: 'The reference as Markdown' }),
+    (arguments_) =>
+      runner(arguments_, async () => {
+        const { pipelineReference, pipelineSchema } = await import('../../index.js');
+        process.stdout.write(arguments_.markdown ? `${pipelineReference()}\n` : `${JSON.stringify(pipelineSchema(), undefined, 2)}\n`);
+        return 0;
+      }),
+  );
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env node
+import { createRequire } from 'node:module';
+import yargs, { type Argv } from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { addDemo } from './commands/demo.js';
+import { addFetch } from './commands/fetch.js';
+import { addRun } from './commands/run.js';
+import { addSchema } from './commands/schema.js';
+import { addServe } from './commands/serve.js';
+import { addValidate } from './commands/validate.js';
+import { LeadstreamError } from '../errors.js';
+import { createConsole } from './console.js';
+import { environmentOf, type Runner } from './context.js';
+import { tellFailure } from './failure.js';
+import { onSignals } from './signals.js';
+
+// A chain that stalls or an event loop that runs dry must not look like success: 0 is earned.
+process.exitCode = 1;
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+
+const runner: Runner = async ({ logFormat, quiet, envFile }, work) => {
+  const signals = onSignals();
+  // Loaded here, and not with the program, so that help and usage errors come at once.
+  const { createRedactor } = await import('../index.js');
+  const console = createConsole(logFormat, quiet, createRedactor);
+  process.once('uncaughtException', (error) => {
+    tellFailure(console, error);
+    process.exit(1);
+  });
+  try {
+    process.exitCode = await work({ console, env: environmentOf(envFile, console), signal: signals.signal });
+  } catch (error) {
+    const exit = tellFailure(console, error);
+    process.exitCode = signals.exitCode ?? exit;
+  } finally {
+    signals.release();
+  }
+};
+
+const commands = [addRun, addValidate, addFetch, addServe, addSchema, addDemo];
+
+const parser = commands
+  .reduce<Argv>((parser, add) => add(parser, runner), yargs(hideBin(process.argv)))
+  .scriptName('leadstream')
+  .usage('$0 <command>\n\nReads paged lead collections, joins them and lands them as CSV, Parquet or on stdout.')
+  .demandCommand(1, 'Name a command.')
+  .strict()
+  .recommendCommands()
+  .version(version)
+  .help()
+  .epilogue('Exit codes: 0 published, 1 failed, 2 usage, 65 gate, 69 service, 75 lock, 77 credentials, 78 pipeline file, 130/143 signal.')
+  .wrap(Math.min(100, process.stdout.columns ?? 100))
+  .exitProcess(false)
+  .fail((message, error) => {
+    throw error ?? new LeadstreamError('E_USAGE', message);
+  });
+
+try {
+  const parsed = await parser.parseAsync();
+  if (parsed.help === true || parsed.version === true) process.exitCode = 0;
+} catch (error) {
+  process.exitCode = tellFailure(
+    createConsole('text', false, () => String),
+    error,
+  );
+}

@@ -1,0 +1,131 @@
+/**
+ * leadstream: paged collections as typed, cancellable, bounded streams, joined and landed as CSV, Parquet or text.
+ *
+ * @packageDocumentation
+ */
+
+// Reading a service
+export { connect, type ConnectOptions, type ReadOptions, type Service } from './pipeline/index.js';
+export type { Credentials, RetryNotice, RetryPolicy } from './client/index.js';
+export {
+  collectionNames,
+  collections,
+  columnsOf,
+  type AreaCode,
+  type Bridge,
+  type Collection,
+  type CollectionName,
+  type Column,
+  type DeclaredType,
+  type Lead,
+  type Link,
+  type Row,
+  type Rows,
+  type TypedRowOf,
+  type User,
+  type Value,
+} from './collections/index.js';
+
+// Streams of pages
+export {
+  deliver,
+  filterRows,
+  liftRows,
+  mapAsync,
+  mapRows,
+  pagedSource,
+  rows,
+  standalone,
+  type Lease,
+  type OnError,
+  type Page,
+  type PagedSourceOptions,
+  type Step,
+  type StepContext,
+  type Tally,
+} from './flow/index.js';
+
+// Steps
+export {
+  cast,
+  dedupe,
+  derive,
+  filter,
+  join,
+  mask,
+  rename,
+  select,
+  type CastOptions,
+  type Derivation,
+  type Joined,
+  type JoinOptions,
+  type Mask,
+  type MaskOptions,
+  type Renamed,
+} from './steps/index.js';
+
+// Sinks
+export {
+  ClosedPipeError,
+  csv,
+  ndjson,
+  parquet,
+  readManifest,
+  stdout,
+  type CsvOptions,
+  type Manifest,
+  type NdjsonOptions,
+  type ParquetOptions,
+  type RunFacts,
+  type SinkContext,
+  type SinkWriter,
+  type Staged,
+  type StdoutOptions,
+} from './sinks/index.js';
+
+// Pipelines
+export {
+  connectionFromEnvironment,
+  loadPipeline,
+  parsePipeline,
+  pipelineReference,
+  pipelineSchema,
+  runPipeline,
+  summaryOf,
+  type Books,
+  type Environment,
+  type LoadOptions,
+  type Pipeline,
+  type Progress,
+  type RunOptions,
+  type RunReport,
+} from './pipeline/index.js';
+
+// Errors and logs
+export { createRedactor, type Redactor } from './client/index.js';
+export {
+  catalogue,
+  GateError,
+  LeadstreamError,
+  SinkError,
+  SourceError,
+  SpecError,
+  StepError,
+  type ErrorCode,
+  type FailureKind,
+  type SpecIssue,
+} from './errors.js';
+
+// The service itself, for tests and demonstrations
+export {
+  accountsFromEnv,
+  generate,
+  openDirectory,
+  readAccounts,
+  startService,
+  type Account,
+  type DataSource,
+  type GenerateOptions,
+  type RunningService,
+  type StartOptions,
+} from './service/index.js';

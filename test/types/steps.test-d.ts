@@ -1,0 +1,114 @@
+/** Types of steps in a chain; `tsc --noEmit` is the test. */
+import { expectTypeOf } from 'expect-type';
+import type { Observable } from 'rxjs';
+import {
+  cast,
+  dedupe,
+  derive,
+  filter,
+  join,
+  mask,
+  rename,
+  select,
+  type Bridge,
+  type Joined,
+  type Lead,
+  type Page,
+  type Renamed,
+  type Row,
+  type Service,
+  type Step,
+  type User,
+  type Value,
+} from '../../src/index.js';
+
+declare const service: Service;
+const { leads$, bridges$, users$ } = service;
+
+// select narrows
+expectTypeOf(users$.pipe(select(['uid', 'email']))).toEqualTypeOf<Observable<Page<Pick<User, 'uid' | 'email'>>>>();
+// @ts-expect-error A field that users do not have.
+users$.pipe(select(['uid', 'emial']));
+
+// dedupe keeps the type
+expectTypeOf(leads$.pipe(dedupe(['lead_id']))).toEqualTypeOf<Observable<Page<Lead>>>();
+// @ts-expect-error A field that leads do not have.
+leads$.pipe(dedupe(['leadid']));
+
+// filter keeps the type and knows the row
+expectTypeOf(leads$.pipe(filter((lead) => lead.lead_status === 'new'))).toEqualTypeOf<Observable<Page<Lead>>>();
+// @ts-expect-error A field that leads do not have.
+leads$.pipe(filter((lead) => lead.status === 'new'));
+// @ts-expect-error A condition is true or false.
+leads$.pipe(filter((lead) => lead.lead_status));
+
+// derive adds, and knows the row
+const derived$ = leads$.pipe(derive({ zip_prefix: (lead) => lead.zipcode?.slice(0, 3), nothing: () => null }));
+expectTypeOf(derived$).toEqualTypeOf<Observable<Page<Lead & { readonly zip_prefix: Value; readonly nothing: Value }>>>();
+// @ts-expect-error A field that leads do not have.
+leads$.pipe(derive({ zip_prefix: (lead) => lead.zip }));
+// @ts-expect-error Values are scalars, instants or null.
+leads$.pipe(derive({ parts: (lead) => lead.zipcode?.split('-') }));
+
+// join adds `${as}_${field}`, which is null without a match
+const joined$ = leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title', 'niche'] }));
+expectTypeOf(joined$).toEqualTypeOf<Observable<Page<Joined<Lead, Bridge, 'bridge', 'title' | 'niche'>>>>();
+declare const joined: Joined<Lead, Bridge, 'bridge', 'title' | 'niche'>;
+expectTypeOf(joined.bridge_title).toEqualTypeOf<string | null>();
+expectTypeOf(joined.lead_id).toEqualTypeOf<string | null>();
+expectTypeOf(joined).not.toHaveProperty('title');
+expectTypeOf(joined).not.toHaveProperty('bridge_method');
+// @ts-expect-error A field that bridges do not have.
+leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['titel'] }));
+// @ts-expect-error A right field of `on` that bridges do not have.
+leads$.pipe(join(bridges$, { on: { bridge_id: 'bridge_id' }, as: 'bridge', select: ['title'] }));
+// @ts-expect-error A left field of `on` that leads do not have.
+leads$.pipe(join(bridges$, { on: { bridge: 'id' }, as: 'bridge', select: ['title'] }));
+// @ts-expect-error A picked field that bridges do not have.
+leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'], pick: { max: 'hourly' } }));
+leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'], pick: { max: 'maxhourly', type: 'integer' } }));
+// @ts-expect-error There is no such way to pick.
+leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'], pick: 'last' }));
+
+// rename changes keys and keeps values
+const renamed$ = users$.pipe(rename({ uid: 'user_id' }));
+expectTypeOf(renamed$).toEqualTypeOf<Observable<Page<Renamed<User, { readonly uid: 'user_id' }>>>>();
+expectTypeOf<keyof Renamed<User, { readonly uid: 'user_id' }>>().toEqualTypeOf<'user_id' | 'email' | 'affid'>();
+expectTypeOf<keyof Renamed<User, { readonly uid: 'affid'; readonly affid: 'uid' }>>().toEqualTypeOf<'uid' | 'email' | 'affid'>();
+// @ts-expect-error A field that users do not have.
+users$.pipe(rename({ id: 'user_id' }));
+
+// cast opens the types
+expectTypeOf(leads$.pipe(cast({ age: 'integer', yearmonthday: 'date' }, { onError: 'null' }))).toEqualTypeOf<Observable<Page<Row>>>();
+// @ts-expect-error A field that leads do not have.
+leads$.pipe(cast({ years: 'integer' }));
+// @ts-expect-error There is no such type.
+leads$.pipe(cast({ age: 'number' }));
+// @ts-expect-error There is no such way to handle errors.
+leads$.pipe(cast({ age: 'integer' }, { onError: 'skip' }));
+
+// mask opens the row: columns can go
+expectTypeOf(leads$.pipe(mask({ sin_number: 'drop', email: 'hmac' }, { hmacKey: 'k' }))).toEqualTypeOf<Observable<Page<Row>>>();
+// @ts-expect-error A field that leads do not have.
+leads$.pipe(mask({ sin: 'drop' }));
+// @ts-expect-error There is no such mask.
+leads$.pipe(mask({ email: 'hash' }));
+
+// steps compose, each one seeing what the one before it made
+leads$.pipe(
+  dedupe(['lead_id']),
+  derive({ zip_prefix: (lead) => lead.zipcode?.slice(0, 3) ?? null }),
+  join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }),
+  filter((lead) => lead.bridge_title !== null && lead.zip_prefix !== null),
+  select(['lead_id', 'bridge_title', 'zip_prefix']),
+);
+
+// and the row is still known after a join
+leads$.pipe(
+  join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }),
+  // @ts-expect-error A field that the join did not add.
+  filter((lead) => lead.bridge_titel !== null),
+);
+
+// a step of one's own
+expectTypeOf<Step<Lead, User>>().toExtend<(pages$: Observable<Page<Lead>>) => Observable<Page<User>>>();

@@ -1,0 +1,91 @@
+/** Types of streams of pages, errors and pipelines; `tsc --noEmit` is the test. */
+import { expectTypeOf } from 'expect-type';
+import { filter, map, pipe, type Observable } from 'rxjs';
+import {
+  catalogue,
+  deliver,
+  filterRows,
+  GateError,
+  LeadstreamError,
+  liftRows,
+  loadPipeline,
+  mapAsync,
+  mapRows,
+  pagedSource,
+  parsePipeline,
+  rows,
+  runPipeline,
+  SinkError,
+  SourceError,
+  SpecError,
+  standalone,
+  StepError,
+  type ErrorCode,
+  type FailureKind,
+  type Lead,
+  type Lease,
+  type Page,
+  type Pipeline,
+  type RunReport,
+  type Service,
+  type StepContext,
+  type Value,
+} from '../../src/index.js';
+
+declare const service: Service;
+const { leads$ } = service;
+declare const page: Page<Lead>;
+
+// a page holds rows and the right to be in memory, and is read-only
+expectTypeOf(page.rows).toEqualTypeOf<readonly Lead[]>();
+expectTypeOf(page.lease).toEqualTypeOf<Lease>();
+// @ts-expect-error The rows of a page are read-only.
+page.rows.push(page.rows[0]);
+
+// rows and pages
+expectTypeOf(leads$.pipe(rows())).toEqualTypeOf<Observable<Lead>>();
+expectTypeOf(leads$.pipe(mapRows((lead) => lead.zipcode?.length ?? 0))).toEqualTypeOf<Observable<Page<number>>>();
+expectTypeOf(leads$.pipe(filterRows((lead) => lead.email !== ''))).toEqualTypeOf<Observable<Page<Lead>>>();
+expectTypeOf(leads$.pipe(mapAsync(async (page) => page.rows.map(({ uid }) => uid), 4))).toEqualTypeOf<Observable<Page<string | null>>>();
+expectTypeOf(
+  leads$.pipe(
+    liftRows(
+      pipe(
+        filter((lead: Lead) => lead.zipcode !== ''),
+        map((lead) => lead.zipcode),
+      ),
+    ),
+  ),
+).toEqualTypeOf<Observable<Page<string | null>>>();
+expectTypeOf(leads$.pipe(deliver(async (page) => void page.rows))).toEqualTypeOf<Observable<number>>();
+// @ts-expect-error A writer says when it is done.
+leads$.pipe(deliver((page) => page.rows.length));
+expectTypeOf(pagedSource((number) => leads$.pipe(map(({ rows }) => rows.slice(number))))).toEqualTypeOf<Observable<Page<Lead>>>();
+// @ts-expect-error A page of a source is a list of rows.
+pagedSource((number) => leads$.pipe(map(() => number)));
+
+// contexts
+expectTypeOf(standalone('mine')).toEqualTypeOf<StepContext>();
+expectTypeOf<Value>().toEqualTypeOf<string | boolean | bigint | number | Date | null>();
+
+// errors
+expectTypeOf(catalogue).toHaveProperty('E_USAGE');
+expectTypeOf<keyof typeof catalogue>().toEqualTypeOf<ErrorCode>();
+expectTypeOf(SpecError).instance.toExtend<LeadstreamError>();
+expectTypeOf(SourceError).instance.toExtend<LeadstreamError>();
+expectTypeOf(StepError).instance.toExtend<LeadstreamError>();
+expectTypeOf(SinkError).instance.toExtend<LeadstreamError>();
+expectTypeOf(GateError).instance.toExtend<LeadstreamError>();
+expectTypeOf(LeadstreamError).instance.toExtend<Error>();
+expectTypeOf<SourceError['kind']>().toEqualTypeOf<FailureKind>();
+expectTypeOf<LeadstreamError['exit']>().toEqualTypeOf<number>();
+new StepError('E_STEP_FIELD', 'x');
+// @ts-expect-error A code that the catalogue does not have.
+new StepError('E_STEP_FEILD', 'x');
+
+// pipelines
+expectTypeOf(loadPipeline).returns.resolves.toEqualTypeOf<Pipeline>();
+expectTypeOf(parsePipeline).returns.toEqualTypeOf<Pipeline>();
+expectTypeOf(runPipeline).returns.resolves.toEqualTypeOf<RunReport>();
+// @ts-expect-error A pipeline is what was loaded, not its name.
+runPipeline('leads.yaml');
