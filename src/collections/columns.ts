@@ -15,6 +15,8 @@ export interface Column {
   /** Whether the values are in that type already; otherwise they are text. */
   readonly cast: boolean;
   readonly sensitivity: Sensitivity;
+  /** The collection's column whose values these are, as they arrived or cast; none for what was computed, masked or joined. */
+  readonly source?: string | undefined;
 }
 
 /** The name that the service uses for a column. */
@@ -36,6 +38,7 @@ export function columnsOf(collection: Collection, reveal: readonly string[] = []
       type: field.type,
       cast: false,
       sensitivity: field.sensitivity,
+      source: name,
     }));
 }
 

@@ -4,33 +4,19 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono, type Context } from 'hono';
 import { collectionNames, collections, type CollectionName } from '../collections/index.js';
 import { authoriser, type Account } from './accounts.js';
-import {
-  answerFrom,
-  defaultLimit,
-  failure,
-  respondThrough,
-  type Answer,
-  type RawAnswer,
-  type RequestFacts,
-  type Responder,
-} from './answer.js';
+import { failure, type Answerer, type RawAnswer, type RequestFacts } from './answer.js';
 import { rowsEncoder } from './body.js';
-import type { DataSource } from './source.js';
+import type { Paging } from './paging.js';
+import type { RequestEntry } from './request-log.js';
 
-/** One line of the request log: what was asked on a collection's path and how it ended. Never a credential. */
-export interface RequestEntry extends RequestFacts {
-  /** HTTP status of the answer. */
-  readonly status: number;
-}
-
-/** What the service serves, to whom, and who is told. */
-export interface ServiceOptions {
-  readonly source: DataSource;
+/** What the application is made of. */
+export interface AppOptions {
   readonly accounts: readonly Account[];
+  readonly answer: Answerer;
+  /** What `page` and `limit` are when a request does not say. */
+  readonly paging: Pick<Paging, 'firstPage' | 'defaultLimit'>;
   /** Called once per GET or HEAD on a collection's path, also when it is refused, before the answer is sent. */
-  readonly onRequest?: (entry: RequestEntry) => void;
-  /** Stand around the honest answer, the first one outermost; none by default. */
-  readonly responders?: readonly Responder[];
+  readonly onRequest: (entry: RequestEntry) => void;
 }
 
 /**
@@ -40,23 +26,26 @@ export interface ServiceOptions {
  *
  * @throws {LeadstreamError} `E_USAGE` when there is no account.
  */
-export function createApp({ source, accounts, onRequest, responders = [] }: ServiceOptions): Hono<Served> {
+export function createApp({ accounts, answer, paging, onRequest }: AppOptions): Hono<Served> {
   const app = new Hono<Served>();
   const authorises = authoriser(accounts);
   const encode = rowsEncoder();
-  const answer = respondThrough(responders, answerFrom(source));
+  let sequence = 0;
 
-  const serve = async (c: Context<Served>, collection: CollectionName): Promise<Response> => {
-    const facts = factsOf(c, collection);
+  const serve = async (c: Context<Served>, collection: CollectionName, path: string): Promise<Response> => {
+    const facts = { collection, path, ...askedOf(c, paging), sequence: (sequence += 1) };
     const sent = authorises(c.req.query()) ? await answer(facts) : unauthorised;
-    onRequest?.({ ...facts, status: statusOf(sent) });
-    return sent.kind === 'raw' ? toResponse(sent) : sendNow(c.env.outgoing, encode(sent.rows));
+    onRequest({ ...facts, status: sent.kind === 'rows' ? 200 : sent.status, fault: sent.fault });
+    if (sent.kind === 'raw') return toResponse(sent);
+    if (sent.kind === 'rows') sendNow(c.env.outgoing, encode(sent.rows));
+    else sent.send(c.env.outgoing);
+    return RESPONSE_ALREADY_SENT;
   };
 
   for (const name of collectionNames) {
     for (const path of collections[name].paths) {
-      app.get(`/api/${path}`, (c) => serve(c, name));
-      app.get(`/api/${path}/:id`, (c) => serve(c, name));
+      app.get(`/api/${path}`, (c) => serve(c, name, path));
+      app.get(`/api/${path}/:id`, (c) => serve(c, name, path));
     }
   }
   app.all('/api/*', (c) => {
@@ -77,9 +66,14 @@ const unauthorised = failure(401, 'credentials are missing or wrong');
 const notFound = failure(404, 'there is nothing at this path');
 const notAllowed = failure(405, 'only GET is served', { allow: 'GET' });
 
-function factsOf(c: Context, collection: CollectionName): RequestFacts {
+function askedOf(c: Context, { firstPage, defaultLimit }: AppOptions['paging']): Pick<RequestFacts, 'id' | 'page' | 'limit' | 'purpose'> {
   const { page, limit } = c.req.query();
-  return { collection, id: c.req.param('id') ?? null, page: wholeNumber(page, 1), limit: wholeNumber(limit, defaultLimit) };
+  return {
+    id: c.req.param('id') ?? null,
+    page: wholeNumber(page, firstPage),
+    limit: wholeNumber(limit, defaultLimit),
+    purpose: c.req.header('x-leadstream-purpose') === 'probe' ? 'probe' : 'page',
+  };
 }
 
 function wholeNumber(text: string | undefined, fallback: number): number {
@@ -87,17 +81,12 @@ function wholeNumber(text: string | undefined, fallback: number): number {
   return /^\d+$/.test(text) ? Number(text) : Number.NaN;
 }
 
-function statusOf(answer: Answer): number {
-  return answer.kind === 'rows' ? 200 : answer.status;
-}
-
 function toResponse({ status, headers, body }: RawAnswer): Response {
   return new Response(body, { status, headers });
 }
 
 /** Sends a list past the web `Response`, whose stream costs more than a page does. */
-function sendNow(outgoing: ServerResponse, body: Uint8Array): Response {
+function sendNow(outgoing: ServerResponse, body: Uint8Array): void {
   outgoing.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
   outgoing.end(body);
-  return RESPONSE_ALREADY_SENT;
 }

@@ -3,14 +3,23 @@ import { createServer } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { LeadstreamError, reasonOf } from '../errors.js';
-import { createApp, type ServiceOptions } from './app.js';
+import type { Account } from './accounts.js';
+import { createApp } from './app.js';
+import type { Drift } from './drift/index.js';
+import { requestLog, type RequestEntry } from './request-log.js';
+import { createService, type ServiceOptions } from './service.js';
 
-/** What the service serves and where it listens. */
+/** What the service serves, to whom, how badly, and where it listens. */
 export interface StartOptions extends ServiceOptions {
+  readonly accounts: readonly Account[];
   /** Port to listen on; 0, the default, takes a free one. */
   readonly port?: number;
   /** Address to listen on; the default, 127.0.0.1, is reached from this machine only. */
   readonly host?: string;
+  /** Called once per GET or HEAD on a collection's path, also when it is refused, before the answer is sent. */
+  readonly onRequest?: (entry: RequestEntry) => void;
+  /** File that gets a line of NDJSON per request, for those who watch from another process. */
+  readonly requestLog?: string | undefined;
 }
 
 /** A service that listens. */
@@ -18,6 +27,8 @@ export interface RunningService {
   /** Base URL without a trailing slash, for example `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly port: number;
+  /** What has changed in the lists; nothing without `drift`. */
+  readonly drift: Drift;
   /** Stops listening and ends every connection at once, also one that is being answered. */
   close(): Promise<void>;
 }
@@ -25,7 +36,8 @@ export interface RunningService {
 /**
  * Starts the data service of SERVICE.md on HTTP and resolves when it listens.
  *
- * @throws {LeadstreamError} `E_USAGE` when there is no account or the address cannot be listened on.
+ * @throws {LeadstreamError} `E_USAGE` when there is no account, the address cannot be listened on, the request log cannot be
+ * written, or a quirk, fault or drift is none.
  *
  * @example
  * const service = await startService({ source: generate({ leads: 1000 }), accounts: [{ uid: '7', key: 'k' }] });
@@ -33,7 +45,13 @@ export interface RunningService {
  * await service.close();
  */
 export async function startService({ port = 0, host = '127.0.0.1', ...options }: StartOptions): Promise<RunningService> {
-  const app = createApp(options);
+  const { answer, paging, drift } = createService(options);
+  const log = options.requestLog === undefined ? undefined : requestLog(options.requestLog);
+  const onRequest = (entry: RequestEntry): void => {
+    log?.(entry);
+    options.onRequest?.(entry);
+  };
+  const app = createApp({ accounts: options.accounts, answer, paging, onRequest });
   const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }));
   try {
     server.listen(port, host);
@@ -46,6 +64,7 @@ export async function startService({ port = 0, host = '127.0.0.1', ...options }:
   return {
     url: `http://${isIPv6(host) ? `[${host}]` : host}:${bound}`,
     port: bound,
+    drift,
     close: async () => {
       if (!server.listening) return;
       const closed = once(server, 'close');

@@ -244,7 +244,7 @@ test('know both paths of the area codes, the plural first', () => {
 
 test('reveal a secret column at its place', () => {
   const columns = columnsOf(collections.bridges, ['crm_key']);
-  expect(columns[5]).toEqual({ name: 'crm_key', original: 'CRM_KEY', type: 'text', cast: false, sensitivity: 'secret' });
+  expect(columns[5]).toMatchObject({ name: 'crm_key', original: 'CRM_KEY', type: 'text', cast: false, sensitivity: 'secret' });
 });
 
 describe('snakeCase', () => {

@@ -6,6 +6,7 @@ import {
   startService,
   type Account,
   type GenerateOptions,
+  type RequestEntry,
   type RunningService,
   type StartOptions,
 } from '../../src/service/index.js';
@@ -74,4 +75,15 @@ export async function withFiles(
   } finally {
     await rm(directory, { recursive: true });
   }
+}
+
+/** Anything at a path with its query, read with good credentials. */
+export function ask(service: RunningService, path: string, init?: RequestInit): Promise<Response> {
+  return fetch(`${service.url}/api/${path}${path.includes('?') ? '&' : '?'}${alone}`, init);
+}
+
+/** Collects the request log of a test. */
+export function requestsOf(): { readonly entries: RequestEntry[]; readonly onRequest: (entry: RequestEntry) => void } {
+  const entries: RequestEntry[] = [];
+  return { entries, onRequest: (entry) => entries.push(entry) };
 }

@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs';
 import { LeadstreamError } from '../../errors.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { print } from '../streams.js';
 
 interface ServeArguments extends CommonArguments {
   readonly port: number;
@@ -12,7 +13,33 @@ interface ServeArguments extends CommonArguments {
   readonly seed: number;
   readonly data: string | undefined;
   readonly accounts: string | undefined;
+  readonly quirk: readonly string[];
+  readonly fault: readonly string[];
+  readonly drift: string | undefined;
+  readonly requestLog: string | undefined;
 }
+
+/** The grammar of quirks, faults and drift; what each one does is told at `Quirks`, `FaultSpec` and `DriftOptions`. */
+const grammar = `Quirks (NAME or NAME=VALUE):
+  first-page=0  default-limit=N  cap=N  refuse-over-cap  repeat-last  ignore-page
+  empty-page=N or N:once  paged-links  bare-record
+  not-found=404|object|null|nothing  areacode-path=singular|plural
+  missing-fields=SHARE  unknown-fields=SHARE  non-strings=SHARE  huge-values=SHARE
+  proto-key=SHARE  unstable-order=N (N neighbours share a sort key)
+
+Faults (KIND[=VALUE][@TERM,…], the first one outermost):
+  400 to 599, with a Retry-After: 503=2 (seconds) or 503=date+2 (HTTP date)
+  hang  stall  delay=MS  drip=BYTES_PER_SECOND  cut=length|chunked|close
+  html  empty-body  empty-object  error-object  null  non-objects  empty-list
+  gzip  gzip-bomb=MB  redirect=ORIGIN
+ terms, all of which have to hold:
+  page=3 or 3-5 or 3-   requests=5-7 (of the whole service)   rate=0.1 (by --seed)
+  times=2 (the first times that the same request comes)
+  collection=NAME   purpose=page|probe
+
+Drift (TERM,…):
+  every=READS or chance=SHARE   changes=insert-head+insert-tail+delete
+  collections=leads+bridges+…   most=CHANGES`;
 
 /** Adds `leadstream serve`. */
 export function addServe(yargs: Argv, runner: Runner): Argv {
@@ -27,17 +54,39 @@ export function addServe(yargs: Argv, runner: Runner): Argv {
         .option('bridges', { type: 'number', default: 200, describe: 'Generated bridges' })
         .option('links', { type: 'number', default: 400, describe: 'Generated links' })
         .option('users', { type: 'number', default: 300, describe: 'Generated users' })
-        .option('seed', { type: 'number', default: 1, describe: 'Seed of the generator' })
+        .option('seed', {
+          type: 'number',
+          default: 1,
+          describe: 'Seed of the generator, and of what quirks, faults and drift leave to chance',
+        })
         .option('data', { type: 'string', describe: 'Folder of CSV or NDJSON files to serve, named after the collections' })
         .option('accounts', { type: 'string', describe: 'JSON file of accounts; without, the LEADSTREAM_… variables name one' })
-        .example('LEADSTREAM_REST_API_KEY=… $0 serve --leads 100000 --seed 7', 'prints its URL on stdout'),
+        .option('quirk', {
+          type: 'string',
+          array: true,
+          nargs: 1,
+          default: [],
+          describe: 'Another reading of the service: NAME or NAME=VALUE',
+        })
+        .option('fault', {
+          type: 'string',
+          array: true,
+          nargs: 1,
+          default: [],
+          describe: 'Something that goes wrong: KIND[=VALUE][@TERM,…]',
+        })
+        .option('drift', { type: 'string', describe: 'Lists that change while they are read: TERM,…' })
+        .option('request-log', { type: 'string', describe: 'File that gets a line of NDJSON per request' })
+        .example('LEADSTREAM_REST_API_KEY=… $0 serve --leads 100000 --seed 7', 'prints its URL on stdout')
+        .example('$0 serve --quirk cap=100 --fault 503=1@page=3,times=2 --drift every=10', 'is hard to read')
+        .epilogue(grammar),
     (arguments_) => runner(arguments_, (context) => serve(arguments_, context)),
   );
 }
 
 async function serve(arguments_: ServeArguments, { console, env, signal }: CommandContext): Promise<number> {
   const { accountsFromEnv, generate, openDirectory, readAccounts, startService } = await import('../../index.js');
-  const { port, host, leads, bridges, links, users, seed, data } = arguments_;
+  const { port, host, leads, bridges, links, users, seed, data, drift, requestLog, quirk: quirks, fault: faults } = arguments_;
   const accounts = arguments_.accounts === undefined ? accountsFromEnv(env) : await readAccounts(arguments_.accounts);
   if (accounts.length === 0) {
     throw new LeadstreamError(
@@ -46,13 +95,16 @@ async function serve(arguments_: ServeArguments, { console, env, signal }: Comma
     );
   }
   const source = data === undefined ? generate({ leads, bridges, links, users, seed }) : await openDirectory(data);
-  const service = await startService({ port, host, source, accounts });
-  process.stdout.write(`${service.url}\n`);
-  console.log('info', `serving ${data ?? `${leads.toLocaleString('en-US')} generated leads`} on ${service.url}; Ctrl+C ends it`);
-  await new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener('abort', resolve, { once: true });
-  });
-  await service.close();
-  return 0;
+  const service = await startService({ port, host, source, accounts, seed, quirks, faults, drift, requestLog });
+  try {
+    await print(`${service.url}\n`);
+    console.log('info', `serving ${data ?? `${leads.toLocaleString('en-US')} generated leads`} on ${service.url}; Ctrl+C ends it`);
+    await new Promise((resolve) => {
+      if (signal.aborted) resolve(undefined);
+      else signal.addEventListener('abort', resolve, { once: true });
+    });
+    return 0;
+  } finally {
+    await service.close();
+  }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hashOf } from '../hash.js';
 import type { Table } from '../source.js';
 import type { TextRow } from './rows.js';
 
@@ -44,11 +45,4 @@ function tableOf(bytes: Buffer, ends: Float64Array, hashes: Uint32Array, idName:
       return found;
     },
   };
-}
-
-/** FNV-1a over UTF-16 units; equal hashes are told apart by reading the row. */
-function hashOf(id = ''): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < id.length; index += 1) hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193);
-  return hash >>> 0;
 }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { regions, type Region } from './regions.js';
+import { provinceOf } from '../../collections/index.js';
 
 /** Real zipcodes and their cities, kept as short texts and typed arrays (about 2 MB). */
 export interface Places {
@@ -61,32 +62,6 @@ function reduce(entries: readonly Entry[]): Places {
 }
 
 const width = 5;
-
-/** Provinces by the first letter of a postal code; the package has names, and for some entries a place, instead. */
-const provinces: Readonly<Record<string, string>> = {
-  A: 'NL',
-  B: 'NS',
-  C: 'PE',
-  E: 'NB',
-  G: 'QC',
-  H: 'QC',
-  J: 'QC',
-  K: 'ON',
-  L: 'ON',
-  M: 'ON',
-  N: 'ON',
-  P: 'ON',
-  R: 'MB',
-  S: 'SK',
-  T: 'AB',
-  V: 'BC',
-  X: 'NT',
-  Y: 'YT',
-};
-
-function provinceOf(zip: string): string | undefined {
-  return /^X0[ABC]/.test(zip) ? 'NU' : provinces[zip.charAt(0)];
-}
 
 /** Loads a file of the package and lets go of its module, which holds 90 MB of objects. */
 function entriesOf(specifier: string): readonly Entry[] {

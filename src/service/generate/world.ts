@@ -27,8 +27,21 @@ export interface BridgeHead {
   readonly campaignName: string;
 }
 
-/** Keep the draws of one kind apart from those of every other. */
-export const purposes = { leads: 1, bridges: 2, links: 3, users: 4, areacodes: 5, percent: 6, population: 7, owner: 8 } as const;
+/** Keep the draws of one kind apart from those of every other; the last four are those of quirks, faults and drift. */
+export const purposes = {
+  leads: 1,
+  bridges: 2,
+  links: 3,
+  users: 4,
+  areacodes: 5,
+  percent: 6,
+  population: 7,
+  owner: 8,
+  order: 9,
+  oddities: 10,
+  faults: 11,
+  drift: 12,
+} as const;
 
 /** The world of a seed; the same seed and counts make the same one. */
 export function createWorld(seed: number, counts: Counts): World {

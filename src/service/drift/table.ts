@@ -1,0 +1,94 @@
+import { collections, originalName, type Collection, type CollectionName } from '../../collections/index.js';
+import type { Draw } from '../generate/random.js';
+import type { Table } from '../source.js';
+
+/** What can happen to a list. */
+export type Change = 'insert-head' | 'insert-tail' | 'delete';
+
+/** A table whose rows come and go. */
+export interface DriftingTable {
+  /** The table as it is now; a later change leaves it alone. */
+  readonly table: Table;
+  /** Makes a change and says which row it met; nothing when the list has no row for it. */
+  change(change: Change, draw: Draw): { readonly key: string; readonly position: number } | undefined;
+  /** Keys now, and before the first change, in the order of the list. */
+  keys(): readonly string[];
+  firstKeys(): readonly string[];
+}
+
+/** The number that the first new row has as its key. */
+const firstNumber = 9_000_000_000;
+
+/**
+ * A table over the positions of another one. It holds one number per row, and the text of each row that came.
+ *
+ * @param name The collection, whose key names the rows.
+ */
+export function driftingTable(base: Table, name: CollectionName): DriftingTable {
+  const collection = collections[name];
+  const count = base.count;
+  /** Positions of the base; from `count` on, those of the rows that came. */
+  let positions: readonly number[] = Array.from({ length: count }, (_, position) => position);
+  const came: string[] = [];
+  const rowAt = (position: number): string => (position < count ? base.row(position) : (came[position - count] ?? ''));
+
+  function insert(at: number, draw: Draw): { key: string; position: number } {
+    const row = renamed(base.row(draw.below(count)), collection, String(firstNumber + came.length));
+    positions = positions.toSpliced(at, 0, count + came.length);
+    came.push(row);
+    return { key: keyOf(row, collection), position: at };
+  }
+
+  return {
+    get table(): Table {
+      const now = positions;
+      return {
+        count: now.length,
+        row: (index) => rowAt(now[index] ?? -1),
+        find: (id) => {
+          const own = came.flatMap((row, index) => (fieldOf(row, collection, collection.id) === id ? [count + index] : []));
+          return [...base.find(id), ...own].map((position) => now.indexOf(position)).filter((index) => index !== -1);
+        },
+      };
+    },
+    change: (change, draw) => {
+      if (count === 0 || (change === 'delete' && positions.length === 0)) return undefined;
+      if (change !== 'delete') return insert(change === 'insert-head' ? 0 : positions.length, draw);
+      const position = draw.below(positions.length);
+      const key = keyOf(rowAt(positions[position] ?? -1), collection);
+      positions = positions.toSpliced(position, 1);
+      return { key, position };
+    },
+    keys: () => positions.map((position) => keyOf(rowAt(position), collection)),
+    firstKeys: () => baseKeys(base, collection),
+  };
+}
+
+/** Remembered, because many services may drift from one source. */
+function baseKeys(base: Table, collection: Collection): readonly string[] {
+  const keys = known.get(base) ?? Array.from({ length: base.count }, (_, position) => keyOf(base.row(position), collection));
+  known.set(base, keys);
+  return keys;
+}
+const known = new WeakMap<Table, readonly string[]>();
+
+/** A row under another key: the column of the key that is no identifier of the path changes, if there is one. */
+function renamed(row: string, { key, id, fields }: Collection, value: string): string {
+  const column = key.find((candidate) => candidate !== id) ?? id;
+  const field = fields[column];
+  return JSON.stringify({ ...parsed(row), [field ? originalName(column, field) : column]: value });
+}
+
+function keyOf(row: string, collection: Collection): string {
+  return collection.key.map((column) => fieldOf(row, collection, column)).join('|');
+}
+
+function fieldOf(row: string, { fields }: Collection, column: string): string {
+  const field = fields[column];
+  return String(Reflect.get(parsed(row), field ? originalName(column, field) : column));
+}
+
+function parsed(row: string): object {
+  const value: unknown = JSON.parse(row);
+  return typeof value === 'object' && value !== null ? value : {};
+}

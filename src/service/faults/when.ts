@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { collectionNames } from '../../collections/index.js';
+import type { RequestFacts } from '../answer.js';
+import { mix } from '../generate/random.js';
+import { purposes } from '../generate/world.js';
+import { hashOf } from '../hash.js';
+import { oneOf, share, whole } from '../options.js';
+
+const range = z
+  .string()
+  .regex(/^\d+(-\d*)?$/, 'needs a number or a range, like 3, 3-5 or 3-')
+  .transform((text) => {
+    const [from, to] = text.split('-');
+    return { from: Number(from), to: to === undefined ? Number(from) : to === '' ? Infinity : Number(to) };
+  });
+
+/** The conditions of a fault; a request has to meet all that are given. */
+export const whenSchema = z
+  .strictObject({
+    collection: oneOf(collectionNames).describe('requests of this collection'),
+    page: range.describe('list requests of these pages'),
+    purpose: oneOf(['page', 'probe']).describe('requests that are marked as probes, or those that are not'),
+    requests: range.describe('these requests, counted over the whole service from 1 on'),
+    times: whole(1).describe('the first so many times that the same request comes by'),
+    rate: share.describe('this share of the requests'),
+  })
+  .partial();
+
+export type When = z.output<typeof whenSchema>;
+
+/**
+ * Tells which requests a fault meets. The same request is one of the same collection, identifier, page and limit.
+ *
+ * A rate depends on the seed, the request and how often it has come, not on the order in which requests arrive: with
+ * several connections the same ones are met.
+ *
+ * @param place Position of the fault, so that two with the same rate do not meet the same requests.
+ */
+export function meets(when: When, seed: number, place: number): (facts: RequestFacts) => boolean {
+  const asked = new Map<string, number>();
+  return (facts) => {
+    if (when.collection !== undefined && when.collection !== facts.collection) return false;
+    if (when.purpose !== undefined && when.purpose !== facts.purpose) return false;
+    if (when.page !== undefined && (facts.id !== null || !within(when.page, facts.page))) return false;
+    if (when.requests !== undefined && !within(when.requests, facts.sequence)) return false;
+    if (when.times === undefined && when.rate === undefined) return true;
+    const request = JSON.stringify([facts.collection, facts.id, facts.page, facts.limit]);
+    const time = (asked.get(request) ?? 0) + 1;
+    asked.set(request, time);
+    if (time > (when.times ?? Infinity)) return false;
+    return mix(seed, purposes.faults + 100 * place, hashOf(`${time} ${request}`)) < (when.rate ?? 1) * 0x1_0000_0000;
+  };
+}
+
+function within({ from, to }: { readonly from: number; readonly to: number }, value: number): boolean {
+  return value >= from && value <= to;
+}

@@ -1,0 +1,43 @@
+import type { View } from '../answer.js';
+import { Draw } from '../generate/random.js';
+import { purposes } from '../generate/world.js';
+
+/**
+ * Lists sorted by a key so coarse that `group` neighbours share it, and that leaves their order to chance: with each
+ * request they stand otherwise. A group that crosses the border of two pages makes rows come twice or never.
+ *
+ * The order follows from the seed and the number of the request.
+ */
+export function unstableOrder(view: View, group: number, seed: number): View {
+  const draw = new Draw(seed, purposes.order);
+  return (facts) => {
+    const table = view(facts);
+    if (facts.id !== null) return table;
+    const orders = new Map<number, readonly number[]>();
+    const orderOf = (start: number): readonly number[] => {
+      const known = orders.get(start);
+      if (known) return known;
+      draw.seek(facts.sequence * 0x10_0000 + start / group);
+      const order = shuffled(
+        Array.from({ length: Math.min(group, table.count - start) }, (_, index) => start + index),
+        draw,
+      );
+      orders.set(start, order);
+      return order;
+    };
+    return {
+      count: table.count,
+      find: table.find,
+      row: (index) => table.row(orderOf(index - (index % group))[index % group] ?? index),
+    };
+  };
+}
+
+/** Fisher and Yates. */
+function shuffled<T>(list: T[], draw: Draw): readonly T[] {
+  for (let end = list.length; end > 1; end -= 1) {
+    const [taken] = list.splice(draw.below(end), 1);
+    if (taken !== undefined) list.push(taken);
+  }
+  return list;
+}
