@@ -10,9 +10,10 @@ export const importTable = {
   client: ['errors', 'collections'],
   flow: ['errors', 'collections'],
   service: ['errors', 'collections'],
+  landing: ['errors', 'collections', 'flow', 'files'],
   steps: ['errors', 'collections', 'flow'],
   sinks: ['errors', 'collections', 'flow', 'files'],
-  pipeline: ['errors', 'collections', 'flow', 'files', 'client', 'steps', 'sinks'],
+  pipeline: ['errors', 'collections', 'flow', 'files', 'landing', 'client', 'steps', 'sinks'],
   // Beside the public API, which its commands load when they run.
   cli: ['errors', 'collections'],
 };
@@ -49,7 +50,7 @@ export const queueingOperators = [
   'zipWith',
 ];
 
-const folders = [...Object.keys(importTable), 'landing'];
+const folders = Object.keys(importTable);
 
 function boundariesOf(folder) {
   const allowed = importTable[folder] ?? [];

@@ -1,4 +1,4 @@
-import { SinkError } from '../errors.js';
+import { LeadstreamError, SinkError } from '../errors.js';
 
 /** The code of a system error (`ENOSPC`, `ENOTDIR`, …); `undefined` for anything else. */
 export function errnoOf(thrown: unknown): string | undefined {
@@ -6,7 +6,7 @@ export function errnoOf(thrown: unknown): string | undefined {
 }
 
 /**
- * Does something to the disk and gives failures the form that users see.
+ * Does something to the disk and gives failures the form that users see. Failures of our own pass as they are.
  *
  * @param code `E_SINK_PATH` while an output is being opened, `E_SINK_WRITE` from then on.
  * @param what What was being done, with the path, for example `cannot write /lake/leads.csv`.
@@ -16,7 +16,7 @@ export async function attempt<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: str
   try {
     return await work();
   } catch (thrown) {
-    if (thrown instanceof SinkError) throw thrown;
+    if (thrown instanceof LeadstreamError) throw thrown;
     throw new SinkError(code, `${what}: ${systemReason(thrown)}`, { cause: thrown });
   }
 }

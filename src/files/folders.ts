@@ -13,8 +13,7 @@ export async function makeFolders(path: string): Promise<readonly string[]> {
   // One by one: Node's own recursive mkdir never returns where the system answers ENOENT for every name, as /proc does.
   for (const folder of chainOf(path)) {
     try {
-      if (await isFolder(folder)) continue;
-      await attempt('E_SINK_PATH', `cannot make the folder ${folder}`, () => mkdir(folder));
+      if ((await isFolder(folder)) || !(await attempt('E_SINK_PATH', `cannot make the folder ${folder}`, () => make(folder)))) continue;
       made.push(folder);
       await syncFolder(dirname(folder));
     } catch (failure) {
@@ -29,6 +28,17 @@ export async function makeFolders(path: string): Promise<readonly string[]> {
 function chainOf(path: string): readonly string[] {
   const above = dirname(path);
   return above === path ? [path] : [...chainOf(above), path];
+}
+
+/** Whether it was this call that made the folder, and not another run at the same moment. */
+async function make(folder: string): Promise<boolean> {
+  try {
+    await mkdir(folder);
+    return true;
+  } catch (thrown) {
+    if (errnoOf(thrown) === 'EEXIST' && (await isFolder(folder))) return false;
+    throw thrown;
+  }
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { lstat, rename, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { SinkError } from '../errors.js';
 import { attempt, errnoOf } from './failure.js';
 import { syncFolder } from './folders.js';
 
@@ -32,7 +33,10 @@ async function move(from: string, to: string): Promise<void> {
     await rename(from, to);
   } catch (thrown) {
     const code = errnoOf(thrown);
-    if (code === 'ENOENT' && (await exists(to))) return;
+    if (code === 'ENOENT') {
+      if (await exists(to)) return;
+      throw new SinkError('E_SINK_WRITE', `cannot publish ${to}: ENOENT: neither it nor ${from} is there`);
+    }
     if (code !== 'EISDIR') throw thrown;
     await rmdir(to);
     await rename(from, to);

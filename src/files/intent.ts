@@ -1,0 +1,154 @@
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { LeadstreamError, reasonOf, SinkError } from '../errors.js';
+import { attempt, errnoOf } from './failure.js';
+import { makeFolders, syncFolder } from './folders.js';
+import { lockOutputs, type Lock } from './lock.js';
+import { publish } from './publish.js';
+import { replaceFile, temporaryEnding } from './replace.js';
+
+const intent = z.object({
+  runId: z.string().regex(/^[\w-]+$/),
+  pipeline: z.string(),
+  /** The outputs that the run had locked. Absolute paths. */
+  outputs: z.array(z.string()).readonly(),
+  /** All renames of the publication, in their order. */
+  moves: z.array(z.object({ from: z.string(), to: z.string() })).readonly(),
+});
+
+const writtenIntent = intent.extend({ version: z.literal(1), writtenAt: z.string() });
+
+/** What a run has decided to publish. Once it is written, the publication will be completed, by this run or a later one. */
+export type Intent = z.output<typeof intent>;
+
+/** An intent that a later run has completed. `writtenAt` is ISO 8601. */
+export type FinishedIntent = Intent & { readonly writtenAt: string };
+
+/** What `finishIntents` works on. */
+export interface FinishOptions {
+  /** Run that finishes; locks that it needs bear its name. */
+  readonly runId: string;
+  /** Outputs that the caller has locked. Absolute paths. Default: none. */
+  readonly held?: readonly string[];
+  /** Which intents are finished. Default: all. */
+  readonly only?: (intent: Intent) => boolean;
+}
+
+/**
+ * Makes durable what a run is about to publish, as `<folder>/<runId>.intent.json`. The caller holds the locks of the outputs,
+ * and all that the moves start from is durable.
+ *
+ * @throws {SinkError} `E_SINK_PATH` or `E_SINK_WRITE`; then nothing was decided.
+ */
+export async function writeIntent(folder: string, intent: Intent): Promise<void> {
+  await makeFolders(folder);
+  const { runId, pipeline, outputs, moves } = intent;
+  const text = JSON.stringify({ version: 1, runId, pipeline, writtenAt: new Date().toISOString(), outputs, moves }, null, 2);
+  await attempt('E_SINK_WRITE', `cannot write the intent to publish in ${folder}`, () =>
+    replaceFile(pathOf(folder, runId), `${text}\n`, { durable: true }),
+  );
+}
+
+/**
+ * Forgets an intent, after its moves were done.
+ *
+ * @throws {SinkError} `E_SINK_WRITE`.
+ */
+export async function removeIntent(folder: string, runId: string): Promise<void> {
+  await attempt('E_SINK_WRITE', `cannot remove the intent to publish in ${folder}`, async () => {
+    await rm(pathOf(folder, runId), { force: true });
+    await syncFolder(folder);
+  });
+}
+
+/**
+ * Completes the publications that killed runs had decided, oldest first. It comes before anything else is done to the outputs,
+ * because opening an output removes what the moves start from.
+ *
+ * Outputs of an intent that the caller does not hold are locked meanwhile. An intent whose outputs are held by a living run is
+ * that run's own business; but when it shares an output with the caller, the caller has to wait.
+ *
+ * @throws {SinkError} `E_SINK_WRITE` when an intent cannot be completed: it stays, and the message says how to give it up.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` as said.
+ */
+export async function finishIntents(folder: string, options: FinishOptions): Promise<readonly FinishedIntent[]> {
+  const { runId, held = [], only = () => true } = options;
+  const finished: FinishedIntent[] = [];
+  for (const name of await intentNames(folder)) {
+    const path = join(folder, name);
+    const found = await readIntent(path);
+    if (found === undefined || !only(found)) continue;
+    const lock = await lockRest(found, held, runId);
+    if (lock === undefined) continue;
+    try {
+      // The run that held the locks until now may have finished it itself.
+      if ((await readIntent(path)) === undefined) continue;
+      await redo(found, path);
+      await removeIntent(folder, found.runId);
+      finished.push(found);
+    } finally {
+      await lock.release();
+    }
+  }
+  return finished;
+}
+
+const ending = '.intent.json';
+
+function pathOf(folder: string, runId: string): string {
+  return join(folder, runId + ending);
+}
+
+/** Names of the intents, by run and so by time. Rubbish of killed writers goes; younger rubbish may still be in work. */
+async function intentNames(folder: string): Promise<readonly string[]> {
+  const names = await attempt('E_SINK_PATH', `cannot read ${folder}`, () => readdir(folder).catch(unlessMissing([])));
+  for (const name of names.filter((name) => name.endsWith(temporaryEnding) && name.includes(ending))) {
+    const path = join(folder, name);
+    const written = await stat(path).catch(() => undefined);
+    if (written && Date.now() - written.mtimeMs > 3_600_000) await rm(path, { force: true }).catch(() => undefined);
+  }
+  return names.filter((name) => name.endsWith(ending)).sort();
+}
+
+async function readIntent(path: string): Promise<FinishedIntent | undefined> {
+  const text = await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readFile(path, 'utf8').catch(unlessMissing(undefined)));
+  if (text === undefined) return undefined;
+  try {
+    return writtenIntent.parse(JSON.parse(text));
+  } catch {
+    throw new SinkError('E_SINK_WRITE', `${path} is no intent to publish, or damaged; ${giveUp(path)}`);
+  }
+}
+
+function unlessMissing<T>(instead: T): (thrown: unknown) => T {
+  return (thrown) => {
+    if (errnoOf(thrown) === 'ENOENT') return instead;
+    throw thrown;
+  };
+}
+
+/** Locks the outputs that the caller does not hold; `undefined` when they are none of its business. */
+async function lockRest(intent: Intent, held: readonly string[], runId: string): Promise<Lock | undefined> {
+  const rest = intent.outputs.filter((output) => !held.includes(output));
+  try {
+    return await lockOutputs(rest, { runId });
+  } catch (failure) {
+    const shared = rest.length < intent.outputs.length;
+    if (!shared && failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') return undefined;
+    throw failure;
+  }
+}
+
+async function redo(intent: FinishedIntent, path: string): Promise<void> {
+  try {
+    await publish(intent.moves);
+  } catch (failure) {
+    const what = `cannot finish what run ${intent.runId} decided to publish at ${intent.writtenAt}`;
+    throw new SinkError('E_SINK_WRITE', `${what}: ${reasonOf(failure)}; ${giveUp(path)}`, { cause: failure });
+  }
+}
+
+function giveUp(path: string): string {
+  return `to give that publication up, look at its outputs and remove ${path}`;
+}

@@ -1,0 +1,112 @@
+import { constants, copyFile, link, open, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { LeadstreamError } from '../errors.js';
+import { errnoOf } from './failure.js';
+import { holder, lives, type Holder } from './holder.js';
+
+/** A holder that cannot be asked is taken for dead when its last sign of life is older than this. */
+const silenceMs = 60_000;
+
+/** What a lock file says. */
+export interface Found {
+  readonly id: string;
+  /** `undefined` for a file that is none of ours, or damaged. */
+  readonly holder: Holder | undefined;
+  readonly silentMs: number;
+}
+
+/**
+ * Gives the complete file `draft` the name `path`, and that of a dead holder if need be. Of several takers one wins:
+ *
+ * - A free lock is taken by `link`, which fails when there is a file. The file linked is complete, so nobody reads half of it.
+ * - Whoever removes or replaces the lock with id X, its own holder included, first takes the lock `.<name>.lock-X.lock`,
+ *   in the same way, and looks again whether X is still there. Identities are never used twice, so X cannot come back:
+ *   a taker that judged X dead and was slow finds another id and touches nothing.
+ * - A taker that dies on the way leaves such a lock behind, and its own is taken over in the same way.
+ *
+ * @throws {LeadstreamError} `E_RUN_LOCKED` when a living run holds it, or is about to take it over.
+ */
+export async function acquire(path: string, draft: string, output: string): Promise<void> {
+  while (!(await linked(draft, path))) {
+    const found = await readLock(path);
+    if (found === undefined) continue;
+    if (await isHeld(found)) throw lockedBy(output, found);
+    const right = beside(path, found.id);
+    await acquire(right, draft, output);
+    try {
+      if ((await readLock(path))?.id === found.id) return await rename(right, path);
+    } finally {
+      // After the rename the name is free; whoever took it since will find the dead lock gone.
+      await rm(right, { force: true });
+    }
+  }
+}
+
+/** A holder that lives keeps its lock however silent it is; one that cannot be asked, as long as it gives signs of life. */
+async function isHeld(found: Found): Promise<boolean> {
+  return (found.holder && (await lives(found.holder))) ?? found.silentMs <= silenceMs;
+}
+
+/** `undefined` when there is no such file. */
+export async function readLock(path: string): Promise<Found | undefined> {
+  try {
+    const file = await open(path);
+    try {
+      const { ino, mtimeMs } = await file.stat();
+      const found = parse(await file.readFile('utf8'));
+      return { id: found?.id ?? `${ino}-${Math.trunc(mtimeMs)}`, holder: found, silentMs: Date.now() - mtimeMs };
+    } finally {
+      await file.close();
+    }
+  } catch (thrown) {
+    if (errnoOf(thrown) === 'ENOENT') return undefined;
+    throw thrown;
+  }
+}
+
+function parse(text: string): Holder | undefined {
+  try {
+    return holder.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The error that names the holder. */
+export function lockedBy(output: string, { holder: other }: Found): LeadstreamError {
+  const who = other ? `run ${other.run} (host ${other.host}, process ${other.pid}) since ${other.since}` : 'an unknown run';
+  return new LeadstreamError('E_RUN_LOCKED', `${output} is held by ${who}`);
+}
+
+/** Whether a file now has a second name; `false` when something has that name. File systems without links get a copy. */
+export async function linked(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to).catch((thrown: unknown) => {
+      if (!withoutLinks.has(errnoOf(thrown) ?? '')) throw thrown;
+      return copyFile(from, to, constants.COPYFILE_EXCL);
+    });
+    return true;
+  } catch (thrown) {
+    if (errnoOf(thrown) === 'EEXIST') return false;
+    throw thrown;
+  }
+}
+
+const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
+
+/** Removes what takers left that were killed half-way. Whoever still works with such a file is alive. */
+export async function removeLeftovers(path: string): Promise<void> {
+  const head = beside(path, '').slice(0, -'.lock'.length);
+  const folder = dirname(path);
+  for (const name of await readdir(folder).catch(() => [])) {
+    const file = join(folder, name);
+    if (!file.startsWith(head) || !name.endsWith('.lock')) continue;
+    const found = await readLock(file).catch(() => undefined);
+    if (found && !(await isHeld(found))) await rm(file, { force: true }).catch(() => undefined);
+  }
+}
+
+/** A lock about a lock, or a lock before it has its name. */
+export function beside(path: string, id: string): string {
+  return path.replace(/\.lock$/, `.lock-${id}.lock`);
+}

@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { replaceFile } from '../files/index.js';
+
+const marker = z.object({
+  /** When the first of the runs that share these pages began, ISO 8601. */
+  startedAt: z.iso.datetime(),
+  /** Age from which these pages are of no use, in milliseconds. */
+  maxAgeMs: z.number(),
+});
+
+/** How old the pages of a source are and may become. */
+export type Marker = z.output<typeof marker>;
+
+export const markerName = 'started.json';
+
+/** The marker of a source's folder; `undefined` when it is missing or damaged, and then its pages have no known age. */
+export async function readMarker(folder: string): Promise<Marker | undefined> {
+  try {
+    return marker.safeParse(JSON.parse(await readFile(join(folder, markerName), 'utf8'))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Stands before the first page, so that no page is younger than it seems. */
+export async function writeMarker(folder: string, { startedAt, maxAgeMs }: Marker): Promise<void> {
+  await replaceFile(join(folder, markerName), `${JSON.stringify({ startedAt, maxAgeMs })}\n`, { mode: 0o600 });
+}
+
+/** Whether pages may still be used. Ones from the future were dated by a clock that was wrong. */
+export function isFresh(found: Marker | undefined, now: number, maxAgeMs = found?.maxAgeMs ?? 0): boolean {
+  return found !== undefined && Math.abs(now - Date.parse(found.startedAt)) <= maxAgeMs;
+}

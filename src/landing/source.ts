@@ -1,0 +1,57 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { collectionNames, type CollectionName } from '../collections/index.js';
+import { errnoOf, replaceFile } from '../files/index.js';
+
+/** What landed pages come from. Pages of one source are never taken for those of another. */
+export interface LandedSource {
+  /** Origin and path of the service; user info and query do not count. */
+  readonly baseUrl: string;
+  /** Credentials by their parameter names. Only a digest with a key of the landing folder is made of them. */
+  readonly account: Readonly<Record<string, string>>;
+  readonly collection: CollectionName;
+  /** Rows per page asked for. */
+  readonly limit: number;
+  readonly firstPage: number;
+}
+
+/** Names of the folders of sources: `<collection>-<32 hexadecimal digits>`. */
+export const sourceName = new RegExp(`^(${collectionNames.join('|')})-[0-9a-f]{32}$`);
+
+/**
+ * The name of the folder of a source: its collection, and the head of a SHA-256 over everything that tells sources apart.
+ *
+ * @param key Random and secret to the landing folder, so that nobody can try credentials against the name.
+ */
+export function nameOf(source: LandedSource, key: Buffer): string {
+  const { baseUrl, account, collection, limit, firstPage } = source;
+  const { origin, pathname } = new URL(baseUrl);
+  const digest = createHmac('sha256', key)
+    .update(JSON.stringify(Object.entries(account).sort()))
+    .digest('hex');
+  const parts = [origin, pathname.replace(/\/+$/, ''), collection, limit, firstPage, digest];
+  return `${collection}-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;
+}
+
+/** The key of a landing folder, made when there is none. Without it earlier landings are not found any more. */
+export async function accountKey(folder: string): Promise<Buffer> {
+  const path = join(folder, 'account.key');
+  const found = await readKey(path);
+  if (found) return found;
+  await replaceFile(path, `${randomBytes(keyBytes).toString('hex')}\n`, { mode: 0o600 });
+  // Two first runs at once: both go by what stands there now. At worst one of them will not be resumed.
+  return (await readKey(path)) ?? randomBytes(keyBytes);
+}
+
+const keyBytes = 32;
+
+async function readKey(path: string): Promise<Buffer | undefined> {
+  try {
+    const key = Buffer.from((await readFile(path, 'utf8')).trim(), 'hex');
+    return key.length === keyBytes ? key : undefined;
+  } catch (thrown) {
+    if (errnoOf(thrown) === 'ENOENT') return undefined;
+    throw thrown;
+  }
+}

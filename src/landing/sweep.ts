@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { LeadstreamError } from '../errors.js';
+import { errnoOf, lockOutputs } from '../files/index.js';
+import { isFresh, readMarker } from './marker.js';
+import { removeSource } from './page-files.js';
+import { inState } from './place.js';
+import { sourceName } from './source.js';
+
+/**
+ * Removes landings that are too old for the run that landed them, so that raw pages do not lie about when a pipeline is
+ * not run again. Only folders with names of ours, in them only files with names of ours; landings in use are left alone.
+ *
+ * @param folder `<state-dir>/landing`; nothing is done when it is missing.
+ * @returns Names of the folders that were removed.
+ * @throws {SinkError} `E_SINK_WRITE`.
+ */
+export async function sweepLandings(folder: string, now: () => number = Date.now): Promise<readonly string[]> {
+  const landings = resolve(folder);
+  return inState('E_SINK_WRITE', `cannot remove old landings in ${landings}`, async () => {
+    const entries = await readdir(landings, { withFileTypes: true }).catch((thrown: unknown) => {
+      if (errnoOf(thrown) === 'ENOENT') return [];
+      throw thrown;
+    });
+    const names = entries.filter((entry) => entry.isDirectory() && sourceName.test(entry.name)).map(({ name }) => name);
+    const removed: string[] = [];
+    for (const name of names) if (await sweep(join(landings, name), now)) removed.push(name);
+    return removed;
+  });
+}
+
+async function sweep(folder: string, now: () => number): Promise<boolean> {
+  if (isFresh(await readMarker(folder), now())) return false;
+  const lock = await lockOutputs([folder], { runId: `sweep-${randomBytes(4).toString('hex')}`, mode: 0o600 }).catch(unlessLocked);
+  if (lock === undefined) return false;
+  try {
+    // Looked at again, now that nobody else can have begun with it.
+    if (isFresh(await readMarker(folder), now())) return false;
+    await removeSource(folder);
+    return true;
+  } finally {
+    await lock.release();
+  }
+}
+
+function unlessLocked(failure: unknown): undefined {
+  if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') return undefined;
+  throw failure;
+}
