@@ -35,6 +35,21 @@ export const catalogue = {
     help: 'An answer was larger than the client accepts; lower service.limit or raise service.max_page_bytes.',
   },
   E_SOURCE_ORDER: { exit: 69, retry: true, help: 'Rows came after an empty page: the list changed or an answer was wrong; run again.' },
+  E_SOURCE_PAGE_IGNORED: {
+    exit: 69,
+    retry: false,
+    help: 'The service gives the same rows whatever page is asked for, so it cannot be read page by page.',
+  },
+  E_SOURCE_FIRST_PAGE: {
+    exit: 69,
+    retry: false,
+    help: 'The service counts its pages from another number; set service.first_page (or set it to 1 if this is wrong).',
+  },
+  E_SOURCE_MAX_PAGES: {
+    exit: 69,
+    retry: false,
+    help: 'The list is longer than service.max_pages allows; raise it, or find out why the list does not end.',
+  },
   E_STEP_CONFIG: { exit: 78, retry: false, help: 'Correct the arguments of the step.' },
   E_STEP_FIELD: { exit: 1, retry: false, help: 'Name a field that the rows have at this step.' },
   E_STEP_VALUE: { exit: 1, retry: false, help: 'Clean the value before this step, or choose on_error: reject or null.' },
@@ -56,11 +71,48 @@ export const catalogue = {
   E_SINK_VERIFY: { exit: 1, retry: true, help: 'A written file did not read back as it was written; check the disk.' },
   E_GATE_REJECTS: { exit: 65, retry: false, help: 'Read the rejects file; clean the rows, or raise rejects.max.' },
   E_GATE_MATCH: { exit: 65, retry: false, help: 'Check the fields of the join, or lower min_match.' },
+  E_GATE_STRICT: {
+    exit: 65,
+    retry: false,
+    help: 'The option service.strict refuses what would otherwise be a warning; look into it, or run without strict.',
+  },
+  E_GATE_CONSISTENCY: {
+    exit: 65,
+    retry: true,
+    help: 'The list changed faster than it could be read; run again at a quieter time, raise max_passes, or set allow_unstable.',
+  },
   E_GATE_BOOKS: { exit: 65, retry: false, help: 'Rows went missing inside leadstream: this is a defect, please report it with the sums.' },
   E_DATA: { exit: 78, retry: false, help: 'Correct the data file, or leave it away to serve an empty collection.' },
+  E_RUN_LOCKED: {
+    exit: 75,
+    retry: true,
+    help: 'Another run works there; wait for its end, or end it. The lock of a run that was killed is taken over within a minute.',
+  },
+  E_RUN_DEADLINE: { exit: 69, retry: true, help: 'The run took longer than service.deadline allows; run again, or raise it.' },
+  E_RUN_STALLED: { exit: 1, retry: false, help: 'A step must give every page back, also an empty one; correct the step that is named.' },
   E_RUN_ABORTED: { exit: 130, retry: true, help: 'The run was stopped before it had published; run it again.' },
   E_RUN_FAILED: { exit: 1, retry: false, help: 'This is a defect of leadstream; please report it.' },
 } as const satisfies Record<string, { readonly exit: number; readonly retry: boolean; readonly help: string }>;
+
+/** What a run can be warned of; under `strict` it is a failure. Codes are as stable as those of failures. */
+export const warningCatalogue = {
+  W_SOURCE_CAP: { help: 'The service gives fewer rows per page than were asked for; set service.limit to its cap.' },
+  W_SOURCE_REPEATS: { help: 'The service repeats its last page instead of ending the list; the repeats were left out.' },
+  W_SOURCE_PAGED: { help: 'The service pages a collection that its document calls unpaged; it was read page by page.' },
+  W_LANDING_STALE: { help: 'The pages of an interrupted run could not be used; nothing is lost but time.' },
+  W_RUN_FINISHED: { help: 'An earlier run was killed while it published; what it had decided was completed first.' },
+  W_SINK_TIDY: { help: 'Everything is published, but something superfluous could not be removed; the next run tries again.' },
+  W_SOURCE_DRIFT: { help: 'The list changed while it was read; consistency: repair adds what was missed.' },
+} as const satisfies Record<string, { readonly help: string }>;
+
+/** A stable code of the catalogue of warnings. */
+export type WarningCode = keyof typeof warningCatalogue;
+
+/** Something recognised that is no failure. */
+export interface Warning {
+  readonly code: WarningCode;
+  readonly message: string;
+}
 
 /** A stable code of the catalogue. */
 export type ErrorCode = keyof typeof catalogue;

@@ -18,7 +18,11 @@ export interface TransportOptions {
 /** A path below the base URL with its own query parameters. */
 export interface Target {
   readonly path: string;
+  /** What messages call it: no credentials, but host, path and page. */
+  readonly label: string;
   readonly query?: Readonly<Record<string, string>>;
+  /** Said in the header `x-leadstream-purpose`, unless it is `page`. */
+  readonly purpose?: 'page' | 'probe' | undefined;
 }
 
 /** An answer of any status below 300, and 404, which means "none" or "not here". */
@@ -71,6 +75,7 @@ export function createTransport(options: TransportOptions): Transport {
           searchParams: { ...target.query, ...options.query },
           signal: abort.signal,
           responseType: 'buffer',
+          headers: target.purpose === 'probe' ? { 'x-leadstream-purpose': 'probe' } : {},
         });
         void request.on('downloadProgress', ({ transferred }) => {
           if (transferred <= options.maxBodyBytes) return;
@@ -98,7 +103,7 @@ export function createTransport(options: TransportOptions): Transport {
 
 function refusalOf(target: Target, status: number, retryAfter: string | undefined): SourceError | undefined {
   if ((status >= 200 && status < 300) || status === 404) return undefined;
-  const message = `${target.path}: HTTP ${status}`;
+  const message = `${target.label}: HTTP ${status}`;
   if (status === 401 || status === 403)
     return new SourceError('E_SOURCE_AUTH', 'permanent', `${message}: the service refused the credentials`, { status });
   if (status === 408 || status === 425 || status === 429 || status >= 500) {
@@ -109,7 +114,7 @@ function refusalOf(target: Target, status: number, retryAfter: string | undefine
 }
 
 function bodyTooLarge(target: Target, maxBodyBytes: number): SourceError {
-  return new SourceError('E_SOURCE_LIMIT', 'permanent', `${target.path}: the answer is larger than ${maxBodyBytes} bytes`);
+  return new SourceError('E_SOURCE_LIMIT', 'permanent', `${target.label}: the answer is larger than ${maxBodyBytes} bytes`);
 }
 
 /** Codes of TLS failures that another attempt cannot heal. */
@@ -117,12 +122,12 @@ const permanentCodes = /^(?:CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|E
 
 function failureOf(target: Target, thrown: unknown): SourceError {
   if (thrown instanceof TimeoutError) {
-    return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${target.path}: no answer in time (${thrown.event})`);
+    return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${target.label}: no answer in time (${thrown.event})`);
   }
   const code = thrown instanceof RequestError ? thrown.code : 'unknown failure';
   if (thrown instanceof MaxRedirectsError || permanentCodes.test(code)) {
-    return new SourceError('E_SOURCE_REFUSED', 'permanent', `${target.path}: ${code}`);
+    return new SourceError('E_SOURCE_REFUSED', 'permanent', `${target.label}: ${code}`);
   }
   const place = thrown instanceof ReadError ? 'the answer was cut' : 'no connection';
-  return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${target.path}: ${place} (${code})`);
+  return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${target.label}: ${place} (${code})`);
 }

@@ -1,12 +1,13 @@
 import { catchError, defer, map, of, tap, throwError, type Observable } from 'rxjs';
 import { collections, type Collection, type CollectionName, type Row, type Rows } from '../collections/index.js';
 import { SourceError } from '../errors.js';
-import { createTransport, type Answer } from './attempt.js';
+import { createTransport, type Answer, type Target } from './attempt.js';
 import { queryOf, secretsOf, type Credentials } from './credentials.js';
 import { createDecoder, type Decoder, type Findings } from './decoder.js';
 import { createPacer } from './pacer.js';
 import { createRedactor } from './redact.js';
 import { readList, readSingle, type RawRecord } from './records.js';
+import { createThrottle } from './throttle.js';
 import { retryAttempts, type RetryNotice, type RetryPolicy } from './retry.js';
 
 /** How to reach a service. Times in milliseconds, sizes in bytes. */
@@ -31,9 +32,27 @@ export interface ClientOptions {
   readonly random?: () => number;
 }
 
+/** One page of a list. */
+export interface ListRequest {
+  /** Number as the service counts, usually from 1. Without, neither page nor limit are sent. */
+  readonly page?: number;
+  /** Rows per page; default the client's limit. */
+  readonly limit?: number;
+  /** `probe` marks a request that only checks, for the log of the service. Default `page`. */
+  readonly purpose?: 'page' | 'probe';
+}
+
+/** A page as rows, and as the bytes that came. */
+export interface ListAnswer<T> {
+  readonly rows: readonly T[];
+  readonly body: Uint8Array;
+}
+
 /** Reads one collection. Observables are cold: each subscription is one request with its retries, aborted on unsubscribe. */
 export interface CollectionReader<T> {
   readonly collection: Collection;
+  /** Rows asked for per page, unless a request says otherwise. */
+  readonly limit: number;
   /**
    * One page of the list, or the whole of one that is not paged.
    *
@@ -41,6 +60,10 @@ export interface CollectionReader<T> {
    * @throws {SourceError} When the page could not be read in spite of retries.
    */
   list(page: number): Observable<readonly T[]>;
+  /** The same with everything that a request can say, and with the bytes that came. */
+  request(request: ListRequest): Observable<ListAnswer<T>>;
+  /** The rows of an answer that was kept. @throws {SourceError} When it is no list of records. */
+  decode(body: Uint8Array): readonly T[];
   /**
    * The records with an identifier: none, one, or (area codes) several.
    *
@@ -67,21 +90,26 @@ export function createClient(options: ClientOptions): ServiceClient {
   const { auth, limit = 30, concurrency = 4, ratePerSecond = Infinity, timeoutMs = 60_000, maxBodyBytes = 64 * 1024 * 1024 } = options;
   checkLimit(limit);
   checkPositive({ concurrency, ratePerSecond, timeoutMs, maxBodyBytes });
-  const transport = createTransport({ baseUrl: checkedUrl(options.baseUrl), query: queryOf(auth), concurrency, timeoutMs, maxBodyBytes });
+  const baseUrl = checkedUrl(options.baseUrl);
+  const transport = createTransport({ baseUrl, query: queryOf(auth), concurrency, timeoutMs, maxBodyBytes });
   const pacer = createPacer(ratePerSecond);
+  const throttle = createThrottle(concurrency);
   const redact = createRedactor(secretsOf(auth));
   const retry = retryAttempts({ attempts: 6, baseMs: 500, capMs: 30_000, ...options.retry }, options.random ?? Math.random, (notice) => {
-    if (notice.error.status === 429) pacer.pause(notice.delayMs);
+    if (asksForLess(notice.error)) pacer.pause(notice.delayMs);
     options.onRetry?.(notice);
   });
   const paths = new Map<CollectionName, string>();
 
   /** One read with its retries; an attempt is request, shape check and decoding. */
-  function read<T>(path: string, query: Record<string, string>, rowsIn: (path: string, answer: Answer) => T): Observable<T> {
-    return transport.get({ path, query }).pipe(
-      map((answer) => rowsIn(path, answer)),
+  function read<T>(request: Omit<Target, 'label'>, decode: (label: string, answer: Answer) => T): Observable<T> {
+    const target = { ...request, label: labelOf(baseUrl, request) };
+    return transport.get(target).pipe(
+      map((answer) => decode(target.label, answer)),
       // A service may answer with what it was asked, even as the name of a key.
       catchError((error: unknown) => throwError(() => (error instanceof SourceError ? error.saying(redact(error.message)) : error))),
+      tap({ next: throttle.ease, error: (error: unknown) => asksForLess(error) && throttle.pushback() }),
+      throttle.throttled,
       pacer.paced,
       retry,
     );
@@ -102,26 +130,42 @@ export function createClient(options: ClientOptions): ServiceClient {
     reader: <N extends CollectionName>(name: N, reveal: readonly string[] = []): CollectionReader<Rows[N]> => {
       const collection = collections[name];
       const decoder = createDecoder(collection, reveal);
+
+      function request({ page, limit: size = limit, purpose }: ListRequest): Observable<ListAnswer<Rows[N]>> {
+        const query: Record<string, string> = page === undefined ? {} : { page: String(page), limit: String(size) };
+        return onPath(collection, (path) =>
+          read({ path, query, purpose }, (at, answer) => ({
+            rows: rowsOf<N>(decoder, readPage(at, answer), purpose !== 'probe'),
+            body: answer.body,
+          })),
+        );
+      }
+
       return {
         collection,
+        limit,
         findings: decoder.findings,
-        list: (page) => {
-          const query: Record<string, string> = collection.paged ? { page: String(page), limit: String(limit) } : {};
-          return onPath(collection, (path) => read(path, query, (at, answer) => rowsOf<N>(decoder, readPage(at, answer))));
-        },
+        decode: (body) => rowsOf<N>(decoder, readList(collection.name, { status: 200, body })),
+        list: (page) => request(collection.paged ? { page } : {}).pipe(map(({ rows }) => rows)),
+        request,
         find: (id) => {
           if (/^\.*$/.test(id) || !id.isWellFormed()) {
             const message = `${name}: an identifier must not be empty, made of dots or no valid Unicode`;
             return throwError(() => new SourceError('E_SOURCE_REFUSED', 'permanent', message));
           }
           const single = (path: string) =>
-            read(`${path}/${encodeURIComponent(id)}`, {}, (at, answer) => rowsOf<N>(decoder, readRecord(at, answer)));
+            read({ path: `${path}/${encodeURIComponent(id)}` }, (at, answer) => rowsOf<N>(decoder, readRecord(at, answer)));
           return onPath(collection, single).pipe(catchError((error: unknown) => (isNotFound(error) ? of([]) : throwError(() => error))));
         },
       };
     },
     close: transport.close,
   };
+}
+
+function labelOf(baseUrl: string, { path, query = {} }: Omit<Target, 'label'>): string {
+  const page = query.page === undefined ? '' : ` page ${query.page}`;
+  return `${baseUrl.replace(/\/+$/, '')}${path}${page}`;
 }
 
 function readPage(path: string, answer: Answer): readonly RawRecord[] {
@@ -138,13 +182,18 @@ function notFound(path: string, what: string): SourceError {
   return new SourceError('E_SOURCE_REFUSED', 'permanent', `${path}: HTTP 404: ${what}`, { status: 404 });
 }
 
+/** A service that is pushed too hard says so by 429, or names a time to come back. */
+function asksForLess(error: unknown): boolean {
+  return error instanceof SourceError && (error.status === 429 || error.retryAfterMs !== undefined);
+}
+
 function isNotFound(error: unknown): boolean {
   return error instanceof SourceError && error.status === 404;
 }
 
 /** A decoder makes the columns of its collection, which the type system cannot follow through the map of collections. */
-function rowsOf<N extends CollectionName>(decoder: Decoder, records: readonly RawRecord[]): readonly Rows[N][] {
-  const rows: readonly Row[] = decoder.decode(records);
+function rowsOf<N extends CollectionName>(decoder: Decoder, records: readonly RawRecord[], counted = true): readonly Rows[N][] {
+  const rows: readonly Row[] = decoder.decode(records, counted);
   return rows as readonly Rows[N][];
 }
 

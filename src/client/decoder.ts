@@ -13,8 +13,12 @@ export interface Findings {
 }
 
 export interface Decoder {
-  /** Turns records into rows: declared columns first, snake_case, text or `null`. */
-  decode(records: readonly RawRecord[]): Record<string, string | null>[];
+  /**
+   * Turns records into rows: declared columns first, snake_case, text or `null`.
+   *
+   * @param counted Whether `findings` count them; default true. Records that are read again were counted before.
+   */
+  decode(records: readonly RawRecord[], counted?: boolean): Record<string, string | null>[];
   readonly findings: Findings;
 }
 
@@ -25,7 +29,8 @@ export interface Decoder {
  * snake_case name; a value that is no string is kept as its JSON text. Secret fields stay behind unless `reveal`
  * names their column.
  *
- * @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, by `decode` for a record without any declared field.
+ * @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, by `decode` for a record without any declared field, and for
+ * records that all lack their key.
  */
 export function createDecoder(collection: Collection, reveal: readonly string[] = []): Decoder {
   const declared = Object.entries(collection.fields).map(([column, field]) => ({
@@ -38,6 +43,7 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
   const unknown = new Map<string, { column: Column; rows: number; wanted: boolean }>();
   const missing = new Map<string, number>();
   const notText = new Map<string, number>();
+  let counting = true;
 
   function discover(original: string) {
     const column: Column = {
@@ -55,7 +61,7 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
 
   function asText(column: string, value: unknown): string | null {
     if (value === null) return null;
-    count(notText, column);
+    if (counting) count(notText, column);
     return JSON.stringify(value);
   }
 
@@ -63,7 +69,7 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
     for (const [original, value] of Object.entries(record)) {
       if (declaredNames.has(original)) continue;
       const found = unknown.get(original) ?? discover(original);
-      found.rows += 1;
+      if (counting) found.rows += 1;
       if (found.wanted) row[found.column.name] = typeof value === 'string' ? value : asText(found.column.name, value);
     }
   }
@@ -74,7 +80,7 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
     for (const { column, original, wanted } of declared) {
       const value = record[original];
       if (value !== undefined) present += 1;
-      else count(missing, column);
+      else if (counting) count(missing, column);
       if (!wanted) continue;
       if (typeof value === 'string') row[column] = value;
       else row[column] = value === undefined ? null : asText(column, value);
@@ -84,7 +90,25 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
     return row;
   }
 
-  return { decode: (records) => records.map(decodeRecord), findings: { unknown, missing, notText } };
+  function lacksKey(row: Record<string, string | null>): boolean {
+    return collection.key.every((column) => (row[column] ?? '') === '');
+  }
+
+  return {
+    decode: (records, counted = true) => {
+      counting = counted;
+      const rows = records.map(decodeRecord);
+      if (rows.length > 0 && rows.every(lacksKey)) throw keyless(collection);
+      return rows;
+    },
+    findings: { unknown, missing, notText },
+  };
+}
+
+/** Records of another collection can share field names with this one. */
+function keyless(collection: Collection): SourceError {
+  const message = `${collection.name}: no record of the answer has its key (${collection.key.join(' + ')})`;
+  return new SourceError('E_SOURCE_ANSWER', 'suspect', message);
 }
 
 /** An error object in a list, or the records of something else. */

@@ -1,5 +1,13 @@
-export { createClient, type ClientOptions, type CollectionReader, type ServiceClient } from './client.js';
+export {
+  createClient,
+  type ClientOptions,
+  type CollectionReader,
+  type ListAnswer,
+  type ListRequest,
+  type ServiceClient,
+} from './client.js';
 export { queryOf, secretsOf, type Credentials } from './credentials.js';
 export { discoveredColumns, type Findings } from './decoder.js';
+export { openList, type PagedList, type PagingOptions } from './paging.js';
 export { createRedactor, type Redactor } from './redact.js';
 export type { RetryNotice, RetryPolicy } from './retry.js';

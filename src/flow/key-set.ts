@@ -1,19 +1,36 @@
+import { randomFillSync } from 'node:crypto';
+
+/** What was known of a key: nothing, the same, or the same key with other content. */
+export type Seen = 'new' | 'same' | 'changed';
+
 /**
- * A set of texts in at most 32 bytes each: what is kept of a text is a 128-bit digest (MurmurHash3 x86_128 over its
- * UTF-16 code units, public domain, Austin Appleby). Among a billion keys the chance of a single collision is below
- * 10^-20. It has no limit on the number of entries, unlike `Set`, which ends at 2^24.
+ * A set of texts in at most 32 bytes each: what is kept of a text is a 96-bit digest and 32 bits of the content that belongs
+ * to it. Among a billion keys the chance of a single collision is below 10^-11, and as every set has a secret of its own, keys
+ * cannot be made to collide. It has no limit on the number of entries, unlike `Set`, which ends at 2^24.
  *
  * Slots of 16 bytes lie in 256 segments that grow by themselves, by half, when three quarters full; so the load stays
- * between 0.5 and 0.75, and growing holds only one segment twice.
+ * between 0.5 and 0.75, and growing holds only one segment twice. Empty, it takes 64 KiB.
  */
 export class KeySet {
   readonly #segments = Array.from({ length: 256 }, () => new Segment());
-  readonly #digest = new Uint32Array(4);
+  readonly #digest = new Uint32Array(3);
+  readonly #seed: Uint32Array;
+
+  /** @param seed Four words that the digests start from; answers do not depend on them. Default: random ones. */
+  constructor(seed: Uint32Array = randomFillSync(new Uint32Array(4))) {
+    this.#seed = seed;
+  }
 
   /** Adds a text. @returns Whether it was new. */
   add(text: string): boolean {
-    digest(text, this.#digest);
-    return this.#segments[(this.#digest[0] ?? 0) >>> 24]?.add(this.#digest) ?? false;
+    return this.see(text, []) === 'new';
+  }
+
+  /** Adds a text with what belongs to it. The first content stays. */
+  see(text: string, content: readonly unknown[]): Seen {
+    const sum = contentDigest(content);
+    digest(text, this.#seed, this.#digest);
+    return this.#segments[(this.#digest[0] ?? 0) >>> 24]?.see(this.#digest, sum) ?? 'same';
   }
 
   /** Number of texts. */
@@ -29,7 +46,7 @@ export class KeySet {
 
 const words = 4;
 
-/** Open addressing with linear probing. A slot of four zeros is free; a digest of four zeros is stored as 0,0,0,1. */
+/** Open addressing with linear probing: three words of digest, one of content. A slot whose digest is three zeros is free. */
 class Segment {
   #slots = new Uint32Array(16 * words);
   size = 0;
@@ -38,45 +55,48 @@ class Segment {
     return this.#slots.byteLength;
   }
 
-  add(key: Uint32Array): boolean {
+  see(key: Uint32Array, content: number): Seen {
     if ((this.size + 1) * words > this.#slots.length * 0.75) this.#grow();
-    const a = key[0] ?? 0;
-    const b = key[1] ?? 0;
-    const c = key[2] ?? 0;
-    const d = (a | b | c) === 0 && key[3] === 0 ? 1 : (key[3] ?? 0);
-    const added = insert(this.#slots, a, b, c, d);
-    if (added) this.size += 1;
-    return added;
+    const [a = 0, b = 0, c = 0] = key;
+    const seen = insert(this.#slots, a, b, (a | b | c) === 0 ? 1 : c, content);
+    if (seen === 'new') this.size += 1;
+    return seen;
   }
 
   #grow(): void {
     const old = this.#slots;
     this.#slots = new Uint32Array(Math.ceil((old.length / words) * 1.5) * words);
     for (let i = 0; i < old.length; i += words) {
-      const [a = 0, b = 0, c = 0, d = 0] = [old[i], old[i + 1], old[i + 2], old[i + 3]];
-      if ((a | b | c | d) !== 0) insert(this.#slots, a, b, c, d);
+      const [a = 0, b = 0, c = 0, content = 0] = [old[i], old[i + 1], old[i + 2], old[i + 3]];
+      if ((a | b | c) !== 0) insert(this.#slots, a, b, c, content);
     }
   }
 }
 
-function insert(slots: Uint32Array, a: number, b: number, c: number, d: number): boolean {
+function insert(slots: Uint32Array, a: number, b: number, c: number, content: number): Seen {
   for (let i = (b % (slots.length / words)) * words; ; i = i + words === slots.length ? 0 : i + words) {
-    const [w, x, y, z] = [slots[i], slots[i + 1], slots[i + 2], slots[i + 3]];
-    if (w === a && x === b && y === c && z === d) return false;
-    if (w === 0 && x === 0 && y === 0 && z === 0) {
+    const [x, y, z] = [slots[i], slots[i + 1], slots[i + 2]];
+    if (x === a && y === b && z === c) return slots[i + 3] === content ? 'same' : 'changed';
+    if (x === 0 && y === 0 && z === 0) {
       slots[i] = a;
       slots[i + 1] = b;
       slots[i + 2] = c;
-      slots[i + 3] = d;
-      return true;
+      slots[i + 3] = content;
+      return 'new';
     }
   }
 }
 
-const c1 = 0x239b961b;
-const c2 = 0xab0e9789;
-const c3 = 0x38b34ae5;
-const c4 = 0xa1e38b93;
+/** 32 bits of some values, in their order (FNV-1a over the code units of their texts, each followed by its end). */
+export function contentDigest(content: readonly unknown[]): number {
+  let sum = 0x811c9dc5;
+  for (const value of content) {
+    const text = typeof value === 'string' ? value : String(value);
+    for (let i = 0; i < text.length; i += 1) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193);
+    sum = Math.imul(sum ^ 0x1ffff, 0x01000193);
+  }
+  return sum >>> 0;
+}
 
 /** The 32-bit word at an index of a text: two code units, zero beyond its end. */
 function word(text: string, index: number): number {
@@ -90,40 +110,29 @@ function rotate(x: number, by: number): number {
   return (x << by) | (x >>> (32 - by));
 }
 
-function finish(x: number): number {
-  let h = x;
-  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
-  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
-  return h ^ (h >>> 16);
-}
-
-function digest(text: string, into: Uint32Array): void {
-  let h1 = 0;
-  let h2 = 0;
-  let h3 = 0;
-  let h4 = 0;
-  const count = Math.ceil(text.length / 2);
-  for (let i = 0; i < count; i += 4) {
-    h1 ^= Math.imul(rotate(Math.imul(word(text, i), c1), 15), c2);
-    h1 = (Math.imul((rotate(h1, 19) + h2) | 0, 5) + 0x561ccd1b) | 0;
-    h2 ^= Math.imul(rotate(Math.imul(word(text, i + 1), c2), 16), c3);
-    h2 = (Math.imul((rotate(h2, 17) + h3) | 0, 5) + 0x0bcaa747) | 0;
-    h3 ^= Math.imul(rotate(Math.imul(word(text, i + 2), c3), 17), c4);
-    h3 = (Math.imul((rotate(h3, 15) + h4) | 0, 5) + 0x96cd1c35) | 0;
-    h4 ^= Math.imul(rotate(Math.imul(word(text, i + 3), c4), 18), c1);
-    h4 = (Math.imul((rotate(h4, 13) + h1) | 0, 5) + 0x32ac3b17) | 0;
+/**
+ * A keyed digest of three words: HalfSipHash-2-4 (Aumasson and Bernstein, CC0) over the code units of a text, two in a word,
+ * and its length; like in SipHash with 128 bits, every word of the result has four rounds of its own.
+ */
+function digest(text: string, seed: Uint32Array, into: Uint32Array): void {
+  let [v0 = 0, v1 = 0, v2 = 0, v3 = 0] = seed;
+  const end = Math.ceil(text.length / 2);
+  for (let i = 0; i <= end + into.length; i += 1) {
+    const input = i < end ? word(text, i) : i === end ? text.length : 0;
+    if (i > end) v2 ^= 0xff;
+    v3 ^= input;
+    for (let round = i > end ? 4 : 2; round > 0; round -= 1) {
+      v0 = (v0 + v1) | 0;
+      v2 = (v2 + v3) | 0;
+      v1 = rotate(v1, 5) ^ v0;
+      v3 = rotate(v3, 8) ^ v2;
+      v0 = (rotate(v0, 16) + v3) | 0;
+      v2 = (v2 + v1) | 0;
+      v3 = rotate(v3, 7) ^ v0;
+      v1 = rotate(v1, 13) ^ v2;
+      v2 = rotate(v2, 16);
+    }
+    v0 ^= input;
+    if (i > end) into[i - end - 1] = v1 ^ v3;
   }
-  h1 ^= text.length;
-  h2 ^= text.length;
-  h3 ^= text.length;
-  h4 ^= text.length;
-  h1 = (h1 + h2 + h3 + h4) | 0;
-  h2 = finish((h2 + h1) | 0);
-  h3 = finish((h3 + h1) | 0);
-  h4 = finish((h4 + h1) | 0);
-  h1 = (finish(h1) + h2 + h3 + h4) | 0;
-  into[0] = h1;
-  into[1] = h2 + h1;
-  into[2] = h3 + h1;
-  into[3] = h4 + h1;
 }

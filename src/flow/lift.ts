@@ -1,4 +1,4 @@
-import { Observable, Subject, map, type OperatorFunction } from 'rxjs';
+import { Observable, Subject, map, takeWhile, type OperatorFunction } from 'rxjs';
 import { withRows, type Page, type Step } from './page.js';
 
 /** Applies a function to every row. */
@@ -12,9 +12,12 @@ export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
 }
 
 /**
- * Lifts a synchronous row operator (`map`, `scan`, `distinct`, or a `pipe` of such) over pages. One subscription spans the
- * whole stream, so an operator with a memory keeps it from page to page. Rows that it emits at the end of the stream go
- * out in one more page, numbered after the last.
+ * Lifts a row operator (`map`, `scan`, `distinct`, `take`, or a `pipe` of such) over pages. One subscription spans the whole
+ * stream, so an operator with a memory keeps it from page to page. When the operator completes, so does the stream, behind
+ * the page that it was given last, and the source is left.
+ *
+ * Rows belong to the page during which they are emitted: those of an operator that waits go out with the next page, and those
+ * that come after the last page in one more, numbered after it, for which the stream waits. They are not bounded by the window.
  *
  * @example
  * leads$.pipe(liftRows(pipe(filter((lead) => lead.zipcode !== ''), map((lead) => lead.zipcode))));
@@ -25,34 +28,51 @@ export function liftRows<T, U>(operator: OperatorFunction<T, U>): Step<T, U> {
       const rows$ = new Subject<T>();
       let out: U[] = [];
       let last = 0;
+      let inPage = false;
 
-      function take(): U[] {
-        const taken = out;
+      function taken(): U[] {
+        const rows = out;
         out = [];
-        return taken;
+        return rows;
+      }
+
+      function finish(): void {
+        if (out.length > 0) subscriber.next({ number: last + 1, rows: taken(), lease: { release: () => {} } });
+        subscriber.complete();
+      }
+
+      const lifted = rows$.pipe(operator).subscribe({
+        next: (row) => out.push(row),
+        error: (error: unknown) => subscriber.error(error),
+        complete: () => {
+          if (!inPage) finish();
+        },
+      });
+      subscriber.add(lifted);
+      if (lifted.closed) return;
+
+      function lift(page: Page<T>): Page<U> {
+        last = page.number;
+        inPage = true;
+        for (const row of page.rows) {
+          if (lifted.closed) break;
+          rows$.next(row);
+        }
+        inPage = false;
+        return withRows(page, taken());
       }
 
       subscriber.add(
-        rows$.pipe(operator).subscribe({
-          next: (row) => out.push(row),
-          error: (error: unknown) => subscriber.error(error),
-        }),
-      );
-      subscriber.add(
-        pages$.subscribe({
-          next: (page: Page<T>) => {
-            last = page.number;
-            for (const row of page.rows) rows$.next(row);
-            subscriber.next(withRows(page, take()));
-          },
-          error: (error: unknown) => subscriber.error(error),
-          complete: () => {
-            rows$.complete();
-            const rest = take();
-            if (rest.length > 0) subscriber.next({ number: last + 1, rows: rest, lease: { release: () => {} } });
-            subscriber.complete();
-          },
-        }),
+        pages$
+          .pipe(
+            map(lift),
+            takeWhile(() => !lifted.closed, true),
+          )
+          .subscribe({
+            next: (page) => subscriber.next(page),
+            error: (error: unknown) => subscriber.error(error),
+            complete: () => (lifted.closed ? finish() : rows$.complete()),
+          }),
       );
     });
 }

@@ -12,6 +12,8 @@ export interface PlanContext {
   readonly collection: Collection;
   /** Secret columns that the file reveals at its top level. */
   readonly reveal: readonly string[];
+  /** Key of `mask: hmac`; where the property is absent, keys are not judged. */
+  readonly hmacKey?: string | undefined;
   /** Reports a problem of the file; planning goes on, so that all are found at once. */
   problem(path: ConfigPath, message: string): void;
 }

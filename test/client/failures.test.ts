@@ -11,7 +11,8 @@ describe('transient failures', () => {
   test.each([408, 425, 429, 500, 502, 503, 504, 599])('retries HTTP %d until the attempts are used up', async (status) => {
     const { error, requests, notices } = await failedRead(answer(status, `the key is ${oddKey}`));
     expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', kind: 'transient', status });
-    expect(error.message).toBe(`/api/leads: HTTP ${status} (after 4 attempts)`);
+    expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
+    expect(error.message).toContain(`: HTTP ${status} (after 4 attempts)`);
     expect(requests).toBe(attempts);
     expect(notices.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
   });
@@ -48,7 +49,8 @@ describe('transient failures', () => {
     probe.close();
     await withClient({ baseUrl: `http://127.0.0.1:${port}` }, async (client, notices) => {
       const error = await failureOf(client);
-      expect(error.message).toBe('/api/leads: no connection (ECONNREFUSED) (after 4 attempts)');
+      expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
+      expect(error.message).toContain(': no connection (ECONNREFUSED) (after 4 attempts)');
       expect(notices).toHaveLength(3);
       expectDiscreet(error);
     });
@@ -103,7 +105,8 @@ describe('suspect answers', () => {
     const { error, requests } = await failedRead(answer(200, body));
     expect(error).toMatchObject({ code: 'E_SOURCE_ANSWER', kind: 'suspect', status: 200 });
     const size = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
-    expect(error.message).toBe(`/api/leads: HTTP 200 with ${size} bytes: ${what} (after 3 attempts)`);
+    expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
+    expect(error.message).toContain(`: HTTP 200 with ${size} bytes: ${what} (after 3 attempts)`);
     expect(requests).toBe(3);
   });
 
@@ -197,7 +200,8 @@ describe('the size of an answer', () => {
   ])('ends the read at once with E_SOURCE_LIMIT when it is %s', async (_name, handler) => {
     const { error, requests } = await failedRead(handler, { maxBodyBytes: 1000 });
     expect(error).toMatchObject({ code: 'E_SOURCE_LIMIT', kind: 'permanent' });
-    expect(error.message).toBe('/api/leads: the answer is larger than 1000 bytes');
+    expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
+    expect(error.message).toContain(': the answer is larger than 1000 bytes');
     expect(requests).toBe(1);
   });
 

@@ -83,7 +83,8 @@ describe('backoff', () => {
   test('ends at once when the service asks for more than five minutes', async () => {
     const { error, requests } = await failedRead(answer(429, '', { 'retry-after': '301' }));
     expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', status: 429, retryAfterMs: 301_000 });
-    expect(error.message).toBe('/api/leads: HTTP 429: the service asks to wait 301 s');
+    expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
+    expect(error.message).toContain(': HTTP 429: the service asks to wait 301 s');
     expect(requests).toBe(1);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { distinct, filter, map, of, pipe, scan, take, takeLast, throwError } from 'rxjs';
+import { delay, distinct, filter, from, map, of, pipe, scan, take, takeLast, throwError } from 'rxjs';
 import { filterRows, liftRows, mapRows, rows, type Page } from '../../src/flow/index.js';
 import { leasedPages, marbles, pageOf, shown } from '../support/pages.js';
 
@@ -93,9 +93,58 @@ describe('liftRows', () => {
     ]);
   });
 
-  test('keeps passing pages, now empty, when the operator has enough', () => {
+  test('ends behind the page in which the operator has enough, and leaves the source', () => {
+    marbles(({ cold, expectObservable, expectSubscriptions }) => {
+      const source = cold('a-b-c|', pages);
+      expectObservable(source.pipe(liftRows(take(3)), show)).toBe('a-(b|)', { a: '1 2', b: '2' });
+      expectSubscriptions(source.subscriptions).toBe('^-!');
+    });
+  });
+
+  test('leaves a source without an end that never gives way', () => {
+    function* numbers(): Generator<Page<number>> {
+      for (let number = 1; ; number += 1) yield pageOf(number, [number]);
+    }
+    const seen: Page<number>[] = [];
+    from(numbers())
+      .pipe(liftRows(take(2)))
+      .subscribe((page) => seen.push(page));
+    expect(seen.map(shown)).toEqual([
+      { number: 1, rows: [1] },
+      { number: 2, rows: [2] },
+    ]);
+  });
+
+  test('leaves the lease of the last page with it', () => {
+    const page = pageOf(1, [1, 2]);
+    const seen: Page<number>[] = [];
+    of(page)
+      .pipe(liftRows(take(1)))
+      .subscribe((out) => seen.push(out));
+    expect(seen).toEqual([{ number: 1, rows: [1], lease: page.lease }]);
+    expect(seen[0]?.lease).toBe(page.lease);
+  });
+
+  test('asks for no page when the operator wants none', () => {
+    marbles(({ cold, expectObservable, expectSubscriptions }) => {
+      const source = cold('a-b|', pages);
+      expectObservable(source.pipe(liftRows(take(0)), show)).toBe('|');
+      expectSubscriptions(source.subscriptions).toBe([]);
+    });
+  });
+
+  test('sends rows that come after their page with the next, and waits for those after the last', () => {
     marbles(({ cold, expectObservable }) => {
-      expectObservable(cold('a-b-c|', pages).pipe(liftRows(take(3)), show)).toBe('a-b-c|', { a: '1 2', b: '2', c: '' });
+      expectObservable(cold('a--b|', pages).pipe(liftRows(delay(2)), show)).toBe('a--b-(c|)', { a: '', b: '1 2', c: '2 3' });
+    });
+  });
+
+  test('ends when the operator completes between two pages', () => {
+    marbles(({ cold, expectObservable, expectSubscriptions }) => {
+      const source = cold('a---b|', pages);
+      const some = pipe(delay<number>(1), take(2));
+      expectObservable(source.pipe(liftRows(some), show)).toBe('a(b|)', { a: '', b: '1 2' });
+      expectSubscriptions(source.subscriptions).toBe('^!');
     });
   });
 

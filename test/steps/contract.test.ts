@@ -179,6 +179,42 @@ test.each(unknownFields)('%s reports the unknown field of %j where it stands, wi
   expect(planned(definition, config).problems).toEqual([{ path, message }]);
 });
 
+/** Configurations, and what each makes of the column `lead_id`: the name and source of every column that is left of three. */
+const sources: readonly (readonly [keyof typeof steps, unknown, Readonly<Record<string, string | undefined>>])[] = [
+  ['dedupe', {}, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
+  ['filter', 'true', { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
+  ['select', ['age', 'lead_id'], { age: 'age', lead_id: 'lead_id' }],
+  ['rename', { lead_id: 'id' }, { id: 'lead_id', uid: 'uid', age: 'age' }],
+  ['rename', { lead_id: 'uid', uid: 'lead_id' }, { uid: 'lead_id', lead_id: 'uid', age: 'age' }],
+  ['cast', { types: { lead_id: 'integer' } }, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
+  ['cast', {}, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
+  ['derive', { lead_id: 'uid', copy: 'age' }, { lead_id: undefined, uid: 'uid', age: 'age', copy: undefined }],
+  ['mask', { uid: 'drop', lead_id: 'hmac' }, { lead_id: undefined, age: 'age' }],
+  ['mask', { lead_id: 'null', uid: 'last4', age: 'redact' }, { lead_id: undefined, uid: undefined, age: undefined }],
+  [
+    'join',
+    { with: 'users', on: { uid: 'uid' }, select: ['uid'], pick: 'all' },
+    { lead_id: 'lead_id', uid: 'uid', age: 'age', users_uid: undefined },
+  ],
+];
+
+describe('the source of a column', () => {
+  test('is its own name as it arrives', () => {
+    expect(input.map(({ source }) => source)).toEqual(input.map(({ name }) => name));
+  });
+
+  test.each(sources)('%s %j keeps it where the values are kept', (name, config, expected) => {
+    const definition: StepDefinition = steps[name];
+    const some = input.filter((column) => ['lead_id', 'uid', 'age'].includes(column.name));
+    const { columns } = planned(definition, config, some);
+    expect(Object.fromEntries(columns.map((column) => [column.name, column.source]))).toEqual(expected);
+  });
+
+  test('is looked at in every step', () => {
+    expect(new Set(sources.map(([name]) => name))).toEqual(new Set(Object.keys(steps)));
+  });
+});
+
 test.each([
   ['dedupe', {}, []],
   ['select', ['lead_id', 'zzzzzzzzz'], [1]],

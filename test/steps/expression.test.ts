@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Column, Row, Value } from '../../src/collections/index.js';
+import { collections, columnsOf, type Column, type Row, type Value } from '../../src/collections/index.js';
 import { ExpressionFault, expressionsOver, functions, type Expression } from '../../src/steps/expression/index.js';
 import { steps } from '../../src/steps/index.js';
 import { castTo, opened, planned, rowsThrough, runtime } from './support.js';
@@ -309,6 +309,91 @@ describe('a column whose name CEL keeps for itself', () => {
   });
 });
 
+describe('an expression that is right for no row', () => {
+  const columns = [
+    ...columnsOf(collections.leads),
+    ...castTo({ word: 'text', whole: 'integer', share: 'decimal', flag: 'flag', at: 'timestamp', day: 'date' }),
+  ];
+
+  test.each([
+    ['age > 18', 'age is text here; use num(age), or cast before'],
+    ['18 < age', 'age is text here; use num(age), or cast before'],
+    ['age == 18', 'age is text here; use num(age), or cast before'],
+    ['age in [18, 19]', 'age is text here; use num(age), or cast before'],
+    ['-age', 'age is text here; use num(age), or cast before'],
+    ['age * timestamp', 'age and timestamp are text here; use num(age) and epoch(timestamp), or cast before'],
+    ['timestamp > at', 'timestamp is text here; use epoch(timestamp), or cast before'],
+    ['yearmonthday < day', 'yearmonthday is text here; use date(yearmonthday), or cast before'],
+    ['zipcode ? 1 : 2', "zipcode is text here; compare, like zipcode == 'yes', or cast before"],
+    ['is_valid && flag', "is_valid is text here; compare, like is_valid == 'yes', or cast before"],
+    ['is_valid == true', "is_valid is text here; compare, like is_valid == 'yes', or cast before"],
+    ['!is_valid', "is_valid is text here; compare, like is_valid == 'yes', or cast before"],
+    ['is_valid || lead_accepted', "lead_accepted and is_valid are text here; compare, like lead_accepted == 'yes', or cast before"],
+    ['word > 18', 'word is text here; use num(word)'],
+  ])('is refused, with the fields at fault: %s', (source, message) => {
+    expect(problemOf(source, columns)).toEqual({ message });
+  });
+
+  test.each([
+    ['num(age) / 2', 'no such overload: double / int'],
+    ["whole == '18'", 'no such overload: int == string'],
+    ["date(yearmonthday) == '20240229'", 'no such overload: google.protobuf.Timestamp == string'],
+    ['timestamp.getFullYear()', "found no matching overload for 'string.getFullYear()'"],
+    ['size(whole)', "found no matching overload for 'size(int)'"],
+    ['zipcode.prefix', "Cannot index type 'string'"],
+    ["zipcode.exists(x, x == '1')", "Expression of type 'string' cannot be range of a comprehension"],
+  ])('is refused, with the types at fault: %s', (source, reason) => {
+    expect(problemOf(source, columns).message).toContain(reason);
+    expect(problemOf(source, columns).message).toMatch(/, whatever the row \(a field is text unless cast/);
+  });
+
+  test.each(['age == null || age > 18', 'blank(age) || age > 18', '(age == null ? 0 : 1) > 0 && age > 18'])(
+    'is refused behind a guard against null too: %s',
+    (source) => {
+      expect(problemOf(source, columns).message).toBe('age is text here; use num(age), or cast before');
+    },
+  );
+
+  test('is a problem of the file, at its place', () => {
+    const message = 'expression: age is text here; use num(age), or cast before';
+    expect(planned(steps.filter, 'age > 18').problems).toEqual([{ path: [], message }]);
+    expect(planned(steps.derive, { adult: 'age > 18' }).problems).toEqual([{ path: ['adult'], message }]);
+  });
+});
+
+describe('an expression that is right for some rows', () => {
+  const columns = [...texts('s', 't'), ...castTo({ whole: 'integer', share: 'decimal', flag: 'flag', at: 'timestamp' })];
+
+  test.each<[string, Row, Value]>([
+    ["s == null ? '' : s", { s: null }, ''],
+    ["null == s || s == ''", { s: '' }, true],
+    ['s != null', { s: 'x' }, true],
+    ['whole == null || whole > 18', { whole: 19n }, true],
+    ['share == null || flag == null || at == null', {}, true],
+    ['num(s) == null', { s: '' }, true],
+    ['s in [null]', {}, true],
+    ['[s] == [null]', {}, true],
+    ['s == null ? 0.0 : num(s)', { s: '1.5' }, 1.5],
+    ['blank(s) ? null : num(s)', { s: '1.5' }, '1.5'],
+    ['flag ? s : whole', { flag: false, whole: 4n }, '4'],
+    ['whole == 18.0', { whole: 18n }, true],
+    ['num(s) == 18', { s: '18' }, true],
+    ['num(s) in [18, 19]', { s: '19' }, true],
+    ['whole in [18.0]', { whole: 18n }, true],
+    ['[whole] == [18.0]', { whole: 18n }, true],
+    ["share in {1: 'a'}", { share: 1 }, true],
+    ["['a', 'b'][num(s)]", { s: '1' }, 'b'],
+    ['size([s] + [1])', { s: 'x' }, 2n],
+    ['[s, whole][1] > 3', { whole: 4n }, true],
+    ['dyn(s) == 18', { s: '18' }, false],
+    ['num(s) > 18', { s: '19' }, true],
+    ["s + t == 'xy'", { s: 'x', t: 'y' }, true],
+    ['at < epoch(s)', { at: new Date(0), s: '1' }, true],
+  ])('stays accepted: %s', (source, row, value) => {
+    expect(valueOf(source, row, columns)).toEqual(value);
+  });
+});
+
 describe('a fault', () => {
   const secret = 'Geheim-4711';
 
@@ -322,20 +407,20 @@ describe('a fault', () => {
     "duration(s) == duration('1h')",
     "{'a': 1}[s]",
     '[1, 2][int(size(s))]',
-    's[0] == 1',
-    's[s] == 1',
-    's.field == 1',
-    's.getFullYear()',
-    's + 1',
-    's - s',
-    '-s',
-    '!s',
-    's < 3',
-    's && true',
-    's ? 1 : 2',
-    's in s',
+    'dyn(s)[0] == 1',
+    'dyn(s)[s] == 1',
+    'dyn(s).field == 1',
+    'dyn(s).getFullYear()',
+    'dyn(s) + 1',
+    'dyn(s) - dyn(s)',
+    '-dyn(s)',
+    '!dyn(s)',
+    'dyn(s) < 3',
+    'dyn(s) && true',
+    'dyn(s) ? 1 : 2',
+    'dyn(s) in dyn(s)',
     's.substring(1000)',
-    's.startsWith(3)',
+    'dyn(s).startsWith(3)',
     '1 / (size(s) - size(s))',
     '1 % (size(s) - size(s))',
     "epoch('0').getHours(s)",
@@ -344,8 +429,8 @@ describe('a fault', () => {
     'num(s)',
     'date(s)',
     'epoch(s)',
-    '[s].map(x, x.y)[0]',
-    's.join(s)',
+    '[dyn(s)].map(x, x.y)[0]',
+    'dyn(s).join(s)',
     '9223372036854775807 + size(s)',
   ])('of %s is of our kind and does not show the value', (source) => {
     const message = faultOf(source, { s: secret });
@@ -357,8 +442,8 @@ describe('a fault', () => {
     ['int(s)', 'int conversion error'],
     ["{'a': 1}[s]", 'no such key'],
     ['1 / 0', 'division by zero'],
-    ['s + 1', 'no such overload: dyn<string> + int'],
-    ['s.startsWith(3)', "found no matching overload for 'string.startsWith(int)'"],
+    ['dyn(s) + 1', 'no such overload: dyn<string> + int'],
+    ['dyn(s).startsWith(3)', "found no matching overload for 'string.startsWith(int)'"],
     ["epoch('0').getHours(s)", 'the expression failed'],
   ])('of %s says what is wrong: %s', (source, message) => {
     expect(faultOf(source, { s: secret })).toBe(message);
@@ -367,6 +452,6 @@ describe('a fault', () => {
 
 test('a row gives no way to what objects inherit', () => {
   for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
-    expect(() => compiled(`s.${name}`).evaluate({ s: 'x' })).toThrow(ExpressionFault);
+    expect(() => compiled(`dyn(s).${name}`).evaluate({ s: 'x' })).toThrow(ExpressionFault);
   }
 });

@@ -2,9 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Observable, concat, defer, from, lastValueFrom, of, tap, toArray } from 'rxjs';
 import { emptyTally, type StepContext } from '../../src/flow/index.js';
-import type { Row } from '../../src/collections/index.js';
+import type { DeclaredType, Row } from '../../src/collections/index.js';
 import { join, steps, type JoinOptions, type Pick } from '../../src/steps/index.js';
-import { leads, opened, otherSide, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
+import { castTo, leads, opened, otherSide, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
 
 type Options = JoinOptions<Row, Row, 'b', string>;
 
@@ -383,6 +383,22 @@ describe('join in a file', () => {
 
   test('reports an empty on', () => {
     expect(planned(steps.join, { ...config, on: {} }).problems).toEqual([{ path: ['on'], message: 'needs at least one pair of fields' }]);
+  });
+
+  test.each<DeclaredType>(['integer', 'decimal', 'flag', 'timestamp', 'date'])(
+    'reports a left field that is %s and no text any more',
+    (type) => {
+      expect(planned(steps.join, { ...config, select: ['title'] }, castTo({ bridge_id: type })).problems).toEqual([
+        {
+          path: ['on', 'bridge_id'],
+          message: `field 'bridge_id' is ${type} here and never matches text; join before it is cast, or derive a text from it`,
+        },
+      ]);
+    },
+  );
+
+  test('takes a left field that was cast to text, or derived as text', () => {
+    expect(planned(steps.join, { ...config, select: ['title'] }, castTo({ bridge_id: 'text' })).problems).toEqual([]);
   });
 
   test('compares a picked field by its declared type', async () => {

@@ -43,6 +43,27 @@ test.each([undefined, '', 'fifteen letters'])('hmac refuses %j as its key', (key
   expect(() => mask<Row>({ v: 'hmac' }, { hmacKey: key })).toThrow(expect.objectContaining({ code: 'E_STEP_CONFIG' }));
 });
 
+describe('hmac in a file', () => {
+  const problem = { path: ['email'], message: 'hmac needs LEADSTREAM_HMAC_KEY with at least 16 characters' };
+
+  test.each([undefined, '', 'fifteen letters'])('is a problem with the key %j, before anything is fetched', (hmacKey) => {
+    expect(planned(steps.mask, { uid: 'redact', email: 'hmac' }, undefined, { hmacKey }).problems).toEqual([problem]);
+  });
+
+  test('is none with a key of 16 characters, nor when nothing is known of keys', () => {
+    expect(planned(steps.mask, { email: 'hmac' }, undefined, { hmacKey }).problems).toEqual([]);
+    expect(planned(steps.mask, { email: 'hmac' }).problems).toEqual([]);
+  });
+
+  test('is no concern of the other kinds', () => {
+    expect(planned(steps.mask, { email: 'last4' }, undefined, { hmacKey: undefined }).problems).toEqual([]);
+  });
+
+  test('says in the reference where its key comes from', () => {
+    expect(steps.mask.summary).toContain('LEADSTREAM_HMAC_KEY');
+  });
+});
+
 test('the other kinds need no key', async () => {
   const step = opened(steps.mask, { email: 'redact' }, runtime({ hmacKey: undefined }));
   expect(await rowsThrough(step, [{ email: 'x' }])).toEqual([{ email: '[redacted]' }]);

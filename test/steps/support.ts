@@ -9,7 +9,7 @@ import {
   type Value,
 } from '../../src/collections/index.js';
 import { emptyTally, type Fault, type Page, type Step, type StepContext, type Tally } from '../../src/flow/index.js';
-import type { ConfigPath, StepDefinition, StepRuntime } from '../../src/steps/index.js';
+import type { ConfigPath, PlanContext, StepDefinition, StepRuntime } from '../../src/steps/index.js';
 
 /** A page whose rows cannot be changed and whose lease cannot be released: that is not for steps to do. */
 export function page<T extends Row>(number: number, rows: readonly T[]): Page<T> {
@@ -107,6 +107,7 @@ export function planned<C>(
   definition: StepDefinition<string, C>,
   config: unknown,
   input: readonly Column[] = columnsOf(collections.leads),
+  context: Pick<PlanContext, 'hmacKey'> = {},
 ): Planned {
   const problems: { path: ConfigPath; message: string }[] = [];
   const plan = {
@@ -115,6 +116,7 @@ export function planned<C>(
     problem: (path: ConfigPath, message: string) => {
       problems.push({ path, message });
     },
+    ...context,
   };
   return { columns: definition.columns(parsed(definition, config), input, plan), problems };
 }

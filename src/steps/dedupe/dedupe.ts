@@ -1,8 +1,7 @@
 import { defer, map } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
-import { KeySet, standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
-import { keyOf } from '../key.js';
+import { keyOf, KeySet, standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 

@@ -1,7 +1,9 @@
-import { Environment, EvaluationError, type ASTNode } from '@marcbachmann/cel-js';
+import { EvaluationError } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType, Row, Value, ValueOf } from '../../collections/index.js';
+import { runtimeOver, typingOver } from './environments.js';
 import { ExpressionFault } from './fault.js';
-import { functions, type ExpressionFunction } from './functions.js';
+import { nodesIn } from './nodes.js';
+import { refusalOf } from './refusal.js';
 
 /** A checked expression over the fields of a row. */
 export interface Expression {
@@ -28,40 +30,16 @@ const typeByCel: Readonly<Record<string, DeclaredType>> = {
   'google.protobuf.Timestamp': 'timestamp',
 };
 
-const celTypes: Readonly<Record<DeclaredType, string>> = {
-  text: 'string',
-  flag: 'bool',
-  integer: 'int',
-  decimal: 'double',
-  timestamp: 'google.protobuf.Timestamp',
-  date: 'google.protobuf.Timestamp',
-};
-
-/** Words that CEL keeps for itself, like its type names; a field with such a name can be renamed first. */
-const reserved = new Set(
-  'as break const continue else false for function if import in let loop namespace null package return true var void while'.split(' '),
-);
-
 /** Runtime failures whose wording names types only. */
 const safeCodes = new Set(['no_such_overload', 'no_matching_overload']);
 
 /**
- * Checks expressions (CEL, the Common Expression Language) over some columns: syntax, field and function names, and what
- * of the types is known. A field may be `null` in any row, so its type is open.
+ * Checks expressions (CEL, the Common Expression Language) over some columns: syntax, field and function names, and whether
+ * they can be right for any row. A field may be `null` in any row, so its type is open.
  */
 export function expressionsOver(columns: readonly Column[]): { compile(source: string): Expression | ExpressionProblem } {
-  const runtime = environment(
-    columns,
-    () => 'dyn',
-    () => 'dyn',
-  );
-  // A second environment knows the types of what is not null; it serves to infer result types only.
-  const typing = environment(
-    columns,
-    ({ type, cast }) => (cast ? celTypes[type] : 'string'),
-    ({ returns }) => returns,
-  );
-
+  const runtime = runtimeOver(columns);
+  const typing = typingOver(columns);
   const callable = runtime
     .getDefinitions()
     .functions.filter(({ receiverType }) => receiverType === null)
@@ -76,6 +54,8 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
       return { message: 'matches() is refused: a regular expression can run away; use contains, startsWith or endsWith' };
     const used = columns.map(({ name }) => name).filter((name) => nodes.some(({ op, args }) => op === 'id' && args === name));
     const inferred = typing.check(source);
+    const refusal = refusalOf(inferred, columns);
+    if (refusal !== undefined) return { message: refusal };
     const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
     if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };
     const day = program.ast.op === 'call' && program.ast.args[0] === 'date';
@@ -83,19 +63,6 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
   }
 
   return { compile };
-}
-
-function environment(
-  columns: readonly Column[],
-  typeOf: (column: Column) => string,
-  returnsOf: (call: ExpressionFunction) => string,
-): Environment {
-  const env = new Environment({ unlistedVariablesAreDyn: false });
-  for (const column of columns) {
-    if (!reserved.has(column.name) && !env.hasVariable(column.name)) env.registerVariable(column.name, typeOf(column));
-  }
-  for (const [name, call] of Object.entries(functions)) env.registerFunction(`${name}(dyn): ${returnsOf(call)}`, call.call);
-  return env;
 }
 
 /** The row with `null` for what it does not have of some columns. */
@@ -151,16 +118,4 @@ function problemOf(message: string, columns: readonly Column[], callable: readon
     return { message: headline, unknown: { kind: 'function', name: call, known: callable } };
   }
   return { message: headline };
-}
-
-/** Every node of a syntax tree. */
-function* nodesIn(tree: unknown): Generator<ASTNode> {
-  if (Array.isArray(tree)) for (const item of tree) yield* nodesIn(item);
-  if (!isNode(tree)) return;
-  yield tree;
-  yield* nodesIn(tree.args);
-}
-
-function isNode(value: unknown): value is ASTNode {
-  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
 }

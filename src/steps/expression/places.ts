@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { provinceOf } from '../../collections/index.js';
 import { StepError } from '../../errors.js';
 
 /** Where a zipcode is. `state` is the two-letter code of a US state or territory or a Canadian province. */
@@ -8,37 +9,13 @@ export interface Place {
   readonly state: string;
 }
 
-/** Province by the first letter of a Canadian postal code (Canada Post); the package's own naming of provinces has holes. */
-const provinces: Readonly<Record<string, string>> = {
-  A: 'NL',
-  B: 'NS',
-  C: 'PE',
-  E: 'NB',
-  G: 'QC',
-  H: 'QC',
-  J: 'QC',
-  K: 'ON',
-  L: 'ON',
-  M: 'ON',
-  N: 'ON',
-  P: 'ON',
-  R: 'MB',
-  S: 'SK',
-  T: 'AB',
-  V: 'BC',
-  X: 'NT',
-  Y: 'YT',
-};
-/** The sorting areas of Nunavut, which shares its first letter with the Northwest Territories. */
-const nunavut = new Set(['X0A', 'X0B', 'X0C']);
-
 let table: ReadonlyMap<string, Place> | undefined;
 
 /**
  * The place of a US zipcode (`12345`, `12345-6789`, nine digits) or a Canadian postal code (`K1A`, `K1A 0B1`).
  *
  * The table comes from the package `zipcodes` on first use. Its files are scanned as text: importing them would cost 90 MB
- * of memory and four times as long, for the same 44,175 entries.
+ * of memory and four times as long, for the same 44,175 entries. Its provinces have holes and are not used.
  *
  * @returns `undefined` for a code that is not known or has another form. Nothing is guessed, not even a lost leading zero.
  */
@@ -64,7 +41,7 @@ function loadPlaces(): ReadonlyMap<string, Place> {
   for (const file of ['zipcodes/lib/codes.js', 'zipcodes/lib/codesCanada.js']) {
     const text = readFileSync(require.resolve(file), 'utf8');
     for (const [, zip = '', city = '', region = ''] of text.matchAll(/"zip":"([^"]+)"[^{}]*?"city":"([^"]*)","state":"([^"]*)"/g)) {
-      const state = nunavut.has(zip) ? 'NU' : (provinces[zip.charAt(0)] ?? region);
+      const state = provinceOf(zip) ?? region;
       const name = `${city}|${state}`;
       const place = shared.get(name) ?? { city, state };
       shared.set(name, place);

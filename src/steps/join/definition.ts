@@ -44,7 +44,8 @@ export const joinStep = defineStep('join', {
     const right = columnsOf(collections[join.with], join.reveal);
     const rightPlan: PlanContext = { ...plan, collection: collections[join.with], reveal: join.reveal ?? [] };
     for (const [left, other] of Object.entries(join.on)) {
-      requireColumn(left, input, plan, ['on', left]);
+      const column = requireColumn(left, input, plan, ['on', left]);
+      if (column?.cast && column.type !== 'text') plan.problem(['on', left], neverMatches(column));
       requireColumn(other, right, rightPlan, ['on', left]);
     }
     if (Object.keys(join.on).length === 0) plan.problem(['on'], 'needs at least one pair of fields');
@@ -95,12 +96,17 @@ export const joinStep = defineStep('join', {
   },
 });
 
+/** The other side arrives as text, always. */
+function neverMatches({ name, type }: Column): string {
+  return `field '${name}' is ${type} here and never matches text; join before it is cast, or derive a text from it`;
+}
+
 function selected(join: JoinConfig, right: readonly Column[]): readonly string[] {
   return join.select ?? right.map((column) => column.name);
 }
 
 function prefixed(as: string, column: Column): Column {
-  return { ...column, name: `${as}_${column.name}`, original: `${as}_${column.original}` };
+  return { ...column, name: `${as}_${column.name}`, original: `${as}_${column.original}`, source: undefined };
 }
 
 function pickedField(pick: { max: string } | { min: string }): string {

@@ -1,8 +1,7 @@
 import { map, type Observable } from 'rxjs';
 import type { Row, Value } from '../../collections/index.js';
 import { StepError } from '../../errors.js';
-import { preload, standalone, withRows, type Page, type Step, type StepContext } from '../../flow/index.js';
-import { keyOf } from '../key.js';
+import { keyOf, preload, standalone, withRows, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { preferenceOf, type Pick } from './pick.js';
 
 /** How two sides of a join meet. */

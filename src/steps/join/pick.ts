@@ -1,5 +1,5 @@
 import { parserOf, type DeclaredType, type Row } from '../../collections/index.js';
-import { keyOf } from '../key.js';
+import { keyOf } from '../../flow/index.js';
 
 /**
  * Which of several matching rows a join takes: the `first` read, `all` of them, the one with the greatest (`max`) or least

@@ -49,9 +49,14 @@ export function mask<T extends Row>(
   });
 }
 
+const needsKey = 'hmac needs LEADSTREAM_HMAC_KEY with at least 16 characters';
+
+function isKey(key: string | undefined): key is string {
+  return key !== undefined && key.length >= 16;
+}
+
 function keyedDigest(key: string | undefined): (text: string) => string {
-  if (key === undefined || key.length < 16)
-    throw new StepError('E_STEP_CONFIG', 'mask: hmac needs LEADSTREAM_HMAC_KEY with at least 16 characters');
+  if (!isKey(key)) throw new StepError('E_STEP_CONFIG', `mask: ${needsKey}`);
   return (text) => createHmac('sha256', key).update(text).digest('hex');
 }
 
@@ -78,17 +83,22 @@ function last4(text: string): string {
 }
 
 export const maskStep = defineStep('mask', {
-  summary: 'Hides the values of some fields.',
+  summary: 'Hides the values of some fields; hmac takes its key from the environment, LEADSTREAM_HMAC_KEY.',
   config: z.record(z.string(), z.enum(maskKinds)).describe('Kind of mask by field: drop, null, hmac, last4 or redact.'),
   examples: [{ sin_number: 'drop', email: 'hmac', cell_phone: 'last4' }],
   columns: (masks, input, plan) => {
-    for (const name of Object.keys(masks)) requireColumn(name, input, plan, [name]);
+    for (const [name, kind] of Object.entries(masks)) {
+      requireColumn(name, input, plan, [name]);
+      if (kind === 'hmac' && 'hmacKey' in plan && !isKey(plan.hmacKey)) plan.problem([name], needsKey);
+    }
     return input.flatMap((column): readonly Column[] => {
       const kind = Object.hasOwn(masks, column.name) ? masks[column.name] : undefined;
       if (kind === 'drop') return [];
-      if (kind === undefined || kind === 'null') return [column];
+      if (kind === undefined) return [column];
+      const hidden = { ...column, source: undefined };
+      if (kind === 'null') return [hidden];
       const sensitivity = kind === 'last4' ? column.sensitivity : 'plain';
-      return [{ ...column, type: 'text', cast: true, sensitivity }];
+      return [{ ...hidden, type: 'text', cast: true, sensitivity }];
     });
   },
   open: (masks, runtime) => mask(masks, { hmacKey: runtime.hmacKey }),

@@ -1,0 +1,210 @@
+import { AsyncSubject, catchError, defer, forkJoin, map, of, switchMap, tap, throwError, type Observable } from 'rxjs';
+import { GateError, SourceError, type Warning } from '../errors.js';
+import type { CollectionReader, ListAnswer } from './client.js';
+
+/** What the reading of a list depends on. */
+export interface PagingOptions {
+  /** Number of the first page. Default 1, and then it is checked that there is no page before it. */
+  readonly firstPage?: number | undefined;
+  /** Most pages that a list may have; one more is a failure. Default: no limit. */
+  readonly maxPages?: number | undefined;
+  /** Whether what would be a warning is a failure. Default false. */
+  readonly strict?: boolean | undefined;
+  readonly onWarning?: ((warning: Warning) => void) | undefined;
+}
+
+/** How a service pages one of its lists, as far as its first pages tell. */
+export interface PagedList<T> {
+  readonly paged: boolean;
+  readonly firstPage: number;
+  /** Rows per page that the service really gives. */
+  readonly limit: number;
+  /** One page. A page that repeats the one before it, as some services do past the end, counts as empty. */
+  page(number: number): Observable<ListAnswer<T>>;
+}
+
+/**
+ * Finds out how a service pages a list: a cap below the limit asked for, pages where the document says there are none, and a
+ * first page before the first. It reads page 1, and page 2 if page 1 is short; neither is asked for again.
+ *
+ * @throws {SourceError} `E_SOURCE_FIRST_PAGE`, and by the pages `E_SOURCE_PAGE_IGNORED` and `E_SOURCE_MAX_PAGES`.
+ * @throws {GateError} `E_GATE_STRICT` for a warning under `strict`.
+ */
+export function openList<T>(reader: CollectionReader<T>, options: PagingOptions = {}): Observable<PagedList<T>> {
+  return reader.collection.paged ? openPaged(reader, reader.limit, options) : openUnpaged(reader, options);
+}
+
+function openPaged<T>(reader: CollectionReader<T>, limit: number, options: PagingOptions, learned = false): Observable<PagedList<T>> {
+  const firstPage = options.firstPage ?? 1;
+  const seeds = new Map<number, ListAnswer<T>>();
+  const read = (page: number) => reader.request({ page, limit }).pipe(tap((answer) => seeds.set(page, answer)));
+  const list = () => listOf(reader, firstPage, limit, seeds, options);
+
+  return read(firstPage).pipe(
+    switchMap(({ rows }) => {
+      const opened$ =
+        rows.length === 0 || rows.length >= limit
+          ? of(list())
+          : read(firstPage + 1).pipe(switchMap((second) => afterShortPage(rows, second)));
+      return options.firstPage === undefined && !learned
+        ? refusePageBefore(reader, firstPage, rows).pipe(switchMap(() => opened$))
+        : opened$;
+    }),
+  );
+
+  /** A first page that is short though others follow means a cap, and a cap may move the borders of all pages. */
+  function afterShortPage(first: readonly T[], second: ListAnswer<T>): Observable<PagedList<T>> {
+    if (learned || second.rows.length === 0 || sameRows(first, second.rows)) return of(list());
+    warn(options, {
+      code: 'W_SOURCE_CAP',
+      message: `${reader.collection.name}: asked for ${limit} rows a page, the service gives ${first.length}`,
+    });
+    return openPaged(reader, first.length, options, true);
+  }
+}
+
+/** An unpaged list is one answer, unless a second page has other rows. */
+function openUnpaged<T>(reader: CollectionReader<T>, options: PagingOptions): Observable<PagedList<T>> {
+  return reader.request({}).pipe(
+    switchMap((all) => {
+      const unpaged: PagedList<T> = { paged: false, firstPage: 1, limit: all.rows.length, page: () => of(all) };
+      if (all.rows.length === 0 || all.rows.length > 500) return of(unpaged);
+      return reader.request({ page: 2, limit: all.rows.length, purpose: 'probe' }).pipe(
+        switchMap(({ rows: [stray] }) => {
+          if (stray === undefined || contains(all.rows, stray)) return of(unpaged);
+          warn(options, { code: 'W_SOURCE_PAGED', message: `${reader.collection.name}: the service gives this list in pages` });
+          return openPaged(reader, reader.limit, options);
+        }),
+        catchError((error: unknown) => (isRefusal(error) ? of(unpaged) : throwError(() => error))),
+      );
+    }),
+  );
+}
+
+/** Rows that the page before the first one has and the first one has not would be lost without a word. */
+function refusePageBefore<T>(reader: CollectionReader<T>, firstPage: number, first: readonly T[]): Observable<unknown> {
+  const before = firstPage - 1;
+  return reader.request({ page: before, limit: 1, purpose: 'probe' }).pipe(
+    tap(({ rows: [row] }) => {
+      if (row === undefined || contains(first, row)) return;
+      throw new SourceError(
+        'E_SOURCE_FIRST_PAGE',
+        'permanent',
+        `${reader.collection.name}: page ${before} has rows that page ${firstPage} has not`,
+      );
+    }),
+    catchError((error: unknown) => (isRefusal(error) ? of(undefined) : throwError(() => error))),
+  );
+}
+
+function listOf<T>(
+  reader: CollectionReader<T>,
+  firstPage: number,
+  limit: number,
+  seeds: Map<number, ListAnswer<T>>,
+  options: PagingOptions,
+): PagedList<T> {
+  const { maxPages = Infinity } = options;
+  /** How each page looked, for the page after it. */
+  const looks = new Map<number, AsyncSubject<string>>();
+  const empty: ListAnswer<T> = { rows: [], body: new Uint8Array() };
+  let repetition$: Observable<void> | undefined;
+
+  function lookOfPage(page: number): AsyncSubject<string> {
+    const look = looks.get(page) ?? new AsyncSubject<string>();
+    looks.set(page, look);
+    return look;
+  }
+
+  function read(page: number): Observable<ListAnswer<T>> {
+    return defer(() => {
+      const seed = seeds.get(page);
+      seeds.delete(page);
+      return seed ? of(seed) : reader.request({ page, limit });
+    }).pipe(
+      tap(({ rows }) => {
+        const look = lookOfPage(page);
+        look.next(lookOf(rows));
+        look.complete();
+      }),
+    );
+  }
+
+  function page(number: number): Observable<ListAnswer<T>> {
+    return read(number).pipe(
+      switchMap((answer) => {
+        if (answer.rows.length === 0) return of(answer);
+        if (number - firstPage >= maxPages) return throwError(() => tooManyPages(number));
+        if (number === firstPage) return of(answer);
+        return lookOfPage(number - 1).pipe(
+          switchMap((before) => {
+            if (before === lookOf(answer.rows)) return repeated(number).pipe(map(() => empty));
+            looks.delete(number - 1);
+            return of(answer);
+          }),
+        );
+      }),
+    );
+  }
+
+  /** A page equals the one before it: either the list has ended and its last page comes again, or page numbers mean nothing. */
+  function repeated(number: number): Observable<void> {
+    const probe = (from: number, size: number) =>
+      reader.request({ page: from, limit: size, purpose: 'probe' }).pipe(map(({ rows }) => rows));
+    repetition$ ??= once(
+      forkJoin([probe(firstPage, 2), probe(firstPage + 1, 1)]).pipe(
+        map(([[first, second], [answer]]) => {
+          const expected = second ?? first;
+          if (expected === undefined || answer === undefined || lookOf([answer]) !== lookOf([expected])) throw pageIgnored(number);
+          warn(options, { code: 'W_SOURCE_REPEATS', message: `${reader.collection.name}: page ${number} and others repeat the last page` });
+        }),
+      ),
+    );
+    return repetition$;
+  }
+
+  function pageIgnored(number: number): SourceError {
+    const message = `${reader.collection.name}: page ${number} is page ${number - 1} again, and the page number changes nothing`;
+    return new SourceError('E_SOURCE_PAGE_IGNORED', 'permanent', message);
+  }
+
+  function tooManyPages(number: number): SourceError {
+    return new SourceError(
+      'E_SOURCE_MAX_PAGES',
+      'permanent',
+      `${reader.collection.name}: page ${number} has rows, but max_pages is ${maxPages}`,
+    );
+  }
+
+  return { paged: true, firstPage, limit, page };
+}
+
+function warn({ strict = false, onWarning }: PagingOptions, warning: Warning): void {
+  if (strict) throw new GateError('E_GATE_STRICT', `${warning.code}: ${warning.message}`);
+  onWarning?.(warning);
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof SourceError && error.kind === 'permanent' && error.code === 'E_SOURCE_REFUSED';
+}
+
+function contains<T>(rows: readonly T[], row: T): boolean {
+  const look = lookOf([row]);
+  return rows.some((other) => lookOf([other]) === look);
+}
+
+function sameRows<T>(a: readonly T[], b: readonly T[]): boolean {
+  return lookOf(a) === lookOf(b);
+}
+
+/** What tells pages apart: how many rows, the first and the last. Rows are text and null throughout here. */
+function lookOf<T>(rows: readonly T[]): string {
+  return JSON.stringify([rows.length, rows[0], rows.at(-1)]);
+}
+
+/** Subscribes once, whoever asks and how often. */
+function once<T>(source$: Observable<T>): Observable<T> {
+  const result = new AsyncSubject<T>();
+  source$.subscribe(result);
+  return result;
+}

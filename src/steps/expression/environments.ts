@@ -1,0 +1,58 @@
+import { Environment } from '@marcbachmann/cel-js';
+import type { Column, DeclaredType } from '../../collections/index.js';
+import { functions, type ExpressionFunction } from './functions.js';
+
+const celTypes: Readonly<Record<DeclaredType, string>> = {
+  text: 'string',
+  flag: 'bool',
+  integer: 'int',
+  decimal: 'double',
+  timestamp: 'google.protobuf.Timestamp',
+  date: 'google.protobuf.Timestamp',
+};
+
+/** Words that CEL keeps for itself, like its type names; a field with such a name can be renamed first. */
+const reserved = new Set(
+  'as break const continue else false for function if import in let loop namespace null package return true var void while'.split(' '),
+);
+
+/** Comparisons that CEL refuses by the types of their sides and carries out when these are open. */
+const comparisons = [
+  ...[...new Set(Object.values(celTypes))].flatMap((type) => [`${type} == null`, `${type} in list<null>`]),
+  ...['int == double', 'int == uint', 'double == uint', 'int in list<double>', 'double in list<int>'],
+];
+
+/** What evaluates: any field may be `null` in any row, so all types are open. */
+export function runtimeOver(columns: readonly Column[]): Environment {
+  return environment(
+    new Environment({ unlistedVariablesAreDyn: false }),
+    columns,
+    () => 'dyn',
+    () => 'dyn',
+  );
+}
+
+/** What knows the types of all that is not `null`. It serves to infer result types and to find what is right for no row. */
+export function typingOver(columns: readonly Column[]): Environment {
+  const env = new Environment({ unlistedVariablesAreDyn: false, homogeneousAggregateLiterals: false });
+  for (const comparison of comparisons) env.registerOperator(`${comparison}: bool`, () => false);
+  return environment(
+    env,
+    columns,
+    ({ type, cast }) => (cast ? celTypes[type] : 'string'),
+    ({ returns }) => returns,
+  );
+}
+
+function environment(
+  env: Environment,
+  columns: readonly Column[],
+  typeOf: (column: Column) => string,
+  returnsOf: (call: ExpressionFunction) => string,
+): Environment {
+  for (const column of columns) {
+    if (!reserved.has(column.name) && !env.hasVariable(column.name)) env.registerVariable(column.name, typeOf(column));
+  }
+  for (const [name, call] of Object.entries(functions)) env.registerFunction(`${name}(dyn): ${returnsOf(call)}`, call.call);
+  return env;
+}
