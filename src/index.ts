@@ -28,6 +28,7 @@ export {
 
 // Streams of pages
 export {
+  createStallWatch,
   deliver,
   filterRows,
   liftRows,
@@ -36,10 +37,13 @@ export {
   pagedSource,
   rows,
   standalone,
+  type Consistency,
+  type Fault,
   type Lease,
   type OnError,
   type Page,
   type PagedSourceOptions,
+  type StallWatch,
   type Step,
   type StepContext,
   type Tally,
@@ -86,6 +90,8 @@ export {
 // Pipelines
 export {
   connectionFromEnvironment,
+  finishRuns,
+  land,
   loadPipeline,
   parsePipeline,
   pipelineReference,
@@ -94,11 +100,15 @@ export {
   summaryOf,
   type Books,
   type Environment,
+  type FindingsReport,
+  type Landed,
+  type LandOptions,
   type LoadOptions,
   type Pipeline,
   type Progress,
   type RunOptions,
   type RunReport,
+  type SinkReport,
 } from './pipeline/index.js';
 
 // Errors and logs
@@ -112,6 +122,7 @@ export {
   SpecError,
   StepError,
   type ErrorCode,
+  type Warning,
   type FailureKind,
   type SpecIssue,
 } from './errors.js';
@@ -124,8 +135,16 @@ export {
   readAccounts,
   startService,
   type Account,
+  type Change,
   type DataSource,
+  type Drift,
+  type DriftEvent,
+  type DriftOptions,
+  type FaultSpec,
   type GenerateOptions,
+  type Quirks,
+  type RequestEntry,
+  type Responder,
   type RunningService,
   type StartOptions,
 } from './service/index.js';

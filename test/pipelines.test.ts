@@ -38,7 +38,7 @@ describe('leadstream demo', () => {
     const cwd = await temporaryFolder();
     const { code, stdout, stderr } = await cli(['demo', '--leads', '1500'], { cwd });
     expect(code).toBe(0);
-    expect(stderr).toContain(join(cwd, 'out', 'leads_enriched'));
+    expect(stderr).toContain(join(cwd, 'leadstream-demo', 'out', 'leads_enriched'));
     expect(stdout.split('\n')[0]).toMatch(/^lead_id +lead_status +timestamp/);
     expect(stdout.trim().split('\n')).toHaveLength(12);
   });

@@ -3,12 +3,16 @@ import type { Redactor } from '../index.js';
 /** How messages are written: lines for people, or one JSON object per line. */
 export type LogFormat = 'text' | 'json';
 
-export type LogLevel = 'error' | 'warn' | 'info';
+/** How much is said, from least to most. */
+export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
+
+export type LogLevel = (typeof logLevels)[number];
 
 /** Everything that is said besides data goes through here, to stderr, and loses its credentials on the way. */
 export interface Console {
   readonly format: LogFormat;
-  readonly quiet: boolean;
+  /** The most that is said. */
+  readonly level: LogLevel;
   /** Says something; `details` are for machines. */
   log(level: LogLevel, message: string, details?: Readonly<Record<string, unknown>>): void;
   /** Names values that must never be seen from now on. */
@@ -18,12 +22,12 @@ export interface Console {
 }
 
 /**
- * @param quiet Whether only errors are said.
+ * @param most The most that is said.
  * @param redactorOf Makes what takes secrets out of a text.
  */
 export function createConsole(
   format: LogFormat,
-  quiet: boolean,
+  most: LogLevel,
   redactorOf: (secrets: Iterable<string>) => Redactor,
   stream: NodeJS.WritableStream = process.stderr,
 ): Console {
@@ -32,9 +36,9 @@ export function createConsole(
 
   return {
     format,
-    quiet,
+    level: most,
     log: (level, message, details = {}) => {
-      if (quiet && level !== 'error') return;
+      if (logLevels.indexOf(level) > logLevels.indexOf(most)) return;
       const line = format === 'json' ? JSON.stringify({ time: new Date().toISOString(), level, message, ...details }) : message;
       stream.write(`${redact(line)}\n`);
     },

@@ -13,17 +13,21 @@ import { createConsole } from './console.js';
 import { environmentOf, type Runner } from './context.js';
 import { tellFailure } from './failure.js';
 import { onSignals } from './signals.js';
+import { outliveReaders } from './streams.js';
+import { logFormatIn, usageProblem } from './usage.js';
 
 // A chain that stalls or an event loop that runs dry must not look like success: 0 is earned.
 process.exitCode = 1;
+outliveReaders();
 
+const words = hideBin(process.argv);
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
-const runner: Runner = async ({ logFormat, quiet, envFile }, work) => {
+const runner: Runner = async ({ logFormat, logLevel, quiet, envFile }, work) => {
   const signals = onSignals();
   // Loaded here, and not with the program, so that help and usage errors come at once.
   const { createRedactor } = await import('../index.js');
-  const console = createConsole(logFormat, quiet, createRedactor);
+  const console = createConsole(logFormat, quiet ? 'error' : logLevel, createRedactor);
   process.once('uncaughtException', (error) => {
     tellFailure(console, error);
     process.exit(1);
@@ -36,24 +40,29 @@ const runner: Runner = async ({ logFormat, quiet, envFile }, work) => {
   } finally {
     signals.release();
   }
+  // Everything is cleaned up: a reader of stdout that takes its time must not hold a process that was told to end.
+  if (signals.exitCode !== undefined) process.exit();
 };
 
 const commands = [addRun, addValidate, addFetch, addServe, addSchema, addDemo];
 
 const parser = commands
-  .reduce<Argv>((parser, add) => add(parser, runner), yargs(hideBin(process.argv)))
+  .reduce<Argv>((parser, add) => add(parser, runner), yargs(words))
   .scriptName('leadstream')
   .usage('$0 <command>\n\nReads paged lead collections, joins them and lands them as CSV, Parquet or on stdout.')
-  .demandCommand(1, 'Name a command.')
+  .demandCommand(1, 'name a command')
   .strict()
   .recommendCommands()
   .version(version)
   .help()
   .epilogue('Exit codes: 0 published, 1 failed, 2 usage, 65 gate, 69 service, 75 lock, 77 credentials, 78 pipeline file, 130/143 signal.')
   .wrap(Math.min(100, process.stdout.columns ?? 100))
+  .detectLocale(false)
   .exitProcess(false)
-  .fail((message, error) => {
-    throw error ?? new LeadstreamError('E_USAGE', message);
+  .fail((message: string | null, error: unknown) => {
+    throw error instanceof Error && error.name !== 'YError'
+      ? error
+      : new LeadstreamError('E_USAGE', usageProblem(message ?? 'wrong usage', words));
   });
 
 try {
@@ -61,7 +70,7 @@ try {
   if (parsed.help === true || parsed.version === true) process.exitCode = 0;
 } catch (error) {
   process.exitCode = tellFailure(
-    createConsole('text', false, () => String),
+    createConsole(logFormatIn(words), 'error', () => String),
     error,
   );
 }

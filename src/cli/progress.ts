@@ -1,31 +1,51 @@
 import { SingleBar } from 'cli-progress';
-import type { Progress } from '../index.js';
+import type { Pipeline, Progress } from '../index.js';
 import type { Console } from './console.js';
 
 /** Shows how far a run is: a line that moves on a terminal, nothing elsewhere. */
 export interface ProgressDisplay {
   show(progress: Progress): void;
-  /** Clears the line, so that the next message stands alone. */
+  /** Clears the line, so that the next message stands alone; it comes again with the next progress. */
   end(): void;
 }
 
-/** The service never says how many rows there are, so there is a count and a rate, and no share of a whole. */
-export function createProgress(console: Console, label: string, stream: NodeJS.WriteStream = process.stderr): ProgressDisplay {
-  if (!stream.isTTY || console.quiet || console.format === 'json') return { show: () => {}, end: () => {} };
+type Terminal = Pick<NodeJS.WriteStream, 'isTTY'>;
+
+/**
+ * The service never says how many rows there are, so there is a count and a rate, and no share of a whole. Rows that are printed on a
+ * terminal are progress enough.
+ *
+ * @param pipeline Gives its name, and tells whether it prints rows.
+ */
+export function createProgress(
+  { level, format }: Pick<Console, 'level' | 'format'>,
+  { name, plan }: Pick<Pipeline, 'name' | 'plan'>,
+  stderr: NodeJS.WritableStream & Terminal = process.stderr,
+  stdout: Terminal = process.stdout,
+): ProgressDisplay {
+  const printed = stdout.isTTY && plan.sinks.some((sink) => sink.name === 'stdout');
+  if (!stderr.isTTY || printed || level === 'error' || format === 'json') return { show: () => {}, end: () => {} };
   const bar = new SingleBar({
-    stream,
+    stream: stderr,
     clearOnComplete: true,
     hideCursor: true,
     fps: 8,
-    format: `${label} | {rows} rows | page {value} | {rate} rows/s | {duration_formatted}`,
+    format: `${name} | {rows} rows | page {value} | {rate} rows/s | {seconds} s`,
   });
   const started = Date.now();
-  bar.start(0, 0, { rows: '0', rate: '0' });
   return {
     show: ({ pages, rows }) => {
-      const rate = Math.round((rows * 1000) / Math.max(1, Date.now() - started));
-      bar.update(pages, { rows: rows.toLocaleString('en-US'), rate: rate.toLocaleString('en-US') });
+      const seconds = Math.max(1, Date.now() - started) / 1000;
+      const shown = { rows: amount(rows), rate: amount(rows / seconds), seconds: amount(seconds) };
+      if (bar.isActive) bar.update(pages, shown);
+      else bar.start(0, pages, shown);
     },
-    end: () => bar.stop(),
+    end: () => {
+      if (bar.isActive) bar.stop();
+    },
   };
+}
+
+function amount(count: number): string {
+  return Math.round(count).toLocaleString('en-US');
 }

@@ -1,17 +1,36 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { SinkError, reasonOf } from '../errors.js';
+import type { Console } from './console.js';
+
+/** The file of `--report`, or nothing. */
+export interface ReportFile {
+  /** Puts the report in place. That it cannot is a warning: what was published stays published, and the first failure comes first. */
+  write(report: object): Promise<void>;
+}
 
 /**
- * Writes the report of a run where `--report` says.
+ * Makes the report's file, empty: one that cannot be written is told before the first request, and the report of an earlier run
+ * cannot be taken for that of a run that was killed.
  *
- * @throws {SinkError} `E_SINK_WRITE`.
+ * @param file Without, there is no report.
+ * @throws {SinkError} `E_SINK_PATH`.
  */
-export async function writeReport(file: string | undefined, report: object): Promise<void> {
-  if (file === undefined) return;
+export async function openReport(file: string | undefined, console: Console): Promise<ReportFile> {
+  if (file === undefined) return { write: () => Promise.resolve() };
+  const path = resolve(file);
   try {
-    await writeFile(resolve(file), `${JSON.stringify(report, undefined, 2)}\n`);
+    await writeFile(path, '');
   } catch (error) {
-    throw new SinkError('E_SINK_WRITE', `--report ${file}: ${reasonOf(error)}`);
+    throw new SinkError('E_SINK_PATH', `--report ${file}: ${reasonOf(error)}`);
   }
+  return {
+    write: async (report) => {
+      try {
+        await writeFile(path, `${JSON.stringify(report, undefined, 2)}\n`);
+      } catch (error) {
+        console.log('warn', `the report was not written: --report ${file}: ${reasonOf(error)}`);
+      }
+    },
+  };
 }

@@ -4,6 +4,8 @@ import { emptyTally, type Tally } from '../flow/index.js';
 /** The books of one sink, in rows. Both sides of the sum must agree before anything is published. */
 export interface Books {
   readonly read: number;
+  /** Rows that further passes over the list added. */
+  readonly repaired: number;
   /** Extra rows of one-to-many joins. */
   readonly expanded: number;
   readonly written: number;
@@ -35,13 +37,18 @@ const tallyKeys = [
 ] as const satisfies readonly (keyof Tally)[];
 
 /** Closes the books of a sink. */
-export function booksOf(read: number, steps: Tally, sink: { readonly written: number; readonly rejected: number }): Books {
+export function booksOf(
+  source: Pick<Books, 'read' | 'repaired' | 'duplicates'>,
+  steps: Tally,
+  sink: { readonly written: number; readonly rejected: number },
+): Books {
   return {
-    read,
+    read: source.read,
+    repaired: source.repaired,
     expanded: steps.expanded,
     written: sink.written,
     filtered: steps.filtered,
-    duplicates: steps.duplicates,
+    duplicates: source.duplicates + steps.duplicates,
     unmatched: steps.unmatched,
     rejected: steps.rejected + sink.rejected,
   };
@@ -49,12 +56,12 @@ export function booksOf(read: number, steps: Tally, sink: { readonly written: nu
 
 /** @throws {GateError} `E_GATE_BOOKS` with both sides of the sum. */
 export function checkBooks(at: string, books: Books): void {
-  const came = books.read + books.expanded;
+  const came = books.read + books.repaired + books.expanded;
   const went = books.written + books.filtered + books.duplicates + books.unmatched + books.rejected;
   if (came === went) return;
   throw new GateError(
     'E_GATE_BOOKS',
-    `${at}: read ${books.read} + expanded ${books.expanded} = ${came}, but written ${books.written} + filtered ${books.filtered} + ` +
+    `${at}: read ${books.read} + repaired ${books.repaired} + expanded ${books.expanded} = ${came}, but written ${books.written} + filtered ${books.filtered} + ` +
       `duplicates ${books.duplicates} + unmatched ${books.unmatched} + rejected ${books.rejected} = ${went}`,
   );
 }

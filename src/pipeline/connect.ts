@@ -1,15 +1,11 @@
 import { defer, type Observable } from 'rxjs';
 import type { AreaCode, Bridge, CollectionName, Lead, Link, Rows, User } from '../collections/index.js';
-import { createClient, type ClientOptions, type CollectionReader } from '../client/index.js';
-import { pagedSource, rows, type Page } from '../flow/index.js';
+import { createClient, type ClientOptions } from '../client/index.js';
+import { rows, type Page } from '../flow/index.js';
+import { readPages, type ReadingOptions } from './reading.js';
 
 /** How to reach and read a service. */
-export interface ConnectOptions extends ClientOptions {
-  /** Pages in memory at once, per stream. Default: twice the concurrency. */
-  readonly window?: number;
-  /** Number of the first page. Default 1. */
-  readonly firstPage?: number;
-}
+export type ConnectOptions = ClientOptions & Omit<ReadingOptions, 'onPage'>;
 
 /** What of a collection is wanted. */
 export interface ReadOptions {
@@ -50,7 +46,7 @@ export function connect(options: ConnectOptions): Service {
   const client = createClient(options);
 
   function pages<N extends CollectionName>(collection: N, { reveal }: ReadOptions = {}): Observable<Page<Rows[N]>> {
-    return defer(() => pagesOf(client.reader(collection, reveal), options));
+    return defer(() => readPages(client.reader(collection, reveal), options));
   }
 
   return {
@@ -64,10 +60,4 @@ export function connect(options: ConnectOptions): Service {
     find: (collection, id, { reveal } = {}) => client.reader(collection, reveal).find(id),
     close: client.close,
   };
-}
-
-/** The pages of one collection, in page order. */
-export function pagesOf<T>(reader: CollectionReader<T>, options: ConnectOptions): Observable<Page<T>> {
-  const { concurrency = 4, window = 2 * concurrency, firstPage } = options;
-  return pagedSource((page) => reader.list(page), { window, concurrency, firstPage, paged: reader.collection.paged });
 }

@@ -1,5 +1,5 @@
 import type { Column, Row } from '../collections/index.js';
-import { publish } from '../files/index.js';
+import type { Move } from '../files/index.js';
 import type { Fault, Page } from '../flow/index.js';
 import type { RunFacts, SinkContext, SinkWriter, Staged } from '../sinks/index.js';
 import type { PlannedSink } from './plan.js';
@@ -20,8 +20,8 @@ export interface Outputs {
   write(page: Page): Promise<void>;
   /** Closes, syncs and verifies every sink. */
   finish(): Promise<readonly Output[]>;
-  /** Does the renames of every sink. */
-  publish(facts: RunFacts): Promise<void>;
+  /** Prepares the publication of every sink. @returns All renames, in order. */
+  publication(facts: RunFacts): Promise<readonly Move[]>;
   /** Removes what the publication made superfluous. Everything is published, so a failure is only a nuisance. */
   settle(): Promise<void>;
   /** Removes whatever was not published. */
@@ -31,7 +31,7 @@ export interface Outputs {
 export interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nulled'> {
   /** The columns of the rows; asked for once, with the first page or at the end. */
   columns(): readonly Column[];
-  reject(at: string, row: Row, fault: Fault): void;
+  reject(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
 }
 
 /**
@@ -41,14 +41,14 @@ export interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nul
  */
 export async function openOutputs(sinks: readonly PlannedSink[], options: OutputsOptions): Promise<Outputs> {
   const opened: Opened[] = [];
-  let begun = false;
+  let columns: readonly Column[] | undefined;
   let finished: readonly Output[] = [];
 
   async function begin(): Promise<void> {
-    if (begun) return;
-    begun = true;
-    const columns = options.columns();
-    await each(opened, ({ writer }) => writer.begin(columns));
+    if (columns) return;
+    const fixed = options.columns();
+    columns = fixed;
+    await each(opened, ({ writer }) => writer.begin(fixed));
   }
 
   async function abort(): Promise<void> {
@@ -56,7 +56,7 @@ export async function openOutputs(sinks: readonly PlannedSink[], options: Output
   }
 
   try {
-    for (const sink of sinks) opened.push(await openSink(sink, options));
+    for (const sink of sinks) opened.push(await openSink(sink, options, () => columns ?? []));
   } catch (failure) {
     await abort();
     throw failure;
@@ -72,10 +72,7 @@ export async function openOutputs(sinks: readonly PlannedSink[], options: Output
       finished = await each(opened, async ({ at, writer, counts }) => ({ at, staged: await writer.finish(), ...counts }));
       return finished;
     },
-    publish: async (facts) => {
-      const moves = await each(finished, ({ staged }) => staged.publication(facts));
-      await publish(moves.flat());
-    },
+    publication: async (facts) => (await each(finished, ({ staged }) => staged.publication(facts))).flat(),
     settle: async () => {
       await each(finished, ({ staged }) => staged.settle());
     },
@@ -89,7 +86,7 @@ interface Opened {
   readonly counts: { rejected: number; nulled: number };
 }
 
-async function openSink(sink: PlannedSink, options: OutputsOptions): Promise<Opened> {
+async function openSink(sink: PlannedSink, options: OutputsOptions, columns: () => readonly Column[]): Promise<Opened> {
   const counts = { rejected: 0, nulled: 0 };
   const writer = await sink.open({
     baseDir: options.baseDir,
@@ -98,7 +95,7 @@ async function openSink(sink: PlannedSink, options: OutputsOptions): Promise<Ope
     runId: options.runId,
     reject: (row, fault) => {
       counts.rejected += 1;
-      options.reject(sink.at, row, fault);
+      options.reject(sink.at, columns(), row, fault);
     },
     nulled: () => {
       counts.nulled += 1;

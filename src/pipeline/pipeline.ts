@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { secretsOf, type Credentials } from '../client/index.js';
 import { SpecError, reasonOf, type SpecIssue } from '../errors.js';
-import type { OnError } from '../flow/index.js';
+import type { ConsistencyMode, OnError } from '../flow/index.js';
 import type { ConnectOptions } from './connect.js';
 import { parseSpecDocument, type Path } from './document.js';
-import { planPipeline, type Plan } from './plan.js';
+import { collide, planPipeline, type Plan } from './plan.js';
 import { resolveReferences, type Environment, type Problem } from './references.js';
 import type { RejectsOptions } from './rejects.js';
 import { pipelineShape, type PipelineShape, type ServiceSpec } from './spec.js';
@@ -21,6 +21,11 @@ export interface Pipeline {
   readonly reveal: readonly string[];
   readonly onError: OnError;
   readonly rejects: RejectsOptions;
+  readonly consistency: { readonly mode: ConsistencyMode; readonly maxPasses: number | undefined; readonly allowUnstable: boolean };
+  /** Age from which landed pages are not used, in milliseconds. */
+  readonly landingMaxAgeMs: number;
+  /** Longest time that a run may take, in milliseconds. */
+  readonly deadlineMs: number | undefined;
   /** Key of `mask: hmac`, from the environment. */
   readonly hmacKey: string | undefined;
   /** Folder that relative paths resolve against. */
@@ -74,9 +79,12 @@ export function parsePipeline(text: string, file: string, options: LoadOptions =
 
   const resolved = resolveReferences(document.value, env, problemOf(true));
   const shape = validated(pipelineShape, resolved, [], problemOf(false));
+  // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
+  const parts = shape ?? readableParts(resolved);
+  const plan = parts && planPipeline(parts, { baseDir, hmacKey: env.LEADSTREAM_HMAC_KEY }, problemOf(false));
   const connection = shape && connectionOf(shape.service, env, problemOf(true));
-  const plan = shape && planPipeline(shape, baseDir, problemOf(false));
-  if (!shape || !connection || !plan || issues.length > 0) throw new SpecError(codeOf(issues), file, sorted(issues));
+  const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problemOf(false));
+  if (!shape || !connection || !plan || !rejects || issues.length > 0) throw new SpecError(codeOf(issues), file, sorted(issues));
 
   return {
     name: shape.name,
@@ -84,7 +92,14 @@ export function parsePipeline(text: string, file: string, options: LoadOptions =
     connection,
     reveal: shape.reveal ?? [],
     onError: shape.on_error ?? 'reject',
-    rejects: rejectsOf(shape, plan, baseDir),
+    rejects,
+    consistency: {
+      mode: shape.consistency ?? (plan.sinks.some(({ output }) => output !== undefined) ? 'repair' : 'off'),
+      maxPasses: shape.max_passes,
+      allowUnstable: shape.allow_unstable ?? false,
+    },
+    landingMaxAgeMs: shape.landing?.max_age ?? 6 * 3_600_000,
+    deadlineMs: shape.service?.deadline,
     hmacKey: env.LEADSTREAM_HMAC_KEY,
     baseDir,
     fingerprint: createHash('sha256').update(JSON.stringify(resolved, withoutCredentials)).digest('hex'),
@@ -123,6 +138,8 @@ function connectionOf(service: ServiceSpec | undefined, env: Environment, proble
       concurrency: service.concurrency,
       window: service.window,
       firstPage: service.first_page,
+      maxPages: service.max_pages,
+      strict: service.strict,
       ratePerSecond: service.rate_limit,
       timeoutMs: service.timeout,
       maxBodyBytes: service.max_page_bytes,
@@ -137,10 +154,18 @@ function defined<T extends object>(value: T): { [K in keyof T]?: NonNullable<T[K
   return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> };
 }
 
-function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string): RejectsOptions {
-  const output = plan.sinks.find((sink) => sink.output !== undefined)?.output;
-  const path = shape.rejects?.path === undefined ? output && `${output}.rejects.ndjson` : resolve(baseDir, shape.rejects.path);
+function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: Problem): RejectsOptions {
+  const outputs = plan.sinks.flatMap(({ output }) => output ?? []);
+  const path = shape.rejects?.path === undefined ? outputs[0] && `${outputs[0]}.rejects.ndjson` : resolve(baseDir, shape.rejects.path);
+  if (path !== undefined && outputs.some((output) => collide(output, path))) {
+    problem(['rejects', 'path'], `${path} is where a sink writes; choose another file for the rejects`);
+  }
   return { path, max: shape.rejects?.max ?? { share: 0.01 }, rows: shape.rejects?.rows ?? false };
+}
+
+/** What can be planned of a file that has problems at its top level. */
+function readableParts(value: unknown) {
+  return pipelineShape.pick({ from: true, reveal: true, steps: true, to: true }).strip().safeParse(value).data;
 }
 
 function overridesOf(file: string, set: Readonly<Record<string, string>>): readonly { path: Path; value: string }[] {

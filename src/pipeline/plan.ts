@@ -26,6 +26,8 @@ export interface PlannedStep extends BoundStep {
 /** A sink of a checked pipeline. */
 export interface PlannedSink {
   readonly name: string;
+  /** Place in the list of the file, from 0. */
+  readonly index: number;
   /** Name in messages and reports, like `to[0] parquet`. */
   readonly at: string;
   /** Absolute path that is published; none for stdout. */
@@ -43,7 +45,11 @@ export interface Plan {
 }
 
 /** Checks steps and sinks against their definitions and the fields that are known at each of them. */
-export function planPipeline(shape: PipelineShape, baseDir: string, problem: Problem): Plan {
+export function planPipeline(
+  shape: Pick<PipelineShape, 'from' | 'reveal' | 'steps' | 'to'>,
+  { baseDir, hmacKey }: { readonly baseDir: string; readonly hmacKey: string | undefined },
+  problem: Problem,
+): Plan {
   const collection = collections[shape.from];
   const reveal = shape.reveal ?? [];
   reveal.forEach((name, index) => {
@@ -59,7 +65,12 @@ export function planPipeline(shape: PipelineShape, baseDir: string, problem: Pro
     const arriving: (readonly Column[])[] = [source];
     boundSteps.forEach((step, index) => {
       const input = arriving.at(-1) ?? source;
-      const context = { collection, reveal, problem: (path: ConfigPath, message: string) => step && report(step, index, path, message) };
+      const context = {
+        collection,
+        reveal,
+        hmacKey,
+        problem: (path: ConfigPath, message: string) => step && report(step, index, path, message),
+      };
       arriving.push(step ? step.columns(input, context) : input);
     });
     return arriving;
@@ -73,7 +84,12 @@ export function planPipeline(shape: PipelineShape, baseDir: string, problem: Pro
     collection,
     steps: boundSteps.flatMap((step, index) => (step ? [{ ...step, input: arriving[index] ?? [] }] : [])),
     sinks: plannedSinks,
-    columns: (discovered = []) => follow([...columnsOf(collection, reveal), ...discovered], () => {}).at(-1) ?? [],
+    columns: (discovered = []) => {
+      // A name that a step gives away is taken: an unknown field of that name stays out.
+      const taken = new Set(arriving.flat().map(({ name }) => name.toLowerCase()));
+      const free = discovered.filter(({ name }) => !taken.has(name.toLowerCase()));
+      return follow([...columnsOf(collection, reveal), ...free], () => {}).at(-1) ?? [];
+    },
   };
 }
 
@@ -98,21 +114,16 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
 function planSink(entry: Readonly<Record<string, unknown>>, index: number, baseDir: string, problem: Problem): PlannedSink | undefined {
   const chosen = chooseOne(entry, sinks, ['to', index], 'sink', problem);
   if (!chosen) return undefined;
-  return bindSink(chosen.definition, chosen.value, ['to', index, chosen.name], `to[${index}] ${chosen.name}`, baseDir, problem);
+  return bindSink(chosen.definition, chosen.value, index, baseDir, problem);
 }
 
-function bindSink(
-  definition: SinkDefinition,
-  value: unknown,
-  path: Path,
-  at: string,
-  baseDir: string,
-  problem: Problem,
-): PlannedSink | undefined {
-  const config = validated(definition.config, value, path, problem);
+function bindSink(definition: SinkDefinition, value: unknown, index: number, baseDir: string, problem: Problem): PlannedSink | undefined {
+  const at = `to[${index}] ${definition.name}`;
+  const config = validated(definition.config, value, ['to', index, definition.name], problem);
   if (config === undefined) return undefined;
   return {
     name: definition.name,
+    index,
     at,
     output: definition.output(config, baseDir),
     open: (context) => definition.open(config, { ...context, at }),
@@ -148,10 +159,19 @@ function chooseOne<D>(
   return { name, definition, value: entry[name] };
 }
 
+/** Whether writing one path would write over or into the other. */
+export function collide(a: string, b: string): boolean {
+  return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+}
+
 function refuseSharedOutputs(planned: readonly PlannedSink[], problem: Problem): void {
-  planned.forEach(({ output, name }, index) => {
-    const first = planned.findIndex((other) => (output === undefined ? other.output === undefined : other.output === output));
-    if (first < index)
-      problem(['to', index, name], output === undefined ? 'only one sink can write to stdout' : `to[${first}] writes to the same path`);
+  planned.forEach(({ output, index, name }) => {
+    const first = planned.find((other) =>
+      output === undefined ? other.output === undefined : other.output !== undefined && collide(other.output, output),
+    );
+    if (!first || first.index >= index) return;
+    const message =
+      output === undefined ? 'only one sink can write to stdout' : `to[${first.index}] writes to the same path, or one within`;
+    problem(['to', index, name], message);
   });
 }

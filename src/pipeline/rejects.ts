@@ -1,4 +1,4 @@
-import type { Collection, Row, Value } from '../collections/index.js';
+import type { Collection, Column, Row, Value } from '../collections/index.js';
 import { GateError } from '../errors.js';
 import { publish, reserveFile } from '../files/index.js';
 import type { Fault } from '../flow/index.js';
@@ -15,8 +15,12 @@ export interface RejectsOptions {
 
 /** Where rejected rows go: one line of JSON each, with run, place, key, field and reason. */
 export interface Rejects {
-  /** Notes a rejected row; it reaches the disk with the next `flush`. */
-  add(at: string, row: Row, fault: Fault): void;
+  /**
+   * Notes a rejected row; it reaches the disk with the next `flush`.
+   *
+   * @param columns The columns of the row where it was rejected: the key may have another name there, or be gone.
+   */
+  add(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
   flush(): Promise<void>;
   /** @throws {GateError} `E_GATE_REJECTS` when more of the rows read were rejected than the gate allows. */
   check(rejected: number, read: number): void;
@@ -27,8 +31,16 @@ export interface Rejects {
 /** @throws {SinkError} `E_SINK_PATH` when the file cannot be written; nothing was requested yet. */
 export async function openRejects(options: RejectsOptions, collection: Collection, runId: string): Promise<Rejects> {
   const file = options.path === undefined ? undefined : await reserveFile(options.path, runId);
+  const keys = new WeakMap<readonly Column[], ReturnType<typeof keyIn>>();
   let noted: string[] = [];
   let count = 0;
+
+  /** Where the columns of the key are by now. */
+  function keyIn(columns: readonly Column[]): readonly (readonly [name: string, column: string | undefined])[] {
+    const known = keys.get(columns) ?? collection.key.map((name) => [name, columns.find(({ source }) => source === name)?.name] as const);
+    keys.set(columns, known);
+    return known;
+  }
 
   async function flush(): Promise<void> {
     const lines = noted;
@@ -37,10 +49,10 @@ export async function openRejects(options: RejectsOptions, collection: Collectio
   }
 
   return {
-    add: (at, row, { field, reason }) => {
+    add: (at, columns, row, { field, reason }) => {
       count += 1;
       if (!file) return;
-      const key = Object.fromEntries(collection.key.map((name) => [name, row[name] ?? null]));
+      const key = Object.fromEntries(keyIn(columns).map(([name, column]) => [name, column === undefined ? null : (row[column] ?? null)]));
       noted.push(`${JSON.stringify({ at, key, field, reason, ...(options.rows ? { row } : {}) }, plain)}\n`);
     },
     flush,

@@ -1,4 +1,5 @@
-import type { Tally } from '../flow/index.js';
+import type { Warning } from '../errors.js';
+import type { Consistency, Tally } from '../flow/index.js';
 import type { Books } from './books.js';
 
 /** What a run did, for people and machines. It holds no credential and no person's data. */
@@ -12,11 +13,22 @@ export interface RunReport {
   readonly pages: number;
   /** Rows read. */
   readonly read: number;
+  /** Pages that an interrupted run had landed. */
+  readonly resumed: number;
   readonly sinks: readonly SinkReport[];
   readonly steps: readonly { readonly at: string; readonly tally: Tally }[];
   readonly findings: FindingsReport;
-  /** What went wrong after everything was published. */
-  readonly warnings: readonly string[];
+  /** What was recognised and is no failure. */
+  readonly warnings: readonly Warning[];
+  /** How complete the read is. */
+  readonly consistency: Consistency;
+  /** The same of the other sides of joins. */
+  readonly sides: readonly {
+    readonly at: string;
+    readonly collection: string;
+    readonly consistency: Consistency;
+    readonly findings: FindingsReport;
+  }[];
   readonly rejects: { readonly path: string | undefined; readonly rows: number };
 }
 
@@ -45,14 +57,24 @@ export function summaryOf(report: RunReport): string {
   const perSecond = seconds > 0 ? ` (${amount(Math.round(report.read / seconds))} rows/s)` : '';
   return [
     `${report.pipeline}: read ${amount(report.read)} ${report.collection} in ${amount(report.pages)} pages, ${seconds.toFixed(1)} s${perSecond}`,
+    ...(report.resumed > 0 ? [`  resumed: ${amount(report.resumed)} pages were landed by an interrupted run`] : []),
+    ...consistencyLine(report.consistency),
     ...report.steps.flatMap(({ at, tally }) => stepLine(at, tally) ?? []),
     ...report.sinks.map(sinkLine),
-    ...findingLines(report.findings),
-    ...report.warnings.map((warning) => `  ${warning}`),
+    ...findingLines(report.collection, report.findings),
+    ...report.sides.flatMap(({ collection, findings }) => findingLines(collection, findings)),
     ...(report.rejects.rows > 0
       ? [`  rejected ${amount(report.rejects.rows)} rows${report.rejects.path === undefined ? '' : `, see ${report.rejects.path}`}`]
       : []),
   ].join('\n');
+}
+
+function consistencyLine({ outcome, probes, passes, repaired, duplicates, changed }: Consistency): readonly string[] {
+  if (outcome === 'off') return [];
+  const parts = Object.entries({ 'pages read again': probes, passes, 'rows repaired': repaired, duplicates, changed }).filter(
+    ([, count]) => count > 0,
+  );
+  return [`  consistency: ${[outcome, ...parts.map(([name, count]) => `${amount(count)} ${name}`)].join(', ')}`];
 }
 
 function stepLine(at: string, tally: Tally): string | undefined {
@@ -63,7 +85,7 @@ function stepLine(at: string, tally: Tally): string | undefined {
 }
 
 function sinkLine({ at, path, bytes, nulled, books }: SinkReport): string {
-  const kept = `${amount(books.read)} read${books.expanded > 0 ? ` + ${amount(books.expanded)} expanded` : ''} = ${amount(books.written)} written`;
+  const kept = `${amount(books.read)} read${books.repaired > 0 ? ` + ${amount(books.repaired)} repaired` : ''}${books.expanded > 0 ? ` + ${amount(books.expanded)} expanded` : ''} = ${amount(books.written)} written`;
   const gone = (['filtered', 'duplicates', 'unmatched', 'rejected'] as const)
     .filter((key) => books[key] > 0)
     .map((key) => ` + ${amount(books[key])} ${key}`);
@@ -71,12 +93,12 @@ function sinkLine({ at, path, bytes, nulled, books }: SinkReport): string {
   return `  ${at}: ${kept}${gone.join('')}${emptied}, ${amount(bytes)} bytes${path === undefined ? '' : ` -> ${path}`}`;
 }
 
-function findingLines({ unknown, late, missing, notText }: FindingsReport): readonly string[] {
+function findingLines(collection: string, { unknown, late, missing, notText }: FindingsReport): readonly string[] {
   return [
-    ...lineOf('  unknown fields', unknown),
+    ...lineOf(`  ${collection}: unknown fields`, unknown),
     ...(late.length > 0 ? [`  first seen after page 1, so not in the outputs of this run: ${late.join(', ')}`] : []),
-    ...lineOf('  missing fields', missing),
-    ...lineOf('  values that were no strings', notText),
+    ...lineOf(`  ${collection}: missing fields`, missing),
+    ...lineOf(`  ${collection}: values that were no strings`, notText),
   ];
 }
 

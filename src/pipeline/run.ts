@@ -1,16 +1,18 @@
-import { randomBytes } from 'node:crypto';
-import { tap, type Observable } from 'rxjs';
-import { createClient, discoveredColumns, type CollectionReader, type Findings, type RetryNotice } from '../client/index.js';
-import type { Column, Row } from '../collections/index.js';
-import { GateError, LeadstreamError, reasonOf } from '../errors.js';
-import { deliver, emptyTally, type Page, type Tally } from '../flow/index.js';
-import { booksOf, checkBooks, sumTallies } from './books.js';
-import { pagesOf } from './connect.js';
-import { openOutputs, type Output } from './outputs.js';
+import { defer, switchMap, tap, type Observable } from 'rxjs';
+import { createClient, type RetryNotice, type ServiceClient } from '../client/index.js';
+import type { Warning } from '../errors.js';
+import { finishIntents, lockOutputs, type Lock } from '../files/index.js';
+import { createStallWatch, deliver, emptyTally, type Page, type Tally } from '../flow/index.js';
+import { closeBooks, countSource, findingsOf, judge, type SideCount } from './accounts.js';
+import { completed } from './completed.js';
+import { noLandings } from './landings.js';
+import { openOutputs, type Output, type Outputs } from './outputs.js';
 import type { Pipeline } from './pipeline.js';
 import type { PlannedStep } from './plan.js';
-import { openRejects } from './rejects.js';
-import type { FindingsReport, RunReport } from './report.js';
+import { newConsistency, readPages, windowOf } from './reading.js';
+import { openRejects, type Rejects } from './rejects.js';
+import type { RunReport } from './report.js';
+import { intentsIn, newRunId, startRun, type Run } from './start.js';
 
 /** How far a run is. */
 export interface Progress {
@@ -25,171 +27,178 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** Where the `stdout` sink writes. Default `process.stdout`. */
   readonly stdout?: NodeJS.WritableStream;
+  /** Folder of landed pages and intents to publish. Default `.leadstream` in the pipeline's base folder. */
+  readonly stateDir?: string;
+  /** Whether pages that an interrupted run has landed are thrown away. Default false. */
+  readonly restart?: boolean;
   /** Told after every page. */
   readonly onProgress?: (progress: Progress) => void;
   /** Told of every attempt that failed and will be repeated. */
   readonly onRetry?: (notice: RetryNotice) => void;
+  /** Told of everything recognised that is no failure; the report has it too. */
+  readonly onWarning?: (warning: Warning) => void;
 }
 
 /**
  * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes.
- * Until then nothing stands under a final name; after a failure everything is as it was.
+ * Until then nothing stands under a final name; after a failure everything is as it was, and the pages that were read wait for
+ * the next run.
  *
  * @returns What was done. It resolves only after publishing.
- * @throws {LeadstreamError} When nothing was published: `SourceError`, `StepError`, `SinkError`, `GateError`, or
+ * @throws {LeadstreamError} When nothing was published: `SourceError`, `StepError`, `SinkError`, `GateError`, `E_RUN_LOCKED`, or
  * `E_RUN_ABORTED` after `signal`.
  */
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
-  const { plan, connection } = pipeline;
-  const startedAt = new Date().toISOString();
-  const runId = `${startedAt.slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(4).toString('hex')}`;
-  const rejects = await openRejects(pipeline.rejects, plan.collection, runId);
+  const run = startRun(pipeline, options);
+  const lock = await lockOutputs(run.paths, run);
+  try {
+    await run.finishEarlier();
+    const rejects = await openRejects(pipeline.rejects, pipeline.plan.collection, run.runId);
+    try {
+      const report = await runLocked(pipeline, options, run, lock, rejects);
+      await rejects.close(true).catch(run.nuisance);
+      return report;
+    } catch (failure) {
+      // What went wrong first is what has to be told.
+      await rejects.close(false).catch(run.nuisance);
+      throw failure;
+    }
+  } finally {
+    await lock.release();
+  }
+}
+
+/**
+ * Completes the publications that killed runs had decided.
+ *
+ * @param stateDir Folder that the runs were given, usually `.leadstream`.
+ * @returns Names of the pipelines whose publication was completed.
+ */
+export async function finishRuns(stateDir: string): Promise<readonly string[]> {
+  const finished = await finishIntents(intentsIn(stateDir), { runId: newRunId(new Date().toISOString()) });
+  return finished.map(({ pipeline }) => pipeline);
+}
+
+async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock: Lock, rejects: Rejects): Promise<RunReport> {
+  const { plan, connection, consistency: wanted } = pipeline;
   const client = createClient({ ...connection, onRetry: options.onRetry });
-  const reader = client.reader(plan.collection.name, pipeline.reveal);
-  const source = observeSource(reader, pipeline.reveal);
-  const steps = plan.steps.map((step) => ({ step, tally: emptyTally() }));
-  let published = false;
+  const bare = client.reader(plan.collection.name, pipeline.reveal);
+  const accounts = {
+    source: countSource(bare, pipeline.reveal),
+    consistency: newConsistency(wanted.mode),
+    sides: new Array<SideCount>(),
+    steps: plan.steps.map((step) => ({ step, tally: emptyTally() })),
+  };
+  const { source } = accounts;
+  let outputs: Outputs | undefined;
+  let landings = noLandings;
+  let decided = false;
 
   try {
-    const outputs = await openOutputs(plan.sinks, {
+    outputs = await openOutputs(plan.sinks, {
       baseDir: pipeline.baseDir,
       onError: pipeline.onError,
       stdout: options.stdout ?? process.stdout,
-      runId,
+      runId: run.runId,
       columns: () => plan.columns(source.discovered()),
       reject: rejects.add,
     });
-    try {
-      const source$: Observable<Page> = pagesOf(reader, connection).pipe(tap(source.observe));
-      const chain$ = steps.reduce((pages$, { step, tally }) => pages$.pipe(openStep(step, tally)), source$);
-      await completed(
-        chain$.pipe(
-          deliver(async (page) => {
-            await outputs.write(page);
-            await rejects.flush();
-          }),
-          tap(() => options.onProgress?.({ pages: source.pages, rows: source.rows })),
-        ),
-        options.signal,
-      );
-      const finished = await outputs.finish();
-      const report = closeBooks(finished);
-      judge(report);
-      await outputs.publish({
-        runId,
-        pipeline: pipeline.name,
-        fingerprint: pipeline.fingerprint,
-        collection: plan.collection.name,
-        pages: source.pages,
-        startedAt,
-        books: Object.fromEntries(report.sinks.map(({ at, books }) => [at, books])),
-      });
-      published = true;
-      const warnings = await outputs.settle().then(
-        () => [],
-        (failure: unknown) => [`published, but not tidied up: ${reasonOf(failure)}`],
-      );
-      return { ...report, warnings, finishedAt: new Date().toISOString() };
-    } finally {
-      if (!published) await outputs.abort();
-    }
+    landings = await run.landings();
+    const reader = await landings.landed(bare);
+    const pages$ = readPages(reader, { ...reading(), onPage: source.observe }, accounts.consistency);
+    await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
+    const report = reported(await outputs.finish());
+    judge(report, accounts, pipeline, rejects, run.warn);
+    await lock.check();
+    const moves = await outputs.publication(factsOf(report));
+    await run.decide(moves);
+    decided = true;
+    await run.carryOut(moves);
+    await tidyUp(outputs);
+    return { ...report, finishedAt: new Date().toISOString() };
   } finally {
+    // What was decided is left for whoever completes it.
+    if (!decided) await outputs?.abort();
+    await landings.close();
     client.close();
-    await rejects.close(published);
   }
 
-  function openStep(step: PlannedStep, tally: Tally) {
+  function reading() {
+    return { ...connection, maxPasses: wanted.maxPasses, onWarning: run.warn };
+  }
+
+  function chained(pages$: Observable<Page>, to: Outputs): Observable<unknown> {
+    const watch = createStallWatch(windowOf(connection));
+    const write = async (page: Page) => {
+      await to.write(page);
+      await rejects.flush();
+    };
+    const start$ = pages$.pipe(watch.stage('source'));
+    return accounts.steps
+      .reduce((chain$, { step, tally }) => chain$.pipe(openStep(step, tally, client), watch.stage(step.at)), start$)
+      .pipe(
+        deliver(write),
+        watch.taken(),
+        tap(() => options.onProgress?.({ pages: source.pages, rows: source.rows })),
+        watch.guard(),
+      );
+  }
+
+  function openStep(step: PlannedStep, tally: Tally, from: ServiceClient) {
     return step.open({
       at: step.at,
       tally,
-      reject: (row, fault) => rejects.add(step.at, row, fault),
+      reject: (row, fault) => rejects.add(step.at, step.input, row, fault),
       collection: plan.collection,
       input: step.input,
       onError: pipeline.onError,
       hmacKey: pipeline.hmacKey,
-      read: (collection, reveal) => pagesOf(client.reader(collection, reveal), connection),
+      read: (collection, reveal) => {
+        const consistency = newConsistency(wanted.mode);
+        const side = from.reader(collection, reveal);
+        accounts.sides.push({ at: step.at, collection, consistency, findings: side.findings });
+        return defer(() => landings.landed(side)).pipe(switchMap((reader) => readPages(reader, reading(), consistency)));
+      },
     });
   }
 
-  function closeBooks(finished: readonly Output[]): RunReport {
-    const sum = sumTallies(steps.map(({ tally }) => tally));
-    const sinks = finished.map(({ at, staged, rejected, nulled }) => ({
-      at,
-      path: staged.path,
-      bytes: staged.bytes,
-      nulled,
-      books: booksOf(source.rows, sum, { written: staged.rows, rejected }),
-    }));
+  function reported(finished: readonly Output[]): RunReport {
+    const sinks = closeBooks(accounts, finished);
     return {
       pipeline: pipeline.name,
-      runId,
+      runId: run.runId,
       collection: plan.collection.name,
-      startedAt,
-      finishedAt: startedAt,
+      startedAt: run.startedAt,
+      finishedAt: run.startedAt,
       pages: source.pages,
       read: source.rows,
+      resumed: landings.resumed,
       sinks,
-      steps: steps.map(({ step, tally }) => ({ at: step.at, tally })),
-      findings: findingsOf(reader.findings, source.discovered()),
-      warnings: [],
+      steps: accounts.steps.map(({ step, tally }) => ({ at: step.at, tally })),
+      findings: findingsOf(bare.findings, source.discovered()),
+      warnings: run.warnings,
+      consistency: accounts.consistency,
+      sides: accounts.sides.map(({ findings, ...side }) => ({ ...side, findings: findingsOf(findings) })),
       rejects: { path: pipeline.rejects.path, rows: Math.max(0, ...sinks.map(({ books }) => books.rejected)) },
     };
   }
 
-  /** @throws {GateError} When books do not balance or a gate refuses. */
-  function judge(report: RunReport): void {
-    for (const { at, books } of report.sinks) checkBooks(at, books);
-    for (const { step, tally } of steps) {
-      const refusal = step.gate(tally);
-      if (refusal !== undefined) throw new GateError('E_GATE_MATCH', `${step.at}: ${refusal}`);
-    }
-    rejects.check(report.rejects.rows, report.read);
-  }
-}
-
-/** Counts what is read, and remembers which unknown fields page 1 had: these become columns, later ones do not. */
-function observeSource(reader: CollectionReader<Row>, reveal: readonly string[]) {
-  let pages = 0;
-  let rows = 0;
-  let discovered: readonly Column[] | undefined;
-  return {
-    get pages() {
-      return pages;
-    },
-    get rows() {
-      return rows;
-    },
-    discovered: () => discovered ?? [],
-    observe: (page: Page) => {
-      pages += 1;
-      rows += page.rows.length;
-      discovered ??= discoveredColumns(reader.findings, reveal).filter(({ name }) => page.rows.some((row) => name in row));
-    },
-  };
-}
-
-function findingsOf(findings: Findings, discovered: readonly Column[]): FindingsReport {
-  const unknown = [...findings.unknown].map(([field, { rows }]) => [field, rows] as const);
-  const late = [...findings.unknown].filter(
-    ([, { column }]) => column.sensitivity !== 'secret' && !discovered.some(({ name }) => name === column.name),
-  );
-  return {
-    unknown: Object.fromEntries(unknown),
-    late: late.map(([field]) => field),
-    missing: Object.fromEntries(findings.missing),
-    notText: Object.fromEntries(findings.notText),
-  };
-}
-
-/** Waits for the end of a stream; a signal ends it at once. */
-function completed(stream$: Observable<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const subscription = stream$.subscribe({ error: reject, complete: resolve });
-    const stop = () => {
-      subscription.unsubscribe();
-      reject(new LeadstreamError('E_RUN_ABORTED', 'the run was stopped; nothing was published'));
+  function factsOf({ sinks, pages, collection, consistency }: RunReport) {
+    return {
+      runId: run.runId,
+      pipeline: pipeline.name,
+      fingerprint: pipeline.fingerprint,
+      collection,
+      pages,
+      startedAt: run.startedAt,
+      consistency: consistency.outcome,
+      books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
     };
-    if (signal?.aborted) stop();
-    else signal?.addEventListener('abort', stop, { once: true });
-  });
+  }
+
+  /** Everything is published: what fails now is only a nuisance. */
+  async function tidyUp(settled: Outputs): Promise<void> {
+    await settled.settle().catch(run.nuisance);
+    await landings.remove().catch(run.nuisance);
+  }
 }

@@ -21,7 +21,15 @@ const service = z
     limit: z.number().int().min(1).max(500).optional().describe('Rows per page, at most 500. Default 30.'),
     concurrency: z.number().int().min(1).max(64).optional().describe('Requests in flight. Default 4.'),
     window: z.number().int().min(1).max(1024).optional().describe('Pages in memory. Default twice the concurrency.'),
-    first_page: z.number().int().min(0).optional().describe('Number of the first page. Default 1.'),
+    first_page: z
+      .number()
+      .int()
+      .min(0)
+      .optional()
+      .describe('Number of the first page. Default 1, and then it is checked that there is none before it.'),
+    max_pages: z.number().int().min(1).optional().describe('Most pages that a list may have; one more fails the run. Default: no limit.'),
+    strict: z.boolean().optional().describe('Whether what would be a warning fails the run. Default false.'),
+    deadline: duration.optional().describe('Longest time that a run may take; then it fails. Default: no limit.'),
     rate_limit: rate.optional().describe('Requests that may start in a time, like 20/s.'),
     timeout: duration.optional().describe('Time until an answer begins. Default 60s.'),
     max_page_bytes: z.number().int().min(1).optional().describe('Largest answer after decompression, in bytes. Default 67108864.'),
@@ -52,6 +60,18 @@ export const pipelineShape = z.strictObject({
     .enum(['reject', 'null', 'fail'])
     .optional()
     .describe('What becomes of a row that a step or sink cannot handle. Default reject.'),
+  consistency: z
+    .enum(['off', 'check', 'repair', 'prove'])
+    .optional()
+    .describe(
+      'How the read is checked for rows that moved meanwhile: off, check (8 pages again), repair (further passes if these changed) or prove (further passes always). Default repair, and off when stdout is the only sink.',
+    ),
+  max_passes: z.number().int().min(1).max(100).optional().describe('Most further passes; after them a list is unstable. Default 8.'),
+  allow_unstable: z.boolean().optional().describe('Whether an unstable list is published all the same. Default false.'),
+  landing: z
+    .strictObject({ max_age: duration.optional().describe('Age from which the pages of an interrupted run are read afresh. Default 6h.') })
+    .optional()
+    .describe('Pages on disk, from which an interrupted run goes on.'),
   steps: z.array(z.record(z.string(), z.unknown())).optional().describe('Steps of the chain, in order.'),
   to: z.array(z.record(z.string(), z.unknown())).min(1).describe('Where the rows go.'),
   rejects: z

@@ -45,6 +45,8 @@ export interface RunFacts {
   readonly collection: string;
   readonly pages: number;
   readonly startedAt: string;
+  /** How complete the read is: the outcome of its check. */
+  readonly consistency: string;
   /** The books of the run, per sink. */
   readonly books: Readonly<Record<string, unknown>>;
 }

@@ -4,7 +4,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { failure, type Responder } from '../../src/service/index.js';
-import { cli, type Finished } from '../support/cli.js';
+import { cli, startCli, type Finished } from '../support/cli.js';
 import { pipelineText, service, testKey } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
 
@@ -71,6 +71,53 @@ describe('the key of a run occurs nowhere', () => {
     const { cwd, finished } = await run(from.env);
     expect(finished.code).toBe(69);
     expect(finished.stderr).toContain(told);
+    await expectNoKey(cwd, finished);
+  });
+
+  test.each([
+    ['500'],
+    ['503=1'],
+    ['429=date+1'],
+    ['hang'],
+    ['stall'],
+    ['cut=length'],
+    ['cut=chunked'],
+    ['cut=close'],
+    ['html'],
+    ['empty-body'],
+    ['empty-object'],
+    ['null'],
+    ['non-objects'],
+    ['gzip-bomb=100'],
+    ['redirect=http://127.0.0.1:9'],
+  ])('after the fault %s on page 2, in every word that is said', async (fault) => {
+    const from = await service(undefined, { faults: [`${fault}@page=2`] });
+    const { cwd, finished } = await run(from.env, body, ['--log-level', 'debug', '--set', 'service.deadline=8s']);
+    expect(finished.code).toBe(69);
+    await expectNoKey(cwd, finished);
+  });
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('after %s', async (signal) => {
+    const from = await service(undefined, { faults: ['delay=100'] });
+    const cwd = await temporaryFolder();
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(body));
+    const { process: child, finished } = startCli(['run', 'p.yaml', '--log-level', 'debug'], { cwd, env: from.env });
+    while (from.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill(signal);
+    expect((await finished).code).toBe(signal === 'SIGINT' ? 130 : 143);
+    await expectNoKey(cwd, await finished);
+  });
+
+  test('after an error that nobody caught', async () => {
+    const from = await service();
+    const cwd = await temporaryFolder();
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(body));
+    const bomb = `data:text/javascript,setTimeout(() => { throw new Error('at ' + process.env.LEADSTREAM_REST_API_KEY) }, 600)`;
+    const slow = { ...from.env, NODE_OPTIONS: `--import "${bomb}"` };
+    await from.close();
+    const finished = await cli(['run', 'p.yaml', '--log-level', 'debug', '--set', 'service.retry.base=5s'], { cwd, env: slow });
+    expect(finished.code).toBe(1);
+    expect(finished.stderr).toContain('E_RUN_FAILED');
     await expectNoKey(cwd, finished);
   });
 

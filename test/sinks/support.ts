@@ -33,6 +33,7 @@ export const facts: RunFacts = {
   fingerprint: 'f00d',
   collection: 'users',
   pages: 1,
+  consistency: 'off',
   startedAt: '2026-01-01T00:00:00.000Z',
   books: {},
 };

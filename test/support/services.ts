@@ -10,6 +10,8 @@ export const testKey = 'k+e y/%&é"7f3a9c';
 /** Every answered request: `leads?page=1&limit=500`. */
 export interface LoggedService extends RunningService {
   readonly requests: string[];
+  /** The requests that only checked. */
+  readonly probes: string[];
   /** Environment of a run against it. */
   readonly env: Readonly<Record<string, string>>;
 }
@@ -26,15 +28,16 @@ export async function service(
   options: Partial<StartOptions> = {},
 ): Promise<LoggedService> {
   const requests: string[] = [];
+  const probes: string[] = [];
   const started = await startService({
     source,
     accounts: [{ restApiKey: testKey }],
-    onRequest: ({ collection, id, page, limit }) =>
-      requests.push(id === null ? `${collection}?page=${page}&limit=${limit}` : `${collection}/${id}`),
+    onRequest: ({ collection, id, page, limit, purpose }) =>
+      (purpose === 'probe' ? probes : requests).push(id === null ? `${collection}?page=${page}&limit=${limit}` : `${collection}/${id}`),
     ...options,
   });
   running.push(started);
-  return { ...started, requests, env: { LEADSTREAM_BASE_URL: started.url, LEADSTREAM_REST_API_KEY: testKey } };
+  return { ...started, requests, probes, env: { LEADSTREAM_BASE_URL: started.url, LEADSTREAM_REST_API_KEY: testKey } };
 }
 
 /** Serves the given records, which have the service's own field names. */

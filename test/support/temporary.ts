@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
@@ -8,6 +8,11 @@ const folders: string[] = [];
 afterEach(async () => {
   await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true })));
 });
+
+/** What stands in a folder, without the state of runs. */
+export async function visible(folder: string): Promise<readonly string[]> {
+  return (await readdir(folder)).filter((name) => name !== '.leadstream').sort();
+}
 
 /** A new empty folder, removed after the test. */
 export async function temporaryFolder(): Promise<string> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Argv } from 'yargs';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
@@ -11,30 +11,33 @@ interface DemoArguments extends CommonArguments {
 /** Columns of the preview: none that is personal. */
 const previewed = ['lead_id', 'lead_status', 'timestamp', 'bridge_title', 'bridge_niche', 'area_area_code', 'area_city_population'];
 
+/** Where the demo works, below the working directory, so that it touches nobody's outputs. */
+const folder = 'leadstream-demo';
+
 /** Adds `leadstream demo`. */
 export function addDemo(yargs: Argv, runner: Runner): Argv {
   return yargs.command(
     'demo',
-    'Serve generated rows and run leads-enriched.yaml on them',
+    `Serve generated rows and run leads-enriched.yaml on them, in ./${folder}`,
     (options) => commonOptions(options).option('leads', { type: 'number', default: 20_000, describe: 'Generated leads' }),
     (arguments_) => runner(arguments_, (context) => demo(arguments_, context)),
   );
 }
 
-async function demo({ leads }: DemoArguments, { console, signal }: CommandContext): Promise<number> {
-  const { generate, loadPipeline, runPipeline, startService, summaryOf } = await import('../../index.js');
-  const { createProgress } = await import('../progress.js');
+async function demo({ leads }: DemoArguments, context: CommandContext): Promise<number> {
+  const { console } = context;
+  const { generate, loadPipeline, startService } = await import('../../index.js');
+  const { runAndTell } = await import('../tell.js');
   const { previewTable } = await import('../preview.js');
   const key = randomBytes(16).toString('hex');
   console.hide([key]);
   const service = await startService({ source: generate({ leads, seed: 7 }), accounts: [{ restApiKey: key }] });
   try {
     const file = fileURLToPath(new URL('../../../pipelines/leads-enriched.yaml', import.meta.url));
-    const pipeline = await loadPipeline(file, { env: { ...process.env, LEADSTREAM_BASE_URL: service.url, LEADSTREAM_REST_API_KEY: key } });
-    console.log('info', `serving ${leads.toLocaleString('en-US')} leads on ${service.url}, running ${file}`);
-    const progress = createProgress(console, pipeline.name);
-    const report = await runPipeline(pipeline, { signal, onProgress: progress.show }).finally(progress.end);
-    console.log('info', summaryOf(report));
+    const env = { ...context.env, LEADSTREAM_BASE_URL: service.url, LEADSTREAM_REST_API_KEY: key };
+    const pipeline = await loadPipeline(file, { env, baseDir: resolve(folder) });
+    console.log('info', `serving ${leads.toLocaleString('en-US')} leads on ${service.url}, running ${file} in the folder ${folder}`);
+    const report = await runAndTell(pipeline, context);
     const table = report.sinks.find(({ at }) => at.endsWith('parquet'))?.path;
     if (table !== undefined) {
       console.log('info', `\nThe first rows of ${join(table, '*.parquet')}:\n`);

@@ -1,13 +1,14 @@
 import type { Argv } from 'yargs';
 import { collectionNames, columnsOf, collections, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError } from '../../errors.js';
+import type { ConnectOptions } from '../../index.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 
 interface FetchArguments extends CommonArguments {
   readonly collection: CollectionName;
   readonly id: string | undefined;
   readonly format: 'ndjson' | 'csv' | 'table';
-  readonly limit: number;
+  readonly pageSize: number;
   readonly reveal: readonly string[];
 }
 
@@ -21,7 +22,7 @@ export function addFetch(yargs: Argv, runner: Runner): Argv {
         .positional('collection', { choices: collectionNames, demandOption: true, describe: 'Collection' })
         .positional('id', { type: 'string', describe: 'Identifier at the end of the path' })
         .option('format', { choices: ['ndjson', 'csv', 'table'] as const, default: 'ndjson' as const, describe: 'Form of the rows' })
-        .option('limit', { type: 'number', default: 500, describe: 'Rows per page, at most 500' })
+        .option('page-size', { type: 'number', default: 500, describe: 'Rows asked for per request, 1 to 500; all pages are printed' })
         .option('reveal', {
           type: 'string',
           array: true,
@@ -29,50 +30,59 @@ export function addFetch(yargs: Argv, runner: Runner): Argv {
           default: [],
           describe: 'Credential-like field that is wanted all the same',
         })
+        .check(({ id }) => id === undefined || !/^\.*$/.test(id) || 'an identifier must not be empty or made of dots')
+        .check(({ 'page-size': size }) => isPageSize(size) || '--page-size takes a whole number from 1 to 500')
         .example('$0 fetch leads 1000001', 'the service comes from LEADSTREAM_BASE_URL and the key variables'),
-    (arguments_) =>
-      runner(arguments_, (context) =>
-        arguments_.id === undefined ? fetchList(arguments_, context) : fetchOne(arguments_, arguments_.id, context),
-      ),
+    (arguments_) => runner(arguments_, (context) => fetchRows(arguments_, context)),
   );
 }
 
-async function fetchList({ collection, format, limit, reveal }: FetchArguments, { env, signal, console }: CommandContext): Promise<number> {
-  const { ClosedPipeError, parsePipeline, runPipeline, summaryOf } = await import('../../index.js');
-  const { createProgress } = await import('../progress.js');
-  const spec = {
-    name: `fetch-${collection}`,
-    service: { base_url: '${LEADSTREAM_BASE_URL}', auth: authReferences(env), limit },
-    from: collection,
-    reveal,
-    to: [{ stdout: { format } }],
-  };
-  const pipeline = parsePipeline(JSON.stringify(spec), 'fetch', { env });
-  const progress = createProgress(console, collection);
-  try {
-    const report = await runPipeline(pipeline, { signal, onProgress: process.stdout.isTTY ? undefined : progress.show });
-    progress.end();
-    console.log('info', summaryOf(report));
-  } catch (error) {
-    progress.end();
-    if (!(error instanceof ClosedPipeError)) throw error;
+function isPageSize(size: number): boolean {
+  return Number.isInteger(size) && size >= 1 && size <= 500;
+}
+
+async function fetchRows(arguments_: FetchArguments, context: CommandContext): Promise<number> {
+  const { ClosedPipeError, connectionFromEnvironment } = await import('../../index.js');
+  const connection = connectionFromEnvironment(context.env);
+  if ('missing' in connection) {
+    throw new LeadstreamError(
+      'E_SPEC_REFERENCE',
+      `fetch takes the service and its key from the environment, which must set ${connection.missing}`,
+    );
   }
+  try {
+    if (arguments_.id === undefined) return await fetchList(arguments_, connection, context);
+    return await fetchOne(arguments_, arguments_.id, connection, context);
+  } catch (error) {
+    if (error instanceof ClosedPipeError) return 0;
+    throw error;
+  }
+}
+
+async function fetchList(arguments_: FetchArguments, connection: ConnectOptions, context: CommandContext): Promise<number> {
+  const { parsePipeline } = await import('../../index.js');
+  const { runAndTell } = await import('../tell.js');
+  const { collection, format, pageSize, reveal } = arguments_;
+  const spec = { name: `fetch-${collection}`, from: collection, reveal, to: [{ stdout: { format } }] };
+  const pipeline = parsePipeline(JSON.stringify(spec), 'fetch', { env: context.env });
+  await runAndTell({ ...pipeline, connection: { ...connection, limit: pageSize } }, context);
   return 0;
 }
 
-function authReferences(env: CommandContext['env']): Readonly<Record<string, string>> {
-  if (env.LEADSTREAM_REST_API_KEY) return { rest_api_key: '${LEADSTREAM_REST_API_KEY}' };
-  return { authorized_uid: '${LEADSTREAM_AUTHORIZED_UID}', authorized_rest_api_key: '${LEADSTREAM_AUTHORIZED_REST_API_KEY}' };
-}
-
-async function fetchOne({ collection, format, reveal }: FetchArguments, id: string, { env, console }: CommandContext): Promise<number> {
-  const { connect, connectionFromEnvironment, stdout } = await import('../../index.js');
-  const { lastValueFrom } = await import('rxjs');
-  const connection = connectionFromEnvironment(env);
-  if ('missing' in connection) throw new LeadstreamError('E_SPEC_REFERENCE', `the environment must set ${connection.missing}`);
-  const service = connect(connection);
+async function fetchOne(
+  { collection, format, reveal }: FetchArguments,
+  id: string,
+  connection: ConnectOptions,
+  { console, signal }: CommandContext,
+): Promise<number> {
+  const { connect, stdout } = await import('../../index.js');
+  const { firstValueFrom, fromEvent, of, takeUntil } = await import('rxjs');
+  const { tellRetry } = await import('../tell.js');
+  const service = connect({ ...connection, onRetry: (notice) => tellRetry(console, notice) });
+  const stop$ = signal.aborted ? of(signal) : fromEvent(signal, 'abort');
   try {
-    const rows = await lastValueFrom(service.find(collection, id, { reveal }));
+    const rows = await firstValueFrom(service.find(collection, id, { reveal }).pipe(takeUntil(stop$)), { defaultValue: undefined });
+    if (rows === undefined) throw new LeadstreamError('E_RUN_ABORTED', 'stopped by a signal');
     const out = await stdout({ format });
     await out.begin(columnsOf(collections[collection], reveal));
     await out.write({ number: 1, rows, lease: { release: () => {} } });

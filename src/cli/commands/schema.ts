@@ -1,5 +1,6 @@
 import type { Argv } from 'yargs';
 import { commonOptions, type Runner } from '../context.js';
+import { print } from '../streams.js';
 
 /** Adds `leadstream schema`. */
 export function addSchema(yargs: Argv, runner: Runner): Argv {
@@ -10,7 +11,7 @@ export function addSchema(yargs: Argv, runner: Runner): Argv {
     (arguments_) =>
       runner(arguments_, async () => {
         const { pipelineReference, pipelineSchema } = await import('../../index.js');
-        process.stdout.write(arguments_.markdown ? `${pipelineReference()}\n` : `${JSON.stringify(pipelineSchema(), undefined, 2)}\n`);
+        await print(arguments_.markdown ? `${pipelineReference()}\n` : `${JSON.stringify(pipelineSchema(), undefined, 2)}\n`);
         return 0;
       }),
   );

@@ -14,6 +14,7 @@ const manifest = z.object({
   started_at: z.string(),
   finished_at: z.string(),
   pages: z.number(),
+  consistency: z.string(),
   rows: z.number(),
   bytes: z.number(),
   files: z.array(z.object({ name: z.string().regex(partName), rows: z.number(), bytes: z.number(), sha256: z.string() })),

@@ -85,6 +85,7 @@ function manifestOf(facts: RunFacts): Omit<Manifest, 'rows' | 'bytes' | 'files' 
     started_at: facts.startedAt,
     finished_at: new Date().toISOString(),
     pages: facts.pages,
+    consistency: facts.consistency,
     books: { ...facts.books },
   };
 }

@@ -1,0 +1,127 @@
+import { defer, firstValueFrom, map, of, switchMap, type Observable } from 'rxjs';
+import { queryOf, type CollectionReader, type Credentials, type ListAnswer, type ListRequest } from '../client/index.js';
+import type { CollectionName } from '../collections/index.js';
+import type { Warning } from '../errors.js';
+import { openLanding, sweepLandings, type Landing } from '../landing/index.js';
+
+/** Where and how pages land. */
+export interface LandingsOptions {
+  /** `<state-dir>/landing`. */
+  readonly folder: string;
+  readonly runId: string;
+  readonly baseUrl: string;
+  readonly auth: Credentials;
+  readonly firstPage: number;
+  /** Age from which landed pages are not used, in milliseconds. */
+  readonly maxAgeMs: number;
+  /** Whether pages of an interrupted run are thrown away. */
+  readonly restart: boolean;
+  readonly onWarning: (warning: Warning) => void;
+}
+
+/** The landings of a run: one per collection that it reads. */
+export interface Landings {
+  /**
+   * The same reader, which lands the pages that it reads and takes those from disk that an interrupted run of the same source
+   * has landed, unless the last one of them has changed since.
+   *
+   * @throws {SinkError} `E_SINK_PATH` when pages cannot land; nothing was requested yet.
+   * @throws {LeadstreamError} `E_RUN_LOCKED` when another run lands the same source.
+   */
+  landed<T>(reader: CollectionReader<T>): Promise<CollectionReader<T>>;
+  /** Pages of interrupted runs that were found. */
+  readonly resumed: number;
+  /** Removes all pages; for after the publication. */
+  remove(): Promise<void>;
+  /** Keeps all pages for a resumed run. */
+  close(): Promise<void>;
+}
+
+/** Nothing lands: for runs whose output nobody could take back. */
+export const noLandings: Landings = {
+  landed: (reader) => Promise.resolve(reader),
+  resumed: 0,
+  remove: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+};
+
+/** Opens the landings of a run, and removes what earlier runs left too long. */
+export async function openLandings(options: LandingsOptions): Promise<Landings> {
+  const opened = new Map<CollectionName, Promise<Landing>>();
+  let resumed = 0;
+  await sweepLandings(options.folder);
+
+  function open<T>(reader: CollectionReader<T>): Promise<Landing> {
+    const { folder, runId, baseUrl, auth, firstPage, maxAgeMs, restart } = options;
+    const { name } = reader.collection;
+    const source = { baseUrl, account: queryOf(auth), collection: name, limit: reader.limit, firstPage };
+    const landing = opened.get(name) ?? openLanding({ folder, source, runId, maxAgeMs, restart }).then((found) => checked(found, reader));
+    opened.set(name, landing);
+    return landing;
+  }
+
+  async function checked<T>(landing: Landing, reader: CollectionReader<T>): Promise<Landing> {
+    try {
+      await check(landing, reader);
+      return landing;
+    } catch (failure) {
+      await landing.close();
+      throw failure;
+    }
+  }
+
+  /** A list whose last landed page looks different now is another list. A damaged page is none: the one before it is looked at. */
+  async function check<T>(landing: Landing, reader: CollectionReader<T>): Promise<void> {
+    const last = landing.last();
+    if (last === undefined) return;
+    const body = await landing.read(last);
+    if (body === undefined) return check(landing, reader);
+    const now = await firstValueFrom(reader.request({ ...(last === wholeList ? {} : { page: last }), purpose: 'probe' }));
+    if (Buffer.compare(now.body, body) === 0) {
+      resumed += landing.resumed - landing.damaged;
+      return;
+    }
+    const message = `${reader.collection.name}: page ${last} has changed since ${landing.startedAt}; all pages are read afresh`;
+    await landing.clear();
+    options.onWarning({ code: 'W_LANDING_STALE', message });
+  }
+
+  async function each(work: (landing: Landing) => Promise<void>): Promise<void> {
+    for (const landing of await Promise.allSettled(opened.values())) {
+      if (landing.status === 'fulfilled') await work(landing.value);
+    }
+  }
+
+  return {
+    landed: async (reader) => landedReader(reader, await open(reader)),
+    get resumed() {
+      return resumed;
+    },
+    remove: () => each((landing) => landing.remove()),
+    close: () => each((landing) => landing.close()),
+  };
+}
+
+/** Number under which a list without pages lands. */
+const wholeList = 0;
+
+function landedReader<T>(reader: CollectionReader<T>, landing: Landing): CollectionReader<T> {
+  function request(asked: ListRequest): Observable<ListAnswer<T>> {
+    const { page = wholeList, limit = reader.limit, purpose = 'page' } = asked;
+    // Probes have to ask the service, and pages of another size are other pages.
+    if (purpose === 'probe' || limit !== reader.limit) return reader.request(asked);
+    return defer(() => landing.read(page)).pipe(
+      switchMap((body) =>
+        body ? of({ rows: reader.decode(body), body }) : reader.request(asked).pipe(switchMap((answer) => land(page, answer))),
+      ),
+    );
+  }
+
+  /** An empty page ends the list, and that is asked again by every run. */
+  async function land(page: number, answer: ListAnswer<T>): Promise<ListAnswer<T>> {
+    if (answer.rows.length > 0) await landing.land(page, answer.body);
+    return answer;
+  }
+
+  return { ...reader, request, list: (page) => request(reader.collection.paged ? { page } : {}).pipe(map(({ rows }) => rows)) };
+}
