@@ -70,30 +70,35 @@ function openUnpaged<T>(reader: CollectionReader<T>, options: PagingOptions): Ob
       const unpaged: PagedList<T> = { paged: false, firstPage: 1, limit: all.rows.length, page: () => of(all) };
       if (all.rows.length === 0 || all.rows.length > 500) return of(unpaged);
       return reader.request({ page: 2, limit: all.rows.length, purpose: 'probe' }).pipe(
-        switchMap(({ rows: [stray] }) => {
-          if (stray === undefined || contains(all.rows, stray)) return of(unpaged);
+        map(({ rows }) => rows),
+        catchError((error: unknown) => (isPlainFailure(error) ? of([]) : throwError(() => error))),
+        switchMap((rows) => {
+          // Of an unpaged list that has grown meanwhile, one row can be new, but not all.
+          if (rows.length === 0 || rows.slice(0, 3).some((row) => contains(all.rows, row))) return of(unpaged);
           warn(options, { code: 'W_SOURCE_PAGED', message: `${reader.collection.name}: the service gives this list in pages` });
           return openPaged(reader, reader.limit, options);
         }),
-        catchError((error: unknown) => (isRefusal(error) ? of(unpaged) : throwError(() => error))),
       );
     }),
   );
 }
 
-/** Rows that the page before the first one has and the first one has not would be lost without a word. */
+/**
+ * Rows that the page before the first one has and the first one has not would be lost without a word. A row that came to the
+ * head of the list just now is on both, once the first page is looked at again.
+ */
 function refusePageBefore<T>(reader: CollectionReader<T>, firstPage: number, first: readonly T[]): Observable<unknown> {
   const before = firstPage - 1;
-  return reader.request({ page: before, limit: 1, purpose: 'probe' }).pipe(
-    tap(({ rows: [row] }) => {
-      if (row === undefined || contains(first, row)) return;
-      throw new SourceError(
-        'E_SOURCE_FIRST_PAGE',
-        'permanent',
-        `${reader.collection.name}: page ${before} has rows that page ${firstPage} has not`,
-      );
+  const headOf = (page: number) => reader.request({ page, limit: 1, purpose: 'probe' }).pipe(map(({ rows }) => rows));
+  return headOf(before).pipe(
+    // Whatever failure a page has that is not there, it is no page.
+    catchError((error: unknown) => (isPlainFailure(error) ? of([]) : throwError(() => error))),
+    switchMap(([row]) => (row === undefined || contains(first, row) ? of(true) : headOf(firstPage).pipe(map((now) => contains(now, row))))),
+    tap((same) => {
+      if (same) return;
+      const message = `${reader.collection.name}: page ${before} has rows that page ${firstPage} has not`;
+      throw new SourceError('E_SOURCE_FIRST_PAGE', 'permanent', message);
     }),
-    catchError((error: unknown) => (isRefusal(error) ? of(undefined) : throwError(() => error))),
   );
 }
 
@@ -184,8 +189,9 @@ function warn({ strict = false, onWarning }: PagingOptions, warning: Warning): v
   onWarning?.(warning);
 }
 
-function isRefusal(error: unknown): boolean {
-  return error instanceof SourceError && error.kind === 'permanent' && error.code === 'E_SOURCE_REFUSED';
+/** A failure to answer, as opposed to one that has been recognised, and to refused credentials. */
+function isPlainFailure(error: unknown): boolean {
+  return error instanceof SourceError && ['E_SOURCE_REFUSED', 'E_SOURCE_UNAVAILABLE', 'E_SOURCE_ANSWER'].includes(error.code);
 }
 
 function contains<T>(rows: readonly T[], row: T): boolean {
