@@ -49,11 +49,25 @@ export function readPages<T extends Row>(
       return complete(list$, consistency, {
         keyOf: (row) => keyOf(row, reader.collection.key) ?? JSON.stringify(row),
         reread: (page) => again(page, limit),
-        pass: (pass) => pagedSource((page) => again(page, otherLimit(limit, pass)), { ...bounds, firstPage }),
+        // Opened like the list itself: a service that repeats its last page does so at any page size.
+        pass: (pass) =>
+          openList(resized(reader, otherLimit(limit, pass)), { firstPage }).pipe(
+            switchMap((other) => pagedSource((page) => other.page(page).pipe(map(({ rows }) => rows)), { ...bounds, firstPage })),
+          ),
         maxPasses,
       });
     }),
   );
+}
+
+/** A reader of the same list with another page size, whose requests only check. */
+function resized<T>(reader: CollectionReader<T>, limit: number): CollectionReader<T> {
+  return {
+    ...reader,
+    collection: { ...reader.collection, paged: true },
+    limit,
+    request: (asked) => reader.request({ limit, ...asked, purpose: 'probe' }),
+  };
 }
 
 /** Pages in memory at once. */

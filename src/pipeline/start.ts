@@ -59,7 +59,8 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     await publish(moves).catch((failure: unknown) => {
       throw new SinkError('E_SINK_WRITE', `${reasonOf(failure)}; the next run, or run --finish, completes what was decided`);
     });
-    if (moves.length > 0) await removeIntent(intentsIn(stateDir), runId);
+    // An intent that stays is carried out once more by the next run, which changes nothing.
+    if (moves.length > 0) await removeIntent(intentsIn(stateDir), runId).catch(nuisance);
   }
 
   /** Something that fails beside the point: after the publication, or while another failure is being told. */

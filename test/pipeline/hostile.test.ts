@@ -53,6 +53,11 @@ describe('every row is read exactly', () => {
     ['a smaller cap', { service: { quirks: { cap: 30 } } }, ['W_SOURCE_CAP']],
     ['a cap that the limit respects', { service: { quirks: { cap: 100 } } }],
     ['a last page that is repeated for ever', { service: { quirks: { 'repeat-last': true } } }, ['W_SOURCE_REPEATS']],
+    [
+      'a last page that is repeated for ever, in every pass of prove',
+      { service: { quirks: { 'repeat-last': true } }, spec: 'consistency: prove' },
+      ['W_SOURCE_REPEATS'],
+    ],
     ['one empty answer in the middle', { service: { quirks: { 'empty-page': '2:once' } } }],
     ['one empty answer at the head', { service: { quirks: { 'empty-page': '1:once' } } }],
     ['links that are paged', { from: 'links', service: { quirks: { 'paged-links': true } } }, ['W_SOURCE_PAGED']],
