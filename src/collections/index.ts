@@ -29,5 +29,6 @@ export interface Rows {
 export { areacodes, bridges, leads, links, users };
 export { columnsOf, originalName, snakeCase, type Column, type Row } from './columns.js';
 export type { Collection, CollectionName, Field, RowOf, Sensitivity, TypedRowOf } from './define.js';
+export { nearest } from './nearest.js';
 export { provinceOf } from './provinces.js';
 export { declaredTypes, expectations, parserOf, textOf, type DeclaredType, type Value, type ValueOf } from './types.js';

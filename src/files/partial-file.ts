@@ -1,4 +1,4 @@
-import { open, rm, type FileHandle } from 'node:fs/promises';
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { SinkError } from '../errors.js';
 import { attempt } from './failure.js';
 import { removeFolders } from './folders.js';
@@ -26,10 +26,12 @@ export class PartialFile {
 
   /**
    * @param folders Folders that were made for this file, outermost first; `discard` removes those that are empty.
+   * @param mode Permissions of the file, whatever the umask is.
    * @throws {SinkError} `E_SINK_PATH`, also when there is a file of that name.
    */
-  static async open(path: string, destination: string, folders: readonly string[] = []): Promise<PartialFile> {
-    const handle = await attempt('E_SINK_PATH', `cannot write ${path}`, () => open(path, 'wx'));
+  static async open(path: string, destination: string, folders: readonly string[] = [], mode = 0o600): Promise<PartialFile> {
+    const handle = await attempt('E_SINK_PATH', `cannot write ${path}`, () => open(path, 'wx', 0o600));
+    if (mode !== 0o600) await attempt('E_SINK_PATH', `cannot set the permissions of ${path}`, () => handle.chmod(mode));
     return new PartialFile(handle, path, destination, folders);
   }
 
@@ -71,6 +73,18 @@ export class PartialFile {
     this.#closed = true;
     await rm(this.path, { force: true }).catch(() => undefined);
     await removeFolders(this.folders);
+  }
+
+  /**
+   * Instead of its publication: gives the closed file the name `<destination>.<label>`, so that a person can look at it.
+   *
+   * @returns Where it is now.
+   * @throws {SinkError} `E_SINK_WRITE`.
+   */
+  async setAside(label: string): Promise<string> {
+    const aside = `${this.destination}.${label}`;
+    await this.#guard(() => rename(this.path, aside));
+    return aside;
   }
 
   async #guard(work: () => Promise<unknown>): Promise<void> {

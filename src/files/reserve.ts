@@ -10,15 +10,16 @@ import { PartialFile } from './partial-file.js';
  * files that killed runs left for the same destination are removed, so the caller holds the lock of the output.
  *
  * @param destination Absolute path. A file there stays as it is until the publication.
+ * @param mode Permissions of the file. Default `0o600`.
  * @throws {SinkError} `E_SINK_PATH` when nothing can be written there, or when something other than a file is there.
  */
-export async function reserveFile(destination: string, runId: string): Promise<PartialFile> {
+export async function reserveFile(destination: string, runId: string, mode?: number): Promise<PartialFile> {
   await refuseNoFile(destination);
   const folder = dirname(destination);
   const made = await makeFolders(folder);
   try {
     await removeLeftovers(folder, basename(destination));
-    return await PartialFile.open(join(folder, `.${basename(destination)}.${runId}.partial`), destination, made);
+    return await PartialFile.open(join(folder, `.${basename(destination)}.${runId}.partial`), destination, made, mode);
   } catch (failure) {
     await removeFolders(made);
     throw failure;

@@ -31,6 +31,8 @@ export interface Landings {
   landed<T>(reader: CollectionReader<T>): Promise<CollectionReader<T>>;
   /** Pages of interrupted runs that were found. */
   readonly resumed: number;
+  /** When the first of the runs began whose pages are used, ISO 8601; `undefined` before anything was opened. */
+  readonly startedAt: string | undefined;
   /** Removes all pages; for after the publication. */
   remove(): Promise<void>;
   /** Keeps all pages for a resumed run. */
@@ -41,6 +43,7 @@ export interface Landings {
 export const noLandings: Landings = {
   landed: (reader) => Promise.resolve(reader),
   resumed: 0,
+  startedAt: undefined,
   remove: () => Promise.resolve(),
   close: () => Promise.resolve(),
 };
@@ -49,6 +52,7 @@ export const noLandings: Landings = {
 export async function openLandings(options: LandingsOptions): Promise<Landings> {
   const opened = new Map<CollectionName, Promise<Landing>>();
   let resumed = 0;
+  let startedAt: string | undefined;
   await sweepLandings(options.folder);
 
   function open<T>(reader: CollectionReader<T>): Promise<Landing> {
@@ -63,6 +67,7 @@ export async function openLandings(options: LandingsOptions): Promise<Landings> 
   async function checked<T>(landing: Landing, reader: CollectionReader<T>): Promise<Landing> {
     try {
       await check(landing, reader);
+      if (startedAt === undefined || landing.startedAt < startedAt) startedAt = landing.startedAt;
       return landing;
     } catch (failure) {
       await landing.close();
@@ -96,6 +101,9 @@ export async function openLandings(options: LandingsOptions): Promise<Landings> 
     landed: async (reader) => landedReader(reader, await open(reader)),
     get resumed() {
       return resumed;
+    },
+    get startedAt() {
+      return startedAt;
     },
     remove: () => each((landing) => landing.remove()),
     close: () => each((landing) => landing.close()),

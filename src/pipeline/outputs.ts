@@ -93,6 +93,8 @@ async function openSink(sink: PlannedSink, options: OutputsOptions, columns: () 
     onError: options.onError,
     stdout: options.stdout,
     runId: options.runId,
+    key: options.key,
+    runDate: options.runDate,
     reject: (row, fault) => {
       counts.rejected += 1;
       options.reject(sink.at, columns(), row, fault);

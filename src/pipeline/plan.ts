@@ -1,7 +1,7 @@
-import { collections, columnsOf, type Collection, type Column } from '../collections/index.js';
+import { collections, columnsOf, nearest, type Collection, type Column } from '../collections/index.js';
 import type { Step, Tally } from '../flow/index.js';
-import { sinks, type SinkContext, type SinkDefinition, type SinkWriter } from '../sinks/index.js';
-import { nearest, steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRuntime } from '../steps/index.js';
+import { sinks, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../sinks/index.js';
+import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRuntime } from '../steps/index.js';
 import type { Path } from './document.js';
 import type { Problem } from './references.js';
 import type { PipelineShape } from './spec.js';
@@ -32,6 +32,7 @@ export interface PlannedSink {
   readonly at: string;
   /** Absolute path that is published; none for stdout. */
   readonly output: string | undefined;
+  check(columns: readonly Column[], plan: SinkPlan): void;
   open(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
 }
 
@@ -79,6 +80,9 @@ export function planPipeline(
   const arriving = follow(columnsOf(collection, reveal), ({ name }, index, path, message) =>
     problem(['steps', index, name, ...path], message),
   );
+  for (const { index, name, check } of plannedSinks) {
+    check(arriving.at(-1) ?? [], { key: collection.key, problem: (path, message) => problem(['to', index, name, ...path], message) });
+  }
 
   return {
     collection,
@@ -126,6 +130,7 @@ function bindSink(definition: SinkDefinition, value: unknown, index: number, bas
     index,
     at,
     output: definition.output(config, baseDir),
+    check: (columns, plan) => definition.check?.(config, columns, plan),
     open: (context) => definition.open(config, { ...context, at }),
   };
 }

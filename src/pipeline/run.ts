@@ -100,6 +100,8 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
       onError: pipeline.onError,
       stdout: options.stdout ?? process.stdout,
       runId: run.runId,
+      key: plan.collection.key,
+      runDate: () => dayOf(landings.startedAt ?? run.startedAt, run.startedAt),
       columns: () => plan.columns(source.discovered()),
       reject: rejects.add,
     });
@@ -201,4 +203,9 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
     await settled.settle().catch(run.nuisance);
     await landings.remove().catch(run.nuisance);
   }
+}
+
+/** The UTC day of the earlier of two instants. */
+function dayOf(a: string, b: string): string {
+  return (a < b ? a : b).slice(0, 10);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nearest } from '../steps/index.js';
+import { nearest } from '../collections/index.js';
 import type { Path } from './document.js';
 import type { Problem } from './references.js';
 

@@ -13,6 +13,8 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
     onError: 'reject',
     stdout: process.stdout,
     runId: newRunId(),
+    key: [],
+    runDate: () => new Date().toISOString().slice(0, 10),
     reject: (_row, fault) => {
       throw new SinkError('E_SINK_VALUE', `${at}: field ${fault.field} ${fault.reason}`);
     },

@@ -17,5 +17,15 @@ export { parquet, parquetSink, type ParquetOptions } from './parquet/index.js';
 export { readManifest, type Manifest } from './parquet/manifest.js';
 export { ClosedPipeError } from './stdout/target.js';
 export { stdout, stdoutSink, type StdoutOptions } from './stdout/index.js';
-export { defineSink, type Naming, type RunFacts, type SinkContext, type SinkDefinition, type SinkWriter, type Staged } from './sink.js';
+export {
+  defineSink,
+  type Naming,
+  type RunFacts,
+  type SinkContext,
+  type Published,
+  type SinkDefinition,
+  type SinkPlan,
+  type SinkWriter,
+  type Staged,
+} from './sink.js';
 export { standaloneSink } from './context.js';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { nearest, type Column } from '../collections/index.js';
 import { SinkError } from '../errors.js';
-import type { Naming } from './sink.js';
+import type { Naming, SinkPlan } from './sink.js';
 
 /** The keys that sinks share. Each sink chooses its own default. */
 export const filePath = z.string().min(1).describe('File to write; relative paths resolve against the working directory.');
@@ -23,6 +24,32 @@ export const onError = z
   .describe(
     "What becomes of a row with a value that does not cast: to the rejects, the value null, or the run fails. Default: the pipeline's on_error.",
   );
+
+export const columns = z
+  .array(z.string().min(1))
+  .min(1)
+  .optional()
+  .describe('Columns to write, by their snake_case names and in this order. Default: all that arrive.');
+
+export const permissions = z
+  .string()
+  .regex(/^0?[0-7]{3}$/, 'permissions are written in octal, like 0640')
+  .default('0600')
+  .transform((text) => Number.parseInt(text, 8))
+  .describe('Who may read the files, in octal like 0640; folders that are made for them get the matching right to enter (default 0600).');
+
+/** Checks that the columns which a sink names reach it. */
+export function checkColumns(wanted: readonly string[] | undefined, arriving: readonly Column[], plan: SinkPlan): void {
+  wanted?.forEach((name, index) => requireArriving(name, ['columns', index], arriving, plan));
+}
+
+/** Reports a column that does not reach the sink, with the nearest one that does. */
+export function requireArriving(name: string, path: readonly (string | number)[], arriving: readonly Column[], plan: SinkPlan): void {
+  const names = arriving.map((column) => column.name);
+  if (names.includes(name)) return;
+  const near = nearest(name, names);
+  plan.problem(path, `unknown column '${name}'${near === undefined ? '' : `, did you mean '${near}'?`}`);
+}
 
 /**
  * Checks the options of a sink that is opened in code.

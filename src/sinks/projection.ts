@@ -25,6 +25,8 @@ export type Refuses = (value: Value, type: DeclaredType) => string | undefined;
 export interface ProjectionOptions {
   readonly types: 'typed' | 'text';
   readonly naming: Naming;
+  /** Columns that are wanted, in order. Default: all. */
+  readonly columns?: readonly string[] | undefined;
   /** Default: the context's. */
   readonly on_error?: OnError | undefined;
   readonly refuses?: Refuses | undefined;
@@ -52,7 +54,7 @@ export interface Projection {
  * @throws {SinkError} `E_SINK_VALUE` when there are no columns, or two of one name.
  */
 export function project(columns: readonly Column[], options: ProjectionOptions, context: SinkContext): Projection {
-  const plans = columns.map((column) => planOf(column, options));
+  const plans = wanted(columns, options, context).map((column) => planOf(column, options));
   refuseTwins(plans, options, context);
   return {
     columns: plans.map((plan) => plan.output),
@@ -67,6 +69,16 @@ export function project(columns: readonly Column[], options: ProjectionOptions, 
       return { rows: rows.length - faults.size, columns: all.map((values) => values.filter((_, index) => !faults.has(index))) };
     },
   };
+}
+
+function wanted(columns: readonly Column[], { columns: names }: ProjectionOptions, { at }: SinkContext): readonly Column[] {
+  return (
+    names?.map((name) => {
+      const column = columns.find((candidate) => candidate.name === name);
+      if (!column) throw new SinkError('E_SINK_VALUE', `${at}: there is no column ${name} to write`);
+      return column;
+    }) ?? columns
+  );
 }
 
 interface Plan {

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Column, Row } from '../collections/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { Move } from '../files/index.js';
+import type { OutputColumn } from './projection.js';
 
 /** How a sink names its columns: as the service does, or in snake_case. */
 export type Naming = 'original' | 'snake_case';
@@ -18,22 +19,46 @@ export interface SinkContext {
   readonly stdout: NodeJS.WritableStream;
   /** Unique per run, sortable by time, safe in file names. */
   readonly runId: string;
+  /** Columns of the collection that together identify a row; rows have them as long as a column with such a `source` is left. */
+  readonly key: readonly string[];
+  /** UTC date on which the run was first started, also when it was resumed: `YYYY-MM-DD`. Known from `begin` on. */
+  runDate(): string;
   /** Takes a row out of this sink and into the rejects; the caller counts it. */
   reject(row: Row, fault: Fault): void;
   /** Counts a value that became `null` under `on_error: null`. */
   nulled(field: string): void;
 }
 
+/** What stands at a destination now, as its manifest tells. */
+export interface Published {
+  readonly runId: string;
+  readonly rows: number;
+  readonly columns: readonly OutputColumn[];
+}
+
 /** What lies ready to be published, or is already out (stdout). Counted in rows and bytes. */
 export interface Staged {
+  /** Rows that this run wrote. */
   readonly rows: number;
   readonly bytes: number;
+  /** Rows that the output will hold: those of this run and those that it leaves in place. */
+  readonly total: number;
+  /** Rows that were left out because the output has their key already. */
+  readonly unchanged: number;
+  /** Those of them whose content differs from what the output has. */
+  readonly changed: number;
   /** Where a person finds the result; absent for stdout. */
   readonly path?: string;
   /** Writes what describes the output (a manifest), when there is such a thing, and gives the renames that publish it, in order. */
   publication(facts: RunFacts): Promise<readonly Move[]>;
   /** Removes what the publication made superfluous; called after the renames of all sinks. */
   settle(): Promise<void>;
+  /**
+   * Instead of a publication: puts everything aside for inspection, under names that readers ignore and no later run removes.
+   *
+   * @returns Where it is; `undefined` when there is nothing to look at.
+   */
+  setAside(): Promise<string | undefined>;
 }
 
 /** What a manifest says of the run as a whole. */
@@ -56,6 +81,8 @@ export interface RunFacts {
  * Nothing stands under a final name before the moves of `publication` are done.
  */
 export interface SinkWriter {
+  /** What was published there before; `undefined` when there is none, or it has no manifest. */
+  readonly earlier?: Published | undefined;
   /** Fixes the columns. Called once, before the first row, also when there are no rows. */
   begin(columns: readonly Column[]): Promise<void>;
   /** Resolves when the rows are stored or in a bounded buffer. One call at a time. */
@@ -66,6 +93,12 @@ export interface SinkWriter {
   abort(): Promise<void>;
 }
 
+/** What a sink can ask while a file is checked, before any request. */
+export interface SinkPlan {
+  readonly key: readonly string[];
+  problem(path: readonly (string | number)[], message: string): void;
+}
+
 /** A sink as pipeline files know it. */
 export interface SinkDefinition<N extends string = string, C = unknown> {
   readonly name: N;
@@ -73,6 +106,8 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
   readonly config: z.ZodType<C>;
   /** Configurations that are valid; they stand in the reference and are checked by a test. */
   readonly examples: readonly unknown[];
+  /** Reports what of the configuration does not fit the columns that arrive; a problem's path starts at the sink's own value. */
+  check?(config: C, columns: readonly Column[], plan: SinkPlan): void;
   /** Absolute path that this sink will publish; `undefined` for stdout. Two sinks may not share one. */
   output(config: C, baseDir: string): string | undefined;
   /**

@@ -21,7 +21,7 @@ export interface TextTarget {
   /** Resolves when the text is stored, or taken by the reader of a pipe. */
   append(piece: Piece): Promise<void>;
   /** Makes what was appended ready for publication. */
-  finish(): Promise<Pick<Staged, 'path' | 'publication' | 'settle'>>;
+  finish(): Promise<Pick<Staged, 'path' | 'publication' | 'settle' | 'setAside'>>;
   abort(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function textSink(target: TextTarget, options: TextSink, context: SinkCon
     },
     async finish() {
       await put(format.tail());
-      return { ...(await target.finish()), rows, bytes: target.bytes };
+      return { ...(await target.finish()), rows, bytes: target.bytes, total: rows, unchanged: 0, changed: 0 };
     },
     abort: () => target.abort(),
   });
@@ -61,8 +61,8 @@ export function textSink(target: TextTarget, options: TextSink, context: SinkCon
  * @param destination Absolute path.
  * @throws {SinkError} `E_SINK_PATH`.
  */
-export async function fileTarget(destination: string, runId: string): Promise<TextTarget> {
-  const file = await reserveFile(destination, runId);
+export async function fileTarget(destination: string, runId: string, permissions: number): Promise<TextTarget> {
+  const file = await reserveFile(destination, runId, permissions);
   return {
     get bytes() {
       return file.bytes;
@@ -70,7 +70,12 @@ export async function fileTarget(destination: string, runId: string): Promise<Te
     append: (piece) => file.append(piece),
     async finish() {
       await file.close();
-      return { path: destination, publication: () => Promise.resolve([file.move]), settle: () => Promise.resolve() };
+      return {
+        path: destination,
+        publication: () => Promise.resolve([file.move]),
+        settle: () => Promise.resolve(),
+        setAside: () => file.setAside(`${runId}.failed`),
+      };
     },
     abort: () => file.discard(),
   };

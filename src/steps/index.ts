@@ -23,7 +23,6 @@ export { cast, type CastOptions } from './cast/index.js';
 export { dedupe } from './dedupe/index.js';
 export { derive, type Derivation } from './derive/index.js';
 export { functions as expressionFunctions, type ExpressionFunction } from './expression/index.js';
-export { nearest } from './fields.js';
 export { filter } from './filter/index.js';
 export { join, type Joined, type JoinOptions, type Pick } from './join/index.js';
 export { mask, type Mask, type MaskOptions } from './mask/index.js';

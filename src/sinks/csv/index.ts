@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { standaloneSink } from '../context.js';
-import { checked, filePath, naming, onError, types } from '../options.js';
+import { checkColumns, checked, columns, filePath, naming, onError, permissions, types } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { fileTarget, textSink } from '../text-sink.js';
 import { csvFormat, refusesNul } from './format.js';
@@ -10,6 +10,8 @@ const config = z.strictObject({
   path: filePath,
   naming: naming('original'),
   types: types('text'),
+  columns,
+  permissions,
   on_error: onError,
   delimiter: z
     .string()
@@ -49,9 +51,10 @@ export const csvSink = defineSink({
   summary: 'Writes one CSV file with a header (RFC 4180, UTF-8).',
   config,
   examples: [{ path: 'out/leads.csv' }, { path: 'out/leads.csv', delimiter: ';', bom: true, escape_formulas: true }],
+  check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
   output: ({ path }, baseDir) => resolve(baseDir, path),
   async open(options, context) {
-    const target = await fileTarget(resolve(context.baseDir, options.path), context.runId);
+    const target = await fileTarget(resolve(context.baseDir, options.path), context.runId, options.permissions);
     return textSink(target, { ...options, refuses: refusesNul, format: (columns) => csvFormat(columns, options) }, context);
   },
 });

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { standaloneSink } from '../context.js';
-import { checked, filePath, naming, onError, types } from '../options.js';
+import { checkColumns, checked, columns, filePath, naming, onError, permissions, types } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { fileTarget, textSink } from '../text-sink.js';
 import { ndjsonFormat } from './format.js';
@@ -10,6 +10,8 @@ const config = z.strictObject({
   path: filePath,
   naming: naming('original'),
   types: types('text'),
+  columns,
+  permissions,
   on_error: onError,
 });
 
@@ -35,9 +37,10 @@ export const ndjsonSink = defineSink({
   summary: 'Writes one file with a JSON object per line.',
   config,
   examples: [{ path: 'out/leads.ndjson' }, { path: 'out/leads.ndjson', types: 'typed', naming: 'snake_case' }],
+  check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
   output: ({ path }, baseDir) => resolve(baseDir, path),
   async open(options, context) {
-    const target = await fileTarget(resolve(context.baseDir, options.path), context.runId);
+    const target = await fileTarget(resolve(context.baseDir, options.path), context.runId, options.permissions);
     return textSink(target, { ...options, surrogates: true, format: ndjsonFormat }, context);
   },
 });

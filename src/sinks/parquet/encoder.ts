@@ -1,8 +1,46 @@
 import type { Value } from '../../collections/index.js';
 import type { OutputColumn, Refuses } from '../projection.js';
 
-export type Compression = 'snappy' | 'gzip' | 'none';
-export type EngineName = 'hyparquet' | 'parquetjs-lite';
+export const compressions = ['zstd', 'snappy', 'gzip', 'none'] as const;
+export type Compression = (typeof compressions)[number];
+
+/** What a library can do beyond plain files, so that a configuration which it cannot follow is refused before the first request. */
+export interface EngineAbilities {
+  /** The default first. */
+  readonly compressions: readonly [Compression, ...Compression[]];
+  readonly bloomFilters: boolean;
+  readonly columnIndex: boolean;
+  /** Whether it can record by what the rows are sorted. */
+  readonly sorting: boolean;
+}
+
+export const engines = {
+  hyparquet: { compressions: ['zstd', 'snappy', 'gzip', 'none'], bloomFilters: true, columnIndex: true, sorting: true },
+  'parquetjs-lite': { compressions: ['snappy', 'gzip', 'none'], bloomFilters: false, columnIndex: false, sorting: false },
+} as const satisfies Readonly<Record<string, EngineAbilities>>;
+
+export type EngineName = keyof typeof engines;
+
+/** A column by which the rows of every row group are sorted; nulls come last. */
+export interface SortKey {
+  /** Name of the output column. */
+  readonly column: string;
+  readonly descending: boolean;
+}
+
+/** How a file is encoded. It depends on nothing that differs from run to run. */
+export interface Encoding {
+  readonly compression: Compression;
+  /** Of zstd; 1 is fast, 19 is small. */
+  readonly level: number;
+  /** Names of the output columns that get a bloom filter. */
+  readonly bloomFilters: readonly string[];
+  /** Whether pages have statistics of their own (a column index). */
+  readonly columnIndex: boolean;
+  readonly sortedBy: readonly SortKey[];
+  /** Key-value metadata of the file. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
 
 /** Where an encoder puts its bytes. Resolves when they are taken; one call at a time. */
 export interface ByteTarget {
@@ -34,7 +72,7 @@ export interface ParquetEngine {
    *
    * @throws {SinkError} `E_SINK_VALUE` when a column cannot have its name.
    */
-  open(target: ByteTarget, columns: readonly OutputColumn[], compression: Compression): Promise<ParquetEncoder>;
+  open(target: ByteTarget, columns: readonly OutputColumn[], encoding: Encoding): Promise<ParquetEncoder>;
 }
 
 /** Loads an engine on first use, so that nobody waits for the other. */

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { standaloneSink } from '../context.js';
-import { checked, naming, onError, types } from '../options.js';
+import { checkColumns, checked, columns, naming, onError, permissions, types } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { loadEngine } from './encoder.js';
 import { Table } from './table.js';
@@ -25,6 +25,8 @@ const config = z.strictObject({
   file_max_rows: z.int().min(1).default(5_000_000).describe('Rows after which the next file begins (default 5000000).'),
   naming: naming('snake_case'),
   types: types('typed'),
+  columns,
+  permissions,
   on_error: onError,
 });
 
@@ -54,9 +56,12 @@ export const parquetSink = defineSink({
   summary: 'Writes a table of typed Parquet files and replaces the earlier run in one step.',
   config,
   examples: [{ path: 'lake/leads' }, { path: 'lake/leads', engine: 'parquetjs-lite', compression: 'gzip' }],
+  check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
   output: ({ path }, baseDir) => resolve(baseDir, path),
   async open(options, context) {
     const table = new Table(resolve(context.baseDir, options.path), context.runId);
-    return openRun(table, await loadEngine(options.engine), options, context);
+    const { compression } = options;
+    const encoding = { compression, level: 3, bloomFilters: [], columnIndex: false, sortedBy: [], metadata: {} };
+    return openRun(table, await loadEngine(options.engine), { ...options, encoding }, context);
   },
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { SinkError } from '../../errors.js';
 import { PartialFile, sha256File, type Move } from '../../files/index.js';
 import type { OutputColumn } from '../projection.js';
-import type { Compression, ParquetEncoder, ParquetEngine } from './encoder.js';
+import type { Encoding, ParquetEncoder, ParquetEngine } from './encoder.js';
 import type { Manifest } from './manifest.js';
 import { partialEnding } from './table.js';
 import type { Value } from '../../collections/index.js';
@@ -35,8 +35,8 @@ export class Part {
     return this.file.move;
   }
 
-  async begin(engine: ParquetEngine, columns: readonly OutputColumn[], compression: Compression): Promise<PartWriter> {
-    const encoder: ParquetEncoder = await engine.open(this.file, columns, compression);
+  async begin(engine: ParquetEngine, columns: readonly OutputColumn[], encoding: Encoding): Promise<PartWriter> {
+    const encoder: ParquetEncoder = await engine.open(this.file, columns, encoding);
     return {
       writeGroup: async (values, rows) => {
         await encoder.writeGroup(values, rows);

@@ -1,13 +1,13 @@
 import type { Move } from '../../files/index.js';
 import type { Batch, OutputColumn } from '../projection.js';
-import type { Compression, ParquetEngine } from './encoder.js';
+import type { Encoding, ParquetEngine } from './encoder.js';
 import type { Manifest } from './manifest.js';
 import { Part, type PartWriter } from './part.js';
 import { RowGroup } from './row-group.js';
 import type { Table } from './table.js';
 
 export interface PartsOptions {
-  readonly compression: Compression;
+  readonly encoding: Encoding;
   readonly row_group_rows: number;
   readonly file_max_rows: number;
 }
@@ -37,7 +37,7 @@ export class Parts {
 
   /** Begins the first file, so that a column which it cannot have is told before the first row. */
   async begin(): Promise<void> {
-    this.#writer = await this.#parts[0]?.begin(this.engine, this.columns, this.options.compression);
+    this.#writer = await this.#parts[0]?.begin(this.engine, this.columns, this.options.encoding);
   }
 
   async add(batch: Batch): Promise<void> {
@@ -83,6 +83,6 @@ export class Parts {
   async #next(): Promise<PartWriter> {
     const part = await Part.open(this.table.folder, this.table.runId, this.#parts.length);
     this.#parts.push(part);
-    return part.begin(this.engine, this.columns, this.options.compression);
+    return part.begin(this.engine, this.columns, this.options.encoding);
   }
 }

@@ -49,6 +49,10 @@ export async function openRun(
       return {
         rows,
         bytes,
+        total: rows,
+        unchanged: 0,
+        changed: 0,
+        setAside: () => Promise.resolve(undefined),
         path: table.path,
         publication: async (facts) => {
           const schema = projection.columns.map((column) => ({ ...column }));

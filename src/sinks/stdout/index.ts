@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { standaloneSink } from '../context.js';
 import { csvFormat, refusesNul } from '../csv/format.js';
 import { ndjsonFormat } from '../ndjson/format.js';
-import { checked, naming, onError, types } from '../options.js';
+import { checkColumns, checked, columns, naming, onError, types } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { textSink, type TextSink } from '../text-sink.js';
 import { tableFormat } from './table.js';
@@ -15,6 +15,7 @@ const config = z.strictObject({
     .describe('Form of the rows: one JSON object per line, CSV with a header, or a table for people (default ndjson).'),
   naming: naming('original'),
   types: types('text'),
+  columns,
   on_error: onError,
   max_width: z.int().min(2).default(40).describe('Widest column of a table, in characters (default 40).'),
 });
@@ -42,6 +43,7 @@ export const stdoutSink = defineSink({
   summary: 'Writes rows to standard output as JSON lines, CSV or a table.',
   config,
   examples: [{}, { format: 'csv' }, { format: 'table', max_width: 24 }],
+  check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
   output: () => undefined,
   async open(options, context) {
     return textSink(streamTarget(context.stdout, context.at), { ...options, ...formats[options.format](options) }, context);

@@ -26,7 +26,12 @@ export function streamTarget(stream: NodeJS.WritableStream, at: string): TextTar
       });
       bytes += Buffer.byteLength(piece);
     },
-    finish: () => Promise.resolve({ publication: () => Promise.resolve([]), settle: () => Promise.resolve() }),
+    finish: () =>
+      Promise.resolve({
+        publication: () => Promise.resolve([]),
+        settle: () => Promise.resolve(),
+        setAside: () => Promise.resolve(undefined),
+      }),
     abort: () => Promise.resolve(),
   };
 }

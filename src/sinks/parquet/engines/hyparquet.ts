@@ -9,7 +9,7 @@ import { daysOf, type ByteTarget, type Compression, type ParquetEngine } from '.
  * hyparquet-writer: dictionaries, statistics in byte order, V2 data pages, every value of 64 bits exact.
  */
 export const hyparquetEngine: ParquetEngine = {
-  async open(target, columns, compression) {
+  async open(target, columns, { compression }) {
     const writer = new ParquetWriter({
       writer: new TargetWriter(target),
       schema: [{ name: 'root', num_children: columns.length }, ...columns.map(elementOf)],
@@ -48,7 +48,7 @@ class TargetWriter extends ByteWriter {
   }
 }
 
-const codecs: Readonly<Record<Compression, CompressionCodec>> = { snappy: 'SNAPPY', gzip: 'GZIP', none: 'UNCOMPRESSED' };
+const codecs: Readonly<Record<Compression, CompressionCodec>> = { zstd: 'ZSTD', snappy: 'SNAPPY', gzip: 'GZIP', none: 'UNCOMPRESSED' };
 
 const elements: Readonly<Record<DeclaredType, Omit<SchemaElement, 'name'>>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },

@@ -17,7 +17,7 @@ export const parquetjsLiteEngine: ParquetEngine = {
       : undefined;
   },
 
-  async open(target, columns, compression) {
+  async open(target, columns, { compression }) {
     const stream = new QuietStream(target);
     const writer = await stream.guard(() => {
       const schema = new parquet.ParquetSchema(schemaOf(columns, compression));
@@ -74,7 +74,11 @@ class QuietStream extends Writable {
   }
 }
 
-const codecs: Readonly<Record<Compression, FieldDefinition['compression']>> = { snappy: 'SNAPPY', gzip: 'GZIP', none: 'UNCOMPRESSED' };
+const codecs: Readonly<Partial<Record<Compression, FieldDefinition['compression']>>> = {
+  snappy: 'SNAPPY',
+  gzip: 'GZIP',
+  none: 'UNCOMPRESSED',
+};
 
 const fieldTypes: Readonly<Record<DeclaredType, FieldDefinition['type']>> = {
   text: 'UTF8',
@@ -90,7 +94,7 @@ function schemaOf(columns: readonly OutputColumn[], compression: Compression): R
   const fields = columns.map(({ name, type }): [string, FieldDefinition] => {
     if (name === '__proto__' || /^\d+$/.test(name))
       throw new SinkError('E_SINK_VALUE', `the engine parquetjs-lite cannot write a column named ${name}`);
-    return [name, { type: fieldTypes[type], optional: true, compression: codecs[compression], statistics: false }];
+    return [name, { type: fieldTypes[type], optional: true, compression: codecs[compression] ?? 'UNCOMPRESSED', statistics: false }];
   });
   return Object.fromEntries(fields);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { nearest } from '../../src/steps/index.js';
+import { nearest } from '../../src/collections/index.js';
 
 const known = ['lead_id', 'email', 'zipcode', 'state'];
 
