@@ -48,13 +48,13 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** Removes folders, innermost first, as far as they are empty. Missing ones and ones in use are left alone. */
+/** Removes folders, innermost first, as far as they are empty or gone. Ones in use are left alone. */
 export async function removeFolders(folders: readonly string[]): Promise<void> {
   for (const folder of folders.toReversed()) {
     try {
       await rmdir(folder);
-    } catch {
-      return;
+    } catch (thrown) {
+      if (errnoOf(thrown) !== 'ENOENT') return;
     }
   }
 }

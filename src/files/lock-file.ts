@@ -5,7 +5,8 @@ import { LeadstreamError } from '../errors.js';
 import { attempt } from './failure.js';
 import { makeFolders, removeFolders } from './folders.js';
 import { thisProcess } from './holder.js';
-import { acquire, beside, linked, lockedBy, readLock, removeLeftovers } from './succession.js';
+import { linked } from './linked.js';
+import { acquire, beside, lockedBy, readLock, removeLeftovers } from './succession.js';
 
 /** The lock of one output, `.<name>.lock` beside it. `succession.ts` says how it changes hands. */
 export class LockFile {

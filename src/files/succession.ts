@@ -1,8 +1,9 @@
-import { constants, copyFile, link, open, readdir, rename, rm } from 'node:fs/promises';
+import { open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LeadstreamError } from '../errors.js';
 import { errnoOf } from './failure.js';
 import { holder, lives, type Holder } from './holder.js';
+import { linked } from './linked.js';
 
 /** A holder that cannot be asked is taken for dead when its last sign of life is older than this. */
 const silenceMs = 60_000;
@@ -77,22 +78,6 @@ export function lockedBy(output: string, { holder: other }: Found): LeadstreamEr
   const who = other ? `run ${other.run} (host ${other.host}, process ${other.pid}) since ${other.since}` : 'an unknown run';
   return new LeadstreamError('E_RUN_LOCKED', `${output} is held by ${who}`);
 }
-
-/** Whether a file now has a second name; `false` when something has that name. File systems without links get a copy. */
-export async function linked(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to).catch((thrown: unknown) => {
-      if (!withoutLinks.has(errnoOf(thrown) ?? '')) throw thrown;
-      return copyFile(from, to, constants.COPYFILE_EXCL);
-    });
-    return true;
-  } catch (thrown) {
-    if (errnoOf(thrown) === 'EEXIST') return false;
-    throw thrown;
-  }
-}
-
-const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
 
 /** Removes what takers left that were killed half-way. Whoever still works with such a file is alive. */
 export async function removeLeftovers(path: string): Promise<void> {

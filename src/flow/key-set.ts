@@ -14,12 +14,9 @@ export type Seen = 'new' | 'same' | 'changed';
 export class KeySet {
   readonly #segments = Array.from({ length: 256 }, () => new Segment());
   readonly #digest = new Uint32Array(3);
-  readonly #seed: Uint32Array;
 
   /** @param seed Four words that the digests start from; answers do not depend on them. Default: random ones. */
-  constructor(seed: Uint32Array = randomFillSync(new Uint32Array(4))) {
-    this.#seed = seed;
-  }
+  constructor(readonly seed: Uint32Array = randomFillSync(new Uint32Array(4))) {}
 
   /** Adds a text. @returns Whether it was new. */
   add(text: string): boolean {
@@ -28,9 +25,36 @@ export class KeySet {
 
   /** Adds a text with what belongs to it. The first content stays. */
   see(text: string, content: readonly unknown[]): Seen {
-    const sum = contentDigest(content);
-    digest(text, this.#seed, this.#digest);
-    return this.#segments[(this.#digest[0] ?? 0) >>> 24]?.see(this.#digest, sum) ?? 'same';
+    return this.#segmentOf(text).see(this.#digest, contentDigest(content));
+  }
+
+  /** What `see` would answer, without adding the text. */
+  find(text: string, content: readonly unknown[]): Seen {
+    return this.#segmentOf(text).find(this.#digest, contentDigest(content));
+  }
+
+  /** The entries as they are kept, four words each, for `restore`. Views, good until the next call. */
+  *entries(): Iterable<Uint32Array> {
+    for (const segment of this.#segments) yield* segment.entries();
+  }
+
+  /** Adds entries of a set with the same seed. */
+  restore(entries: Uint32Array): void {
+    for (let i = 0; i + words <= entries.length; i += words) {
+      this.#digest.set(entries.subarray(i, i + 3));
+      this.#segment().see(this.#digest, entries[i + 3] ?? 0);
+    }
+  }
+
+  #segmentOf(text: string): Segment {
+    digest(text, this.seed, this.#digest);
+    return this.#segment();
+  }
+
+  #segment(): Segment {
+    const segment = this.#segments[(this.#digest[0] ?? 0) >>> 24];
+    if (!segment) throw new Error('a byte has 256 values');
+    return segment;
   }
 
   /** Number of texts. */
@@ -58,9 +82,20 @@ class Segment {
   see(key: Uint32Array, content: number): Seen {
     if ((this.size + 1) * words > this.#slots.length * 0.75) this.#grow();
     const [a = 0, b = 0, c = 0] = key;
-    const seen = insert(this.#slots, a, b, (a | b | c) === 0 ? 1 : c, content);
+    const seen = look(this.#slots, a, b, (a | b | c) === 0 ? 1 : c, content, true);
     if (seen === 'new') this.size += 1;
     return seen;
+  }
+
+  find([a = 0, b = 0, c = 0]: Uint32Array, content: number): Seen {
+    return look(this.#slots, a, b, (a | b | c) === 0 ? 1 : c, content, false);
+  }
+
+  *entries(): Iterable<Uint32Array> {
+    for (let i = 0; i < this.#slots.length; i += words) {
+      const entry = this.#slots.subarray(i, i + words);
+      if (entry[0] || entry[1] || entry[2]) yield entry;
+    }
   }
 
   #grow(): void {
@@ -68,16 +103,17 @@ class Segment {
     this.#slots = new Uint32Array(Math.ceil((old.length / words) * 1.5) * words);
     for (let i = 0; i < old.length; i += words) {
       const [a = 0, b = 0, c = 0, content = 0] = [old[i], old[i + 1], old[i + 2], old[i + 3]];
-      if ((a | b | c) !== 0) insert(this.#slots, a, b, c, content);
+      if ((a | b | c) !== 0) look(this.#slots, a, b, c, content, true);
     }
   }
 }
 
-function insert(slots: Uint32Array, a: number, b: number, c: number, content: number): Seen {
+function look(slots: Uint32Array, a: number, b: number, c: number, content: number, add: boolean): Seen {
   for (let i = (b % (slots.length / words)) * words; ; i = i + words === slots.length ? 0 : i + words) {
     const [x, y, z] = [slots[i], slots[i + 1], slots[i + 2]];
     if (x === a && y === b && z === c) return slots[i + 3] === content ? 'same' : 'changed';
     if (x === 0 && y === 0 && z === 0) {
+      if (!add) return 'new';
       slots[i] = a;
       slots[i + 1] = b;
       slots[i + 2] = c;

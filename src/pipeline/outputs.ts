@@ -92,6 +92,7 @@ async function openSink(sink: PlannedSink, options: OutputsOptions, columns: () 
     baseDir: options.baseDir,
     onError: options.onError,
     stdout: options.stdout,
+    pipeline: options.pipeline,
     runId: options.runId,
     key: options.key,
     runDate: options.runDate,

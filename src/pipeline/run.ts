@@ -99,6 +99,7 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
       baseDir: pipeline.baseDir,
       onError: pipeline.onError,
       stdout: options.stdout ?? process.stdout,
+      pipeline: pipeline.name,
       runId: run.runId,
       key: plan.collection.key,
       runDate: () => dayOf(landings.startedAt ?? run.startedAt, run.startedAt),

@@ -12,6 +12,7 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
     baseDir: process.cwd(),
     onError: 'reject',
     stdout: process.stdout,
+    pipeline: at,
     runId: newRunId(),
     key: [],
     runDate: () => new Date().toISOString().slice(0, 10),

@@ -14,6 +14,8 @@ export type SinkName = keyof typeof sinks;
 export { csv, csvSink, type CsvOptions } from './csv/index.js';
 export { ndjson, ndjsonSink, type NdjsonOptions } from './ndjson/index.js';
 export { parquet, parquetSink, type ParquetOptions } from './parquet/index.js';
+export { prepareRollback, tableRuns, type Rollback, type TableRun } from './parquet/history.js';
+export { verifyTable, type Verification } from './parquet/verify.js';
 export { readManifest, type Manifest } from './parquet/manifest.js';
 export { ClosedPipeError } from './stdout/target.js';
 export { stdout, stdoutSink, type StdoutOptions } from './stdout/index.js';

@@ -7,6 +7,8 @@ import type { Naming, SinkContext } from './sink.js';
 /** A column as a sink writes it. */
 export interface OutputColumn {
   readonly name: string;
+  /** Its name in rows. */
+  readonly field: string;
   /** The service's own name. */
   readonly original: string;
   /** `text` throughout under `types: text`. */
@@ -20,7 +22,7 @@ export interface Batch {
 }
 
 /** What a format cannot hold: the reason (`is …`, `has …`), or `undefined` for values that it can. Never the value. */
-export type Refuses = (value: Value, type: DeclaredType) => string | undefined;
+export type Refuses = (value: Value, column: OutputColumn) => string | undefined;
 
 export interface ProjectionOptions {
   readonly types: 'typed' | 'text';
@@ -30,6 +32,8 @@ export interface ProjectionOptions {
   /** Default: the context's. */
   readonly on_error?: OnError | undefined;
   readonly refuses?: Refuses | undefined;
+  /** Fields without which a row is rejected, whatever `on_error` says. */
+  readonly required?: readonly string[] | undefined;
   /** Whether the format can write lone surrogates under `types: text`; default no. */
   readonly surrogates?: boolean;
   /** Whether two names that differ only in case are one, as in SQL; default no. */
@@ -96,7 +100,7 @@ function planOf({ name, original, type }: Column, { types, naming, surrogates = 
     read: name in Object.prototype ? (row) => (Object.hasOwn(row, name) ? row[name] : null) : (row) => row[name],
     cast: typed ? castTyped(type) : castText(type, surrogates),
     expectation: expectations[typed ? type : 'text'],
-    output: { name: naming === 'original' ? original : name, original, type: typed ? type : 'text' },
+    output: { name: naming === 'original' ? original : name, field: name, original, type: typed ? type : 'text' },
   };
 }
 
@@ -108,10 +112,13 @@ function castColumn(
   faults: Map<number, Fault>,
 ): Value[] {
   const { read, cast, field, expectation, output } = plan;
-  const { refuses, on_error: onError = context.onError } = options;
+  const { refuses, required = [], on_error = context.onError } = options;
+  const isRequired = required.includes(field);
+  const onError = isRequired && on_error === 'null' ? 'reject' : on_error;
   return rows.map((row, index) => {
     const value = cast(read(row) ?? null);
-    const reason = value === undefined ? `is not ${expectation}` : value === null ? undefined : refuses?.(value, output.type);
+    const empty = isRequired && (value === null || value === '') ? 'is empty, and identifies the row' : undefined;
+    const reason = value === undefined ? `is not ${expectation}` : (empty ?? (value === null ? undefined : refuses?.(value, output)));
     if (value !== undefined && reason === undefined) return value;
     const fault = { field, reason: reason ?? '' };
     if (onError === 'fail') throw new SinkError('E_SINK_VALUE', `${context.at}: field ${field} ${fault.reason}`);

@@ -17,6 +17,8 @@ export interface SinkContext {
   readonly onError: OnError;
   /** Where the `stdout` sink writes. */
   readonly stdout: NodeJS.WritableStream;
+  /** Name of the pipeline, which outputs bear. */
+  readonly pipeline: string;
   /** Unique per run, sortable by time, safe in file names. */
   readonly runId: string;
   /** Columns of the collection that together identify a row; rows have them as long as a column with such a `source` is left. */

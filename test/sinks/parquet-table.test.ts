@@ -21,7 +21,7 @@ describe('a table', () => {
     await using folder = await temporaryFolder();
     await run(folder.path, 'run-1');
     expect(await readlink(join(folder.path, 'lake/t'))).toBe('.t.runs/run-1');
-    expect(await readdir(join(folder.path, 'lake/t'))).toEqual(['_manifest.json', 'part-00000-run-1.parquet']);
+    expect(await readdir(join(folder.path, 'lake/t'))).toEqual(['_SUCCESS', '_manifest.json', 'part-00000-run-1.parquet']);
   });
 
   test('stages under names that no glob for Parquet finds', async () => {
@@ -39,7 +39,7 @@ describe('a table', () => {
     await writer.abort();
   });
 
-  test('moves parts, then the manifest, then the link, then the parts of the earlier run', async () => {
+  test('moves parts, then the manifest and _SUCCESS, then the link, then the parts of the earlier run', async () => {
     await using folder = await temporaryFolder();
     await run(folder.path, 'run-1');
     const writer = await parquet({ path: 'lake/t' }, recording(folder.path, 'run-2'));
@@ -48,6 +48,7 @@ describe('a table', () => {
     expect(moves.map(({ to }) => to.slice(folder.path.length + 1))).toEqual([
       'lake/.t.runs/run-2/part-00000-run-2.parquet',
       'lake/.t.runs/run-2/_manifest.json',
+      'lake/.t.runs/run-2/_SUCCESS',
       'lake/t',
       'lake/.t.runs/run-1/part-00000-run-1.parquet.kept',
     ]);
@@ -67,9 +68,11 @@ describe('a table', () => {
     for (const id of ['run-1', 'run-2', 'run-3']) await run(folder.path, id);
     expect(await filesBelow(join(folder.path, 'lake/.t.runs'))).toEqual([
       'run-2',
+      'run-2/_SUCCESS',
       'run-2/_manifest.json',
       'run-2/part-00000-run-2.parquet.kept',
       'run-3',
+      'run-3/_SUCCESS',
       'run-3/_manifest.json',
       'run-3/part-00000-run-3.parquet',
     ]);
@@ -169,7 +172,7 @@ describe('a table', () => {
       await publish([move]);
       seen.push(await rowsOf(join(folder.path, 'lake/t/*.parquet')));
     }
-    expect(seen).toEqual([[{ uid: 'run-1' }], [{ uid: 'run-1' }], [{ uid: 'run-2' }], [{ uid: 'run-2' }]]);
+    expect(seen).toEqual(['run-1', 'run-1', 'run-1', 'run-2', 'run-2'].map((uid) => [{ uid }]));
   });
 
   test('fails when a part does not read back as it was written', async () => {

@@ -131,7 +131,7 @@ describe.each(engines)('parquet by %s', (engine) => {
       [column('n', 'integer')],
       [{ n: '1' }, { n: '2' }],
     );
-    expect(await readdir(join(folder.path, 't'))).toEqual(['_manifest.json', 'part-00000-run-1.parquet']);
+    expect(await readdir(join(folder.path, 't'))).toEqual(['_SUCCESS', '_manifest.json', 'part-00000-run-1.parquet']);
   });
 
   test('names columns in snake_case and keeps the original names in the metadata', async () => {

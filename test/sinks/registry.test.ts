@@ -21,7 +21,21 @@ describe.each(Object.entries(sinks))('the sink %s', (name, sink) => {
 });
 
 describe('sinks.parquet', () => {
-  test.each(['zstd', 'brotli', 'lzo'])('refuses the codec %s, which no engine writes', (compression) => {
+  test.each(['brotli', 'lzo'])('refuses the codec %s, which no engine writes', (compression) => {
     expect(sinks.parquet.config.safeParse({ path: 'lake/t', compression }).success).toBe(false);
+  });
+
+  test.each([
+    ['compression', { engine: 'parquetjs-lite', compression: 'zstd' }],
+    ['bloom_filter', { engine: 'parquetjs-lite', bloom_filter: ['uid'] }],
+    ['column_index', { engine: 'parquetjs-lite', column_index: true }],
+    ['sort_by', { engine: 'parquetjs-lite', sort_by: ['uid'] }],
+    ['mode', { mode: 'replace_partitions' }],
+    ['key', { key: ['uid'] }],
+    ['partition_by', { partition_by: ['uid'], columns: ['email'] }],
+    ['permissions', { permissions: '0999' }],
+  ])('refuses a %s that does not go with the rest', (key, options) => {
+    const { error } = sinks.parquet.config.safeParse({ path: 'lake/t', ...options });
+    expect(error?.issues.map(({ path }) => path[0])).toEqual([key]);
   });
 });

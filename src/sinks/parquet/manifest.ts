@@ -2,8 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { declaredTypes } from '../../collections/index.js';
 
-/** Names that this sink gives to the parts of a table; a manifest with others is not followed. */
-export const partName = /^part-\d{5,}-[\w-]+\.parquet$/;
+/**
+ * What the rows of a run do to a table: they become it (`replace`), they become those of its partitions that they fall into
+ * (`replace_partitions`), or they are added as far as the table does not have their key (`append`).
+ */
+export const modes = ['replace', 'replace_partitions', 'append'] as const;
+
+/** Names that this sink gives to the parts of a table, behind the folders of their partition; a manifest with others is not followed. */
+export const partName = /^(?:[^/=]+=[^/]+\/)*part-\d{5,}-[\w-]+\.parquet$/;
+
+const count = z.number().int().nonnegative();
 
 const manifest = z.object({
   version: z.literal(1),
@@ -13,20 +21,30 @@ const manifest = z.object({
   collection: z.string(),
   started_at: z.string(),
   finished_at: z.string(),
-  pages: z.number(),
+  pages: count,
   consistency: z.string(),
-  rows: z.number(),
-  bytes: z.number(),
-  files: z.array(z.object({ name: z.string().regex(partName), rows: z.number(), bytes: z.number(), sha256: z.string() })),
-  schema: z.array(z.object({ name: z.string(), original: z.string(), type: z.enum(declaredTypes) })),
+  mode: z.enum(modes),
+  /** Output columns whose values are in the names of folders, not in the files. */
+  partition_by: z.array(z.string()),
+  rows: count,
+  bytes: count,
+  /** What this run did, in rows: those it wrote, and those it left out because the table has their key, changed ones counted twice. */
+  run: z.object({ written: count, unchanged: count, changed: count }),
+  files: z.array(z.object({ name: z.string().regex(partName), rows: count, bytes: count, sha256: z.string() })),
+  schema: z.array(z.object({ name: z.string(), field: z.string(), original: z.string(), type: z.enum(declaredTypes) })),
+  /** Index of the keys of all rows, which `append` needs. */
+  keys: z.object({ columns: z.array(z.string()), rows: count, bytes: count, sha256: z.string() }).optional(),
   books: z.record(z.string(), z.unknown()),
 });
 
 /**
- * What `_manifest.json` in the folder of a run says. `rows` and `bytes` are the sums over `files`; `files` carry the names
- * that they have while the run is the published one.
+ * What `_manifest.json` in the folder of a run says. `rows` and `bytes` are the sums over `files`, which are all files of the table,
+ * also those that earlier runs wrote; they carry the names that they have while the run is the published one.
  */
 export type Manifest = z.output<typeof manifest>;
+
+/** A file of a table. */
+export type ManifestFile = Manifest['files'][number];
 
 /** Reads a manifest; `undefined` when the file is missing or not one of ours. */
 export async function readManifest(path: string): Promise<Manifest | undefined> {

@@ -18,17 +18,22 @@ export class Part {
   ) {}
 
   /**
-   * @param index 0-based number of the part in its run.
+   * @param folder Folder of the run.
+   * @param name Path of the part below it; the folders of its partition are there.
    * @throws {SinkError} `E_SINK_PATH`.
    */
-  static async open(folder: string, runId: string, index: number): Promise<Part> {
-    const name = `part-${String(index).padStart(5, '0')}-${runId}.parquet`;
+  static async open(folder: string, name: string, permissions: number): Promise<Part> {
     const path = join(folder, name);
-    return new Part(name, await PartialFile.open(path + partialEnding, path));
+    return new Part(name, await PartialFile.open(path + partialEnding, path, [], permissions));
   }
 
   get rows(): number {
     return this.#rows;
+  }
+
+  /** Bytes on disk so far. */
+  get bytes(): number {
+    return this.file.bytes;
   }
 
   get move(): Move {

@@ -1,61 +1,92 @@
-import type { Move } from '../../files/index.js';
-import type { Batch, OutputColumn } from '../projection.js';
+import { join } from 'node:path';
+import { makeFolders, type Move } from '../../files/index.js';
+import type { OutputColumn } from '../projection.js';
 import type { Encoding, ParquetEngine } from './encoder.js';
-import type { Manifest } from './manifest.js';
+import type { ManifestFile } from './manifest.js';
 import { Part, type PartWriter } from './part.js';
+import type { PartitionedBatch } from './partitions.js';
 import { RowGroup } from './row-group.js';
-import type { Table } from './table.js';
+import { openTo } from './table.js';
 
 export interface PartsOptions {
   readonly encoding: Encoding;
   readonly row_group_rows: number;
+  readonly row_group_bytes: number;
   readonly file_max_rows: number;
+  readonly file_max_bytes: number;
+  readonly permissions: number;
 }
 
-/** The files of one run, filled one behind the other. There is always one, also without rows. */
-export class Parts {
-  readonly #files: Manifest['files'] = [];
-  readonly #parts: Part[];
-  readonly #group: RowGroup;
-  #writer: PartWriter | undefined;
+/** Files that are open at a time. The one unused for longest is closed for another, and its partition gets one more file later. */
+const mostOpen = 32;
 
+/** Row groups' worth of rows that wait to be encoded, over all partitions; the largest group goes first. */
+const mostWaiting = 4;
+
+/** What waits for one partition, and the file that it goes into. */
+interface Slot {
+  readonly folder: string;
+  readonly group: RowGroup;
+  open: { readonly part: Part; readonly writer: PartWriter } | undefined;
+}
+
+/**
+ * The files of one run, rolled when they are long enough. Memory is at most `mostWaiting` row groups, whatever the number of
+ * partitions; without partitions it is one.
+ */
+export class Parts {
+  readonly #slots = new Map<string, Slot>();
+  readonly #files: ManifestFile[] = [];
+  readonly #parts: Part[] = [];
+  #waiting = 0;
+
+  /** @param folder Folder of the run, which is there. */
   constructor(
-    private readonly table: Table,
+    private readonly folder: string,
+    private readonly runId: string,
     private readonly engine: ParquetEngine,
     private readonly columns: readonly OutputColumn[],
     private readonly options: PartsOptions,
-    first: Part,
-  ) {
-    this.#parts = [first];
-    this.#group = new RowGroup(columns.length, Math.min(options.row_group_rows, options.file_max_rows));
-  }
+  ) {}
 
   /** Renames that publish the files. */
   get moves(): readonly Move[] {
     return this.#parts.map((part) => part.move);
   }
 
-  /** Begins the first file, so that a column which it cannot have is told before the first row. */
-  async begin(): Promise<void> {
-    this.#writer = await this.#parts[0]?.begin(this.engine, this.columns, this.options.encoding);
+  /** Opens a file at once, so that columns which it cannot have are told before the first row. */
+  async begin(folder: string): Promise<void> {
+    await this.#open(this.#slotOf(folder));
   }
 
-  async add(batch: Batch): Promise<void> {
+  async add({ folder, batch }: PartitionedBatch): Promise<void> {
+    const slot = this.#slotOf(folder);
+    const { row_group_rows: groupRows, file_max_rows: fileRows } = this.options;
     for (let from = 0; from < batch.rows;) {
-      const room = Math.min(this.#group.room, this.options.file_max_rows - this.#written - this.#group.rows);
-      const to = Math.min(batch.rows, from + room);
-      this.#group.add(batch, from, to);
+      const to = Math.min(batch.rows, from + Math.min(slot.group.room, fileRows - (slot.open?.part.rows ?? 0) - slot.group.rows));
+      slot.group.add(batch, from, to);
+      this.#waiting += to - from;
       from = to;
-      const full = this.#written + this.#group.rows === this.options.file_max_rows;
-      if (full || this.#group.room === 0) await this.#flush();
-      if (full) await this.#close();
+      if (slot.group.room === 0 || (slot.open?.part.rows ?? 0) + slot.group.rows === fileRows) await this.#flush(slot);
     }
+    while (this.#waiting >= mostWaiting * groupRows) await this.#flush(this.#largest());
   }
 
-  /** Closes the last file. */
-  async finish(): Promise<Manifest['files']> {
-    await this.#flush();
-    await this.#close();
+  /**
+   * Closes all files.
+   *
+   * @param emptyFolder Where a file without rows goes when there is no other and one is wanted.
+   */
+  async finish(emptyFolder: string | undefined): Promise<readonly ManifestFile[]> {
+    for (const slot of this.#slots.values()) {
+      await this.#flush(slot);
+      await this.#close(slot);
+    }
+    if (this.#files.length === 0 && emptyFolder !== undefined) {
+      const slot = this.#slotOf(emptyFolder);
+      await this.#open(slot);
+      await this.#close(slot);
+    }
     return this.#files;
   }
 
@@ -63,26 +94,52 @@ export class Parts {
     for (const part of this.#parts) await part.discard();
   }
 
-  /** Rows in the file that is open; none when the next one is still to be opened. */
-  get #written(): number {
-    return this.#writer ? (this.#parts.at(-1)?.rows ?? 0) : 0;
+  #slotOf(folder: string): Slot {
+    const { row_group_rows: rows, file_max_rows: fileRows } = this.options;
+    const slot = this.#slots.get(folder) ?? {
+      folder,
+      group: new RowGroup(this.columns.length, Math.min(rows, fileRows)),
+      open: undefined,
+    };
+    this.#slots.set(folder, slot);
+    return slot;
   }
 
-  async #flush(): Promise<void> {
-    if (this.#group.rows === 0) return;
-    this.#writer ??= await this.#next();
-    const { columns, rows } = this.#group.take();
-    await this.#writer.writeGroup(columns, rows);
+  #largest(): Slot {
+    return [...this.#slots.values()].reduce((most, slot) => (slot.group.rows > most.group.rows ? slot : most));
   }
 
-  async #close(): Promise<void> {
-    if (this.#writer) this.#files.push(await this.#writer.finish());
-    this.#writer = undefined;
+  async #flush(slot: Slot): Promise<void> {
+    if (slot.group.rows === 0) return;
+    const { part, writer } = slot.open ?? (await this.#open(slot));
+    const { columns, rows } = slot.group.take();
+    this.#waiting -= rows;
+    await writer.writeGroup(columns, rows);
+    if (part.rows >= this.options.file_max_rows || part.bytes >= this.options.file_max_bytes) await this.#close(slot);
   }
 
-  async #next(): Promise<PartWriter> {
-    const part = await Part.open(this.table.folder, this.table.runId, this.#parts.length);
+  async #close(slot: Slot): Promise<void> {
+    if (slot.open) this.#files.push(await slot.open.writer.finish());
+    slot.open = undefined;
+  }
+
+  async #open(slot: Slot): Promise<NonNullable<Slot['open']>> {
+    await this.#makeRoom();
+    const { permissions, encoding } = this.options;
+    const name = join(slot.folder, `part-${String(this.#parts.length).padStart(5, '0')}-${this.runId}.parquet`);
+    const made = await makeFolders(join(this.folder, slot.folder));
+    for (const folder of made) await openTo(folder, permissions);
+    const part = await Part.open(this.folder, name, permissions);
     this.#parts.push(part);
-    return part.begin(this.engine, this.columns, this.options.encoding);
+    slot.open = { part, writer: await part.begin(this.engine, this.columns, encoding) };
+    // The last in the map is the one used last.
+    this.#slots.delete(slot.folder);
+    this.#slots.set(slot.folder, slot);
+    return slot.open;
+  }
+
+  async #makeRoom(): Promise<void> {
+    const open = [...this.#slots.values()].filter((slot) => slot.open);
+    for (const slot of open.slice(0, Math.max(0, open.length - mostOpen + 1))) await this.#close(slot);
   }
 }

@@ -1,38 +1,48 @@
-import { lstat, readdir, readlink, rm, rmdir, symlink } from 'node:fs/promises';
+import { chmod, lstat, readdir, readlink, rm, rmdir, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../../errors.js';
-import { attempt, errnoOf, type Move } from '../../files/index.js';
+import { attempt, errnoOf, makeFolders, type Move } from '../../files/index.js';
 import { partName, readManifest, type Manifest } from './manifest.js';
 
 /**
  * The folders of a table `lake/leads`, and what is in them after each step:
  *
- * | after | `lake/leads` | `lake/.leads.runs/NEW/` | `lake/.leads.runs/OLD/` |
- * | --- | --- | --- | --- |
- * | writing | -> OLD | `part-00000-NEW.parquet.partial` | `part-00000-OLD.parquet`, `_manifest.json` |
- * | publication prepared | -> OLD | also `_manifest.json.partial` and `_link` | same |
- * | moves: parts, manifest | -> OLD | `part-00000-NEW.parquet`, `_manifest.json`, `_link` | same |
- * | move: link | -> NEW | `part-00000-NEW.parquet`, `_manifest.json` | same |
- * | moves: retirement | -> NEW | same | `part-00000-OLD.parquet.kept`, `_manifest.json` |
- * | settled | -> NEW | same | same; the runs before OLD are gone |
+ * | after | `lake/leads` | `lake/.leads.runs/NEW/` | `lake/.leads.runs/OLD/` | a kill here is repaired by |
+ * | --- | --- | --- | --- | --- |
+ * | writing | -> OLD | `part-00000-NEW.parquet.partial` | `part-00000-OLD.parquet`, `_manifest.json`, `_SUCCESS` | the next run, which removes NEW |
+ * | verified, gates passed, prepared | -> OLD | also `_manifest.json.partial`, `_SUCCESS.partial`, `_link`, hard links `*.parquet.partial` of parts that stay | same | the next run, which removes NEW |
+ * | intent written (`<state-dir>/publishing`) | -> OLD | same | same | the next run or `run --finish`, which does all moves below |
+ * | moves: parts, keys, manifest, `_SUCCESS` | -> OLD | `part-00000-NEW.parquet`, `_manifest.json`, `_SUCCESS`, `_link` | same | same |
+ * | move: link | -> NEW | without `_link` | same | same |
+ * | moves: retirement | -> NEW | same | `part-00000-OLD.parquet.kept`, `_manifest.json`, `_SUCCESS` | same |
+ * | intent removed | -> NEW | same | same | nobody needs to |
+ * | settled | -> NEW | same | same; of the runs before OLD `keep` - 1 are left | the next run |
  *
- * Parts of a kept run lose the ending `.parquet`, because `lake/**\/*.parquet` looks into hidden folders and would read
- * its rows a second time. Readers that go through `lake/leads` see one run at any moment; such a glob can see both between
- * the moves of the new parts and the retirement, a few milliseconds.
+ * All parts, hard-linked ones too, are in the folder of the run, below folders `column=value` when the table is partitioned; so
+ * one rename of the link changes everything that readers of `lake/leads` see, the manifest included. Parts of a kept run lose
+ * the ending `.parquet`, because `lake/**\/*.parquet` looks into hidden folders and would read its rows a second time: such a
+ * glob from above can see both between the moves of the new parts and the retirement, a few milliseconds.
  *
  * One run at a time works on a table: the caller holds its lock.
  */
 export class Table {
   readonly runs: string;
-  readonly folder: string;
+  /** Where what a gate refused is put aside. */
+  readonly refused: string;
 
   /** @param path Absolute path of the link. */
-  constructor(
-    readonly path: string,
-    readonly runId: string,
-  ) {
+  constructor(readonly path: string) {
     this.runs = join(dirname(path), `.${basename(path)}.runs`);
-    this.folder = join(this.runs, runId);
+    this.refused = join(dirname(path), `.${basename(path)}.failed`);
+  }
+
+  /** The folder of a run. */
+  folder(run: string): string {
+    return join(this.runs, run);
+  }
+
+  manifest(run: string): Promise<Manifest | undefined> {
+    return readManifest(join(this.folder(run), manifestName));
   }
 
   /**
@@ -50,77 +60,147 @@ export class Table {
     if (found === undefined) return undefined;
     if (found.isSymbolicLink()) {
       const target = await readlink(this.path);
-      if (dirname(target) === basename(this.runs) && safeName.test(basename(target))) return basename(target);
+      if (dirname(target) === basename(this.runs) && isRunId(basename(target))) return basename(target);
     }
     if (found.isDirectory() && (await readdir(this.path)).length === 0) return undefined;
     throw new SinkError('E_SINK_FOREIGN', `cannot replace ${this.path}: it is ${kindOf(found)} that leadstream did not make`);
   }
 
-  /** Removes folders of runs that were killed before they had a manifest, unless they contain anything but our names. */
-  async removeDeadRuns(): Promise<void> {
-    for (const run of await this.#runIds()) {
-      const folder = join(this.runs, run);
-      const names = await list(folder);
-      if (names.includes(manifestName) || !names.every((name) => isOurs(name, run))) continue;
-      await removeRun(folder, names);
-    }
+  /** Names of everything in the folder of runs that can be a run, in the order of their names and so of time. */
+  async runIds(): Promise<readonly string[]> {
+    return (await list(this.runs)).filter(isRunId).sort();
   }
 
-  /** The link that will replace the published one, made beside the parts. It points to nothing until it is moved. */
-  async makeLink(): Promise<Move> {
-    const from = join(this.folder, linkName);
-    await attempt('E_SINK_WRITE', `cannot make the link ${from}`, () => symlink(join(basename(this.runs), this.runId), from));
+  /**
+   * Makes the folder of a new run.
+   *
+   * @param permissions Of the files; folders get the matching right to enter.
+   * @returns The folders that were made, outermost first.
+   * @throws {SinkError} `E_SINK_PATH`.
+   */
+  async makeRun(run: string, permissions: number): Promise<readonly string[]> {
+    const made = await makeFolders(this.folder(run));
+    if (!made.includes(this.folder(run)))
+      throw new SinkError('E_SINK_PATH', `cannot write ${this.folder(run)}: it belongs to an earlier run`);
+    for (const folder of made.filter((folder) => folder.startsWith(this.runs))) await openTo(folder, permissions);
+    return made;
+  }
+
+  /** The link to a run that will replace the published one, made in the folder of the run. It points to nothing until it is moved. */
+  async linkTo(run: string): Promise<Move> {
+    const from = join(this.folder(run), linkName);
+    await attempt('E_SINK_WRITE', `cannot make the link ${from}`, async () => {
+      await rm(from, { force: true });
+      await symlink(join(basename(this.runs), run), from);
+    });
     return { from, to: this.path };
   }
 
   /** The renames after which no glob finds the parts of a run any more. */
   async retirement(run: string | undefined): Promise<readonly Move[]> {
     if (run === undefined) return [];
-    const folder = join(this.runs, run);
-    const listed = (await readManifest(join(folder, manifestName)))?.files ?? [];
-    const present = new Set(await list(folder));
-    return listed
-      .filter(({ name }) => present.has(name))
-      .map(({ name }) => ({ from: join(folder, name), to: join(folder, name + keptEnding) }));
+    const names = await this.#presentParts(run, '');
+    return names.map((name) => ({ from: join(this.folder(run), name), to: join(this.folder(run), name + keptEnding) }));
   }
 
-  /** Removes every run with a manifest except those named; only files that its manifest lists, and the folder if it is then empty. */
-  async prune(keep: readonly (string | undefined)[]): Promise<void> {
-    for (const run of await this.#runIds()) {
-      if (keep.includes(run)) continue;
-      const folder = join(this.runs, run);
-      const manifest = await readManifest(join(folder, manifestName));
-      if (manifest) await removeRun(folder, filesOf(manifest));
+  /** The renames that give the parts of a kept run their names back. */
+  async revival(run: string): Promise<readonly Move[]> {
+    const names = await this.#presentParts(run, keptEnding);
+    return names.map((name) => ({ from: join(this.folder(run), name + keptEnding), to: join(this.folder(run), name) }));
+  }
+
+  /** Whether a run was published and then replaced: all its parts are kept ones. */
+  async isKept(run: string): Promise<boolean> {
+    const manifest = await this.manifest(run);
+    return manifest !== undefined && (await this.#presentParts(run, keptEnding)).length === manifest.files.length;
+  }
+
+  /**
+   * Removes runs that nobody needs: those that were killed before they had a manifest, unless they contain anything but our names,
+   * and, of those with a manifest, all but the published one and `keep` kept ones; only files that the manifest lists, and folders that
+   * are then empty.
+   *
+   * @param published The run that the link points to.
+   * @param before The run that it replaced, which is the first to be kept.
+   */
+  async prune(published: string, before: string | undefined, keep: number): Promise<void> {
+    const others = (await this.runIds()).filter((run) => run !== published).reverse();
+    const kept: string[] = [];
+    for (const run of before === undefined ? others : [before, ...others.filter((run) => run !== before)]) {
+      if (kept.length < keep && (await this.isKept(run))) kept.push(run);
+    }
+    for (const run of others.filter((run) => !kept.includes(run))) {
+      const manifest = await this.manifest(run);
+      if (manifest) await removeFiles(this.folder(run), filesOf(manifest));
     }
   }
 
-  async #runIds(): Promise<readonly string[]> {
-    return (await list(this.runs)).filter((name) => safeName.test(name));
+  /** Removes what killed runs were writing. */
+  async removeDeadRuns(): Promise<void> {
+    for (const run of await this.runIds()) {
+      if (!(await filesBelow(this.folder(run))).includes(manifestName)) await removeRun(this.folder(run));
+    }
+  }
+
+  async #presentParts(run: string, ending: string): Promise<readonly string[]> {
+    const present = new Set(await filesBelow(this.folder(run)));
+    const listed = (await this.manifest(run))?.files ?? [];
+    return listed.map(({ name }) => name).filter((name) => present.has(name + ending));
   }
 }
 
 export const manifestName = '_manifest.json';
+export const successName = '_SUCCESS';
+export const keysName = '_keys.bin';
 export const partialEnding = '.partial';
-export const linkName = '_link';
-const keptEnding = '.kept';
-const safeName = /^[\w-]+$/;
+export const keptEnding = '.kept';
+const linkName = '_link';
+const ourNames = new Set([linkName, ...[manifestName, successName, keysName].flatMap((name) => [name, name + partialEnding])]);
 
-function isOurs(name: string, run: string): boolean {
-  if (name === linkName || name === manifestName + partialEnding) return true;
-  const part = name.endsWith(partialEnding) ? name.slice(0, -partialEnding.length) : name;
-  return partName.test(part) && part.endsWith(`-${run}.parquet`);
+/** Whether a name can be that of a run: it climbs nowhere. */
+export function isRunId(name: string): boolean {
+  return /^[\w-]+$/.test(name);
+}
+
+/** Gives a folder the permissions of its files, and the right to enter it to all who may read them. */
+export async function openTo(folder: string, permissions: number): Promise<void> {
+  await attempt('E_SINK_PATH', `cannot set the permissions of ${folder}`, () => chmod(folder, permissions | ((permissions & 0o444) >> 2)));
+}
+
+/** Paths of all files below a folder, relative to it. */
+export async function filesBelow(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const from = folder.length + 1;
+  return entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name).slice(from));
+}
+
+function isOurs(name: string): boolean {
+  return ourNames.has(name) || partName.test(name.endsWith(partialEnding) ? name.slice(0, -partialEnding.length) : name);
 }
 
 /** The manifest goes last, so that an interrupted removal can be repeated. */
 function filesOf({ files }: Manifest): readonly string[] {
-  return [...files.flatMap(({ name }) => [name, name + keptEnding]), manifestName];
+  return [...files.flatMap(({ name }) => [name, name + keptEnding]), keysName, successName, linkName, manifestName];
 }
 
-async function removeRun(folder: string, names: readonly string[]): Promise<void> {
+/** Removes the folder of a run that was not published, unless it contains anything but our names. */
+export async function removeRun(folder: string): Promise<void> {
+  const names = await filesBelow(folder);
+  if (names.every(isOurs)) await removeFiles(folder, names);
+}
+
+async function removeFiles(folder: string, names: readonly string[]): Promise<void> {
   await attempt('E_SINK_WRITE', `cannot remove the old run ${folder}`, async () => {
     for (const name of names) await rm(join(folder, name), { force: true });
+    const folders = new Set(names.flatMap((name) => foldersAbove(name)));
+    for (const below of [...folders].sort((a, b) => b.length - a.length)) await rmdir(join(folder, below)).catch(() => undefined);
     await rmdir(folder).catch(() => undefined);
   });
+}
+
+function foldersAbove(name: string): readonly string[] {
+  const above = dirname(name);
+  return above === '.' ? [] : [above, ...foldersAbove(above)];
 }
 
 async function list(folder: string): Promise<readonly string[]> {

@@ -1,87 +1,158 @@
-import { rm } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Column, Value } from '../../collections/index.js';
 import { SinkError } from '../../errors.js';
-import { makeFolders, PartialFile, removeFolders, type Move } from '../../files/index.js';
+import { attempt, makeFolders, removeFolders, type Move } from '../../files/index.js';
 import { inOrder } from '../in-order.js';
-import { project, type Projection, type ProjectionOptions } from '../projection.js';
-import type { RunFacts, SinkContext, SinkWriter } from '../sink.js';
+import { project, type OutputColumn, type Projection } from '../projection.js';
+import type { Published, RunFacts, SinkContext, SinkWriter } from '../sink.js';
+import { appending, type Appending } from './appending.js';
+import { encodingOf, type ParquetConfig } from './config.js';
 import type { ParquetEngine } from './encoder.js';
-import type { Manifest } from './manifest.js';
-import { Part } from './part.js';
-import { Parts, type PartsOptions } from './parts.js';
-import { linkName, manifestName, partialEnding, type Table } from './table.js';
+import { KeyIndex } from './key-index.js';
+import type { Manifest, ManifestFile } from './manifest.js';
+import { carried, checkFit } from './modes.js';
+import { Parts } from './parts.js';
+import { partitionBy, tooLongForFolder, type Partitioning } from './partitions.js';
+import { indexOf } from './reindex.js';
+import { stageCarried, stageKeys, stageManifest, stageSuccess } from './stage.js';
+import { removeRun, type Table } from './table.js';
+
+/** What is settled when the columns are known. */
+interface Begun {
+  readonly projection: Projection;
+  readonly partitioning: Partitioning;
+  readonly parts: Parts;
+  /** Output columns that identify a row of `append`. */
+  readonly key: readonly OutputColumn[];
+  readonly index: KeyIndex | undefined;
+  readonly appending: Appending | undefined;
+}
 
 /**
- * Opens a new run of a table. The writer holds one row group.
+ * Opens a new run of a table.
  *
+ * @returns A writer that holds the row groups which wait to be encoded, and for `append` the key index.
  * @throws {SinkError} `E_SINK_FOREIGN` or `E_SINK_PATH`.
  */
-export async function openRun(
-  table: Table,
-  engine: ParquetEngine,
-  options: ProjectionOptions & PartsOptions,
-  context: SinkContext,
-): Promise<SinkWriter> {
+export async function openRun(table: Table, engine: ParquetEngine, options: ParquetConfig, context: SinkContext): Promise<SinkWriter> {
+  const { runId, at } = context;
+  const { mode, permissions } = options;
+  const folder = table.folder(runId);
   const previous = await table.published();
+  const before = previous === undefined ? undefined : await table.manifest(previous);
+  if (previous !== undefined && !before && mode !== 'replace')
+    throw new SinkError('E_SINK_FOREIGN', `${at}: ${table.path} has no manifest that can be read; publish it once with mode: replace`);
   await table.removeDeadRuns();
-  const made = await makeFolders(table.folder);
-  if (!made.includes(table.folder)) throw new SinkError('E_SINK_PATH', `cannot write ${table.folder}: it belongs to an earlier run`);
-  const first = await Part.open(table.folder, table.runId, 0).catch(async (failure: unknown) => {
+  const made = await table.makeRun(runId, permissions);
+  let begun: Begun | undefined;
+
+  async function begin(columns: readonly Column[]): Promise<void> {
+    const required = mode === 'append' ? keyFields(columns) : [];
+    const projection = project(columns, { ...options, required, refuses, caseless: true }, context);
+    const partitioning = partitionBy(projection.columns, options.partition_by, context.runDate());
+    const inFiles = partitioning.kept.map((index) => projection.columns[index]).filter((column) => column !== undefined);
+    if (inFiles.length === 0)
+      throw new SinkError('E_SINK_VALUE', `${at}: every column is in partition_by, so there is none left for the files`);
+    checkFit(at, mode, before, projection.columns, partitioning.names);
+    const key = projection.columns.filter(({ field }) => required.includes(field));
+    const index = mode === 'append' ? await openIndex(key) : undefined;
+    const left = index && appending(at, index, projection.columns, key, partitioning.kept);
+    const parts = new Parts(folder, runId, engine, inFiles, { ...options, encoding: encodingOf(options, inFiles, context) });
+    begun = { projection, partitioning, parts, key, index, appending: left };
+    if (mode === 'replace' && partitioning.names.length === 0) await parts.begin(partitioning.emptyFolder);
+  }
+
+  function refuses(value: Value, column: OutputColumn): string | undefined {
+    const tooLong = options.partition_by.includes(column.field) ? tooLongForFolder(column.name, value, column.type) : undefined;
+    return tooLong ?? engine.refuses?.(value, column);
+  }
+
+  /** The fields that identify a row. @throws {SinkError} `E_SINK_KEY` when one does not reach the sink. */
+  function keyFields(columns: readonly Column[]): readonly string[] {
+    const fields = options.key ?? context.key.flatMap((source) => columns.find((column) => column.source === source)?.name ?? []);
+    const written = columns.filter(({ name }) => options.columns?.includes(name) ?? true).map(({ name }) => name);
+    if (fields.length > 0 && fields.length >= (options.key ?? context.key).length && fields.every((field) => written.includes(field)))
+      return fields;
+    throw new SinkError('E_SINK_KEY', `${at}: append needs columns that identify a row; name them under key`);
+  }
+
+  async function openIndex(key: readonly OutputColumn[]): Promise<KeyIndex> {
+    return before && previous !== undefined ? indexOf(table, previous, before, namesOf(key)) : new KeyIndex();
+  }
+
+  async function finish() {
+    if (!begun) throw new SinkError('E_SINK_VALUE', `${at}: there are no columns to write`);
+    const { projection, partitioning, parts, key, index, appending: left } = begun;
+    const stays = (written: readonly ManifestFile[]) => carried(mode, before, written);
+    const files = await parts.finish(stays([]).length === 0 ? partitioning.emptyFolder : undefined);
+    const old = stays(files);
+    const rows = sum(files, 'rows');
+    const counts = { unchanged: left?.unchanged ?? 0, changed: left?.changed ?? 0 };
+
+    async function publication(facts: RunFacts): Promise<readonly Move[]> {
+      const links = await stageCarried(table, previous, folder, old, permissions);
+      const keys = index && (await stageKeys(folder, index, namesOf(key), permissions));
+      const all = [...old, ...files].sort((a, b) => (a.name < b.name ? -1 : 1));
+      const manifest = await stageManifest(folder, permissions, {
+        ...describe(facts),
+        mode,
+        partition_by: [...partitioning.names],
+        rows: sum(all, 'rows'),
+        bytes: sum(all, 'bytes'),
+        run: { written: rows, ...counts },
+        files: all,
+        schema: projection.columns.map((column) => ({ ...column })),
+        keys: keys?.entry,
+      });
+      const moves = [...links, ...parts.moves, ...(keys ? [keys.move] : []), manifest, await stageSuccess(folder, permissions)];
+      return [...moves, await table.linkTo(runId), ...(await table.retirement(previous))];
+    }
+
+    return {
+      rows,
+      bytes: sum(files, 'bytes'),
+      total: rows + sum(old, 'rows'),
+      ...counts,
+      path: table.path,
+      publication,
+      settle: () => table.prune(runId, previous, options.keep),
+      setAside,
+    };
+  }
+
+  async function setAside(): Promise<string> {
+    const aside = join(table.refused, runId);
+    await makeFolders(table.refused);
+    await attempt('E_SINK_WRITE', `cannot put ${folder} aside`, () => rename(folder, aside));
+    return aside;
+  }
+
+  async function abort(): Promise<void> {
+    await begun?.parts.discard();
+    await removeRun(folder).catch(() => undefined);
     await removeFolders(made);
-    throw failure;
-  });
+  }
 
-  let projection: Projection;
-  let parts: Parts | undefined;
-  return inOrder(context.at, {
-    async begin(columns) {
-      projection = project(columns, { ...options, refuses: engine.refuses, caseless: true }, context);
-      parts = new Parts(table, engine, projection.columns, options, first);
-      await parts.begin();
-    },
-    async write(page) {
-      await parts?.add(projection.take(page.rows));
-    },
-    async finish() {
-      const files = (await parts?.finish()) ?? [];
-      const rows = files.reduce((sum, file) => sum + file.rows, 0);
-      const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-      return {
-        rows,
-        bytes,
-        total: rows,
-        unchanged: 0,
-        changed: 0,
-        setAside: () => Promise.resolve(undefined),
-        path: table.path,
-        publication: async (facts) => {
-          const schema = projection.columns.map((column) => ({ ...column }));
-          const manifest = await stageManifest(table, { ...manifestOf(facts), rows, bytes, files, schema });
-          return [...(parts?.moves ?? []), manifest, await table.makeLink(), ...(await table.retirement(previous))];
-        },
-        settle: () => table.prune([table.runId, previous]),
-      };
-    },
-    async abort() {
-      await (parts ?? first).discard();
-      for (const name of [manifestName + partialEnding, linkName])
-        await rm(join(table.folder, name), { force: true }).catch(() => undefined);
-      await removeFolders(made);
-    },
-  });
+  const write: SinkWriter['write'] = async ({ rows }) => {
+    if (!begun) return;
+    const batch = begun.projection.take(rows);
+    for (const part of begun.partitioning.split(begun.appending?.take(batch) ?? batch)) await begun.parts.add(part);
+  };
+  return { ...inOrder(at, { begin, write, finish, abort }), earlier: before && publishedOf(before) };
 }
 
-async function stageManifest(table: Table, manifest: Manifest): Promise<Move> {
-  const path = join(table.folder, manifestName);
-  const file = await PartialFile.open(path + partialEnding, path);
-  await file.append(`${JSON.stringify(manifest, null, 2)}\n`);
-  await file.close();
-  return file.move;
+function namesOf(columns: readonly OutputColumn[]): readonly string[] {
+  return columns.map(({ name }) => name);
 }
 
-function manifestOf(facts: RunFacts): Omit<Manifest, 'rows' | 'bytes' | 'files' | 'schema'> {
+function publishedOf({ run_id: runId, rows, schema }: Manifest): Published {
+  return { runId, rows, columns: schema };
+}
+
+function describe(facts: RunFacts) {
   return {
-    version: 1,
+    version: 1 as const,
     run_id: facts.runId,
     pipeline: facts.pipeline,
     fingerprint: facts.fingerprint,
@@ -92,4 +163,8 @@ function manifestOf(facts: RunFacts): Omit<Manifest, 'rows' | 'bytes' | 'files' 
     consistency: facts.consistency,
     books: { ...facts.books },
   };
+}
+
+function sum(files: readonly ManifestFile[], what: 'rows' | 'bytes'): number {
+  return files.reduce((total, file) => total + file[what], 0);
 }

@@ -3,18 +3,19 @@ import type { CompressionCodec, SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter, type ColumnSource } from 'hyparquet-writer';
 import type { DeclaredType, Value } from '../../../collections/index.js';
 import type { OutputColumn } from '../../projection.js';
+import { zstd } from '../zstd.js';
 import { daysOf, type ByteTarget, type Compression, type ParquetEngine } from '../encoder.js';
 
 /**
  * hyparquet-writer: dictionaries, statistics in byte order, V2 data pages, every value of 64 bits exact.
  */
 export const hyparquetEngine: ParquetEngine = {
-  async open(target, columns, { compression }) {
+  async open(target, columns, { compression, level }) {
     const writer = new ParquetWriter({
       writer: new TargetWriter(target),
       schema: [{ name: 'root', num_children: columns.length }, ...columns.map(elementOf)],
       codec: codecs[compression],
-      compressors: { GZIP: (bytes) => gzipSync(bytes) },
+      compressors: { GZIP: (bytes) => gzipSync(bytes), ...(compression === 'zstd' ? { ZSTD: await zstdAt(level) } : {}) },
       createdBy: 'leadstream',
       kvMetadata: [{ key: 'leadstream.original_names', value: originalNames(columns) }],
     });
@@ -31,6 +32,11 @@ export const hyparquetEngine: ParquetEngine = {
     };
   },
 };
+
+async function zstdAt(level: number) {
+  const { compress } = await zstd();
+  return (bytes: Uint8Array) => compress(bytes, level);
+}
 
 /** Collects the bytes of one row group and appends them to the target when the group is complete. */
 class TargetWriter extends ByteWriter {

@@ -1,0 +1,33 @@
+import { constants, copyFile, link, open } from 'node:fs/promises';
+import { errnoOf } from './failure.js';
+
+/**
+ * Gives a file a second name. File systems without links, and names on another one, get a durable copy.
+ *
+ * @returns `false` when something has that name.
+ * @throws The system's error; the caller knows the words for it.
+ */
+export async function linked(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to).catch((thrown: unknown) => {
+      if (!withoutLinks.has(errnoOf(thrown) ?? '')) throw thrown;
+      return copied(from, to);
+    });
+    return true;
+  } catch (thrown) {
+    if (errnoOf(thrown) === 'EEXIST') return false;
+    throw thrown;
+  }
+}
+
+const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK']);
+
+async function copied(from: string, to: string): Promise<void> {
+  await copyFile(from, to, constants.COPYFILE_EXCL);
+  const copy = await open(to, 'r');
+  try {
+    await copy.sync();
+  } finally {
+    await copy.close();
+  }
+}

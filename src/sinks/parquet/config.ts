@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import type { Column } from '../../collections/index.js';
+import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
+import type { OutputColumn } from '../projection.js';
+import type { SinkContext, SinkPlan } from '../sink.js';
+import { compressions, engines, type Encoding, type EngineAbilities, type EngineName } from './encoder.js';
+import { modes } from './manifest.js';
+import { runDateTemplate } from './partitions.js';
+
+const names = z.array(z.string().min(1));
+const engineNames = Object.keys(engines) as [EngineName, ...EngineName[]];
+
+const shape = z.strictObject({
+  path: z
+    .string()
+    .min(1)
+    .describe(
+      'Table to write: a link to the folder of the newest run, which holds the Parquet files. Relative paths resolve against the working directory.',
+    ),
+  mode: z
+    .enum(modes)
+    .default('replace')
+    .describe(
+      'What a run does to the table: replace (it becomes this run), replace_partitions (only the partitions that this run wrote), or append (rows whose key it does not have yet; others stay as they are and are counted). Default replace.',
+    ),
+  key: names
+    .optional()
+    .describe(
+      "Columns that identify a row, for mode: append, which keeps 16 to 32 bytes per row of the table in memory. Default: the collection's key.",
+    ),
+  partition_by: names
+    .default([])
+    .describe('Columns, or {{ run.date }}, that become folders column=value as in Hive; their values are not in the files. Default: none.'),
+  keep: z.int().min(0).max(1000).default(1).describe('Earlier runs that stay for leadstream rollback (default 1).'),
+  engine: z
+    .enum(engineNames)
+    .default('hyparquet')
+    .describe(
+      'Library that encodes: hyparquet (fast, small files, V2 pages), or parquetjs-lite for old readers (V1 pages, a fifth of the speed; whole numbers beyond 2^53 do not cast). Default hyparquet.',
+    ),
+  compression: z
+    .enum(compressions)
+    .optional()
+    .describe('Codec of the data pages. Default zstd, and snappy with parquetjs-lite, which has no zstd.'),
+  compression_level: z.int().min(1).max(19).default(3).describe('Level of zstd, from 1 (fast) to 19 (small). Default 3.'),
+  row_group_rows: z.int().min(1).max(1_000_000).default(10_000).describe('Rows per row group; memory grows with it (default 10000).'),
+  row_group_bytes: z
+    .int()
+    .min(1)
+    .default(33_554_432)
+    .describe('Characters of text after which a row group is closed, however few its rows are (default 33554432).'),
+  file_max_rows: z.int().min(1).default(5_000_000).describe('Rows after which the next file begins (default 5000000).'),
+  file_max_bytes: z
+    .int()
+    .min(1)
+    .default(268_435_456)
+    .describe('Bytes after which the next file begins, at the end of a row group (default 268435456).'),
+  sort_by: z
+    .array(z.string().regex(/^\S+(?: (?:asc|desc))?$/, 'a column, or a column and desc'))
+    .default([])
+    .describe('Columns by which the rows of each row group are sorted, like [timestamp desc]; nulls come last. Default: as they come.'),
+  bloom_filter: names.default([]).describe('Columns that get a bloom filter, for lookups of single values. Default: none.'),
+  column_index: z
+    .boolean()
+    .default(false)
+    .describe('Whether every page has statistics of its own, not only every row group (default false).'),
+  naming: naming('snake_case'),
+  types: types('typed'),
+  columns,
+  permissions,
+  on_error: onError,
+});
+
+/** The options of a Parquet table. What the engine cannot do is refused here, before the first request. */
+export const config = shape.superRefine((options, context) => {
+  const { engine, compression, mode, key, partition_by: by, columns: only } = options;
+  const able: EngineAbilities = engines[engine];
+  const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
+  if (compression !== undefined && !able.compressions.includes(compression))
+    refuse('compression', `the engine ${engine} has no ${compression}; it has ${able.compressions.join(', ')}`);
+  if (options.bloom_filter.length > 0 && !able.bloomFilters) refuse('bloom_filter', `the engine ${engine} has no bloom filters`);
+  if (options.column_index && !able.columnIndex) refuse('column_index', `the engine ${engine} writes no column index`);
+  if (options.sort_by.length > 0 && !able.sorting) refuse('sort_by', `the engine ${engine} cannot record a sorting`);
+  if (mode === 'replace_partitions' && by.length === 0) refuse('mode', 'replace_partitions needs partition_by');
+  if (mode !== 'append' && key) refuse('key', 'only mode: append takes a key');
+  for (const name of by.filter((name) => name !== runDateTemplate && only && !only.includes(name)))
+    refuse('partition_by', `${name} is not among columns`);
+});
+
+export type ParquetConfig = z.output<typeof config>;
+
+/** Checks the columns that the options name against those that arrive. */
+export function checkNames(options: ParquetConfig, arriving: readonly Column[], plan: SinkPlan): void {
+  const { columns: only, partition_by: by, key, mode } = options;
+  checkColumns(only, arriving, plan);
+  const written = arriving.filter(({ name }) => only?.includes(name) ?? true);
+  const inFiles = written.filter(({ name }) => !by.includes(name));
+  by.forEach((name, index) => name === runDateTemplate || requireArriving(name, ['partition_by', index], arriving, plan));
+  sortingOf(options).forEach(({ field }, index) => requireArriving(field, ['sort_by', index], inFiles, plan));
+  options.bloom_filter.forEach((name, index) => requireArriving(name, ['bloom_filter', index], inFiles, plan));
+  key?.forEach((name, index) => requireArriving(name, ['key', index], written, plan));
+  const missing = key ? [] : plan.key.filter((source) => !written.some((column) => column.source === source));
+  if (mode === 'append' && missing.length > 0)
+    plan.problem(
+      ['mode'],
+      `append needs the key ${plan.key.join(' + ')}, and ${missing.join(', ')} does not reach the sink as it was read; name other columns under key`,
+    );
+}
+
+/** What `sort_by` says, by field. */
+export function sortingOf({
+  sort_by: by,
+}: Pick<ParquetConfig, 'sort_by'>): readonly { readonly field: string; readonly descending: boolean }[] {
+  return by.map((text) => {
+    const [field = '', direction] = text.split(' ');
+    return { field, descending: direction === 'desc' };
+  });
+}
+
+/** How files of these columns are encoded. */
+export function encodingOf(options: ParquetConfig, columns: readonly OutputColumn[], { pipeline }: SinkContext): Encoding {
+  const { engine, compression = engines[engine].compressions[0], bloom_filter: bloom } = options;
+  const nameOf = (field: string) => columns.find((column) => column.field === field)?.name ?? field;
+  return {
+    compression,
+    level: options.compression_level,
+    bloomFilters: bloom.map(nameOf),
+    columnIndex: options.column_index,
+    sortedBy: sortingOf(options).map(({ field, descending }) => ({ column: nameOf(field), descending })),
+    metadata: { 'leadstream.pipeline': pipeline },
+  };
+}

@@ -1,0 +1,63 @@
+import { SinkError } from '../../errors.js';
+import type { Move } from '../../files/index.js';
+import type { Manifest } from './manifest.js';
+import { isRunId, Table } from './table.js';
+import { verifyTable } from './verify.js';
+
+/** A run of a table that is still there. */
+export interface TableRun {
+  readonly run: string;
+  /** `published`: what readers see; `kept`: for a rollback; `unfinished`: neither, it will be finished or removed by the next run. */
+  readonly state: 'published' | 'kept' | 'unfinished';
+  readonly manifest: Manifest;
+}
+
+/**
+ * The runs of a table, the newest first.
+ *
+ * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table.
+ */
+export async function tableRuns(path: string): Promise<readonly TableRun[]> {
+  const table = new Table(path);
+  const published = await table.published();
+  if (published === undefined) throw new SinkError('E_SINK_FOREIGN', `${path} is no table of leadstream`);
+  const found: TableRun[] = [];
+  for (const run of await table.runIds()) {
+    const manifest = await table.manifest(run);
+    if (!manifest) continue;
+    const state = run === published ? 'published' : (await table.isKept(run)) ? 'kept' : 'unfinished';
+    found.unshift({ run, state, manifest });
+  }
+  return found;
+}
+
+/** What makes an earlier run the published one. */
+export interface Rollback {
+  /** The run that readers will see, and the one that they see now, which is kept. */
+  readonly to: string;
+  readonly from: string;
+  /** Renames for `publish`, in order; the caller holds the lock of the table. */
+  readonly moves: readonly Move[];
+}
+
+/**
+ * Prepares the return to an earlier run, after it was verified byte by byte.
+ *
+ * @param to The run. Default: the newest kept one.
+ * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, or it is damaged.
+ */
+export async function prepareRollback(path: string, to?: string): Promise<Rollback> {
+  const table = new Table(path);
+  const runs = await tableRuns(path);
+  const from = runs.find(({ state }) => state === 'published');
+  const kept = runs.filter(({ state }) => state === 'kept').map(({ run }) => run);
+  const target = to ?? kept[0];
+  if (!from || target === undefined) throw new SinkError('E_SINK_RUN', `${path} has no earlier run to return to`);
+  if (target === from.run) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is the published one already`);
+  if (!isRunId(target) || !kept.includes(target))
+    throw new SinkError('E_SINK_RUN', `${path} has no kept run ${target}; there is ${kept.length === 0 ? 'none' : kept.join(', ')}`);
+  const { differences } = await verifyTable(path, target);
+  if (differences.length > 0) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is damaged: ${differences.join('; ')}`);
+  const moves = [...(await table.revival(target)), await table.linkTo(target), ...(await table.retirement(from.run))];
+  return { to: target, from: from.run, moves };
+}

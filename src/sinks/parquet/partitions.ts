@@ -1,0 +1,102 @@
+import type { DeclaredType, Value } from '../../collections/index.js';
+import { textOf } from '../../collections/index.js';
+import type { Batch, OutputColumn } from '../projection.js';
+
+/** In `partition_by` it stands for the UTC date on which the run was first started. */
+export const runDateTemplate = '{{ run.date }}';
+
+/** Name of the column that it becomes. */
+export const runDateColumn = 'run_date';
+
+/** Folder name that Hive and its heirs read as null. */
+const nullName = '__HIVE_DEFAULT_PARTITION__';
+
+/** Longest name of a folder, in bytes of UTF-8: what common file systems take. */
+const longestName = 255;
+
+/** Rows that go into one folder, without the columns that its name holds. */
+export interface PartitionedBatch {
+  /** Path below the run, `a=1/b=x`; empty without partitions. */
+  readonly folder: string;
+  readonly batch: Batch;
+}
+
+/** Takes rows apart by the values of some columns. */
+export interface Partitioning {
+  /** Columns that stay in the files, as indexes into those of a batch. */
+  readonly kept: readonly number[];
+  /** Output columns whose values are in the names of folders. */
+  readonly names: readonly string[];
+  /** A folder for a file without rows. */
+  readonly emptyFolder: string;
+  split(batch: Batch): readonly PartitionedBatch[];
+}
+
+/** @param by Fields, or the template of the run's date; each one is a level of folders. */
+export function partitionBy(columns: readonly OutputColumn[], by: readonly string[], runDate: string): Partitioning {
+  const levels = by.map((name) => {
+    const index = columns.findIndex(({ field }) => field === name);
+    const column = columns[index];
+    return { index, name: column?.name ?? runDateColumn, type: column?.type ?? 'date' };
+  });
+  const kept = columns.map((_, index) => index).filter((index) => levels.every((level) => level.index !== index));
+  const constant = folderName(runDateColumn, runDate, 'text');
+
+  function folderOf(batch: Batch, row: number): string {
+    return levels
+      .map(({ index, name, type }) => (index < 0 ? constant : folderName(name, batch.columns[index]?.[row] ?? null, type)))
+      .join('/');
+  }
+
+  return {
+    kept,
+    names: levels.map(({ name }) => name),
+    emptyFolder: levels.map(({ index, name }) => (index < 0 ? constant : folderName(name, null, 'text'))).join('/'),
+    split: (batch) => {
+      if (levels.length === 0) return [{ folder: '', batch }];
+      const rows = new Map<string, number[]>();
+      for (let row = 0; row < batch.rows; row += 1) {
+        const folder = folderOf(batch, row);
+        const those = rows.get(folder);
+        if (those) those.push(row);
+        else rows.set(folder, [row]);
+      }
+      return [...rows].map(([folder, indexes]) => ({ folder, batch: pick(batch, kept, indexes) }));
+    },
+  };
+}
+
+/** Why a value cannot be in the name of a folder, or `undefined`. */
+export function tooLongForFolder(name: string, value: Value, type: DeclaredType): string | undefined {
+  return Buffer.byteLength(folderName(name, value, type)) > longestName ? 'is too long for the name of a folder' : undefined;
+}
+
+/**
+ * `column=value` as Hive, Spark, Trino and DuckDB read it: what is neither letter, digit, `_`, `-` nor `.` in ASCII is
+ * percent-encoded, so that no value climbs out of the table; other characters stay. Null and the empty text are one name.
+ */
+function folderName(column: string, value: Value, type: DeclaredType): string {
+  const text = textOf(value, type) ?? '';
+  if (text === '') return `${encoded(column)}=${nullName}`;
+  // Texts that look like the name for null must not become it.
+  const safe = text.startsWith('__HIVE') ? `%5F${encoded(text.slice(1))}` : encoded(text);
+  return `${encoded(column)}=${safe}`;
+}
+
+function encoded(text: string): string {
+  return text.replaceAll(
+    /[\0-,/:-@[-^`{-\x7f]/g,
+    (character) => `%${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
+}
+
+function pick(batch: Batch, kept: readonly number[], rows: readonly number[]): Batch {
+  const all = rows.length === batch.rows;
+  return {
+    rows: rows.length,
+    columns: kept.map((index) => {
+      const values = batch.columns[index] ?? [];
+      return all ? values : rows.map((row) => values[row] ?? null);
+    }),
+  };
+}
