@@ -75,6 +75,8 @@ export {
   ndjson,
   parquet,
   readManifest,
+  tableRuns,
+  verifyTable,
   stdout,
   type CsvOptions,
   type Manifest,
@@ -85,6 +87,8 @@ export {
   type SinkWriter,
   type Staged,
   type StdoutOptions,
+  type TableRun,
+  type Verification,
 } from './sinks/index.js';
 
 // Pipelines
@@ -96,6 +100,7 @@ export {
   parsePipeline,
   pipelineReference,
   pipelineSchema,
+  rollbackTable,
   runPipeline,
   summaryOf,
   type Books,
@@ -106,6 +111,7 @@ export {
   type LoadOptions,
   type Pipeline,
   type Progress,
+  type RollbackOptions,
   type RunOptions,
   type RunReport,
   type SinkReport,

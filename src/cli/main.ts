@@ -4,10 +4,13 @@ import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { addDemo } from './commands/demo.js';
 import { addFetch } from './commands/fetch.js';
+import { addRollback } from './commands/rollback.js';
 import { addRun } from './commands/run.js';
+import { addRuns } from './commands/runs.js';
 import { addSchema } from './commands/schema.js';
 import { addServe } from './commands/serve.js';
 import { addValidate } from './commands/validate.js';
+import { addVerify } from './commands/verify.js';
 import { LeadstreamError } from '../errors.js';
 import { createConsole } from './console.js';
 import { environmentOf, type Runner } from './context.js';
@@ -44,7 +47,7 @@ const runner: Runner = async ({ logFormat, logLevel, quiet, envFile }, work) => 
   if (signals.exitCode !== undefined) process.exit();
 };
 
-const commands = [addRun, addValidate, addFetch, addServe, addSchema, addDemo];
+const commands = [addRun, addValidate, addFetch, addVerify, addRollback, addRuns, addServe, addSchema, addDemo];
 
 const parser = commands
   .reduce<Argv>((parser, add) => add(parser, runner), yargs(words))

@@ -6,3 +6,4 @@ export { pipelineReference, pipelineSchema } from './reference.js';
 export type { Environment } from './references.js';
 export { summaryOf, type FindingsReport, type RunReport, type SinkReport } from './report.js';
 export { finishRuns, runPipeline, type Progress, type RunOptions } from './run.js';
+export { rollbackTable, type RollbackOptions } from './rollback.js';

@@ -45,7 +45,7 @@ export async function land<T extends Row>(pages$: Observable<Page<T>>, sink: Sin
     };
     await completed(pages$.pipe(deliver(write)), signal);
     const staged = await sink.finish();
-    const facts = { runId: startedAt, pipeline: name, fingerprint: '', collection: name, pages, startedAt, consistency: 'off', books: {} };
+    const facts = { pipeline: name, fingerprint: '', collection: name, pages, startedAt, consistency: 'off', books: {} };
     await publish(await staged.publication(facts));
     published = true;
     await staged.settle();

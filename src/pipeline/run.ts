@@ -188,7 +188,6 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
 
   function factsOf({ sinks, pages, collection, consistency }: RunReport) {
     return {
-      runId: run.runId,
       pipeline: pipeline.name,
       fingerprint: pipeline.fingerprint,
       collection,

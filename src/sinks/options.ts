@@ -28,6 +28,7 @@ export const onError = z
 export const columns = z
   .array(z.string().min(1))
   .min(1)
+  .readonly()
   .optional()
   .describe('Columns to write, by their snake_case names and in this order. Default: all that arrive.');
 

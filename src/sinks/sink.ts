@@ -65,7 +65,6 @@ export interface Staged {
 
 /** What a manifest says of the run as a whole. */
 export interface RunFacts {
-  readonly runId: string;
   readonly pipeline: string;
   /** SHA-256 over the pipeline's specification without secrets, in hexadecimal. */
   readonly fingerprint: string;

@@ -28,7 +28,6 @@ export function page(rows: readonly Row[], number = 1): Page {
 }
 
 export const facts: RunFacts = {
-  runId: 'run-1',
   pipeline: 'test',
   fingerprint: 'f00d',
   collection: 'users',

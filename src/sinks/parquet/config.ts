@@ -7,7 +7,7 @@ import { compressions, engines, type Encoding, type EngineAbilities, type Engine
 import { modes } from './manifest.js';
 import { runDateTemplate } from './partitions.js';
 
-const names = z.array(z.string().min(1));
+const names = z.array(z.string().min(1)).readonly();
 const engineNames = Object.keys(engines) as [EngineName, ...EngineName[]];
 
 const shape = z.strictObject({
@@ -57,6 +57,7 @@ const shape = z.strictObject({
     .describe('Bytes after which the next file begins, at the end of a row group (default 268435456).'),
   sort_by: z
     .array(z.string().regex(/^\S+(?: (?:asc|desc))?$/, 'a column, or a column and desc'))
+    .readonly()
     .default([])
     .describe('Columns by which the rows of each row group are sorted, like [timestamp desc]; nulls come last. Default: as they come.'),
   bloom_filter: names.default([]).describe('Columns that get a bloom filter, for lookups of single values. Default: none.'),

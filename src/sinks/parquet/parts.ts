@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { SinkError } from '../../errors.js';
 import { makeFolders, type Move } from '../../files/index.js';
 import type { OutputColumn } from '../projection.js';
 import type { Encoding, ParquetEngine } from './encoder.js';
@@ -22,6 +23,9 @@ const mostOpen = 32;
 
 /** Row groups' worth of rows that wait to be encoded, over all partitions; the largest group goes first. */
 const mostWaiting = 4;
+
+/** Partitions of one run; a column with more values is no good folder. */
+const mostPartitions = 10_000;
 
 /** What waits for one partition, and the file that it goes into. */
 interface Slot {
@@ -95,6 +99,8 @@ export class Parts {
   }
 
   #slotOf(folder: string): Slot {
+    if (this.#slots.size >= mostPartitions && !this.#slots.has(folder))
+      throw new SinkError('E_SINK_VALUE', `partition_by makes more than ${mostPartitions} partitions; choose coarser columns`);
     const { row_group_rows: rows, file_max_rows: fileRows } = this.options;
     const slot = this.#slots.get(folder) ?? {
       folder,

@@ -96,6 +96,7 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
       const all = [...old, ...files].sort((a, b) => (a.name < b.name ? -1 : 1));
       const manifest = await stageManifest(folder, permissions, {
         ...describe(facts),
+        run_id: runId,
         mode,
         partition_by: [...partitioning.names],
         rows: sum(all, 'rows'),
@@ -153,7 +154,6 @@ function publishedOf({ run_id: runId, rows, schema }: Manifest): Published {
 function describe(facts: RunFacts) {
   return {
     version: 1 as const,
-    run_id: facts.runId,
     pipeline: facts.pipeline,
     fingerprint: facts.fingerprint,
     collection: facts.collection,

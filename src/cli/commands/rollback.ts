@@ -1,0 +1,24 @@
+import type { Argv } from 'yargs';
+import { commonOptions, type Runner } from '../context.js';
+
+/** Adds `leadstream rollback`. */
+export function addRollback(yargs: Argv, runner: Runner): Argv {
+  return yargs.command(
+    'rollback <dir>',
+    'Make an earlier run of a table the published one again',
+    (options) =>
+      commonOptions(options)
+        .positional('dir', { type: 'string', demandOption: true, describe: 'Table, like lake/leads' })
+        .option('to', { type: 'string', describe: 'Run to return to (default: the newest kept one)' })
+        .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of publications under way, as runs have it' })
+        .example('$0 rollback lake/leads', 'twice leads back to where it began'),
+    (arguments_) =>
+      runner(arguments_, async ({ console }) => {
+        const { rollbackTable } = await import('../../index.js');
+        const { dir, to, stateDir } = arguments_;
+        const done = await rollbackTable(dir, { to, stateDir });
+        console.log('info', `${dir}: run ${done.to} is published again; run ${done.from} is kept`);
+        return 0;
+      }),
+  );
+}

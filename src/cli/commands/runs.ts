@@ -1,0 +1,40 @@
+import type { Argv } from 'yargs';
+import { commonOptions, type Runner } from '../context.js';
+import { print } from '../streams.js';
+import { amount, tableOf } from '../table.js';
+
+/** Adds `leadstream runs`. */
+export function addRuns(yargs: Argv, runner: Runner): Argv {
+  return yargs.command(
+    'runs <dir>',
+    'List the runs of a table that are there',
+    (options) =>
+      commonOptions(options)
+        .positional('dir', { type: 'string', demandOption: true, describe: 'Table, like lake/leads' })
+        .option('json', { type: 'boolean', default: false, describe: 'One JSON object per run, with its whole manifest' }),
+    (arguments_) =>
+      runner(arguments_, async () => {
+        const { resolve } = await import('node:path');
+        const { tableRuns } = await import('../../index.js');
+        const runs = await tableRuns(resolve(arguments_.dir));
+        const text = arguments_.json
+          ? runs.map((run) => `${JSON.stringify(run)}\n`).join('')
+          : tableOf(
+              ['run', 'state', 'finished', 'mode', 'rows', 'written', 'files', 'bytes', 'consistency'],
+              runs.map(({ run, state, manifest }) => [
+                run,
+                state,
+                manifest.finished_at,
+                manifest.mode,
+                amount(manifest.rows),
+                amount(manifest.run.written),
+                amount(manifest.files.length),
+                amount(manifest.bytes),
+                manifest.consistency,
+              ]),
+            );
+        await print(text);
+        return 0;
+      }),
+  );
+}

@@ -1,0 +1,15 @@
+/** Rows of text below their titles, each column as wide as its widest cell. */
+export function tableOf(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = titles.map((title, index) => Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)));
+  const lineOf = (cells: readonly string[]) =>
+    cells
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return [titles, ...rows].map((cells) => `${lineOf(cells)}\n`).join('');
+}
+
+/** A count for people. */
+export function amount(count: number): string {
+  return count.toLocaleString('en-US');
+}
