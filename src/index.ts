@@ -85,6 +85,7 @@ export {
   type SinkWriter,
   type Staged,
   type StdoutOptions,
+  type UndeclaredField,
 } from './sinks/index.js';
 
 // Pipelines
@@ -93,13 +94,16 @@ export {
   finishRuns,
   land,
   loadPipeline,
+  loadPipelines,
   parsePipeline,
+  parsePipelines,
   pipelineReference,
   pipelineSchema,
   runPipeline,
   summaryOf,
   type Books,
   type Environment,
+  type Expect,
   type FindingsReport,
   type Landed,
   type LandOptions,
@@ -124,6 +128,7 @@ export {
   type ErrorCode,
   type Warning,
   type FailureKind,
+  type Refusal,
   type SpecIssue,
 } from './errors.js';
 

@@ -27,5 +27,7 @@ export {
   type SinkPlan,
   type SinkWriter,
   type Staged,
+  type UndeclaredField,
 } from './sink.js';
 export { standaloneSink } from './context.js';
+export type { OutputColumn } from './projection.js';
