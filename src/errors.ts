@@ -77,6 +77,16 @@ export const catalogue = {
   E_SINK_VERIFY: { exit: 1, retry: true, help: 'A written file did not read back as it was written; check the disk.' },
   E_GATE_REJECTS: { exit: 65, retry: false, help: 'Read the rejects file; clean the rows, or raise rejects.max.' },
   E_GATE_MATCH: { exit: 65, retry: false, help: 'Check the fields of the join, or lower min_match.' },
+  E_GATE_EXPECT: {
+    exit: 65,
+    retry: false,
+    help: 'Look into the rows (run --keep-failed keeps the outputs aside); if they are right, change what the file expects.',
+  },
+  E_GATE_SCHEMA: {
+    exit: 65,
+    retry: false,
+    help: 'The columns do not fit those of the last run; correct service or steps, or publish once with schema: evolve and mode: replace.',
+  },
   E_GATE_STRICT: {
     exit: 65,
     retry: false,
@@ -91,11 +101,6 @@ export const catalogue = {
     exit: 65,
     retry: false,
     help: 'Files are not what their manifest says: return to an earlier run with `leadstream rollback`, or publish the table anew.',
-  },
-  E_GATE_SCHEMA: {
-    exit: 65,
-    retry: false,
-    help: 'The columns are others than those of the last run; correct the pipeline, or publish once with mode: replace and schema: evolve.',
   },
   E_GATE_BOOKS: { exit: 65, retry: false, help: 'Rows went missing inside leadstream: this is a defect, please report it with the sums.' },
   E_DATA: { exit: 78, retry: false, help: 'Correct the data file, or leave it away to serve an empty collection.' },
@@ -118,6 +123,9 @@ export const warningCatalogue = {
   W_LANDING_STALE: { help: 'The pages of an interrupted run could not be used; nothing is lost but time.' },
   W_RUN_FINISHED: { help: 'An earlier run was killed while it published; what it had decided was completed first.' },
   W_SINK_TIDY: { help: 'Everything is published, but something superfluous could not be removed; the next run tries again.' },
+  W_SOURCE_FIELD_NEW: { help: 'The service has a field that its document does not list; tell whoever reads the outputs.' },
+  W_SOURCE_FIELD_GONE: { help: 'A declared field came in no row, so its column is null throughout; ask whoever runs the service.' },
+  W_RUN_KEPT: { help: 'A gate refused, and run --keep-failed put the outputs aside; remove them when you have looked.' },
   W_SOURCE_DRIFT: { help: 'The list changed while it was read; consistency: repair adds what was missed.' },
 } as const satisfies Record<string, { readonly help: string }>;
 
@@ -214,8 +222,33 @@ export class StepError extends LeadstreamError {}
 /** A destination failed. */
 export class SinkError extends LeadstreamError {}
 
-/** A gate refused to publish what was read. */
-export class GateError extends LeadstreamError {}
+/** What one gate has against publishing. */
+export interface Refusal {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** Gates refused to publish what was read. The message has one line per gate; the code is that of the first. */
+export class GateError extends LeadstreamError {
+  /** Where the outputs are that were put aside for inspection instead of removed; absolute paths. */
+  readonly kept: readonly string[];
+
+  constructor(code: ErrorCode, message: string, { kept = [], ...options }: ErrorOptions & { readonly kept?: readonly string[] } = {}) {
+    super(code, message, options);
+    this.kept = kept;
+  }
+
+  /** All that was refused, as one error; `undefined` when that is nothing. */
+  static of(refusals: readonly Refusal[]): GateError | undefined {
+    const [first] = refusals;
+    return first && new GateError(first.code, refusals.map(({ message }) => message).join('\n'));
+  }
+
+  /** The same failure, with outputs that were kept. */
+  keeping(kept: readonly string[]): GateError {
+    return new GateError(this.code, this.message, { kept, cause: this });
+  }
+}
 
 /** The text of anything thrown, for messages of our own (some libraries throw strings). */
 export function reasonOf(thrown: unknown): string {

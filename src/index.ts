@@ -74,6 +74,7 @@ export {
   csv,
   ndjson,
   parquet,
+  readGroups,
   readManifest,
   tableRuns,
   verifyTable,
@@ -89,6 +90,7 @@ export {
   type StdoutOptions,
   type TableRun,
   type Verification,
+  type UndeclaredField,
 } from './sinks/index.js';
 
 // Pipelines
@@ -97,7 +99,9 @@ export {
   finishRuns,
   land,
   loadPipeline,
+  loadPipelines,
   parsePipeline,
+  parsePipelines,
   pipelineReference,
   pipelineSchema,
   rollbackTable,
@@ -105,6 +109,7 @@ export {
   summaryOf,
   type Books,
   type Environment,
+  type Expect,
   type FindingsReport,
   type Landed,
   type LandOptions,
@@ -130,6 +135,7 @@ export {
   type ErrorCode,
   type Warning,
   type FailureKind,
+  type Refusal,
   type SpecIssue,
 } from './errors.js';
 

@@ -12,18 +12,17 @@ describe('every pipeline file', () => {
   test.each(files)('%s runs against the service', async (file) => {
     const [from, cwd] = [await service(), await temporaryFolder()];
     const { code, stderr } = await cli(['run', join(process.cwd(), 'pipelines', file)], { cwd, env: from.env });
-    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(file.replace('.yaml', '')) });
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(' written') });
   });
 });
 
 describe('the nightly export', () => {
   test('puts all five collections into one lake, without credential-like columns', async () => {
     const [from, cwd] = [await service(), await temporaryFolder()];
-    const nightly = files.filter((name) => name.startsWith('nightly-'));
-    for (const file of nightly) await cli(['run', join(process.cwd(), 'pipelines', file)], { cwd, env: from.env });
+    await cli(['run', join(process.cwd(), 'pipelines/nightly-export.yaml')], { cwd, env: from.env });
     const counts = await Promise.all(
       ['leads', 'bridges', 'areacodes', 'links', 'users'].map(
-        async (table) => (await duckdb(`select count(*)::int as rows from '${cwd}/lake/${table}/*.parquet'`))[0]?.rows,
+        async (table) => (await duckdb(`select count(*)::int as rows from '${cwd}/lake/${table}/**/*.parquet'`))[0]?.rows,
       ),
     );
     expect(counts.slice(0, 2)).toEqual([1_200, 20]);

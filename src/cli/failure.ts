@@ -6,13 +6,15 @@ interface Told {
   readonly message: string;
   readonly help: string;
   readonly exit: number;
+  /** Where refused outputs are that were kept for inspection. */
+  readonly kept: readonly string[];
 }
 
-/** Says why a command failed, in one line (one per problem of a pipeline file), and gives the exit code. */
+/** Says why a command failed, in one line (one per problem of a pipeline file, or per gate), and gives the exit code. */
 export function tellFailure(console: Console, thrown: unknown): number {
-  const { code, message, help, exit } = toldBy(thrown);
-  if (console.format === 'json') console.log('error', message, { code, help, exit });
-  else console.log('error', isSpecFailure(thrown) ? message : `leadstream: ${code}: ${sentence(message)} ${help}`);
+  const { code, message, help, exit, kept } = toldBy(thrown);
+  if (console.format === 'json') console.log('error', message, { code, help, exit, ...(kept.length > 0 ? { kept } : {}) });
+  else console.log('error', isSpecFailure(thrown) ? message : lines(code, message, help, kept));
   if (thrown instanceof Error && thrown.stack) console.log('debug', thrown.stack);
   return exit;
 }
@@ -20,10 +22,21 @@ export function tellFailure(console: Console, thrown: unknown): number {
 /** What a failure tells to people and machines. */
 export function toldBy(thrown: unknown): Told {
   if (thrown instanceof Error && 'code' in thrown && 'exit' in thrown && 'help' in thrown && typeof thrown.exit === 'number') {
-    return { code: String(thrown.code), message: thrown.message, help: String(thrown.help), exit: thrown.exit };
+    return { code: String(thrown.code), message: thrown.message, help: String(thrown.help), exit: thrown.exit, kept: keptBy(thrown) };
   }
   const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : 'something unknown was thrown';
-  return { code: 'E_RUN_FAILED', message, help: 'This is a defect of leadstream; please report it.', exit: 1 };
+  return { code: 'E_RUN_FAILED', message, help: 'This is a defect of leadstream; please report it.', exit: 1, kept: [] };
+}
+
+function keptBy(thrown: Error): readonly string[] {
+  return 'kept' in thrown && Array.isArray(thrown.kept) ? thrown.kept.map(String) : [];
+}
+
+/** One line, or when there are several messages, one for each of them. */
+function lines(code: string, message: string, help: string, kept: readonly string[]): string {
+  const where = kept.length === 0 ? '' : ` Kept for inspection: ${kept.join(', ')}.`;
+  if (!message.includes('\n')) return `leadstream: ${code}: ${sentence(message)} ${help}${where}`;
+  return [`leadstream: ${code}:`, ...message.split('\n').map((each) => `  ${sentence(each)}`), `  ${help}${where}`].join('\n');
 }
 
 function sentence(text: string): string {

@@ -36,7 +36,9 @@ const runner: Runner = async ({ logFormat, logLevel, quiet, envFile }, work) => 
     process.exit(1);
   });
   try {
-    process.exitCode = await work({ console, env: environmentOf(envFile, console), signal: signals.signal });
+    const exit = await work({ console, env: environmentOf(envFile, console), signal: signals.signal });
+    // Work that was done before a signal came stays done; work that failed failed by the signal.
+    process.exitCode = exit === 0 ? exit : (signals.exitCode ?? exit);
   } catch (error) {
     const exit = tellFailure(console, error);
     process.exitCode = signals.exitCode ?? exit;

@@ -6,7 +6,7 @@ import type { CommandContext } from './context.js';
 export async function runAndTell(
   pipeline: Pipeline,
   { console, signal }: CommandContext,
-  options: Pick<RunOptions, 'stateDir' | 'restart'> = {},
+  options: Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed'> = {},
 ): Promise<RunReport> {
   const { runPipeline, summaryOf } = await import('../index.js');
   const { createProgress } = await import('./progress.js');

@@ -1,20 +1,36 @@
-import { discoveredColumns, type CollectionReader, type Findings } from '../client/index.js';
+import type { CollectionReader, Findings } from '../client/index.js';
 import type { Column, Row } from '../collections/index.js';
-import { GateError, type Warning } from '../errors.js';
-import type { Consistency, Page, Tally } from '../flow/index.js';
-import { booksOf, checkBooks, sumTallies } from './books.js';
+import type { Warning } from '../errors.js';
+import { emptyTally, type Consistency, type Tally } from '../flow/index.js';
+import type { Published, RunFacts } from '../sinks/index.js';
+import { booksOf, sumTallies } from './books.js';
+import { countSource, fieldWarnings, findingsOf, lateColumns, remembered, undeclaredColumns, type SourceCount } from './fields.js';
 import type { Output } from './outputs.js';
 import type { Pipeline } from './pipeline.js';
 import type { PlannedStep } from './plan.js';
-import type { Rejects } from './rejects.js';
-import type { FindingsReport, RunReport, SinkReport } from './report.js';
+import { newConsistency } from './reading.js';
+import type { RunReport, SinkReport } from './report.js';
+import type { Run } from './start.js';
 
-/** What a run has counted, before its books are closed. */
+/** What a run counts, and what it knows of columns. */
 export interface Accounts {
   readonly source: SourceCount;
   readonly consistency: Consistency;
-  readonly sides: readonly SideCount[];
+  /** The other sides of joins, as they are opened. */
+  readonly sides: SideCount[];
   readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally }[];
+  /** Fixes the columns of the rows by what was read so far and by what stands at the outputs. */
+  fixColumns(earlier: readonly (Published | undefined)[]): readonly Column[];
+  /** The columns that leave the last step when the source has these undeclared ones. */
+  columns(undeclared: readonly Column[]): readonly Column[];
+  /** The undeclared fields that have a place in this run, then those that came too late for one. */
+  undeclared(): readonly Column[];
+  /** What is remarkable of the fields of the source. */
+  fieldWarnings(): readonly Warning[];
+  /** Closes the books of every sink. */
+  report(run: Run, finished: readonly Output[], resumed: number): RunReport;
+  /** What manifests say of the run. */
+  facts(report: RunReport): RunFacts;
 }
 
 /** What is known of the other side of a join. */
@@ -25,91 +41,83 @@ export interface SideCount {
   readonly findings: Findings;
 }
 
-/** Closes the books of every sink. */
-export function closeBooks({ source, consistency, steps }: Accounts, finished: readonly Output[]): readonly SinkReport[] {
-  const sum = sumTallies(steps.map(({ tally }) => tally));
-  const read = { read: source.rows, repaired: consistency.repaired, duplicates: consistency.duplicates };
-  return finished.map(({ at, staged, rejected, nulled }) => ({
-    at,
-    path: staged.path,
-    bytes: staged.bytes,
-    nulled,
-    books: booksOf(read, sum, { written: staged.rows, rejected }),
-  }));
-}
+/** @param reader What reads the source; its findings are taken over. */
+export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>): Accounts {
+  const { plan, reveal } = pipeline;
+  const { findings } = reader;
+  const source = countSource(reader, reveal);
+  const consistency = newConsistency(pipeline.consistency.mode);
+  const sides: SideCount[] = [];
+  const steps = plan.steps.map((step) => ({ step, tally: emptyTally() }));
+  let earlier: readonly (Published | undefined)[] = [];
+  let placed: readonly Column[] = [];
+  const late = () => lateColumns(findings, placed);
 
-/**
- * Checks everything that stands between a read and its publication.
- *
- * @param warn Told of what is recognised and is no failure.
- * @throws {GateError} When the read is unstable, books do not balance, a join found too few matches, or too many rows were rejected.
- */
-export function judge(
-  report: RunReport,
-  { sides, steps }: Accounts,
-  pipeline: Pipeline,
-  rejects: Rejects,
-  warn: (warning: Warning) => void,
-): void {
-  for (const read of [{ at: report.collection, consistency: report.consistency }, ...sides]) judgeConsistency(read.at, read.consistency);
-  for (const { at, books } of report.sinks) checkBooks(at, books);
-  for (const { step, tally } of steps) {
-    const refusal = step.gate(tally);
-    if (refusal !== undefined) throw new GateError('E_GATE_MATCH', `${step.at}: ${refusal}`);
+  function closeBooks(finished: readonly Output[]): readonly SinkReport[] {
+    const sum = sumTallies(steps.map(({ tally }) => tally));
+    const read = { read: source.rows, repaired: consistency.repaired, duplicates: consistency.duplicates };
+    return finished.map(({ at, staged, rejected, nulled }) => ({
+      at,
+      path: staged.path,
+      bytes: staged.bytes,
+      total: staged.total,
+      changed: staged.changed,
+      nulled,
+      books: booksOf(read, sum, { written: staged.rows, rejected, unchanged: staged.unchanged }),
+    }));
   }
-  rejects.check(report.rejects.rows, report.read + report.consistency.repaired);
 
-  function judgeConsistency(at: string, { outcome, passes }: Consistency): void {
-    if (outcome === 'unstable' && !pipeline.consistency.allowUnstable) {
-      throw new GateError('E_GATE_CONSISTENCY', `${at}: ${passes} passes over the list went on finding rows that were missed`);
-    }
-    if (outcome !== 'drifted') return;
-    const message = `${at}: pages changed while the list was read, so rows can be missing`;
-    if (pipeline.connection.strict) throw new GateError('E_GATE_STRICT', `W_SOURCE_DRIFT: ${message}`);
-    warn({ code: 'W_SOURCE_DRIFT', message });
-  }
-}
-
-/** What came from the source. */
-export type SourceCount = ReturnType<typeof countSource>;
-
-/** Counts what is read, and remembers which unknown fields page 1 had: these become columns, later ones do not. */
-export function countSource(reader: CollectionReader<Row>, reveal: readonly string[]) {
-  let pages = 0;
-  let rows = 0;
-  let discovered: readonly Column[] | undefined;
   return {
-    get pages() {
-      return pages;
+    source,
+    consistency,
+    sides,
+    steps,
+    fixColumns: (published) => {
+      earlier = published;
+      placed = undeclaredColumns(plan.collection, earlier, source.discovered);
+      return plan.columns(placed);
     },
-    get rows() {
-      return rows;
+    columns: plan.columns,
+    undeclared: () => [...placed, ...late()],
+    fieldWarnings: () =>
+      fieldWarnings({
+        collection: plan.collection,
+        findings,
+        gone: source.gone,
+        known: earlier.flatMap((published) => published?.undeclared ?? []),
+        late: late(),
+        leaving: plan.columns(placed),
+      }),
+    report: ({ runId, startedAt, warnings }, finished, resumed) => {
+      const sinks = closeBooks(finished);
+      return {
+        pipeline: pipeline.name,
+        runId,
+        collection: plan.collection.name,
+        startedAt,
+        finishedAt: startedAt,
+        pages: source.pages,
+        read: source.rows,
+        resumed,
+        sinks,
+        steps: steps.map(({ step, tally }) => ({ at: step.at, tally })),
+        findings: findingsOf(findings, late(), source.gone),
+        warnings,
+        consistency,
+        sides: sides.map((side) => ({ ...side, findings: findingsOf(side.findings) })),
+        rejects: { path: pipeline.rejects.path, rows: Math.max(0, ...sinks.map(({ books }) => books.rejected)) },
+      };
     },
-    discovered: () => discovered ?? [],
-    observe: (page: Page) => {
-      pages += 1;
-      rows += page.rows.length;
-      discovered ??= inOrderOf(page.rows, discoveredColumns(reader.findings, reveal));
-    },
-  };
-}
-
-/** The columns that rows have, in the order in which the rows have them: answers may arrive in any order, pages do not. */
-function inOrderOf(rows: readonly Row[], columns: readonly Column[]): readonly Column[] {
-  const names = new Set(rows.flatMap((row) => Object.keys(row)));
-  return [...names].flatMap((name) => columns.find((column) => column.name === name) ?? []);
-}
-
-/** What the rows had that the definition does not say, for the report. */
-export function findingsOf(findings: Findings, discovered?: readonly Column[]): FindingsReport {
-  const unknown = [...findings.unknown].map(([field, { rows }]) => [field, rows] as const);
-  const late = [...findings.unknown].filter(
-    ([, { column }]) => column.sensitivity !== 'secret' && !(discovered?.some(({ name }) => name === column.name) ?? true),
-  );
-  return {
-    unknown: Object.fromEntries(unknown),
-    late: late.map(([field]) => field),
-    missing: Object.fromEntries(findings.missing),
-    notText: Object.fromEntries(findings.notText),
+    facts: ({ runId, startedAt, pages, collection, sinks }) => ({
+      runId,
+      pipeline: pipeline.name,
+      fingerprint: pipeline.fingerprint,
+      collection,
+      pages,
+      startedAt,
+      consistency: consistency.outcome,
+      books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
+      undeclared: remembered([...placed, ...late()]),
+    }),
   };
 }

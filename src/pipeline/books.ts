@@ -1,4 +1,4 @@
-import { GateError } from '../errors.js';
+import type { Refusal } from '../errors.js';
 import { emptyTally, type Tally } from '../flow/index.js';
 
 /** The books of one sink, in rows. Both sides of the sum must agree before anything is published. */
@@ -14,6 +14,8 @@ export interface Books {
   /** Rows without a match in inner joins. */
   readonly unmatched: number;
   readonly rejected: number;
+  /** Rows that an append left out because the output has their key already. */
+  readonly unchanged: number;
 }
 
 /** Adds up what all steps did. */
@@ -40,7 +42,7 @@ const tallyKeys = [
 export function booksOf(
   source: Pick<Books, 'read' | 'repaired' | 'duplicates'>,
   steps: Tally,
-  sink: { readonly written: number; readonly rejected: number },
+  sink: Pick<Books, 'written' | 'rejected' | 'unchanged'>,
 ): Books {
   return {
     read: source.read,
@@ -51,17 +53,19 @@ export function booksOf(
     duplicates: source.duplicates + steps.duplicates,
     unmatched: steps.unmatched,
     rejected: steps.rejected + sink.rejected,
+    unchanged: sink.unchanged,
   };
 }
 
-/** @throws {GateError} `E_GATE_BOOKS` with both sides of the sum. */
-export function checkBooks(at: string, books: Books): void {
+/** Both sides of the sum, when they differ. */
+export function refuseBooks(at: string, books: Books): readonly Refusal[] {
   const came = books.read + books.repaired + books.expanded;
-  const went = books.written + books.filtered + books.duplicates + books.unmatched + books.rejected;
-  if (came === went) return;
-  throw new GateError(
-    'E_GATE_BOOKS',
-    `${at}: read ${books.read} + repaired ${books.repaired} + expanded ${books.expanded} = ${came}, but written ${books.written} + filtered ${books.filtered} + ` +
-      `duplicates ${books.duplicates} + unmatched ${books.unmatched} + rejected ${books.rejected} = ${went}`,
-  );
+  const went = outcomes.reduce((sum, outcome) => sum + books[outcome], 0);
+  if (came === went) return [];
+  const parts = outcomes.map((outcome) => `${outcome} ${books[outcome]}`).join(' + ');
+  const message = `${at}: read ${books.read} + repaired ${books.repaired} + expanded ${books.expanded} = ${came}, but ${parts} = ${went}`;
+  return [{ code: 'E_GATE_BOOKS', message }];
 }
+
+/** What became of the rows. */
+const outcomes = ['written', 'filtered', 'duplicates', 'unmatched', 'rejected', 'unchanged'] as const satisfies readonly (keyof Books)[];

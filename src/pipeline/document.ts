@@ -1,4 +1,4 @@
-import { LineCounter, isMap, isNode, isScalar, parseDocument, type Document, type Node } from 'yaml';
+import { LineCounter, isMap, isNode, isScalar, parseAllDocuments, parseDocument, type Document, type Node } from 'yaml';
 import { SpecError, type SpecIssue } from '../errors.js';
 
 /** A path from the root of a pipeline file: keys and indexes. */
@@ -13,42 +13,53 @@ export interface SpecDocument {
 }
 
 /**
- * Parses YAML. Scalars stay the text that the file shows: `0123`, `yes` and `null` are names here, and a schema decides
- * what is a number.
+ * Parses YAML: one specification per document of the file; empty documents are left out, unless there are no others. Scalars stay
+ * the text that the file shows: `0123`, `yes` and `null` are names here, and a schema decides what is a number.
  *
- * @param overrides Values that take the place of the file's, by path; lists and maps on the way are made.
+ * @param overrides Values that take the place of the file's in every document, by path; lists and maps on the way are made.
  * @throws {SpecError} `E_SPEC_YAML`.
  */
-export function parseSpecDocument(file: string, text: string, overrides: readonly { path: Path; value: string }[] = []): SpecDocument {
+export function parseSpecDocuments(
+  file: string,
+  text: string,
+  overrides: readonly { path: Path; value: string }[] = [],
+): readonly SpecDocument[] {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, schema: 'failsafe', uniqueKeys: true, prettyErrors: false, merge: false });
-  const troubles = [...document.errors, ...document.warnings];
+  const options = { lineCounter: lines, schema: 'failsafe', uniqueKeys: true, prettyErrors: false, merge: false } as const;
+  const parsed: readonly Document[] = [...parseAllDocuments(text, options)];
+  const troubles = parsed.flatMap(({ errors, warnings }) => [...errors, ...warnings]);
   if (troubles.length > 0) {
-    const issues = troubles.map((trouble): SpecIssue => {
-      const { line, col } = lines.linePos(trouble.pos[0]);
-      return { message: trouble.message, line, column: col };
-    });
+    const issues = troubles.map(({ message, pos }): SpecIssue => ({ message, ...placeOf(lines, pos[0]) }));
     throw new SpecError('E_SPEC_YAML', file, issues);
   }
-  for (const { path, value } of overrides) override(document, file, path, value);
-
-  return {
-    file,
-    value: toValue(document, file),
-    locate: (path, onKey = false) => {
-      const offset = offsetOf(document, path, onKey);
-      const { line, col } = lines.linePos(offset);
-      return { line: Math.max(line, 1), column: Math.max(col, 1) };
-    },
-  };
+  const documents = parsed.filter((document) => !isEmpty(document));
+  if (documents.length === 0) documents.push(parseDocument('', options));
+  return documents.map((document) => {
+    for (const { path, value } of overrides) override(document, file, path, value);
+    return {
+      file,
+      value: toValue(document, file, placeOf(lines, document.contents?.range?.[0] ?? 0)),
+      locate: (path, onKey = false) => placeOf(lines, offsetOf(document, path, onKey)),
+    };
+  });
 }
 
-function toValue(document: Document, file: string): unknown {
+function placeOf(lines: LineCounter, offset: number): { readonly line: number; readonly column: number } {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(line, 1), column: Math.max(col, 1) };
+}
+
+/** What stands behind the last `---` is often nothing. */
+function isEmpty({ contents }: Document): boolean {
+  return contents === null || (isScalar(contents) && contents.source === '');
+}
+
+function toValue(document: Document, file: string, start: { readonly line: number; readonly column: number }): unknown {
   try {
     // Aliases can make a small file a huge one; nothing here needs them.
     return document.toJS({ maxAliasCount: 0 }) ?? {};
   } catch {
-    throw new SpecError('E_SPEC_YAML', file, [{ message: 'anchors and aliases are not accepted', line: 1, column: 1 }]);
+    throw new SpecError('E_SPEC_YAML', file, [{ message: 'anchors and aliases are not accepted', ...start }]);
   }
 }
 

@@ -1,6 +1,8 @@
 export type { Books } from './books.js';
 export { connect, type ConnectOptions, type ReadOptions, type Service } from './connect.js';
-export { connectionFromEnvironment, loadPipeline, parsePipeline, type LoadOptions, type Pipeline } from './pipeline.js';
+export { connectionFromEnvironment } from './connection.js';
+export type { Expect } from './expect.js';
+export { loadPipeline, loadPipelines, parsePipeline, parsePipelines, type LoadOptions, type Pipeline } from './pipeline.js';
 export { land, type Landed, type LandOptions } from './land.js';
 export { pipelineReference, pipelineSchema } from './reference.js';
 export type { Environment } from './references.js';

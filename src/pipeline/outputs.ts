@@ -1,13 +1,17 @@
 import type { Column, Row } from '../collections/index.js';
 import type { Move } from '../files/index.js';
 import type { Fault, Page } from '../flow/index.js';
-import type { RunFacts, SinkContext, SinkWriter, Staged } from '../sinks/index.js';
+import type { OutputColumn, Published, RunFacts, SinkContext, SinkWriter, Staged } from '../sinks/index.js';
 import type { PlannedSink } from './plan.js';
 
 /** One sink at the end of a run, before publication. */
 export interface Output {
   readonly at: string;
   readonly staged: Staged;
+  /** What stood there before. */
+  readonly earlier: Published | undefined;
+  /** The columns that it writes when these leave the last step. */
+  writes(columns: readonly Column[]): readonly OutputColumn[];
   /** Rows that this sink could not take. */
   readonly rejected: number;
   /** Values that became `null` under `on_error: null`. */
@@ -24,13 +28,20 @@ export interface Outputs {
   publication(facts: RunFacts): Promise<readonly Move[]>;
   /** Removes what the publication made superfluous. Everything is published, so a failure is only a nuisance. */
   settle(): Promise<void>;
-  /** Removes whatever was not published. */
+  /**
+   * Instead of a publication: puts the outputs that are finished aside for inspection. `abort` leaves these alone.
+   *
+   * @param failed Told of an output that could not be put aside; the others are.
+   * @returns Where they are.
+   */
+  setAside(failed: (failure: unknown) => void): Promise<readonly string[]>;
+  /** Removes whatever was not published or put aside. */
   abort(): Promise<void>;
 }
 
 export interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nulled'> {
-  /** The columns of the rows; asked for once, with the first page or at the end. */
-  columns(): readonly Column[];
+  /** The columns of the rows; asked for once, with the first page or at the end, with what stands at the outputs. */
+  columns(earlier: readonly (Published | undefined)[]): readonly Column[];
   reject(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
 }
 
@@ -41,18 +52,21 @@ export interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nul
  */
 export async function openOutputs(sinks: readonly PlannedSink[], options: OutputsOptions): Promise<Outputs> {
   const opened: Opened[] = [];
+  const aside = new Set<string>();
   let columns: readonly Column[] | undefined;
   let finished: readonly Output[] = [];
 
   async function begin(): Promise<void> {
     if (columns) return;
-    const fixed = options.columns();
+    const fixed = options.columns(opened.map(({ writer }) => writer.earlier));
     columns = fixed;
     await each(opened, ({ writer }) => writer.begin(fixed));
   }
 
   async function abort(): Promise<void> {
-    await each(opened, ({ writer }) => writer.abort());
+    await each(opened, async (output) => {
+      if (!aside.has(output.at)) await output.writer.abort();
+    });
   }
 
   try {
@@ -69,12 +83,24 @@ export async function openOutputs(sinks: readonly PlannedSink[], options: Output
     },
     finish: async () => {
       await begin();
-      finished = await each(opened, async ({ at, writer, counts }) => ({ at, staged: await writer.finish(), ...counts }));
+      finished = await each(opened, async ({ at, writer, writes, counts }) => {
+        const staged = await writer.finish();
+        return { at, staged, earlier: writer.earlier, writes, ...counts };
+      });
       return finished;
     },
     publication: async (facts) => (await each(finished, ({ staged }) => staged.publication(facts))).flat(),
     settle: async () => {
       await each(finished, ({ staged }) => staged.settle());
+    },
+    setAside: async (failed) => {
+      const kept = await each(finished, async ({ at, staged }) => {
+        const path = await staged.setAside().catch(failed);
+        if (typeof path !== 'string') return [];
+        aside.add(at);
+        return path;
+      });
+      return kept.flat();
     },
     abort,
   };
@@ -83,6 +109,7 @@ export async function openOutputs(sinks: readonly PlannedSink[], options: Output
 interface Opened {
   readonly at: string;
   readonly writer: SinkWriter;
+  readonly writes: PlannedSink['writes'];
   readonly counts: { rejected: number; nulled: number };
 }
 
@@ -104,7 +131,7 @@ async function openSink(sink: PlannedSink, options: OutputsOptions, columns: () 
       counts.nulled += 1;
     },
   });
-  return { at: sink.at, writer, counts };
+  return { at: sink.at, writer, writes: sink.writes, counts };
 }
 
 /** Does the same with all, and waits for all even if one fails: nobody writes on behind the back of a failure. */

@@ -1,9 +1,11 @@
 import { collections, columnsOf, nearest, type Collection, type Column } from '../collections/index.js';
 import type { Step, Tally } from '../flow/index.js';
-import { sinks, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../sinks/index.js';
+import { sinks, type OutputColumn, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../sinks/index.js';
 import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRuntime } from '../steps/index.js';
 import type { Path } from './document.js';
+import { checkExpect } from './expect.js';
 import type { Problem } from './references.js';
+import { outputColumns } from './schema.js';
 import type { PipelineShape } from './spec.js';
 import { validated, withNearest } from './validate.js';
 
@@ -33,6 +35,8 @@ export interface PlannedSink {
   /** Absolute path that is published; none for stdout. */
   readonly output: string | undefined;
   check(columns: readonly Column[], plan: SinkPlan): void;
+  /** The columns that it writes when these arrive. */
+  writes(columns: readonly Column[]): readonly OutputColumn[];
   open(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
 }
 
@@ -41,13 +45,13 @@ export interface Plan {
   readonly collection: Collection;
   readonly steps: readonly PlannedStep[];
   readonly sinks: readonly PlannedSink[];
-  /** The columns that leave the last step, with those added that page 1 had beyond the declared ones. */
-  columns(discovered?: readonly Column[]): readonly Column[];
+  /** The columns that leave the last step, with undeclared ones of the source added. */
+  columns(undeclared?: readonly Column[]): readonly Column[];
 }
 
 /** Checks steps and sinks against their definitions and the fields that are known at each of them. */
 export function planPipeline(
-  shape: Pick<PipelineShape, 'from' | 'reveal' | 'steps' | 'to'>,
+  shape: Pick<PipelineShape, 'from' | 'reveal' | 'steps' | 'to'> & Partial<Pick<PipelineShape, 'expect'>>,
   { baseDir, hmacKey }: { readonly baseDir: string; readonly hmacKey: string | undefined },
   problem: Problem,
 ): Plan {
@@ -80,18 +84,20 @@ export function planPipeline(
   const arriving = follow(columnsOf(collection, reveal), ({ name }, index, path, message) =>
     problem(['steps', index, name, ...path], message),
   );
+  const leaving = arriving.at(-1) ?? [];
+  if (shape.expect) checkExpect(shape.expect, leaving, problem);
   for (const { index, name, check } of plannedSinks) {
-    check(arriving.at(-1) ?? [], { key: collection.key, problem: (path, message) => problem(['to', index, name, ...path], message) });
+    check(leaving, { key: collection.key, problem: (path, message) => problem(['to', index, name, ...path], message) });
   }
 
   return {
     collection,
     steps: boundSteps.flatMap((step, index) => (step ? [{ ...step, input: arriving[index] ?? [] }] : [])),
     sinks: plannedSinks,
-    columns: (discovered = []) => {
+    columns: (undeclared = []) => {
       // A name that a step gives away is taken: an unknown field of that name stays out.
       const taken = new Set(arriving.flat().map(({ name }) => name.toLowerCase()));
-      const free = discovered.filter(({ name }) => !taken.has(name.toLowerCase()));
+      const free = undeclared.filter(({ name }) => !taken.has(name.toLowerCase()));
       return follow([...columnsOf(collection, reveal), ...free], () => {}).at(-1) ?? [];
     },
   };
@@ -131,6 +137,7 @@ function bindSink(definition: SinkDefinition, value: unknown, index: number, bas
     at,
     output: definition.output(config, baseDir),
     check: (columns, plan) => definition.check?.(config, columns, plan),
+    writes: (columns) => outputColumns(config, columns),
     open: (context) => definition.open(config, { ...context, at }),
   };
 }

@@ -1,8 +1,8 @@
 import type { Collection, Column, Row, Value } from '../collections/index.js';
-import { GateError } from '../errors.js';
+import type { Refusal } from '../errors.js';
 import { publish, reserveFile } from '../files/index.js';
 import type { Fault } from '../flow/index.js';
-import type { Tolerance } from './units.js';
+import { mostOf, written, type Tolerance } from './units.js';
 
 /** The gate on rejected rows and their file. */
 export interface RejectsOptions {
@@ -22,8 +22,8 @@ export interface Rejects {
    */
   add(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
   flush(): Promise<void>;
-  /** @throws {GateError} `E_GATE_REJECTS` when more of the rows read were rejected than the gate allows. */
-  check(rejected: number, read: number): void;
+  /** What the gate has against more rejected rows than it allows of those read. */
+  refuse(rejected: number, read: number): readonly Refusal[];
   /** Ends the file. It gets its name when the run published, and also when it did not but rows were rejected. */
   close(published: boolean): Promise<void>;
 }
@@ -56,14 +56,12 @@ export async function openRejects(options: RejectsOptions, collection: Collectio
       noted.push(`${JSON.stringify({ at, key, field, reason, ...(options.rows ? { row } : {}) }, plain)}\n`);
     },
     flush,
-    check: (rejected, read) => {
-      const most = 'share' in options.max ? options.max.share * read : options.max.rows;
-      if (rejected <= most) return;
-      const allowed = 'share' in options.max ? `${options.max.share * 100}%` : `${options.max.rows}`;
-      throw new GateError(
-        'E_GATE_REJECTS',
-        `${rejected} of ${read} rows were rejected, at most ${allowed} may be${options.path === undefined ? '' : `; see ${options.path}`}`,
-      );
+    refuse: (rejected, read) => {
+      if (rejected <= mostOf(options.max, read)) return [];
+      const where = options.path === undefined ? '' : `; see ${options.path}`;
+      return [
+        { code: 'E_GATE_REJECTS', message: `${rejected} of ${read} rows were rejected, at most ${written(options.max)} may be${where}` },
+      ];
     },
     close: async (published) => {
       if (!file) return;

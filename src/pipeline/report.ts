@@ -1,6 +1,7 @@
 import type { Warning } from '../errors.js';
 import type { Consistency, Tally } from '../flow/index.js';
 import type { Books } from './books.js';
+import { amount } from './units.js';
 
 /** What a run did, for people and machines. It holds no credential and no person's data. */
 export interface RunReport {
@@ -37,6 +38,10 @@ export interface SinkReport {
   /** Where the result is; none for stdout. */
   readonly path: string | undefined;
   readonly bytes: number;
+  /** Rows that the output holds: those of this run, and those that an append left in place. */
+  readonly total: number;
+  /** Of the rows that an append left out, those whose content differs from what the output has; `books.unchanged` counts all of them. */
+  readonly changed: number;
   /** Values that became `null` because they did not cast. */
   readonly nulled: number;
   readonly books: Books;
@@ -47,6 +52,8 @@ export interface FindingsReport {
   readonly unknown: Readonly<Record<string, number>>;
   /** Unknown fields that first came after page 1 and so are not in the outputs of this run. */
   readonly late: readonly string[];
+  /** Declared fields that no row had; their columns are null throughout. */
+  readonly gone: readonly string[];
   readonly missing: Readonly<Record<string, number>>;
   readonly notText: Readonly<Record<string, number>>;
 }
@@ -84,17 +91,19 @@ function stepLine(at: string, tally: Tally): string | undefined {
   return parts.length === 0 ? undefined : `  ${at}: ${parts.join(', ')}`;
 }
 
-function sinkLine({ at, path, bytes, nulled, books }: SinkReport): string {
+function sinkLine({ at, path, bytes, changed, nulled, books }: SinkReport): string {
   const kept = `${amount(books.read)} read${books.repaired > 0 ? ` + ${amount(books.repaired)} repaired` : ''}${books.expanded > 0 ? ` + ${amount(books.expanded)} expanded` : ''} = ${amount(books.written)} written`;
-  const gone = (['filtered', 'duplicates', 'unmatched', 'rejected'] as const)
+  const gone = (['filtered', 'duplicates', 'unmatched', 'rejected', 'unchanged'] as const)
     .filter((key) => books[key] > 0)
     .map((key) => ` + ${amount(books[key])} ${key}`);
+  const differing = changed > 0 ? ` (${amount(changed)} of them with other content)` : '';
   const emptied = nulled > 0 ? `, ${amount(nulled)} values null` : '';
-  return `  ${at}: ${kept}${gone.join('')}${emptied}, ${amount(bytes)} bytes${path === undefined ? '' : ` -> ${path}`}`;
+  return `  ${at}: ${kept}${gone.join('')}${differing}${emptied}, ${amount(bytes)} bytes${path === undefined ? '' : ` -> ${path}`}`;
 }
 
-function findingLines(collection: string, { unknown, late, missing, notText }: FindingsReport): readonly string[] {
+function findingLines(collection: string, { unknown, late, gone, missing, notText }: FindingsReport): readonly string[] {
   return [
+    ...(gone.length > 0 ? [`  ${collection}: FIELDS GONE, their columns are null throughout: ${gone.join(', ')}`] : []),
     ...lineOf(`  ${collection}: unknown fields`, unknown),
     ...(late.length > 0 ? [`  first seen after page 1, so not in the outputs of this run: ${late.join(', ')}`] : []),
     ...lineOf(`  ${collection}: missing fields`, missing),
@@ -105,8 +114,4 @@ function findingLines(collection: string, { unknown, late, missing, notText }: F
 function lineOf(title: string, counts: Readonly<Record<string, number>>): readonly string[] {
   const parts = Object.entries(counts).map(([name, rows]) => `${name} (${amount(rows)} rows)`);
   return parts.length === 0 ? [] : [`${title}: ${parts.join(', ')}`];
-}
-
-function amount(count: number): string {
-  return count.toLocaleString('en-US');
 }

@@ -1,12 +1,14 @@
 import { defer, switchMap, tap, type Observable } from 'rxjs';
 import { createClient, type RetryNotice, type ServiceClient } from '../client/index.js';
-import type { Warning } from '../errors.js';
+import { GateError, type Warning } from '../errors.js';
 import { finishIntents, lockOutputs, type Lock } from '../files/index.js';
-import { createStallWatch, deliver, emptyTally, type Page, type Tally } from '../flow/index.js';
-import { closeBooks, countSource, findingsOf, judge, type SideCount } from './accounts.js';
+import { createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
+import { openAccounts } from './accounts.js';
 import { completed } from './completed.js';
+import { openExpectations } from './expectations.js';
+import { judge } from './judge.js';
 import { noLandings } from './landings.js';
-import { openOutputs, type Output, type Outputs } from './outputs.js';
+import { openOutputs, type Outputs } from './outputs.js';
 import type { Pipeline } from './pipeline.js';
 import type { PlannedStep } from './plan.js';
 import { newConsistency, readPages, windowOf } from './reading.js';
@@ -31,6 +33,8 @@ export interface RunOptions {
   readonly stateDir?: string;
   /** Whether pages that an interrupted run has landed are thrown away. Default false. */
   readonly restart?: boolean;
+  /** Whether finished outputs that a gate refuses are put aside instead of removed; the `GateError` says where. Default false. */
+  readonly keepFailed?: boolean;
   /** Told after every page. */
   readonly onProgress?: (progress: Progress) => void;
   /** Told of every attempt that failed and will be repeated. */
@@ -83,12 +87,8 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
   const { plan, connection, consistency: wanted } = pipeline;
   const client = createClient({ ...connection, onRetry: options.onRetry });
   const bare = client.reader(plan.collection.name, pipeline.reveal);
-  const accounts = {
-    source: countSource(bare, pipeline.reveal),
-    consistency: newConsistency(wanted.mode),
-    sides: new Array<SideCount>(),
-    steps: plan.steps.map((step) => ({ step, tally: emptyTally() })),
-  };
+  const accounts = openAccounts(pipeline, bare);
+  const expectations = pipeline.expect && openExpectations(pipeline.expect, plan.columns());
   const { source } = accounts;
   let outputs: Outputs | undefined;
   let landings = noLandings;
@@ -103,22 +103,25 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
       runId: run.runId,
       key: plan.collection.key,
       runDate: () => dayOf(landings.startedAt ?? run.startedAt, run.startedAt),
-      columns: () => plan.columns(source.discovered()),
+      columns: accounts.fixColumns,
       reject: rejects.add,
     });
     landings = await run.landings();
     const reader = await landings.landed(bare);
     const pages$ = readPages(reader, { ...reading(), onPage: source.observe }, accounts.consistency);
     await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
-    const report = reported(await outputs.finish());
-    judge(report, accounts, pipeline, rejects, run.warn);
+    const finished = await outputs.finish();
+    const report = accounts.report(run, finished, landings.resumed);
+    judge({ pipeline, report, accounts, outputs: finished, rejects, expectations }, run.warn);
     await lock.check();
-    const moves = await outputs.publication(factsOf(report));
+    const moves = await outputs.publication(accounts.facts(report));
     await run.decide(moves);
     decided = true;
     await run.carryOut(moves);
     await tidyUp(outputs);
     return { ...report, finishedAt: new Date().toISOString() };
+  } catch (failure) {
+    throw options.keepFailed && failure instanceof GateError ? await kept(failure, outputs) : failure;
   } finally {
     // What was decided is left for whoever completes it.
     if (!decided) await outputs?.abort();
@@ -133,6 +136,7 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
   function chained(pages$: Observable<Page>, to: Outputs): Observable<unknown> {
     const watch = createStallWatch(windowOf(connection));
     const write = async (page: Page) => {
+      expectations?.observe(page);
       await to.write(page);
       await rejects.flush();
     };
@@ -165,37 +169,12 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
     });
   }
 
-  function reported(finished: readonly Output[]): RunReport {
-    const sinks = closeBooks(accounts, finished);
-    return {
-      pipeline: pipeline.name,
-      runId: run.runId,
-      collection: plan.collection.name,
-      startedAt: run.startedAt,
-      finishedAt: run.startedAt,
-      pages: source.pages,
-      read: source.rows,
-      resumed: landings.resumed,
-      sinks,
-      steps: accounts.steps.map(({ step, tally }) => ({ at: step.at, tally })),
-      findings: findingsOf(bare.findings, source.discovered()),
-      warnings: run.warnings,
-      consistency: accounts.consistency,
-      sides: accounts.sides.map(({ findings, ...side }) => ({ ...side, findings: findingsOf(findings) })),
-      rejects: { path: pipeline.rejects.path, rows: Math.max(0, ...sinks.map(({ books }) => books.rejected)) },
-    };
-  }
-
-  function factsOf({ sinks, pages, collection, consistency }: RunReport) {
-    return {
-      pipeline: pipeline.name,
-      fingerprint: pipeline.fingerprint,
-      collection,
-      pages,
-      startedAt: run.startedAt,
-      consistency: consistency.outcome,
-      books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
-    };
+  /** Puts aside what a gate refused. What went wrong first is what has to be told, wherever the outputs end. */
+  async function kept(refused: GateError, from: Outputs | undefined): Promise<GateError> {
+    const paths = (await from?.setAside(run.nuisance)) ?? [];
+    if (paths.length === 0) return refused;
+    run.warn({ code: 'W_RUN_KEPT', message: `${pipeline.name}: not published, but kept for inspection: ${paths.join(', ')}` });
+    return refused.keeping(paths);
   }
 
   /** Everything is published: what fails now is only a nuisance. */

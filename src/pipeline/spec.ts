@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { collectionNames } from '../collections/index.js';
+import { expectShape } from './expect.js';
 import { duration, rate, tolerance } from './units.js';
 
 const name = z.string().min(1);
@@ -82,6 +83,13 @@ export const pipelineShape = z.strictObject({
     })
     .optional()
     .describe('The gate on rejected rows.'),
+  expect: expectShape.optional().describe('What has to be true of the rows, or nothing is published.'),
+  schema: z
+    .enum(['evolve', 'freeze'])
+    .optional()
+    .describe(
+      'What becomes of columns that differ from those of the last run, of outputs with a manifest: evolve publishes them (undeclared fields keep their column), freeze refuses. Default evolve.',
+    ),
 });
 
 export type PipelineShape = z.output<typeof pipelineShape>;

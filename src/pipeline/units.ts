@@ -17,7 +17,7 @@ export const rate = z
     return (Number(count) * 1000) / (millisecondsPer[unit] ?? 1000);
   });
 
-/** The most rows that may be rejected: a share of the rows read, or a count. */
+/** The most rows that may be so: a share of all, or a count. */
 export type Tolerance = { readonly share: number } | { readonly rows: number };
 
 /** A share like `1%` or a count of rows like `100`. */
@@ -25,3 +25,29 @@ export const tolerance = z
   .string()
   .regex(/^(?:\d+|(?:100|\d{1,2}(?:\.\d+)?)%)$/, 'written like 1% or 100')
   .transform((text): Tolerance => (text.endsWith('%') ? { share: Number.parseFloat(text) / 100 } : { rows: Number(text) }));
+
+/** A share without a bound, like `20%` or `150%`; 1 is all. */
+export const share = z
+  .string()
+  .regex(/^\d+(?:\.\d+)?%$/, 'a share is written like 20%')
+  .transform((text) => Number.parseFloat(text) / 100);
+
+/** The most rows that a tolerance allows. */
+export function mostOf(allowed: Tolerance, rows: number): number {
+  return 'share' in allowed ? allowed.share * rows : allowed.rows;
+}
+
+/** A tolerance as files write it. */
+export function written(allowed: Tolerance): string {
+  return 'share' in allowed ? percent(allowed.share) : amount(allowed.rows);
+}
+
+/** A share for people, to two decimals. */
+export function percent(share: number): string {
+  return `${Number((share * 100).toFixed(2))}%`;
+}
+
+/** A count for people. */
+export function amount(count: number): string {
+  return count.toLocaleString('en-US');
+}

@@ -15,6 +15,7 @@ export { csv, csvSink, type CsvOptions } from './csv/index.js';
 export { ndjson, ndjsonSink, type NdjsonOptions } from './ndjson/index.js';
 export { parquet, parquetSink, type ParquetOptions } from './parquet/index.js';
 export { prepareRollback, tableRuns, type Rollback, type TableRun } from './parquet/history.js';
+export { readGroups } from './parquet/rows.js';
 export { verifyTable, type Verification } from './parquet/verify.js';
 export { readManifest, type Manifest } from './parquet/manifest.js';
 export { ClosedPipeError } from './stdout/target.js';
@@ -29,5 +30,7 @@ export {
   type SinkPlan,
   type SinkWriter,
   type Staged,
+  type UndeclaredField,
 } from './sink.js';
 export { standaloneSink } from './context.js';
+export type { OutputColumn } from './projection.js';

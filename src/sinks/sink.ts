@@ -31,11 +31,21 @@ export interface SinkContext {
   nulled(field: string): void;
 }
 
+/** A field of the service that its document does not list. */
+export interface UndeclaredField {
+  /** Name in rows, where the chain begins. */
+  readonly name: string;
+  /** The service's own name. */
+  readonly original: string;
+}
+
 /** What stands at a destination now, as its manifest tells. */
 export interface Published {
   readonly runId: string;
   readonly rows: number;
   readonly columns: readonly OutputColumn[];
+  /** `RunFacts.undeclared` of the run that published it; empty when its manifest does not say. */
+  readonly undeclared: readonly UndeclaredField[];
 }
 
 /** What lies ready to be published, or is already out (stdout). Counted in rows and bytes. */
@@ -75,6 +85,8 @@ export interface RunFacts {
   readonly consistency: string;
   /** The books of the run, per sink. */
   readonly books: Readonly<Record<string, unknown>>;
+  /** Undeclared fields that were columns of this run or came too late for that: those of the next run have a place for all of them. */
+  readonly undeclared?: readonly UndeclaredField[];
 }
 
 /**

@@ -9,10 +9,12 @@ import {
   LeadstreamError,
   liftRows,
   loadPipeline,
+  loadPipelines,
   mapAsync,
   mapRows,
   pagedSource,
   parsePipeline,
+  parsePipelines,
   rows,
   runPipeline,
   SinkError,
@@ -26,6 +28,7 @@ import {
   type Lease,
   type Page,
   type Pipeline,
+  type Refusal,
   type RunReport,
   type Service,
   type StepContext,
@@ -79,6 +82,8 @@ expectTypeOf(GateError).instance.toExtend<LeadstreamError>();
 expectTypeOf(LeadstreamError).instance.toExtend<Error>();
 expectTypeOf<SourceError['kind']>().toEqualTypeOf<FailureKind>();
 expectTypeOf<LeadstreamError['exit']>().toEqualTypeOf<number>();
+expectTypeOf<GateError['kept']>().toEqualTypeOf<readonly string[]>();
+expectTypeOf(GateError.of).parameter(0).toEqualTypeOf<readonly Refusal[]>();
 new StepError('E_STEP_FIELD', 'x');
 // @ts-expect-error A code that the catalogue does not have.
 new StepError('E_STEP_FEILD', 'x');
@@ -86,6 +91,12 @@ new StepError('E_STEP_FEILD', 'x');
 // pipelines
 expectTypeOf(loadPipeline).returns.resolves.toEqualTypeOf<Pipeline>();
 expectTypeOf(parsePipeline).returns.toEqualTypeOf<Pipeline>();
+expectTypeOf(loadPipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();
+expectTypeOf(parsePipelines).returns.toEqualTypeOf<readonly Pipeline[]>();
+expectTypeOf<Pipeline['schema']>().toEqualTypeOf<'evolve' | 'freeze'>();
+expectTypeOf(runPipeline).parameter(1).toExtend<{ readonly keepFailed?: boolean } | undefined>();
+// @ts-expect-error Several pipelines are run one by one.
+runPipeline(parsePipelines('', 'p.yaml'));
 expectTypeOf(runPipeline).returns.resolves.toEqualTypeOf<RunReport>();
 // @ts-expect-error A pipeline is what was loaded, not its name.
 runPipeline('leads.yaml');

@@ -1,13 +1,14 @@
 import type { Argv } from 'yargs';
-import type { Pipeline } from '../../index.js';
+import type { Pipeline, RunOptions } from '../../index.js';
+import type { ReportFile } from '../report.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
-import { toldBy } from '../failure.js';
 
 interface RunArguments extends CommonArguments {
   readonly file: string | undefined;
   readonly stateDir: string;
   readonly restart: boolean;
   readonly finish: boolean;
+  readonly keepFailed: boolean;
   readonly set: readonly string[];
   readonly report: string | undefined;
 }
@@ -16,7 +17,7 @@ interface RunArguments extends CommonArguments {
 export function addRun(yargs: Argv, runner: Runner): Argv {
   return yargs.command(
     'run [file]',
-    'Run a pipeline file and publish its outputs',
+    'Run the pipelines of a file, one after another, and publish their outputs',
     (options) =>
       commonOptions(options)
         .positional('file', { type: 'string', describe: 'Pipeline file (YAML)' })
@@ -30,6 +31,11 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
         .option('report', { type: 'string', describe: 'File for the report as JSON' })
         .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of landed pages and of publications under way' })
         .option('restart', { type: 'boolean', default: false, describe: 'Read everything afresh, even if an interrupted run left pages' })
+        .option('keep-failed', {
+          type: 'boolean',
+          default: false,
+          describe: 'Put outputs that a gate refuses aside for inspection, instead of removing them',
+        })
         .option('finish', { type: 'boolean', default: false, describe: 'Only complete the publications that killed runs had decided' })
         .check(({ file, finish }) => (file === undefined) === finish || 'name a pipeline file, or --finish without one')
         .example('$0 run pipelines/leads-enriched.yaml', 'credentials come from the environment'),
@@ -47,26 +53,45 @@ async function run({ file, stateDir, ...rest }: RunArguments, context: CommandCo
 
 type FileArguments = Omit<RunArguments, 'file' | 'finish'> & { readonly file: string };
 
-async function runFile({ file, set, report: reportFile, stateDir, restart }: FileArguments, context: CommandContext): Promise<number> {
-  const { ClosedPipeError, loadPipeline } = await import('../../index.js');
+async function runFile({ file, set, report: reportFile, ...rest }: FileArguments, context: CommandContext): Promise<number> {
+  const { loadPipelines } = await import('../../index.js');
   const { overridesOf } = await import('../overrides.js');
   const { openReport } = await import('../report.js');
-  const { runAndTell } = await import('../tell.js');
-  const { console, env } = context;
+  const { endingOf, runSeries } = await import('../series.js');
+  const { stateDir, restart, keepFailed } = rest;
+  const options = { stateDir, restart, keepFailed };
   const overrides = overridesOf(set);
-  const report = await openReport(reportFile, console);
-  let pipeline: Pipeline | undefined;
+  const report = await openReport(reportFile, context.console);
+  let pipelines: readonly Pipeline[];
   try {
-    pipeline = await loadPipeline(file, { env, set: overrides });
-    const done = await runAndTell(pipeline, context, { stateDir, restart });
+    pipelines = await loadPipelines(file, { env: context.env, set: overrides });
+  } catch (error) {
+    await report.write(await endingOf(error, undefined, context));
+    throw error;
+  }
+  const [only, ...others] = pipelines;
+  if (only && others.length === 0) return runOne(only, context, options, report);
+  const { endings, exit } = await runSeries(pipelines, context, options);
+  await report.write({ status: exit === 0 ? 'published' : 'failed', pipelines: endings });
+  return exit;
+}
+
+async function runOne(
+  pipeline: Pipeline,
+  context: CommandContext,
+  options: Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed'>,
+  report: ReportFile,
+): Promise<number> {
+  const { endingOf } = await import('../series.js');
+  const { runAndTell } = await import('../tell.js');
+  try {
+    const done = await runAndTell(pipeline, context, options);
     await report.write({ status: 'published', ...done });
     return 0;
   } catch (error) {
-    const closed = error instanceof ClosedPipeError && pipeline?.plan.sinks.every(({ name }) => name === 'stdout');
-    const { code, message } = toldBy(error);
-    const reason = { code, message: console.redact(message) };
-    await report.write({ status: closed ? 'closed' : 'failed', pipeline: pipeline?.name, error: reason });
-    if (closed) return 0;
+    const ending = await endingOf(error, pipeline, context);
+    await report.write(ending);
+    if (ending.status === 'closed') return 0;
     throw error;
   }
 }

@@ -32,6 +32,8 @@ const manifest = z.object({
   run: z.object({ written: count, unchanged: count, changed: count }),
   files: z.array(z.object({ name: z.string().regex(partName), rows: count, bytes: count, sha256: z.string() })),
   schema: z.array(z.object({ name: z.string(), field: z.string(), original: z.string(), type: z.enum(declaredTypes) })),
+  /** Fields of the service that its document does not list and that have, or will have, a column. */
+  undeclared: z.array(z.object({ name: z.string(), original: z.string() })).default([]),
   /** Index of the keys of all rows, which `append` needs. */
   keys: z.object({ columns: z.array(z.string()), rows: count, bytes: count, sha256: z.string() }).optional(),
   books: z.record(z.string(), z.unknown()),

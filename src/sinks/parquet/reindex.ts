@@ -1,13 +1,10 @@
-import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
-import { gunzipSync } from 'node:zlib';
 import { join } from 'node:path';
-import type { Row } from '../../collections/index.js';
 import { SinkError } from '../../errors.js';
 import { byName, contentOf } from './appending.js';
 import { KeyIndex } from './key-index.js';
 import type { Manifest } from './manifest.js';
+import { readGroups } from './rows.js';
 import { keysName, type Table } from './table.js';
-import { zstd } from './zstd.js';
 
 /**
  * The key index of a published run: the file beside its manifest when it fits the key, otherwise made anew from the rows of the
@@ -31,21 +28,12 @@ export async function indexOf(table: Table, run: string, manifest: Manifest, key
 }
 
 async function addFile(index: KeyIndex, path: string, key: readonly string[]): Promise<void> {
-  const { decompress } = await zstd();
-  const file = await asyncBufferFromFile(path);
-  const metadata = await parquetMetadataAsync(file);
-  const compressors = { GZIP: (bytes: Uint8Array) => gunzipSync(bytes), ZSTD: decompress };
-  let rowStart = 0;
-  for (const group of metadata.row_groups) {
-    const rowEnd = rowStart + Number(group.num_rows);
-    const rows: readonly Row[] = await parquetReadObjects({ file, metadata, compressors, rowStart, rowEnd });
+  for await (const rows of readGroups(path)) {
     for (const row of rows) {
-      const values = Object.entries(row).sort(byName);
       index.add(
         key.map((name) => row[name] ?? null),
-        contentOf(values),
+        contentOf(Object.entries(row).sort(byName)),
       );
     }
-    rowStart = rowEnd;
   }
 }

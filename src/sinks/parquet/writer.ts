@@ -147,8 +147,8 @@ function namesOf(columns: readonly OutputColumn[]): readonly string[] {
   return columns.map(({ name }) => name);
 }
 
-function publishedOf({ run_id: runId, rows, schema }: Manifest): Published {
-  return { runId, rows, columns: schema };
+function publishedOf({ run_id: runId, rows, schema, undeclared }: Manifest): Published {
+  return { runId, rows, columns: schema, undeclared };
 }
 
 function describe(facts: RunFacts) {
@@ -161,6 +161,7 @@ function describe(facts: RunFacts) {
     finished_at: new Date().toISOString(),
     pages: facts.pages,
     consistency: facts.consistency,
+    undeclared: [...(facts.undeclared ?? [])],
     books: { ...facts.books },
   };
 }

@@ -1,0 +1,74 @@
+import type { Pipeline, RunOptions } from '../index.js';
+import type { CommandContext } from './context.js';
+import { tellFailure, toldBy } from './failure.js';
+import { runAndTell } from './tell.js';
+
+/** How the run of one pipeline ended, as reports say it: with the report of the run, or with what went wrong. */
+export type Ending =
+  | { readonly status: 'published'; readonly [more: string]: unknown }
+  | { readonly status: 'failed' | 'closed' | 'not_run'; readonly pipeline: string | undefined; readonly [more: string]: unknown };
+
+/** How a series ended. */
+export interface SeriesEnd {
+  readonly endings: readonly Ending[];
+  /** Exit code of the first failure; 0 without one. */
+  readonly exit: number;
+}
+
+/**
+ * Runs the pipelines of a file one after another and tells each failure when it happens. A failure leaves the others alone, unless
+ * they would meet the same: after a signal, refused credentials or wrong usage the rest is not run.
+ */
+export async function runSeries(
+  pipelines: readonly Pipeline[],
+  context: CommandContext,
+  options: Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed'>,
+): Promise<SeriesEnd> {
+  const { console, signal } = context;
+  const endings: Ending[] = [];
+  let exit = 0;
+  let stopped = false;
+
+  for (const pipeline of pipelines) {
+    if (stopped) {
+      endings.push({ status: 'not_run', pipeline: pipeline.name });
+      continue;
+    }
+    try {
+      endings.push({ status: 'published', ...(await runAndTell(pipeline, context, options)) });
+    } catch (failure) {
+      const ending = await endingOf(failure, pipeline, context);
+      endings.push(ending);
+      if (ending.status === 'closed') continue;
+      const failed = tellFailure(console, failure);
+      if (exit === 0) exit = failed;
+      stopped = signal.aborted || stopping.includes(toldBy(failure).code);
+    }
+  }
+
+  const names = (status: Ending['status']) => pipelines.filter((_, index) => endings[index]?.status === status).map(({ name }) => name);
+  const parts = Object.entries({
+    published: names('published'),
+    'left by their reader': names('closed'),
+    failed: names('failed'),
+    'not run': names('not_run'),
+  }).filter(([, which]) => which.length > 0);
+  console.log(exit === 0 ? 'info' : 'error', parts.map(([what, which]) => `${what}: ${which.join(', ')}`).join('; '), { exit });
+  return { endings, exit };
+}
+
+/** Failures that every further pipeline would meet. */
+const stopping = ['E_RUN_ABORTED', 'E_SOURCE_AUTH', 'E_USAGE'];
+
+/** What a report says of a run that did not publish. Of one that only prints, a reader who has had enough is no failure. */
+export async function endingOf(failure: unknown, pipeline: Pipeline | undefined, { console }: CommandContext): Promise<Ending> {
+  const { ClosedPipeError } = await import('../index.js');
+  const closed = failure instanceof ClosedPipeError && pipeline?.plan.sinks.every(({ name }) => name === 'stdout');
+  const { code, message, kept } = toldBy(failure);
+  return {
+    status: closed ? 'closed' : 'failed',
+    pipeline: pipeline?.name,
+    error: { code, message: console.redact(message) },
+    ...(kept.length > 0 ? { kept } : {}),
+  };
+}

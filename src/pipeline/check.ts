@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import { secretsOf } from '../client/index.js';
+import type { SpecIssue } from '../errors.js';
+import { connectionOf } from './connection.js';
+import type { Path, SpecDocument } from './document.js';
+import type { Pipeline } from './pipeline.js';
+import { collide, planPipeline, type Plan } from './plan.js';
+import { resolveReferences, type Environment, type Problem } from './references.js';
+import type { RejectsOptions } from './rejects.js';
+import { pipelineShape, type PipelineShape } from './spec.js';
+import { validated } from './validate.js';
+
+/** One document of a pipeline file after its check. */
+export interface Checked {
+  readonly document: SpecDocument;
+  /** Its name, as far as it has one. */
+  readonly name: string | undefined;
+  /** Everything that it writes, with the place in the file; `undefined` is stdout. */
+  readonly outputs: readonly { readonly path: string | undefined; readonly place: Path }[];
+  /** Present when nothing is wrong with the document by itself. */
+  readonly pipeline: Pipeline | undefined;
+  readonly issues: readonly Issue[];
+  /** Adds a problem that it has with others. */
+  problem(path: Path, message: string): void;
+}
+
+interface Issue extends SpecIssue {
+  /** Whether it is about a reference to the environment. */
+  readonly reference: boolean;
+}
+
+/** Checks a document by itself, to the end: all that is wrong with it is in `issues`. */
+export function checkPipeline(document: SpecDocument, env: Environment, baseDir: string): Checked {
+  const issues: Issue[] = [];
+  const unresolved = new Set<string>();
+  const problemOf =
+    (reference: boolean): Problem =>
+    (path, message, onKey) => {
+      // What a reference would have stood for cannot be judged.
+      if (!reference && unresolved.has(path.join('.'))) return;
+      if (reference) unresolved.add(path.join('.'));
+      issues.push({ message, ...document.locate(path, onKey), reference });
+    };
+
+  const resolved = resolveReferences(document.value, env, problemOf(true));
+  const shape = validated(pipelineShape, resolved, [], problemOf(false));
+  // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
+  const parts = shape ?? readableParts(resolved);
+  const plan = parts && planPipeline(parts, { baseDir, hmacKey: env.LEADSTREAM_HMAC_KEY }, problemOf(false));
+  const connection = shape && connectionOf(shape.service, env, problemOf(true));
+  const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problemOf(false));
+
+  function pipeline(): Pipeline | undefined {
+    if (!shape || !connection || !plan || !rejects || issues.length > 0) return undefined;
+    return {
+      name: shape.name,
+      plan,
+      connection,
+      reveal: shape.reveal ?? [],
+      onError: shape.on_error ?? 'reject',
+      rejects,
+      expect: shape.expect,
+      schema: shape.schema ?? 'evolve',
+      consistency: {
+        mode: shape.consistency ?? (plan.sinks.some(({ output }) => output !== undefined) ? 'repair' : 'off'),
+        maxPasses: shape.max_passes,
+        allowUnstable: shape.allow_unstable ?? false,
+      },
+      landingMaxAgeMs: shape.landing?.max_age ?? 6 * 3_600_000,
+      deadlineMs: shape.service?.deadline,
+      hmacKey: env.LEADSTREAM_HMAC_KEY,
+      baseDir,
+      fingerprint: createHash('sha256').update(JSON.stringify(resolved, withoutCredentials)).digest('hex'),
+      secrets: [...secretsOf(connection.auth), env.LEADSTREAM_HMAC_KEY ?? ''],
+    };
+  }
+
+  return {
+    document,
+    name: pipelineShape.pick({ name: true }).strip().safeParse(resolved).data?.name,
+    outputs: [
+      ...(plan?.sinks ?? []).map(({ output, index, name }) => ({ path: output, place: ['to', index, name] })),
+      ...(rejects?.path === undefined ? [] : [{ path: rejects.path, place: ['rejects', 'path'] }]),
+    ],
+    pipeline: pipeline(),
+    issues,
+    problem: problemOf(false),
+  };
+}
+
+function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: Problem): RejectsOptions {
+  const outputs = plan.sinks.flatMap(({ output }) => output ?? []);
+  const path = shape.rejects?.path === undefined ? outputs[0] && `${outputs[0]}.rejects.ndjson` : resolve(baseDir, shape.rejects.path);
+  if (path !== undefined && outputs.some((output) => collide(output, path))) {
+    problem(['rejects', 'path'], `${path} is where a sink writes; choose another file for the rejects`);
+  }
+  return { path, max: shape.rejects?.max ?? { share: 0.01 }, rows: shape.rejects?.rows ?? false };
+}
+
+/** What can be planned of a file that has problems at its top level. */
+function readableParts(value: unknown) {
+  return pipelineShape.pick({ from: true, reveal: true, steps: true, to: true }).strip().safeParse(value).data;
+}
+
+function withoutCredentials(key: string, value: unknown): unknown {
+  return key === 'auth' ? undefined : value;
+}

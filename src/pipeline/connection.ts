@@ -1,0 +1,52 @@
+import type { Credentials } from '../client/index.js';
+import type { ConnectOptions } from './connect.js';
+import type { Environment, Problem } from './references.js';
+import type { ServiceSpec } from './spec.js';
+
+/**
+ * The connection that the environment describes: `LEADSTREAM_BASE_URL`, and `LEADSTREAM_REST_API_KEY` or
+ * `LEADSTREAM_AUTHORIZED_UID` with `LEADSTREAM_AUTHORIZED_REST_API_KEY`.
+ */
+export function connectionFromEnvironment(
+  env: Environment,
+): { readonly baseUrl: string; readonly auth: Credentials } | { readonly missing: string } {
+  const baseUrl = env.LEADSTREAM_BASE_URL;
+  if (!baseUrl) return { missing: 'LEADSTREAM_BASE_URL' };
+  if (env.LEADSTREAM_REST_API_KEY) return { baseUrl, auth: { rest_api_key: env.LEADSTREAM_REST_API_KEY } };
+  const { LEADSTREAM_AUTHORIZED_UID: uid, LEADSTREAM_AUTHORIZED_REST_API_KEY: key } = env;
+  if (uid && key) return { baseUrl, auth: { authorized_uid: uid, authorized_rest_api_key: key } };
+  return { missing: 'LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY' };
+}
+
+/** The connection that a pipeline file describes, or without a service block the environment. */
+export function connectionOf(service: ServiceSpec | undefined, env: Environment, problem: Problem): ConnectOptions | undefined {
+  if (!service) {
+    const found = connectionFromEnvironment(env);
+    if ('baseUrl' in found) return found;
+    problem([], `without a service block the environment must set ${found.missing}`);
+    return undefined;
+  }
+  const { retry } = service;
+  return {
+    baseUrl: service.base_url,
+    auth: service.auth,
+    ...defined({
+      limit: service.limit,
+      concurrency: service.concurrency,
+      window: service.window,
+      firstPage: service.first_page,
+      maxPages: service.max_pages,
+      strict: service.strict,
+      ratePerSecond: service.rate_limit,
+      timeoutMs: service.timeout,
+      maxBodyBytes: service.max_page_bytes,
+      retry: retry && defined({ attempts: retry.attempts, baseMs: retry.base, capMs: retry.cap }),
+    }),
+  };
+}
+
+/** The same without keys that have no value, so that defaults apply. */
+function defined<T extends object>(value: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> };
+}

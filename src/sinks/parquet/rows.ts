@@ -1,0 +1,24 @@
+import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import { gunzipSync } from 'node:zlib';
+import type { Row } from '../../collections/index.js';
+import { zstd } from './zstd.js';
+
+/**
+ * The rows of a Parquet file, read by a library that wrote none of it. Values have the types of the columns.
+ *
+ * @param path The file.
+ * @param columns Names of the columns that are wanted. Default: all.
+ * @returns One array of rows per row group, which is what is in memory.
+ */
+export async function* readGroups(path: string, columns?: readonly string[]): AsyncIterable<readonly Row[]> {
+  const { decompress } = await zstd();
+  const file = await asyncBufferFromFile(path);
+  const metadata = await parquetMetadataAsync(file);
+  const compressors = { GZIP: (bytes: Uint8Array) => gunzipSync(bytes), ZSTD: decompress };
+  let rowStart = 0;
+  for (const group of metadata.row_groups) {
+    const rowEnd = rowStart + Number(group.num_rows);
+    yield await parquetReadObjects({ file, metadata, compressors, rowStart, rowEnd, ...(columns ? { columns: [...columns] } : {}) });
+    rowStart = rowEnd;
+  }
+}
