@@ -27,7 +27,7 @@ export class Parts {
     first: Part,
   ) {
     this.#parts = [first];
-    this.#group = new RowGroup(columns.length, Math.min(options.row_group_rows, options.file_max_rows));
+    this.#group = new RowGroup(columns, Math.min(options.row_group_rows, options.file_max_rows), options.encoding.sortedBy);
   }
 
   /** Renames that publish the files. */
