@@ -3,7 +3,7 @@ import type { Column } from '../../collections/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
 import type { OutputColumn } from '../projection.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
-import { compressions, engines, type Encoding, type EngineAbilities, type EngineName } from './encoder.js';
+import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities, type EngineName } from './encoder.js';
 import { modes } from './manifest.js';
 import { runDateTemplate } from './partitions.js';
 
@@ -98,7 +98,12 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
   const inFiles = written.filter(({ name }) => !by.includes(name));
   by.forEach((name, index) => name === runDateTemplate || requireArriving(name, ['partition_by', index], arriving, plan));
   sortingOf(options).forEach(({ field }, index) => requireArriving(field, ['sort_by', index], inFiles, plan));
-  options.bloom_filter.forEach((name, index) => requireArriving(name, ['bloom_filter', index], inFiles, plan));
+  options.bloom_filter.forEach((name, index) => {
+    requireArriving(name, ['bloom_filter', index], inFiles, plan);
+    const type = options.types === 'text' ? 'text' : inFiles.find((column) => column.name === name)?.type;
+    if (type && !bloomTypes.includes(type))
+      plan.problem(['bloom_filter', index], `a bloom filter is for ${bloomTypes.join(' and ')} columns, and ${name} is ${type}`);
+  });
   key?.forEach((name, index) => requireArriving(name, ['key', index], written, plan));
   const missing = key ? [] : plan.key.filter((source) => !written.some((column) => column.source === source));
   if (mode === 'append' && missing.length > 0)

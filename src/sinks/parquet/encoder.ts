@@ -1,4 +1,5 @@
-import type { Value } from '../../collections/index.js';
+import type { SchemaElement } from 'hyparquet';
+import type { DeclaredType, Value } from '../../collections/index.js';
 import type { OutputColumn, Refuses } from '../projection.js';
 
 export const compressions = ['zstd', 'snappy', 'gzip', 'none'] as const;
@@ -28,17 +29,24 @@ export interface SortKey {
   readonly descending: boolean;
 }
 
+/**
+ * Types that can have a bloom filter; columns of others go without one. Two flags are not worth it, days and instants
+ * have no hash in hyparquet-writer, and `0` and `-0` are equal numbers with different hashes, so a filter would hide rows.
+ */
+export const bloomTypes: readonly DeclaredType[] = ['text', 'integer'];
+
 /** How a file is encoded. It depends on nothing that differs from run to run. */
 export interface Encoding {
   readonly compression: Compression;
   /** Of zstd; 1 is fast, 19 is small. */
   readonly level: number;
-  /** Names of the output columns that get a bloom filter. */
+  /** Names of the output columns that get a bloom filter, if they are of `bloomTypes`. */
   readonly bloomFilters: readonly string[];
-  /** Whether pages have statistics of their own (a column index). */
+  /** Whether pages have statistics of their own (a column index). Pages are smaller then. */
   readonly columnIndex: boolean;
+  /** What the footer says of the order in row groups. The caller sorts. */
   readonly sortedBy: readonly SortKey[];
-  /** Key-value metadata of the file. */
+  /** Key-value metadata of the file, besides `leadstream.original_names`. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
@@ -79,6 +87,33 @@ export interface ParquetEngine {
 export async function loadEngine(name: EngineName): Promise<ParquetEngine> {
   if (name === 'hyparquet') return (await import('./engines/hyparquet.js')).hyparquetEngine;
   return (await import('./engines/parquetjs-lite.js')).parquetjsLiteEngine;
+}
+
+/** How Parquet stores a type. */
+export interface Storage extends Pick<SchemaElement, 'converted_type' | 'logical_type'> {
+  readonly type: NonNullable<SchemaElement['type']>;
+}
+
+export const storages: Readonly<Record<DeclaredType, Storage>> = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  flag: { type: 'BOOLEAN' },
+  integer: { type: 'INT64' },
+  decimal: { type: 'DOUBLE' },
+  timestamp: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MICROS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+  },
+  date: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
+};
+
+/** Parquet's names of the codecs. */
+export const codecs = { zstd: 'ZSTD', snappy: 'SNAPPY', gzip: 'GZIP', none: 'UNCOMPRESSED' } as const;
+
+/** The key-value metadata of a file, sorted by key: what the caller wants, and each column's name at the service. */
+export function metadataOf(columns: readonly OutputColumn[], { metadata }: Encoding): [key: string, value: string][] {
+  const names = JSON.stringify(Object.fromEntries(columns.map(({ name, original }) => [name, original])));
+  return Object.entries({ ...metadata, 'leadstream.original_names': names }).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 const msPerDay = 86_400_000;

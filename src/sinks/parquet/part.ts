@@ -1,9 +1,10 @@
-import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
+import { asyncBufferFromFile, parquetMetadataAsync, type FileMetaData } from 'hyparquet';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { SinkError } from '../../errors.js';
 import { PartialFile, sha256File, type Move } from '../../files/index.js';
 import type { OutputColumn } from '../projection.js';
-import type { Encoding, ParquetEncoder, ParquetEngine } from './encoder.js';
+import { codecs, storages, type Encoding, type ParquetEncoder, type ParquetEngine } from './encoder.js';
 import type { Manifest } from './manifest.js';
 import { partialEnding } from './table.js';
 import type { Value } from '../../collections/index.js';
@@ -50,7 +51,7 @@ export class Part {
       finish: async () => {
         await encoder.finish();
         await this.file.close();
-        await this.#verify(columns);
+        await this.#verify(columns, encoding);
         return { name: this.name, rows: this.#rows, bytes: this.file.bytes, sha256: await sha256File(this.file.path) };
       },
     };
@@ -60,17 +61,13 @@ export class Part {
     return this.file.discard();
   }
 
-  /** Reads the footer back with a library that did not write it, and compares rows and columns. */
-  async #verify(columns: readonly OutputColumn[]): Promise<void> {
-    const expected = columns.map(({ name }) => name);
+  /** Reads the footer back with a library that did not write it, and compares it with what was asked for. */
+  async #verify(columns: readonly OutputColumn[], encoding: Encoding): Promise<void> {
     const footer = await asyncBufferFromFile(this.file.path)
       .then((buffer) => parquetMetadataAsync(buffer))
       .catch(() => undefined);
-    const found = footer?.schema.slice(1).map(({ name }) => name) ?? [];
-    const same = found.length === expected.length && found.every((name, index) => name === expected[index]);
-    if (footer && same && footer.num_rows === BigInt(this.#rows)) return;
-    const seen = footer ? `${footer.num_rows} rows of ${found.length} columns` : 'no footer';
-    throw new SinkError('E_SINK_VERIFY', `${this.file.path}: wrote ${this.#rows} rows of ${expected.length} columns, read back ${seen}`);
+    const fault = footer ? faultOf(footer, { columns, encoding, rows: this.#rows, bytes: this.file.bytes }) : 'the footer cannot be read';
+    if (fault !== undefined) throw new SinkError('E_SINK_VERIFY', `${this.file.path}: ${fault}`);
   }
 }
 
@@ -79,4 +76,60 @@ export interface PartWriter {
   writeGroup(values: readonly (readonly Value[])[], rows: number): Promise<void>;
   /** Closes, syncs and verifies the file. */
   finish(): Promise<Manifest['files'][number]>;
+}
+
+interface Expected {
+  readonly columns: readonly OutputColumn[];
+  readonly encoding: Encoding;
+  readonly rows: number;
+  /** Length of the file. */
+  readonly bytes: number;
+}
+
+/** In what a footer differs from what was written; `undefined` when it is as it should be. */
+export function faultOf(footer: FileMetaData, expected: Expected): string | undefined {
+  return rowFault(footer, expected) ?? schemaFault(footer, expected) ?? chunkFault(footer, expected);
+}
+
+function rowFault({ num_rows: rows, row_groups: groups }: FileMetaData, expected: Expected): string | undefined {
+  const sum = groups.reduce((total, group) => total + group.num_rows, 0n);
+  if (rows === BigInt(expected.rows) && sum === rows) return undefined;
+  return `wrote ${expected.rows} rows, read back ${rows}, of which ${sum} in row groups`;
+}
+
+function schemaFault({ schema }: FileMetaData, { columns }: Expected): string | undefined {
+  const found = schema.slice(1);
+  if (found.length !== columns.length) return `wrote ${columns.length} columns, read back ${found.length}`;
+  for (const [index, { name, type }] of columns.entries()) {
+    const element = found[index];
+    if (element?.name !== name) return `wrote column ${name}, read back ${element?.name}`;
+    const { type: physical, converted_type: converted, logical_type: logical } = storages[type];
+    // parquetjs-lite knows the converted types only, which say the same.
+    const same =
+      element.type === physical &&
+      element.converted_type === converted &&
+      (element.logical_type === undefined || isDeepStrictEqual(element.logical_type, logical));
+    if (!same) return `column ${name} is no ${converted ?? physical}`;
+  }
+  return undefined;
+}
+
+function chunkFault({ row_groups: groups, metadata_length: footer }: FileMetaData, expected: Expected): string | undefined {
+  const end = BigInt(expected.bytes - footer - 8);
+  for (const { columns, num_rows: rows } of groups) {
+    if (columns.length !== expected.columns.length) return `a row group has ${columns.length} of ${expected.columns.length} columns`;
+    for (const [index, { name, type }] of expected.columns.entries()) {
+      const chunk = columns[index]?.meta_data;
+      const same =
+        chunk?.path_in_schema.join('.') === name &&
+        chunk.type === storages[type].type &&
+        chunk.codec === codecs[expected.encoding.compression] &&
+        chunk.num_values === rows;
+      if (!same) return `a row group has other data for column ${name}`;
+      const start = chunk.dictionary_page_offset ?? chunk.data_page_offset;
+      const inside = start >= 4n && chunk.data_page_offset >= start && start + chunk.total_compressed_size <= end;
+      if (!inside) return `the data of column ${name} lies outside the file`;
+    }
+  }
+  return undefined;
 }

@@ -101,10 +101,10 @@ export class Parts {
   #slotOf(folder: string): Slot {
     if (this.#slots.size >= mostPartitions && !this.#slots.has(folder))
       throw new SinkError('E_SINK_VALUE', `partition_by makes more than ${mostPartitions} partitions; choose coarser columns`);
-    const { row_group_rows: rows, file_max_rows: fileRows } = this.options;
+    const { row_group_rows: rows, row_group_bytes: text, file_max_rows: fileRows, encoding } = this.options;
     const slot = this.#slots.get(folder) ?? {
       folder,
-      group: new RowGroup(this.columns.length, Math.min(rows, fileRows)),
+      group: new RowGroup(this.columns, Math.min(rows, fileRows), encoding.sortedBy, text),
       open: undefined,
     };
     this.#slots.set(folder, slot);

@@ -1,21 +1,32 @@
-import type { Value } from '../../collections/index.js';
-import type { Batch } from '../projection.js';
+import { SinkError } from '../../errors.js';
+import type { DeclaredType, Value } from '../../collections/index.js';
+import type { Batch, OutputColumn } from '../projection.js';
+import { daysOf, type SortKey } from './encoder.js';
 
-/** Texts of one row group, in UTF-16 units. A group closes when it has that many, however few its rows are. */
-const maxText = 32 * 1024 * 1024;
+/** Default budget for the texts of one row group, in UTF-16 units. */
+export const maxGroupText = 32 * 1024 * 1024;
 
-/** The rows that wait to be encoded, as columns. */
+/** The rows that wait to be encoded, as columns. It holds them all; sorting holds them twice for a moment. */
 export class RowGroup {
+  readonly #orders: readonly Order[];
   #columns: Value[][];
   #rows = 0;
   #text = 0;
 
-  /** @param maxRows Rows that close the group, at least 1. */
+  /**
+   * @param maxRows Rows that close the group, at least 1.
+   * @param sortedBy By what the rows are sorted when they are taken; those that are equal in it keep their order.
+   * @param maxText Texts that close the group, in UTF-16 units, however few its rows are.
+   * @throws {SinkError} `E_SINK_VALUE` when a sort key names no column.
+   */
   constructor(
-    private readonly width: number,
+    private readonly columns: readonly OutputColumn[],
     private readonly maxRows: number,
+    sortedBy: readonly SortKey[] = [],
+    private readonly maxText = maxGroupText,
   ) {
-    this.#columns = Array.from({ length: width }, () => []);
+    this.#orders = sortedBy.map((key) => orderOf(key, columns));
+    this.#columns = columns.map(() => []);
   }
 
   get rows(): number {
@@ -24,7 +35,7 @@ export class RowGroup {
 
   /** How many more rows it takes. */
   get room(): number {
-    return this.#text >= maxText ? 0 : this.maxRows - this.#rows;
+    return this.#text >= this.maxText ? 0 : this.maxRows - this.#rows;
   }
 
   add(batch: Batch, from: number, to: number): void {
@@ -39,12 +50,80 @@ export class RowGroup {
     this.#rows += to - from;
   }
 
-  /** Hands the rows over and begins anew. */
+  /** Hands the rows over, sorted, and begins anew. */
   take(): Batch {
-    const batch = { rows: this.#rows, columns: this.#columns };
-    this.#columns = Array.from({ length: this.width }, () => []);
+    const batch = { rows: this.#rows, columns: this.#sorted() };
+    this.#columns = this.columns.map(() => []);
     this.#rows = 0;
     this.#text = 0;
     return batch;
   }
+
+  #sorted(): Value[][] {
+    if (this.#orders.length === 0) return this.#columns;
+    const keys = this.#orders.map(({ index, compare }) => ({ values: this.#columns[index] ?? [], compare }));
+    const places = Array.from({ length: this.#rows }, (_, row) => row);
+    places.sort((one, other) => {
+      for (const { values, compare } of keys) {
+        const order = compare(values[one] ?? null, values[other] ?? null);
+        if (order !== 0) return order;
+      }
+      return 0;
+    });
+    return this.#columns.map((values) => places.map((row) => values[row] ?? null));
+  }
+}
+
+type Compare = (one: Value, other: Value) => number;
+
+interface Order {
+  readonly index: number;
+  readonly compare: Compare;
+}
+
+function orderOf({ column, descending }: SortKey, columns: readonly OutputColumn[]): Order {
+  const index = columns.findIndex(({ name }) => name === column);
+  const type = columns[index]?.type;
+  if (!type) throw new SinkError('E_SINK_VALUE', `there is no column ${column} to sort by`);
+  const compare = compares[type];
+  return { index, compare: nullsLast(descending ? (one, other) => compare(other, one) : compare) };
+}
+
+function nullsLast(compare: Compare): Compare {
+  return (one, other) => {
+    if (one === null || other === null) return Number(one === null) - Number(other === null);
+    return compare(one, other);
+  };
+}
+
+const byValue: Compare = (one, other) => {
+  if (one === null || other === null) return 0;
+  return one < other ? -1 : one > other ? 1 : 0;
+};
+
+/** In the order that Parquet defines for what is stored, which is what readers search by. */
+const compares: Readonly<Record<DeclaredType, Compare>> = {
+  text: (one, other) => (typeof one === 'string' && typeof other === 'string' ? compareTexts(one, other) : 0),
+  flag: byValue,
+  integer: byValue,
+  decimal: byValue,
+  timestamp: byValue,
+  // Two times of one day are the same date, so the next key decides.
+  date: (one, other) => (one instanceof Date && other instanceof Date ? daysOf(one) - daysOf(other) : 0),
+};
+
+/** Compares well-formed texts by their UTF-8 bytes, which is by code points: surrogates come after all of the BMP. */
+export function compareTexts(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  for (let at = 0; at < length; at += 1) {
+    const a = one.charCodeAt(at);
+    const b = other.charCodeAt(at);
+    if (a !== b) return rank(a) - rank(b);
+  }
+  return one.length - other.length;
+}
+
+/** Moves surrogates behind the last units. */
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x2800 : unit;
 }

@@ -1,42 +1,53 @@
+import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
-import type { CompressionCodec, SchemaElement } from 'hyparquet';
+import type { RowGroup, SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter, type ColumnSource } from 'hyparquet-writer';
+import { z } from 'zod';
 import type { DeclaredType, Value } from '../../../collections/index.js';
 import type { OutputColumn } from '../../projection.js';
+import { bloomTypes, codecs, daysOf, metadataOf, storages, type ByteTarget, type Encoding, type ParquetEngine } from '../encoder.js';
+import { fieldIds } from './field-ids.js';
 import { zstd } from '../zstd.js';
-import { daysOf, type ByteTarget, type Compression, type ParquetEngine } from '../encoder.js';
+
+const { version } = z.object({ version: z.string() }).parse(createRequire(import.meta.url)('../../../../package.json'));
 
 /**
  * hyparquet-writer: dictionaries, statistics in byte order, V2 data pages, every value of 64 bits exact.
  */
 export const hyparquetEngine: ParquetEngine = {
-  async open(target, columns, { compression, level }) {
+  async open(target, columns, encoding) {
+    const compress = encoding.compression === 'zstd' ? (await zstd()).compress : undefined;
     const writer = new ParquetWriter({
       writer: new TargetWriter(target),
-      schema: [{ name: 'root', num_children: columns.length }, ...columns.map(elementOf)],
-      codec: codecs[compression],
-      compressors: { GZIP: (bytes) => gzipSync(bytes), ...(compression === 'zstd' ? { ZSTD: await zstdAt(level) } : {}) },
-      createdBy: 'leadstream',
-      kvMetadata: [{ key: 'leadstream.original_names', value: originalNames(columns) }],
+      schema: schemaOf(columns),
+      codec: codecs[encoding.compression],
+      compressors: { GZIP: (bytes) => gzipSync(bytes), ...(compress && { ZSTD: (bytes) => compress(bytes, encoding.level) }) },
+      // The shape that parquet-mr parses; it does not trust statistics of an application that it cannot parse.
+      createdBy: `leadstream version ${version}`,
+      kvMetadata: metadataOf(columns, encoding).map(([key, value]) => ({ key, value })),
     });
+    const sorting = sortingOf(columns, encoding);
     return {
       async writeGroup(values, rows) {
         await writer.write({
           rowGroupSize: rows,
-          columnData: columns.map(({ name, type }, index) => sourceOf(name, type, values[index] ?? [])),
+          pageSize: encoding.columnIndex ? indexedPageBytes : pageBytes,
+          columnData: columns.map((column, index) => sourceOf(column, values[index] ?? [], encoding)),
         });
       },
       async finish() {
+        // The library has no option for it, but writes what stands in its row groups.
+        if (sorting.length > 0) for (const group of writer.row_groups) group.sorting_columns = sorting;
         await writer.finish();
       },
     };
   },
 };
 
-async function zstdAt(level: number) {
-  const { compress } = await zstd();
-  return (bytes: Uint8Array) => compress(bytes, level);
-}
+const pageBytes = 1024 * 1024;
+
+/** 20,000 numbers of 64 bits: pages of a megabyte are whole row groups, and an index of one page says nothing new. */
+const indexedPageBytes = 160_000;
 
 /** Collects the bytes of one row group and appends them to the target when the group is complete. */
 class TargetWriter extends ByteWriter {
@@ -54,30 +65,28 @@ class TargetWriter extends ByteWriter {
   }
 }
 
-const codecs: Readonly<Record<Compression, CompressionCodec>> = { zstd: 'ZSTD', snappy: 'SNAPPY', gzip: 'GZIP', none: 'UNCOMPRESSED' };
+function schemaOf(columns: readonly OutputColumn[]): SchemaElement[] {
+  const ids = fieldIds(columns.map(({ name }) => name));
+  const elements = columns.map(({ name, type }): SchemaElement => {
+    const id = ids.get(name);
+    return { name, repetition_type: 'OPTIONAL', ...storages[type], ...(id !== undefined && { field_id: id }) };
+  });
+  return [{ name: 'root', num_children: columns.length }, ...elements];
+}
 
-const elements: Readonly<Record<DeclaredType, Omit<SchemaElement, 'name'>>> = {
-  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
-  flag: { type: 'BOOLEAN' },
-  integer: { type: 'INT64' },
-  decimal: { type: 'DOUBLE' },
-  timestamp: {
-    type: 'INT64',
-    converted_type: 'TIMESTAMP_MICROS',
-    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
-  },
-  date: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
-};
-
-function elementOf({ name, type }: OutputColumn): SchemaElement {
-  return { name, repetition_type: 'OPTIONAL', ...elements[type] };
+function sortingOf(columns: readonly OutputColumn[], { sortedBy }: Encoding): NonNullable<RowGroup['sorting_columns']> {
+  return sortedBy.map(({ column, descending }) => {
+    return { column_idx: columns.findIndex(({ name }) => name === column), descending, nulls_first: false };
+  });
 }
 
 /** The physical values of a column are made when its turn comes, so that they exist for one column at a time. */
-function sourceOf(name: string, type: DeclaredType, values: readonly Value[]): ColumnSource {
+function sourceOf({ name, type }: OutputColumn, values: readonly Value[], { bloomFilters, columnIndex }: Encoding): ColumnSource {
   const bytes = type === 'text' && !repeats(values);
   return {
     name,
+    columnIndex,
+    bloomFilter: bloomTypes.includes(type) && bloomFilters.includes(name),
     // Some engines do not read booleans in RLE, which is the default here.
     ...(bytes || type === 'flag' ? { encoding: 'PLAIN' } : {}),
     get data() {
@@ -130,8 +139,4 @@ function utf8(values: readonly Value[]): (Uint8Array | null)[] {
     end += Buffer.byteLength(value);
     return bytes.subarray(start, end);
   });
-}
-
-function originalNames(columns: readonly OutputColumn[]): string {
-  return JSON.stringify(Object.fromEntries(columns.map(({ name, original }) => [name, original])));
 }

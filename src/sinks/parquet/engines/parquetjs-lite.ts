@@ -3,7 +3,7 @@ import parquet, { type FieldDefinition } from 'parquetjs-lite';
 import { SinkError } from '../../../errors.js';
 import type { DeclaredType, Value } from '../../../collections/index.js';
 import type { OutputColumn } from '../../projection.js';
-import { daysOf, type ByteTarget, type Compression, type ParquetEngine } from '../encoder.js';
+import { daysOf, metadataOf, type ByteTarget, type Compression, type ParquetEngine } from '../encoder.js';
 
 /**
  * parquetjs-lite: V1 data pages that every reader takes, no dictionaries, no statistics (its own mislead readers).
@@ -17,16 +17,13 @@ export const parquetjsLiteEngine: ParquetEngine = {
       : undefined;
   },
 
-  async open(target, columns, { compression }) {
+  async open(target, columns, encoding) {
     const stream = new QuietStream(target);
     const writer = await stream.guard(() => {
-      const schema = new parquet.ParquetSchema(schemaOf(columns, compression));
+      const schema = new parquet.ParquetSchema(schemaOf(columns, encoding.compression));
       return parquet.ParquetWriter.openStream(schema, stream, { useDataPageV2: false, pageIndex: false });
     });
-    writer.setMetadata(
-      'leadstream.original_names',
-      JSON.stringify(Object.fromEntries(columns.map(({ name, original }) => [name, original]))),
-    );
+    for (const [key, value] of metadataOf(columns, encoding)) writer.setMetadata(key, value);
     return {
       async writeGroup(values, rows) {
         writer.setRowGroupSize(rows);
