@@ -73,7 +73,7 @@ export const catalogue = {
     retry: false,
     help: 'Add a dedupe step, or name columns that identify a row under key; without such columns use mode: replace.',
   },
-  E_SINK_RUN: { exit: 1, retry: false, help: '`leadstream runs DIR` lists the runs that are there; name one that is kept.' },
+  E_SINK_RUN: { exit: 1, retry: false, help: 'Name a run that is kept; `leadstream runs DIR` lists them.' },
   E_SINK_VERIFY: { exit: 1, retry: true, help: 'A written file did not read back as it was written; check the disk.' },
   E_GATE_REJECTS: { exit: 65, retry: false, help: 'Read the rejects file; clean the rows, or raise rejects.max.' },
   E_GATE_MATCH: { exit: 65, retry: false, help: 'Check the fields of the join, or lower min_match.' },

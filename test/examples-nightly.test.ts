@@ -6,7 +6,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { catalogue } from '../src/errors.js';
 import { start, type Finished } from './support/cli.js';
 import { duckdb } from './support/duckdb.js';
-import { pipelineText, service, testKey } from './support/services.js';
+import { service, testKey } from './support/services.js';
 import { temporaryFolder } from './support/temporary.js';
 
 /** Exit codes that no repetition changes; a scheduler must leave the others (69, 75, signals) worth another try. */
@@ -42,8 +42,7 @@ async function host(key = testKey): Promise<Host> {
     .replace("KEY=''", `KEY='${key}'`);
   await write('etc/leadstream/leadstream.env', settings);
   await write('run/secrets/leadstream/leadstream.env', settings);
-  const body = "from: bridges\nsteps:\n  - dedupe: {}\nto:\n  - parquet: { path: '${LEADSTREAM_LAKE:-lake}/bridges' }";
-  await write('etc/leadstream/nightly-export.yaml', pipelineText(body));
+  await write('etc/leadstream/nightly-export.yaml', await readFile(join('pipelines', 'nightly-export.yaml'), 'utf8'));
   const main = join(process.cwd(), 'dist', 'cli', 'main.js');
   await write('usr/local/bin/leadstream', `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
   await chmod(join(root, 'usr/local/bin/leadstream'), 0o755);

@@ -17,7 +17,8 @@ export interface SeriesEnd {
 
 /**
  * Runs the pipelines of a file one after another and tells each failure when it happens. A failure leaves the others alone, unless
- * they would meet the same: after a signal, refused credentials or wrong usage the rest is not run.
+ * they would meet the same: after a signal, refused credentials or wrong usage the rest is not run. The last line tells all endings, with code
+ * and help of the first failure.
  */
 export async function runSeries(
   pipelines: readonly Pipeline[],
@@ -26,6 +27,7 @@ export async function runSeries(
 ): Promise<SeriesEnd> {
   const { console, signal } = context;
   const endings: Ending[] = [];
+  let first: ReturnType<typeof toldBy> | undefined;
   let exit = 0;
   let stopped = false;
 
@@ -41,6 +43,7 @@ export async function runSeries(
       endings.push(ending);
       if (ending.status === 'closed') continue;
       const failed = tellFailure(console, failure);
+      first ??= toldBy(failure);
       if (exit === 0) exit = failed;
       stopped = signal.aborted || stopping.includes(toldBy(failure).code);
     }
@@ -53,7 +56,10 @@ export async function runSeries(
     failed: names('failed'),
     'not run': names('not_run'),
   }).filter(([, which]) => which.length > 0);
-  console.log(exit === 0 ? 'info' : 'error', parts.map(([what, which]) => `${what}: ${which.join(', ')}`).join('; '), { exit });
+  console.log(exit === 0 ? 'info' : 'error', parts.map(([what, which]) => `${what}: ${which.join(', ')}`).join('; '), {
+    exit,
+    ...(first && { code: first.code, help: first.help }),
+  });
   return { endings, exit };
 }
 
