@@ -1,0 +1,51 @@
+/** What differs between the pipelines that are measured. */
+export interface PipelineVariant {
+  readonly steps: readonly ('dedupe' | 'derive' | 'joins')[];
+  /** One sink, as a pipeline file has it. */
+  readonly to: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Default: the product's. */
+  readonly consistency?: 'off';
+  /** Whether pages land. Default: the product's. */
+  readonly landing?: 'off';
+}
+
+const steps = {
+  dedupe: [{ dedupe: {} }],
+  derive: [{ derive: { zip_city: 'zip_city(zipcode)', zip_state: 'zip_state(zipcode)' } }],
+  joins: [
+    { join: { with: 'bridges', on: { bridge_id: 'id' }, as: 'bridge', select: ['title', 'niche'] } },
+    {
+      join: {
+        with: 'areacodes',
+        on: { zip_state: 'state', zip_city: 'city' },
+        normalize: 'casefold',
+        pick: { max: 'percent_of_area_code_in_city' },
+        as: 'area',
+        select: ['area_code', 'city_population'],
+      },
+    },
+  ],
+} as const;
+
+/** Where a pipeline reads from. */
+export interface Reading {
+  readonly baseUrl: string;
+  readonly limit: number;
+  readonly concurrency: number;
+}
+
+/** The text of a pipeline file (JSON, which is YAML). Outputs are relative; the key is the variable `BENCH_KEY`. */
+export function pipelineText(
+  { steps: names, to, consistency, landing }: PipelineVariant,
+  { baseUrl, limit, concurrency }: Reading,
+): string {
+  return JSON.stringify({
+    name: 'bench',
+    service: { base_url: baseUrl, auth: { rest_api_key: '${BENCH_KEY}' }, limit, concurrency, window: 2 * concurrency },
+    from: 'leads',
+    ...(consistency && { consistency }),
+    ...(landing && { landing }),
+    steps: names.flatMap((name): readonly object[] => steps[name]),
+    to: [to],
+  });
+}

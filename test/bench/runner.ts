@@ -1,0 +1,30 @@
+/**
+ * A measured process: does one job and prints its outcome as JSON. Imports are made before the clock starts.
+ *
+ *   node runner.js '{"work": "floor", …}'
+ */
+import type { Job, Outcome } from './job.js';
+import { usage } from './meter.js';
+
+/** Does the job. @returns Rows that went through. */
+export type Work = (job: Job) => Promise<number>;
+
+const works: Readonly<Record<Job['work'], () => Promise<{ readonly prepare: (job: Job) => Promise<Work> }>>> = {
+  floor: () => import('./work/floor.js'),
+  pipeline: () => import('./work/pipeline.js'),
+  program: () => import('./work/program.js'),
+  parquetjs: () => import('./work/parquetjs.js'),
+  'fast-csv': () => import('./work/fast-csv.js'),
+  duckdb: () => import('./work/duckdb.js'),
+};
+
+const job: Job = JSON.parse(process.argv[2] ?? '{}');
+const { prepare } = await works[job.work]();
+const work = await prepare(job);
+const before = usage();
+const start = performance.now();
+const rows = await work(job);
+const seconds = (performance.now() - start) / 1000;
+const after = usage();
+const outcome: Outcome = { ...after, cpuSeconds: after.cpuSeconds - before.cpuSeconds, seconds, rows };
+process.stdout.write(`${JSON.stringify(outcome)}\n`);

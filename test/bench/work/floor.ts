@@ -1,0 +1,11 @@
+import type { Work } from '../runner.js';
+import { leadPages } from './fetch.js';
+
+/** Reads all pages and throws them away. */
+export function prepare(): Promise<Work> {
+  return Promise.resolve(async (job) => {
+    let rows = 0;
+    for await (const page of leadPages(job)) rows += page.length;
+    return rows;
+  });
+}

@@ -1,0 +1,13 @@
+import { join } from 'node:path';
+import type * as Leadstream from 'leadstream';
+import { key } from '../job.js';
+import type { Work } from '../runner.js';
+
+/** Runs `pipeline.yaml` of the folder, as the command does. */
+export async function prepare({ library }: { readonly library: string }): Promise<Work> {
+  const { loadPipeline, runPipeline }: typeof Leadstream = await import(library);
+  return async ({ folder }) => {
+    const pipeline = await loadPipeline(join(folder, 'pipeline.yaml'), { env: { BENCH_KEY: key }, baseDir: folder });
+    return (await runPipeline(pipeline)).read;
+  };
+}

@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+import type * as Leadstream from 'leadstream';
+import { key } from '../job.js';
+import type { Work } from '../runner.js';
+
+/** The streams in a program: leads as typed Parquet, without landing and without a check for rows that moved. */
+export async function prepare({ library }: { readonly library: string }): Promise<Work> {
+  const { collections, columnsOf, connect, land, parquet }: typeof Leadstream = await import(library);
+  return async ({ baseUrl, limit, concurrency, folder }) => {
+    const service = connect({ baseUrl, auth: { rest_api_key: key }, limit, concurrency });
+    const sink = await parquet({ path: join(folder, 'out') });
+    const { rows } = await land(service.leads$, sink, { columns: columnsOf(collections.leads) });
+    service.close();
+    return rows;
+  };
+}
