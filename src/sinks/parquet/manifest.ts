@@ -28,7 +28,7 @@ const manifest = z.object({
   partition_by: z.array(z.string()),
   rows: count,
   bytes: count,
-  /** What this run did, in rows: those it wrote, and those it left out because the table has their key, changed ones counted twice. */
+  /** Rows of this run: written; unchanged, left out because the table has their key; changed, those of the unchanged with other content. */
   run: z.object({ written: count, unchanged: count, changed: count }),
   files: z.array(z.object({ name: z.string().regex(partName), rows: count, bytes: count, sha256: z.string() })),
   schema: z.array(z.object({ name: z.string(), field: z.string(), original: z.string(), type: z.enum(declaredTypes) })),
