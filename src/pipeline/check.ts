@@ -67,7 +67,7 @@ export function checkPipeline(document: SpecDocument, env: Environment, baseDir:
         maxPasses: shape.max_passes,
         allowUnstable: shape.allow_unstable ?? false,
       },
-      landingMaxAgeMs: shape.landing?.max_age ?? 6 * 3_600_000,
+      landingMaxAgeMs: shape.landing === 'off' ? undefined : (shape.landing?.max_age ?? 6 * 3_600_000),
       deadlineMs: shape.service?.deadline,
       hmacKey: env.LEADSTREAM_HMAC_KEY,
       baseDir,

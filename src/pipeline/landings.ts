@@ -2,7 +2,7 @@ import { defer, firstValueFrom, map, of, switchMap, type Observable } from 'rxjs
 import { queryOf, type CollectionReader, type Credentials, type ListAnswer, type ListRequest } from '../client/index.js';
 import type { CollectionName } from '../collections/index.js';
 import type { Warning } from '../errors.js';
-import { openLanding, sweepLandings, type Landing } from '../landing/index.js';
+import { openLanding, type Landing } from '../landing/index.js';
 
 /** Where and how pages land. */
 export interface LandingsOptions {
@@ -39,7 +39,7 @@ export interface Landings {
   close(): Promise<void>;
 }
 
-/** Nothing lands: for runs whose output nobody could take back. */
+/** Nothing lands: for runs whose output nobody could take back, and for those that were told so. */
 export const noLandings: Landings = {
   landed: (reader) => Promise.resolve(reader),
   resumed: 0,
@@ -48,12 +48,11 @@ export const noLandings: Landings = {
   close: () => Promise.resolve(),
 };
 
-/** Opens the landings of a run, and removes what earlier runs left too long. */
-export async function openLandings(options: LandingsOptions): Promise<Landings> {
+/** The landings of a run; each is opened when its collection is first read. */
+export function openLandings(options: LandingsOptions): Landings {
   const opened = new Map<CollectionName, Promise<Landing>>();
   let resumed = 0;
   let startedAt: string | undefined;
-  await sweepLandings(options.folder);
 
   function open<T>(reader: CollectionReader<T>): Promise<Landing> {
     const { folder, runId, baseUrl, auth, firstPage, maxAgeMs, restart } = options;

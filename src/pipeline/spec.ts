@@ -70,9 +70,16 @@ export const pipelineShape = z.strictObject({
   max_passes: z.number().int().min(1).max(100).optional().describe('Most further passes; after them a list is unstable. Default 8.'),
   allow_unstable: z.boolean().optional().describe('Whether an unstable list is published all the same. Default false.'),
   landing: z
-    .strictObject({ max_age: duration.optional().describe('Age from which the pages of an interrupted run are read afresh. Default 6h.') })
+    .union([
+      z.literal('off'),
+      z.strictObject({
+        max_age: duration.optional().describe('Age from which the pages of an interrupted run are read afresh. Default 6h.'),
+      }),
+    ])
     .optional()
-    .describe('Pages on disk, from which an interrupted run goes on.'),
+    .describe(
+      'Pages on disk, from which an interrupted run goes on, until they are older than max_age (default 6h); off: pages are not written, and every run reads everything.',
+    ),
   steps: z.array(z.record(z.string(), z.unknown())).optional().describe('Steps of the chain, in order.'),
   to: z.array(z.record(z.string(), z.unknown())).min(1).describe('Where the rows go.'),
   rejects: z

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { reasonOf, SinkError, type Warning } from '../errors.js';
 import { finishIntents, publish, removeIntent, writeIntent, type Intent, type Move } from '../files/index.js';
+import { sweepLandings } from '../landing/index.js';
 import { noLandings, openLandings, type Landings } from './landings.js';
 import type { Pipeline } from './pipeline.js';
 import type { RunOptions } from './run.js';
@@ -34,12 +35,15 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     }
   }
 
-  function landings(): Promise<Landings> {
-    if (outputs.length === 0) return Promise.resolve(noLandings);
+  async function landings(): Promise<Landings> {
+    if (outputs.length === 0) return noLandings;
     const { baseUrl, auth, firstPage = 1 } = pipeline.connection;
     const { landingMaxAgeMs: maxAgeMs } = pipeline;
+    const folder = join(stateDir, 'landing');
+    await sweepLandings(folder);
+    if (maxAgeMs === undefined) return noLandings;
     return openLandings({
-      folder: join(stateDir, 'landing'),
+      folder,
       runId,
       baseUrl,
       auth,

@@ -1,7 +1,9 @@
 import { format as formatter } from 'fast-csv';
+import { SinkError } from '../../errors.js';
 import { textOf, type Value } from '../../collections/index.js';
 import type { OutputColumn, Refuses } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
+import { plainExcept, Utf8 } from '../utf8.js';
 
 export interface CsvDialect {
   readonly delimiter: string;
@@ -10,39 +12,52 @@ export interface CsvDialect {
 }
 
 /**
- * CSV by RFC 4180, quoted by fast-csv, with `\n` at line ends. Columns and their order are given, since fast-csv drops
- * those that it does not find in the first row.
+ * CSV by RFC 4180 with `\n` at line ends: the bytes that fast-csv makes of the same rows. Cells that need
+ * more than their text are formatted by fast-csv; the others, nearly all, pass it by: its way to finding that there is nothing to
+ * do is longer than writing them.
  */
 export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, escape_formulas: escape }: CsvDialect): TextFormat {
-  const options = {
-    delimiter,
-    headers: columns.map(({ name }) => name),
-    writeHeaders: false,
-    includeEndRowDelimiter: true,
-    // The line of an empty cell would be an empty line, which readers skip.
-    quoteColumns: columns.length === 1,
-  };
-  const cell = (value: Value, { type }: OutputColumn): string | null => {
-    return escape && typeof value === 'string' ? escapeFormula(value) : textOf(value, type);
-  };
+  // The line of an empty cell would be an empty line, which readers skip.
+  const always = columns.length === 1;
+  // What fast-csv quotes or takes out; the bar is an idea of its own.
+  const special = new RegExp(`[${delimiter}|\\r\\n"\\0]`);
+  const plain = plainExcept(special);
+  const formatted = cellFormatter(delimiter, always);
+  const between = Buffer.from(delimiter);
+  const out = new Utf8();
 
-  /** A formatter per page: within one, its lines are buffered without bound. */
-  async function lines(rows: Iterable<readonly (string | null)[]>): Promise<Uint8Array> {
-    const stream = formatter(options);
-    const pieces: Buffer[] = [];
-    stream.on('data', (piece: Buffer) => pieces.push(piece));
-    const end = new Promise((resolve, reject) => stream.on('end', resolve).on('error', reject));
-    for (const row of rows) stream.write(row);
-    stream.end();
-    await end;
-    return Buffer.concat(pieces);
+  function put(cell: string): void {
+    if (!always && out.plain(cell, plain)) return;
+    out.text(always || special.test(cell) ? formatted(cell) : cell);
+  }
+
+  function textIn(value: Value, { type }: OutputColumn): string {
+    if (typeof value === 'string') return escape ? escapeFormula(value) : value;
+    return textOf(value, type) ?? '';
   }
 
   return {
-    head: async () => Buffer.concat([Buffer.from(bom ? '\ufeff' : ''), await lines([options.headers])]),
-    rows: ({ rows, columns: values }) => {
-      const cells = columns.map((column, index) => values[index]?.map((value) => cell(value, column)) ?? []);
-      return lines(Array.from({ length: rows }, (_, row) => cells.map((column) => column[row] ?? null)));
+    head() {
+      if (bom) out.text('\ufeff');
+      columns.forEach(({ name }, index) => {
+        if (index > 0) out.piece(between);
+        put(name);
+      });
+      out.piece(lineEnd);
+      return out.take();
+    },
+    rows({ rows, columns: values }) {
+      const cells = columns.map((column, index) => ({ column, values: values[index] ?? [] }));
+      for (let row = 0; row < rows; row += 1) {
+        let first = true;
+        for (const { column, values } of cells) {
+          if (!first) out.piece(between);
+          first = false;
+          put(textIn(values[row] ?? null, column));
+        }
+        out.piece(lineEnd);
+      }
+      return out.take();
     },
     tail: () => '',
   };
@@ -53,7 +68,24 @@ export const refusesNul: Refuses = (value) => {
   return typeof value === 'string' && value.includes('\0') ? 'has a NUL character, which CSV cannot hold' : undefined;
 };
 
+/**
+ * Formats one cell as fast-csv does in a row. Its stream works at once: what it makes of a row is there when `write` returns.
+ *
+ * @throws {SinkError} `E_SINK_WRITE` should that ever not be so, rather than losing the cell.
+ */
+function cellFormatter(delimiter: string, quoteColumns: boolean): (cell: string) => string {
+  const stream = formatter({ delimiter, quoteColumns, rowDelimiter: '' });
+  return (cell) => {
+    stream.write([cell]);
+    const text: unknown = stream.read();
+    if (text === null && /[^\0]/.test(cell)) throw new SinkError('E_SINK_WRITE', 'fast-csv gave no text for a cell');
+    return String(text ?? '');
+  };
+}
+
 /** Spreadsheets run cells that begin like this. */
 function escapeFormula(text: string): string {
   return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
 }
+
+const lineEnd = Buffer.from('\n');

@@ -1,31 +1,52 @@
-import { textOf, type DeclaredType, type Value } from '../../collections/index.js';
+import { textOf, type Value } from '../../collections/index.js';
 import type { OutputColumn } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
+import { plainExcept, Utf8 } from '../utf8.js';
 
 /**
  * One JSON object per line, keys in column order. The lines are put together from texts, so whole numbers keep all
  * digits and a column may have any name.
  */
 export function ndjsonFormat(columns: readonly OutputColumn[]): TextFormat {
-  const keys = columns.map(({ name }, index) => `${index === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+  const keys = columns.map(({ name }, index) => Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`));
+  const out = new Utf8();
+
+  function put(value: Value, { type }: OutputColumn): void {
+    if (value === null) out.piece(nothing);
+    else if (typeof value === 'string') putText(value);
+    else if (value instanceof Date) putText(textOf(value, type) ?? '');
+    else putWhole(String(value));
+  }
+
+  function putText(text: string): void {
+    out.code(quote);
+    if (out.plain(text, plain)) out.code(quote);
+    else out.text(JSON.stringify(text).slice(1));
+  }
+
+  function putWhole(text: string): void {
+    if (!out.plain(text, plain)) out.text(text);
+  }
+
   return {
     head: () => '',
     rows: ({ rows, columns: values }) => {
-      let text = '';
+      const members = columns.map((column, index) => ({ column, key: keys[index] ?? nothing, values: values[index] ?? [] }));
       for (let row = 0; row < rows; row += 1) {
-        for (const [index, { type }] of columns.entries()) {
-          text += keys[index] + json(values[index]?.[row] ?? null, type);
+        for (const { column, key, values } of members) {
+          out.piece(key);
+          put(values[row] ?? null, column);
         }
-        text += '}\n';
+        out.piece(end);
       }
-      return text;
+      return out.take();
     },
     tail: () => '',
   };
 }
 
-function json(value: Value, type: DeclaredType): string {
-  if (typeof value === 'string') return JSON.stringify(value);
-  if (value instanceof Date) return `"${textOf(value, type)}"`;
-  return String(value);
-}
+/** What JSON need not escape. */
+const plain = plainExcept(/[\0-\x1f"\\]/);
+const quote = 0x22;
+const nothing = Buffer.from('null');
+const end = Buffer.from('}\n');

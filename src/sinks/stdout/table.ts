@@ -55,13 +55,16 @@ function fit(text: string, room: number): string {
 }
 
 function printable(text: string): string {
+  if (simple.test(text)) return text;
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ').replaceAll(/[\p{Cf}\p{Mn}\p{Me}]/gu, '');
 }
 
+/** One cell of a terminal per character. */
+const simple = /^[ -~]*$/;
 const wide = /[\p{Extended_Pictographic}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/u;
 
 /** Terminal cells that a text takes: two for pictures and East Asian characters. */
 function width(text: string): number {
-  if (/^[ -~]*$/.test(text)) return text.length;
+  if (simple.test(text)) return text.length;
   return Array.from(text).reduce((sum, character) => sum + (wide.test(character) ? 2 : 1), 0);
 }
