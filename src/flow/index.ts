@@ -8,4 +8,5 @@ export { mapAsync } from './map-async.js';
 export { withRows, type Lease, type Page, type Step } from './page.js';
 export { pagedSource, type PagedSourceOptions } from './paged-source.js';
 export { preload } from './preload.js';
+export { reshape, withFields, type Layout } from './reshape.js';
 export { createStallWatch, type StallWatch } from './stall-watch.js';

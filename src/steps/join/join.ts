@@ -1,7 +1,7 @@
 import { map, type Observable } from 'rxjs';
 import type { Row, Value } from '../../collections/index.js';
 import { StepError } from '../../errors.js';
-import { keyOf, preload, standalone, withRows, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { keyOf, preload, reshape, standalone, withFields, withRows, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { preferenceOf, type Pick } from './pick.js';
 
 /** How two sides of a join meet. */
@@ -57,7 +57,8 @@ export function join<Left extends Row, Right extends Row, const As extends strin
   const prefer = preferenceOf(pick, key);
   const compared = typeof pick === 'string' ? [] : ['max' in pick ? pick.max : pick.min, ...key];
   const kept = [...new Set<string>([...select, ...compared])];
-  const missing = prefixed(as, select, {});
+  const missing: readonly Value[] = select.map(() => null);
+  const copy = reshape(withFields(select.map((field) => `${as}_${field}`)));
 
   function add(index: Index, rows: readonly Right[]): void {
     for (const row of rows) {
@@ -72,7 +73,7 @@ export function join<Left extends Row, Right extends Row, const As extends strin
   }
 
   function joinWith(index: Index): Step<Left, Joined<Left, Right, As, Field>> {
-    const added = new Map([...index].map(([text, matches]) => [text, matches.map((match) => prefixed(as, select, match))]));
+    const added = new Map([...index].map(([text, matches]) => [text, matches.map((match) => select.map((field) => match[field] ?? null))]));
     index.clear();
 
     function joinRow(row: Left, out: Row[]): void {
@@ -80,7 +81,7 @@ export function join<Left extends Row, Right extends Row, const As extends strin
       const matches = text === undefined ? undefined : added.get(text);
       if (!matches) {
         context.tally.missed += 1;
-        if (type === 'left') out.push({ ...row, ...missing });
+        if (type === 'left') out.push(copy(row, missing));
         else context.tally.unmatched += 1;
         return;
       }
@@ -92,7 +93,7 @@ export function join<Left extends Row, Right extends Row, const As extends strin
       }
       context.tally.matched += 1;
       context.tally.expanded += matches.length - 1;
-      for (const match of matches) out.push({ ...row, ...match });
+      for (const match of matches) out.push(copy(row, match));
     }
 
     return map((page) => {
@@ -103,12 +104,6 @@ export function join<Left extends Row, Right extends Row, const As extends strin
   }
 
   return preload(other$, (): Index => new Map(), add, joinWith);
-}
-
-function prefixed(as: string, fields: readonly string[], row: Row): Row {
-  const out: Record<string, Value> = {};
-  for (const field of fields) out[`${as}_${field}`] = row[field] ?? null;
-  return out;
 }
 
 /** White space around a text and its case do not count. Upper case first: `ß` and `SS` are the same. */
