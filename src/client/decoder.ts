@@ -1,4 +1,4 @@
-import { originalName, snakeCase, type Collection, type Column } from '../collections/index.js';
+import { copier, originalName, snakeCase, textCopier, type Collection, type Column } from '../collections/index.js';
 import { SourceError } from '../errors.js';
 import { nameShape, type RawRecord } from './records.js';
 
@@ -39,6 +39,10 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
     wanted: field.sensitivity !== 'secret' || reveal.includes(column),
   }));
   const declaredNames = new Set(declared.map(({ original }) => original));
+  const wanted = declared.filter((field) => field.wanted);
+  const withheld = declared.filter((field) => !field.wanted);
+  const rowOfTexts = textCopier(new Map(wanted.map(({ column, original }) => [column, original])));
+  const rowOf = copier<string | null>(new Map(wanted.map(({ column }, index) => [column, index])));
   const taken = new Set(declared.map(({ column }) => column));
   const unknown = new Map<string, { column: Column; rows: number; wanted: boolean }>();
   const missing = new Map<string, number>();
@@ -66,27 +70,37 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
   }
 
   function decodeUnknown(record: RawRecord, row: Record<string, string | null>): void {
-    for (const [original, value] of Object.entries(record)) {
+    for (const original of Object.keys(record)) {
       if (declaredNames.has(original)) continue;
+      const value = record[original];
       const found = unknown.get(original) ?? discover(original);
       if (counting) found.rows += 1;
       if (found.wanted) row[found.column.name] = typeof value === 'string' ? value : asText(found.column.name, value);
     }
   }
 
-  function decodeRecord(record: RawRecord): Record<string, string | null> {
-    const row: Record<string, string | null> = {};
+  /** A record that lacks a declared field, or has one that is no text. */
+  function decodeOdd(record: RawRecord): Record<string, string | null> {
+    const values: (string | null)[] = [];
     let present = 0;
     for (const { column, original, wanted } of declared) {
       const value = record[original];
       if (value !== undefined) present += 1;
       else if (counting) count(missing, column);
       if (!wanted) continue;
-      if (typeof value === 'string') row[column] = value;
-      else row[column] = value === undefined ? null : asText(column, value);
+      if (typeof value === 'string') values.push(value);
+      else values.push(value === undefined ? null : asText(column, value));
     }
     if (present === 0) throw stranger(collection, record);
+    const row = rowOf({}, values);
     if (Object.keys(record).length > present) decodeUnknown(record, row);
+    return row;
+  }
+
+  function decodeRecord(record: RawRecord): Record<string, string | null> {
+    const row = withheld.every(({ original }) => record[original] !== undefined) ? rowOfTexts(record) : undefined;
+    if (row === undefined) return decodeOdd(record);
+    if (Object.keys(record).length > declared.length) decodeUnknown(record, row);
     return row;
   }
 

@@ -2,7 +2,7 @@ import { map } from 'rxjs';
 import { z } from 'zod';
 import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, type Value } from '../../collections/index.js';
 import { StepError } from '../../errors.js';
-import { standalone, withRows, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { reshape, standalone, withRows, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
@@ -32,15 +32,16 @@ export function cast<T extends Row>(
   const casts = Object.entries<DeclaredType | undefined>(types).flatMap(([field, type]) =>
     type ? [{ field, type, parse: parserOf(type) }] : [],
   );
+  const places = new Map(casts.map(({ field }, index) => [field, index]));
+  const copy = reshape((names) => new Map(names.map((name) => [name, places.get(name) ?? name])));
 
   function castRow(row: T): Row | undefined {
-    const out: Record<string, Value> = { ...row };
+    const values: Value[] = [];
     for (const { field, type, parse } of casts) {
       const value = row[field];
-      if (typeof value !== 'string') continue;
-      const parsed = parse(value);
+      const parsed = typeof value === 'string' ? parse(value) : (value ?? null);
       if (parsed !== undefined) {
-        out[field] = parsed;
+        values.push(parsed);
         continue;
       }
       const reason = `is not ${expectations[type]}`;
@@ -50,10 +51,10 @@ export function cast<T extends Row>(
         context.tally.rejected += 1;
         return undefined;
       }
-      out[field] = null;
+      values.push(null);
       context.tally.nulled += 1;
     }
-    return out;
+    return copy(row, values);
   }
 
   return map((page) =>

@@ -1,7 +1,7 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import type { Column, Row, Value } from '../../collections/index.js';
-import { withRows, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { mapRows, reshape, withFields, withRows, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { openExpression, planExpression, type Expression } from '../expression/index.js';
 import { columnName } from '../fields.js';
 import { evaluated, rejected } from '../on-error.js';
@@ -22,31 +22,26 @@ export type Derivation<T> = (row: T) => Value | undefined;
 export function derive<T extends Row, const D extends Readonly<Record<string, Derivation<T>>>>(
   derivations: D,
 ): Step<T, T & { readonly [K in keyof D]: Value }> {
-  const added = Object.entries<Derivation<T>>(derivations);
-  return map((page) =>
-    withRows(
-      page,
-      page.rows.map((row) => {
-        const values: Record<string, Value> = {};
-        for (const [name, derivation] of added) values[name] = derivation(row) ?? null;
-        return Object.assign({}, row, values) as T & { readonly [K in keyof D]: Value };
-      }),
-    ),
-  );
+  const added = Object.values<Derivation<T>>(derivations);
+  const copy = reshape(withFields(Object.keys(derivations)));
+  return mapRows((row) => {
+    const values = added.map((derivation) => derivation(row) ?? null);
+    return copy(row, values) as T & { readonly [K in keyof D]: Value };
+  });
 }
 
 /** The same by expressions, whose failing rows follow `onError`. */
 function deriveExpressions(expressions: ReadonlyMap<string, Expression>, onError: OnError, context: StepContext): Step {
-  const entries = [...expressions];
+  const copy = reshape(withFields([...expressions.keys()]));
 
   function deriveRow(row: Row): Row | undefined {
-    const out: Record<string, Value> = { ...row };
-    for (const [name, expression] of entries) {
+    const values: Value[] = [];
+    for (const [name, expression] of expressions) {
       const value = evaluated(expression, row, name, onError, context);
       if (value === rejected) return undefined;
-      out[name] = value;
+      values.push(value);
     }
-    return out;
+    return copy(row, values);
   }
 
   return map((page) =>

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import { textOf, type Column, type Row, type Value } from '../../collections/index.js';
+import { textOf, type Column, type Origin, type Row, type Value } from '../../collections/index.js';
 import { StepError } from '../../errors.js';
-import { mapRows, type Step } from '../../flow/index.js';
+import { mapRows, reshape, type Step } from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
@@ -38,14 +38,16 @@ export function mask<T extends Row>(
   const kinds = new Map(Object.entries<Mask | undefined>(masks));
   const hmac = [...kinds.values()].includes('hmac') ? keyedDigest(options.hmacKey) : undefined;
 
+  const replaced = [...kinds].flatMap(([field, kind]) => (kind === undefined || kind === 'drop' ? [] : [[field, kind] as const]));
+  const places = new Map(replaced.map(([field], index) => [field, index]));
+  const copy = reshape((names) => {
+    const stay = names.filter((name) => kinds.get(name) !== 'drop');
+    return new Map(stay.map((name): [string, Origin] => [name, places.get(name) ?? name]));
+  });
+
   return mapRows((row) => {
-    const out: Record<string, Value> = {};
-    for (const [field, value] of Object.entries<Value>(row)) {
-      const kind = kinds.get(field);
-      if (kind === undefined) out[field] = value;
-      else if (kind !== 'drop') out[field] = hidden(value, kind, hmac);
-    }
-    return out;
+    const values = replaced.map(([field, kind]) => hidden(row[field] ?? null, kind, hmac));
+    return copy(row, values);
   });
 }
 

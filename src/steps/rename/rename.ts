@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Row, Value } from '../../collections/index.js';
-import { mapRows, type Step } from '../../flow/index.js';
+import type { Row } from '../../collections/index.js';
+import { mapRows, reshape, type Step } from '../../flow/index.js';
 import { columnName, requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
@@ -20,11 +20,8 @@ export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {
  */
 export function rename<T extends Row, const M extends Partial<Record<keyof T & string, string>>>(names: M): Step<T, Renamed<T, M>> {
   const renamed = new Map<string, string | undefined>(Object.entries(names));
-  return mapRows((row) => {
-    const out: Record<string, Value> = {};
-    for (const [name, value] of Object.entries(row)) out[renamed.get(name) ?? name] = value;
-    return out as Renamed<T, M>;
-  });
+  const copy = reshape((present) => new Map(present.map((name) => [renamed.get(name) ?? name, name])));
+  return mapRows((row) => copy(row, []) as Renamed<T, M>);
 }
 
 export const renameStep = defineStep('rename', {

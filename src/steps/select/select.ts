@@ -1,6 +1,6 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
-import type { Row, Value } from '../../collections/index.js';
+import { copier, type Row } from '../../collections/index.js';
 import { StepError } from '../../errors.js';
 import { withRows, type Step } from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
@@ -18,20 +18,21 @@ import { defineStep } from '../step.js';
  */
 export function select<T extends Row, K extends keyof T & string>(fields: readonly K[]): Step<T, Pick<T, K>> {
   if (fields.length === 0) throw new StepError('E_STEP_CONFIG', 'select: needs at least one field');
+  const copy = copier(new Map(fields.map((field, index) => [field, index])));
   return map((page) => {
     const absent = page.rows.length > 0 ? fields.find((field) => !page.rows.some((row) => Object.hasOwn(row, field))) : undefined;
     if (absent !== undefined) throw new StepError('E_STEP_FIELD', `select: no row of page ${page.number} has a field ${absent}`);
     return withRows(
       page,
-      page.rows.map((row) => pick(row, fields)),
+      page.rows.map(
+        (row) =>
+          copy(
+            row,
+            fields.map((field) => row[field] ?? null),
+          ) as Pick<T, K>,
+      ),
     );
   });
-}
-
-function pick<T extends Row, K extends keyof T & string>(row: T, fields: readonly K[]): Pick<T, K> {
-  const picked: Record<string, Value> = {};
-  for (const field of fields) picked[field] = row[field] ?? null;
-  return picked as Pick<T, K>;
 }
 
 export const selectStep = defineStep('select', {
