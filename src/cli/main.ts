@@ -15,6 +15,7 @@ import { LeadstreamError } from '../errors.js';
 import { createConsole } from './console.js';
 import { environmentOf, type Runner } from './context.js';
 import { tellFailure } from './failure.js';
+import { boundGarbage } from './memory.js';
 import { onSignals } from './signals.js';
 import { outliveReaders } from './streams.js';
 import { logFormatIn, usageProblem } from './usage.js';
@@ -22,6 +23,7 @@ import { logFormatIn, usageProblem } from './usage.js';
 // A chain that stalls or an event loop that runs dry must not look like success: 0 is earned.
 process.exitCode = 1;
 outliveReaders();
+boundGarbage();
 
 const words = hideBin(process.argv);
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
