@@ -1,5 +1,5 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { LeadstreamError, reasonOf, SinkError } from '../errors.js';
 import { attempt, errnoOf } from './failure.js';
@@ -14,7 +14,9 @@ const intent = z.object({
   /** The outputs that the run had locked. Absolute paths. */
   outputs: z.array(z.string()).readonly(),
   /** All renames of the publication, in their order. */
-  moves: z.array(z.object({ from: z.string(), to: z.string() })).readonly(),
+  moves: z.array(z.object({ from: z.string(), to: z.string(), link: z.string().optional() })).readonly(),
+  /** Folders of landed pages that nobody may use once the moves are done. Absolute paths. */
+  spent: z.array(z.string()).readonly().optional(),
 });
 
 const writtenIntent = intent.extend({ version: z.literal(1), writtenAt: z.string() });
@@ -33,18 +35,24 @@ export interface FinishOptions {
   readonly held?: readonly string[];
   /** Which intents are finished. Default: all. */
   readonly only?: (intent: Intent) => boolean;
+  /** Removes landed pages that were published; called when the moves are done, before the intent is forgotten. */
+  readonly removeSpent?: (folder: string) => Promise<void>;
 }
 
 /**
  * Makes durable what a run is about to publish, as `<folder>/<runId>.intent.json`. The caller holds the locks of the outputs,
- * and all that the moves start from is durable.
+ * and the contents of all that the moves start from are durable; their names are made so here.
  *
  * @throws {SinkError} `E_SINK_PATH` or `E_SINK_WRITE`; then nothing was decided.
  */
 export async function writeIntent(folder: string, intent: Intent): Promise<void> {
   await makeFolders(folder);
-  const { runId, pipeline, outputs, moves } = intent;
-  const text = JSON.stringify({ version: 1, runId, pipeline, writtenAt: new Date().toISOString(), outputs, moves }, null, 2);
+  const { runId, pipeline, outputs, moves, spent } = intent;
+  // The intent may lie on another disk: what it starts from must not be younger than itself after a loss of power.
+  for (const from of new Set(moves.map((move) => dirname(move.from)))) {
+    await attempt('E_SINK_WRITE', `cannot make ${from} durable`, () => syncFolder(from));
+  }
+  const text = JSON.stringify({ version: 1, runId, pipeline, writtenAt: new Date().toISOString(), outputs, moves, spent }, null, 2);
   await attempt('E_SINK_WRITE', `cannot write the intent to publish in ${folder}`, () =>
     replaceFile(pathOf(folder, runId), `${text}\n`, { durable: true }),
   );
@@ -73,7 +81,7 @@ export async function removeIntent(folder: string, runId: string): Promise<void>
  * @throws {LeadstreamError} `E_RUN_LOCKED` as said.
  */
 export async function finishIntents(folder: string, options: FinishOptions): Promise<readonly FinishedIntent[]> {
-  const { runId, held = [], only = () => true } = options;
+  const { runId, held = [], only = () => true, removeSpent } = options;
   const finished: FinishedIntent[] = [];
   for (const name of await intentNames(folder)) {
     const path = join(folder, name);
@@ -85,6 +93,7 @@ export async function finishIntents(folder: string, options: FinishOptions): Pro
       // The run that held the locks until now may have finished it itself.
       if ((await readIntent(path)) === undefined) continue;
       await redo(found, path);
+      for (const spent of found.spent ?? []) await removeSpent?.(spent);
       await removeIntent(folder, found.runId);
       finished.push(found);
     } finally {

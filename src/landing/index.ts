@@ -1,3 +1,3 @@
 export { openLanding, type Landing, type LandingOptions } from './landing.js';
 export type { LandedSource } from './source.js';
-export { sweepLandings } from './sweep.js';
+export { removeLanding, sweepLandings } from './sweep.js';

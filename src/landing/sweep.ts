@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { LeadstreamError } from '../errors.js';
 import { errnoOf, lockOutputs } from '../files/index.js';
 import { isFresh, readMarker } from './marker.js';
@@ -30,13 +30,28 @@ export async function sweepLandings(folder: string, now: () => number = Date.now
   });
 }
 
+/**
+ * Removes one landing, because its pages were published. One in use is left to the run that uses it.
+ *
+ * @param folder Absolute path of the folder of a source.
+ * @throws {SinkError} `E_SINK_WRITE`.
+ */
+export async function removeLanding(folder: string): Promise<void> {
+  if (!sourceName.test(basename(folder))) return;
+  await inState('E_SINK_WRITE', `cannot remove ${folder}`, () => removeIf(folder, () => Promise.resolve(true)));
+}
+
 async function sweep(folder: string, now: () => number): Promise<boolean> {
-  if (isFresh(await readMarker(folder), now())) return false;
+  const isOld = async () => !isFresh(await readMarker(folder), now());
+  // Looked at twice: the second time nobody else can have begun with it.
+  return (await isOld()) && removeIf(folder, isOld);
+}
+
+async function removeIf(folder: string, condition: () => Promise<boolean>): Promise<boolean> {
   const lock = await lockOutputs([folder], { runId: `sweep-${randomBytes(4).toString('hex')}`, mode: 0o600 }).catch(unlessLocked);
   if (lock === undefined) return false;
   try {
-    // Looked at again, now that nobody else can have begun with it.
-    if (isFresh(await readMarker(folder), now())) return false;
+    if (!(await condition())) return false;
     await removeSource(folder);
     return true;
   } finally {

@@ -33,6 +33,8 @@ export interface Landings {
   readonly resumed: number;
   /** When the first of the runs began whose pages are used, ISO 8601; `undefined` before anything was opened. */
   readonly startedAt: string | undefined;
+  /** Where pages were landed. Absolute paths. */
+  folders(): Promise<readonly string[]>;
   /** Removes all pages; for after the publication. */
   remove(): Promise<void>;
   /** Keeps all pages for a resumed run. */
@@ -44,6 +46,7 @@ export const noLandings: Landings = {
   landed: (reader) => Promise.resolve(reader),
   resumed: 0,
   startedAt: undefined,
+  folders: () => Promise.resolve([]),
   remove: () => Promise.resolve(),
   close: () => Promise.resolve(),
 };
@@ -90,10 +93,12 @@ export function openLandings(options: LandingsOptions): Landings {
     options.onWarning({ code: 'W_LANDING_STALE', message });
   }
 
+  async function all(): Promise<readonly Landing[]> {
+    return (await Promise.allSettled(opened.values())).flatMap((landing) => (landing.status === 'fulfilled' ? [landing.value] : []));
+  }
+
   async function each(work: (landing: Landing) => Promise<void>): Promise<void> {
-    for (const landing of await Promise.allSettled(opened.values())) {
-      if (landing.status === 'fulfilled') await work(landing.value);
-    }
+    for (const landing of await all()) await work(landing);
   }
 
   return {
@@ -104,6 +109,7 @@ export function openLandings(options: LandingsOptions): Landings {
     get startedAt() {
       return startedAt;
     },
+    folders: async () => (await all()).map(({ folder }) => folder),
     remove: () => each((landing) => landing.remove()),
     close: () => each((landing) => landing.close()),
   };

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { finishIntents, lockOutputs, publish, removeIntent, writeIntent } from '../files/index.js';
+import { removeLanding } from '../landing/index.js';
 import { prepareRollback } from '../sinks/index.js';
 import { intentsIn, newRunId } from './start.js';
 
@@ -25,7 +26,7 @@ export async function rollbackTable(path: string, options: RollbackOptions = {})
   const runId = newRunId(new Date().toISOString());
   const lock = await lockOutputs([table], { runId });
   try {
-    await finishIntents(intents, { runId, held: [table], only: ({ outputs }) => outputs.includes(table) });
+    await finishIntents(intents, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), removeSpent: removeLanding });
     const { from, to, moves } = await prepareRollback(table, options.to);
     await writeIntent(intents, { runId, pipeline: 'rollback', outputs: [table], moves });
     await publish(moves);

@@ -3,6 +3,7 @@ import { createClient, type RetryNotice, type ServiceClient } from '../client/in
 import { GateError, type Warning } from '../errors.js';
 import { finishIntents, lockOutputs, type Lock } from '../files/index.js';
 import { createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
+import { removeLanding } from '../landing/index.js';
 import { openAccounts } from './accounts.js';
 import { completed } from './completed.js';
 import { openExpectations } from './expectations.js';
@@ -79,7 +80,7 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
  * @returns Names of the pipelines whose publication was completed.
  */
 export async function finishRuns(stateDir: string): Promise<readonly string[]> {
-  const finished = await finishIntents(intentsIn(stateDir), { runId: newRunId(new Date().toISOString()) });
+  const finished = await finishIntents(intentsIn(stateDir), { runId: newRunId(new Date().toISOString()), removeSpent: removeLanding });
   return finished.map(({ pipeline }) => pipeline);
 }
 
@@ -115,10 +116,10 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
     judge({ pipeline, report, accounts, outputs: finished, rejects, expectations }, run.warn);
     await lock.check();
     const moves = await outputs.publication(accounts.facts(report));
-    await run.decide(moves);
+    await run.decide(moves, landings);
     decided = true;
-    await run.carryOut(moves);
-    await tidyUp(outputs);
+    await run.carryOut(moves, landings);
+    await outputs.settle().catch(run.nuisance);
     return { ...report, finishedAt: new Date().toISOString() };
   } catch (failure) {
     throw options.keepFailed && failure instanceof GateError ? await kept(failure, outputs) : failure;
@@ -175,12 +176,6 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
     if (paths.length === 0) return refused;
     run.warn({ code: 'W_RUN_KEPT', message: `${pipeline.name}: not published, but kept for inspection: ${paths.join(', ')}` });
     return refused.keeping(paths);
-  }
-
-  /** Everything is published: what fails now is only a nuisance. */
-  async function tidyUp(settled: Outputs): Promise<void> {
-    await settled.settle().catch(run.nuisance);
-    await landings.remove().catch(run.nuisance);
   }
 }
 

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { reasonOf, SinkError, type Warning } from '../errors.js';
 import { finishIntents, publish, removeIntent, writeIntent, type Intent, type Move } from '../files/index.js';
 import { sweepLandings } from '../landing/index.js';
+import { removeLanding } from '../landing/index.js';
 import { noLandings, openLandings, type Landings } from './landings.js';
 import type { Pipeline } from './pipeline.js';
 import type { RunOptions } from './run.js';
@@ -29,7 +30,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   async function finishEarlier(): Promise<void> {
     if (outputs.length === 0) return;
     const only = (intent: Intent) => intent.outputs.some((output) => paths.includes(output));
-    for (const { runId: earlier } of await finishIntents(intentsIn(stateDir), { runId, held: paths, only })) {
+    for (const { runId: earlier } of await finishIntents(intentsIn(stateDir), { runId, held: paths, only, removeSpent: removeLanding })) {
       warn({ code: 'W_RUN_FINISHED', message: `the publication of run ${earlier} was completed` });
       spent = true;
     }
@@ -55,14 +56,17 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   }
 
   /** From here on the publication will be completed, by this run or by the next one. */
-  async function decide(moves: readonly Move[]): Promise<void> {
-    if (moves.length > 0) await writeIntent(intentsIn(stateDir), { runId, pipeline: pipeline.name, outputs, moves });
+  async function decide(moves: readonly Move[], landed: Landings): Promise<void> {
+    if (moves.length === 0) return;
+    await writeIntent(intentsIn(stateDir), { runId, pipeline: pipeline.name, outputs, moves, spent: await landed.folders() });
   }
 
-  async function carryOut(moves: readonly Move[]): Promise<void> {
+  async function carryOut(moves: readonly Move[], landed: Landings): Promise<void> {
     await publish(moves).catch((failure: unknown) => {
       throw new SinkError('E_SINK_WRITE', `${reasonOf(failure)}; the next run, or run --finish, completes what was decided`);
     });
+    // Before the intent is forgotten: pages of a published run must not be read again by the next one.
+    await landed.remove().catch(nuisance);
     // An intent that stays is carried out once more by the next run, which changes nothing.
     if (moves.length > 0) await removeIntent(intentsIn(stateDir), runId).catch(nuisance);
   }

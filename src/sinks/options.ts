@@ -34,7 +34,7 @@ export const columns = z
 
 export const permissions = z
   .string()
-  .regex(/^0?[0-7]{3}$/, 'permissions are written in octal, like 0640')
+  .regex(/^0?[4-7][0-7]{2}$/, 'permissions are written in octal, like 0640, and let the owner read')
   .default('0600')
   .transform((text) => Number.parseInt(text, 8))
   .describe('Who may read the files, in octal like 0640; folders that are made for them get the matching right to enter (default 0600).');

@@ -18,7 +18,7 @@ async function staged(folder: string): Promise<{ readonly state: string; readonl
   const moves = [
     { from: at('.a.csv.partial'), to: at('a.csv') },
     { from: at('.b.csv.partial'), to: at('b.csv') },
-    { from: at('table.next'), to: at('table') },
+    { from: at('table.next'), to: at('table'), link: 'new' },
   ];
   const outputs = [at('a.csv'), at('b.csv'), at('table')];
   return { state: at('state/intents'), intent: { runId: 'run-1', pipeline: 'test', outputs, moves } };
@@ -58,6 +58,24 @@ describe('writeIntent', () => {
 });
 
 describe('finishIntents', () => {
+  test('makes a link again that was lost before it arrived', async () => {
+    await using folder = await temporaryFolder();
+    const { state, intent } = await staged(folder.path);
+    await writeIntent(state, intent);
+    await rm(join(folder.path, 'table.next'));
+    await finishIntents(state, run);
+    await expectPublished(folder.path);
+  });
+
+  test('gives the spent pages away before it forgets the intent', async () => {
+    await using folder = await temporaryFolder();
+    const { state, intent } = await staged(folder.path);
+    await writeIntent(state, { ...intent, spent: ['/landing/leads'] });
+    const seen: unknown[] = [];
+    await finishIntents(state, { ...run, removeSpent: async (spent) => void seen.push(spent, await readdir(state)) });
+    expect(seen).toEqual(['/landing/leads', ['run-1.intent.json']]);
+  });
+
   test.each([0, 1, 2, 3])('completes a run that was killed after %i of 3 moves', async (done) => {
     await using folder = await temporaryFolder();
     const { state, intent } = await staged(folder.path);

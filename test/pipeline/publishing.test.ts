@@ -35,6 +35,14 @@ describe('a publication over several outputs', () => {
     expect((await readFile(join(baseDir, 'lake', 'users.csv'), 'utf8')).split('\n')).toHaveLength(302);
   });
 
+  test('and was completed by finishRuns is not read again from its landed pages', async () => {
+    const { pipeline, baseDir, inTheWay } = await halfPublished();
+    await rm(inTheWay, { recursive: true });
+    await finishRuns(join(baseDir, '.leadstream'));
+    const { resumed } = await runPipeline(pipeline);
+    expect(resumed).toBe(0);
+  });
+
   test('is completed by finishRuns alone, without a request', async () => {
     const { baseDir, inTheWay } = await halfPublished();
     await rm(inTheWay, { recursive: true });

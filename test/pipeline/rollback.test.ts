@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { of } from 'rxjs';
 import { collections, columnsOf } from '../../src/collections/index.js';
-import { lockOutputs } from '../../src/files/index.js';
+import { lockOutputs, publish } from '../../src/files/index.js';
 import { land, rollbackTable } from '../../src/pipeline/index.js';
 import { parquet, tableRuns, verifyTable } from '../../src/sinks/index.js';
 import { duckdb } from '../support/duckdb.js';
@@ -57,6 +57,33 @@ describe('rollbackTable', () => {
     const { path, stateDir } = await lake(1);
     await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({ code: 'E_SINK_RUN' });
     await expect(rollbackTable(`${path}-not`, { stateDir })).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+  });
+
+  test('returns to the run that was replaced, not to one that was rolled back from', async () => {
+    const { path, stateDir, seen } = await lake(2);
+    await rollbackTable(path, { stateDir });
+    await land(of(pageOf(1, [{ uid: '3', email: null, affid: null }])), await parquet({ path, keep: 5 }, { runId: 'run-3' }), {
+      columns: columnsOf(collections.users),
+    });
+    expect(await rollbackTable(path, { stateDir })).toEqual({ from: 'run-3', to: 'run-1' });
+    expect(await seen()).toEqual([{ uid: '1' }]);
+  });
+
+  test('leaves a publication alone that was cut short and whose intent lies elsewhere', async () => {
+    const { path, stateDir } = await lake(2);
+    const writer = await parquet({ path, keep: 5 }, { runId: 'run-3' });
+    await writer.begin(columnsOf(collections.users));
+    const staged = await writer.finish();
+    const facts = { pipeline: 'p', fingerprint: '', collection: 'users', pages: 0, startedAt: '', consistency: 'off', books: {} };
+    const moves = await staged.publication(facts);
+    for (let done = 0; done < moves.length; done += 1) {
+      await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
+        code: 'E_SINK_RUN',
+        message: expect.stringContaining('was cut short'),
+      });
+      await publish(moves.slice(done, done + 1));
+    }
+    expect(await rollbackTable(path, { stateDir })).toMatchObject({ from: 'run-3' });
   });
 
   test('waits for no run that works on the table', async () => {

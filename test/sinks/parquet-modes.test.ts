@@ -48,9 +48,18 @@ describe('mode: replace_partitions', () => {
     const [name = ''] = await readdir(join(folder.path, 't/day=2024-01-01'));
     const before = await stat(join(folder.path, 't/day=2024-01-01', name));
     await run(folder.path, options, rowsOf('20240102', 'b'));
-    const after = await stat(join(folder.path, 't/day=2024-01-01', name));
+    const [next = ''] = await readdir(join(folder.path, 't/day=2024-01-01'));
+    const after = await stat(join(folder.path, 't/day=2024-01-01', next));
     expect(after.ino).toBe(before.ino);
     expect(after.nlink).toBe(2);
+  });
+
+  test('gives them names of the new run, so that a listing of the old table opens none of them', async () => {
+    await using folder = await temporaryFolder();
+    await run(folder.path, options, rowsOf('20240101', 'a'));
+    const [name = ''] = await readdir(join(folder.path, 't/day=2024-01-01'));
+    await run(folder.path, options, rowsOf('20240102', 'b'));
+    expect(await readdir(join(folder.path, 't/day=2024-01-01'))).not.toContain(name);
   });
 
   test('leaves the table as it is when there are no rows', async () => {

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { parquetMetadataAsync, asyncBufferFromFile } from 'hyparquet';
 import type { Row } from '../../src/collections/index.js';
 import { parquet, readManifest, verifyTable, type ParquetOptions } from '../../src/sinks/index.js';
-import { column, duck, filesBelow, recording, temporaryFolder, writeAll } from './support.js';
+import { column, duck, filesBelow, page, recording, temporaryFolder, writeAll } from './support.js';
 
 const columns = [column('id'), column('state'), column('n', 'integer')];
 
@@ -136,6 +136,33 @@ describe('a partitioned table', () => {
   });
 });
 
+describe('a run of a partitioned table that is not published', () => {
+  test('leaves nothing, not even empty folders, after an abort', async () => {
+    await using folder = await temporaryFolder();
+    const writer = await parquet({ path: 't', partition_by: ['state'], row_group_rows: 1 }, recording(folder.path));
+    await writer.begin(columns);
+    await writer.write(page([{ id: '1', state: 'CA', n: '1' }]));
+    await writer.abort();
+    expect(await filesBelow(folder.path)).toEqual([]);
+  });
+
+  test('and was killed is cleared away with its folders by the next one', async () => {
+    await using folder = await temporaryFolder();
+    const killed = await parquet({ path: 't', partition_by: ['state'], row_group_rows: 1 }, recording(folder.path, 'run-0'));
+    await killed.begin(columns);
+    await killed.write(page([{ id: '1', state: 'CA', n: '1' }]));
+    await write(folder.path, {}, [{ id: '1', state: 'NY', n: '1' }]);
+    expect(await readdir(join(folder.path, '.t.runs'))).toEqual(['run-1']);
+    await killed.abort();
+  });
+});
+
+test('{{ run.date }} does not go with a column run_date', async () => {
+  await using folder = await temporaryFolder();
+  const options = { partition_by: ['{{ run.date }}'] };
+  await expect(write(folder.path, options, [], [column('id'), column('run_date')])).rejects.toMatchObject({ code: 'E_SINK_VALUE' });
+});
+
 describe('files', () => {
   test('are rolled by bytes at the end of a row group', async () => {
     await using folder = await temporaryFolder();
@@ -156,6 +183,17 @@ describe('files', () => {
       expect([name, (found.mode & 0o777).toString(8)]).toEqual([name, found.isDirectory() ? '700' : '600']);
     }
     expect(((await stat(run)).mode & 0o777).toString(8)).toBe('700');
+  });
+
+  test('get other permissions in the next run, carried ones too', async () => {
+    await using folder = await temporaryFolder();
+    const options = { mode: 'replace_partitions' } as const;
+    await write(folder.path, { ...options, permissions: '0400' }, [{ id: '1', state: 'CA', n: '1' }]);
+    await write(folder.path, { ...options, permissions: '0644' }, [{ id: '2', state: 'NY', n: '1' }], columns, { runId: 'run-2' });
+    const parts = (await filesBelow(join(folder.path, '.t.runs/run-2'))).filter((name) => name.endsWith('.parquet'));
+    expect(parts).toHaveLength(2);
+    for (const part of parts) expect(((await stat(join(folder.path, '.t.runs/run-2', part))).mode & 0o777).toString(8)).toBe('644');
+    expect(((await stat(join(folder.path, '.t.runs'))).mode & 0o777).toString(8)).toBe('755');
   });
 
   test('have the permissions asked for, and folders the right to enter', async () => {

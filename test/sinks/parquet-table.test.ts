@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { lstat, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, lstat, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { publish, sha256File } from '../../src/files/index.js';
 import { parquet, readManifest } from '../../src/sinks/index.js';
@@ -95,8 +95,20 @@ describe('a table', () => {
     await writeFile(join(folder.path, 'precious.parquet'), '');
     const path = join(folder.path, 'lake/.t.runs/run-1/_manifest.json');
     await writeFile(path, (await readFile(path, 'utf8')).replace('part-00000-run-1.parquet', '../../../precious.parquet'));
-    for (const id of ['run-2', 'run-3']) await run(folder.path, id);
+    await expect(run(folder.path, 'run-2')).rejects.toMatchObject({
+      code: 'E_SINK_FOREIGN',
+      message: expect.stringContaining('cannot be read'),
+    });
     expect(await readdir(folder.path)).toContain('precious.parquet');
+    expect(await rowsOf(join(folder.path, 'lake/t/*.parquet'))).toEqual([{ uid: 'run-1' }]);
+  });
+
+  test('leaves a copy alone that somebody made of a run', async () => {
+    await using folder = await temporaryFolder();
+    await run(folder.path, 'run-1');
+    await cp(join(folder.path, 'lake/.t.runs/run-1'), join(folder.path, 'lake/.t.runs/backup'), { recursive: true });
+    for (const id of ['run-2', 'run-3']) await run(folder.path, id);
+    expect(await readdir(join(folder.path, 'lake/.t.runs/backup'))).toHaveLength(3);
   });
 
   test('describes itself in a manifest', async () => {

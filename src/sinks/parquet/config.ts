@@ -5,7 +5,7 @@ import type { OutputColumn } from '../projection.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
 import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities, type EngineName } from './encoder.js';
 import { modes } from './manifest.js';
-import { runDateTemplate } from './partitions.js';
+import { runDateColumn, runDateTemplate } from './partitions.js';
 
 const names = z.array(z.string().min(1)).readonly();
 const engineNames = Object.keys(engines) as [EngineName, ...EngineName[]];
@@ -96,6 +96,8 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
   checkColumns(only, arriving, plan);
   const written = arriving.filter(({ name }) => only?.includes(name) ?? true);
   const inFiles = written.filter(({ name }) => !by.includes(name));
+  if (by.includes(runDateTemplate) && written.some(({ name }) => name === runDateColumn))
+    plan.problem(['partition_by'], `${runDateTemplate} becomes the column ${runDateColumn}, and one of that name arrives; rename it`);
   by.forEach((name, index) => name === runDateTemplate || requireArriving(name, ['partition_by', index], arriving, plan));
   sortingOf(options).forEach(({ field }, index) => requireArriving(field, ['sort_by', index], inFiles, plan));
   options.bloom_filter.forEach((name, index) => {

@@ -43,21 +43,28 @@ export interface Rollback {
 /**
  * Prepares the return to an earlier run, after it was verified byte by byte.
  *
- * @param to The run. Default: the newest kept one.
+ * @param to The run. Default: the one that the published run replaced, or the newest kept one.
  * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, or it is damaged.
  */
 export async function prepareRollback(path: string, to?: string): Promise<Rollback> {
   const table = new Table(path);
   const runs = await tableRuns(path);
-  const from = runs.find(({ state }) => state === 'published');
+  const from = await table.published();
+  const [begun] = await table.unfinished();
+  if (begun !== undefined) {
+    const remedy =
+      'finish it first with leadstream run --finish --state-dir and the folder that it was run with, or run the pipeline again';
+    throw new SinkError('E_SINK_RUN', `${path}: the publication of run ${begun} was cut short; ${remedy}`);
+  }
   const kept = runs.filter(({ state }) => state === 'kept').map(({ run }) => run);
-  const target = to ?? kept[0];
-  if (!from || target === undefined) throw new SinkError('E_SINK_RUN', `${path} has no earlier run to return to`);
-  if (target === from.run) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is the published one already`);
+  const replaced = runs.find(({ run }) => run === from)?.manifest.replaced;
+  const target = to ?? (replaced !== undefined && kept.includes(replaced) ? replaced : kept[0]);
+  if (from === undefined || target === undefined) throw new SinkError('E_SINK_RUN', `${path} has no earlier run to return to`);
+  if (target === from) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is the published one already`);
   if (!isRunId(target) || !kept.includes(target))
     throw new SinkError('E_SINK_RUN', `${path} has no kept run ${target}; there is ${kept.length === 0 ? 'none' : kept.join(', ')}`);
   const { differences } = await verifyTable(path, target);
   if (differences.length > 0) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is damaged: ${differences.join('; ')}`);
-  const moves = [...(await table.revival(target)), await table.linkTo(target), ...(await table.retirement(from.run))];
-  return { to: target, from: from.run, moves };
+  const moves = [...(await table.revival(target)), await table.linkTo(target), ...(await table.retirement(from))];
+  return { to: target, from, moves };
 }

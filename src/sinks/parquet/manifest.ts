@@ -11,6 +11,11 @@ export const modes = ['replace', 'replace_partitions', 'append'] as const;
 /** Names that this sink gives to the parts of a table, behind the folders of their partition; a manifest with others is not followed. */
 export const partName = /^(?:[^/=]+=[^/]+\/)*part-\d{5,}-[\w-]+\.parquet$/;
 
+/** Name of a part. @param index 0-based number of it in its run. */
+export function partNameOf(run: string, index: number): string {
+  return `part-${String(index).padStart(5, '0')}-${run}.parquet`;
+}
+
 const count = z.number().int().nonnegative();
 
 const manifest = z.object({
@@ -24,7 +29,9 @@ const manifest = z.object({
   pages: count,
   consistency: z.string(),
   mode: z.enum(modes),
-  /** Output columns whose values are in the names of folders, not in the files. */
+  /** The run that was published before; a rollback returns to it. */
+  replaced: z.string().optional(),
+  /** Fields whose values are in the names of folders, not in the files. */
   partition_by: z.array(z.string()),
   rows: count,
   bytes: count,

@@ -25,7 +25,7 @@ export interface PartitionedBatch {
 export interface Partitioning {
   /** Columns that stay in the files, as indexes into those of a batch. */
   readonly kept: readonly number[];
-  /** Output columns whose values are in the names of folders. */
+  /** Names of the folders' levels: fields, whatever `naming` makes of them in files. */
   readonly names: readonly string[];
   /** A folder for a file without rows. */
   readonly emptyFolder: string;
@@ -37,7 +37,7 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
   const levels = by.map((name) => {
     const index = columns.findIndex(({ field }) => field === name);
     const column = columns[index];
-    return { index, name: column?.name ?? runDateColumn, type: column?.type ?? 'date' };
+    return { index, name: column?.field ?? runDateColumn, type: column?.type ?? 'date' };
   });
   const kept = columns.map((_, index) => index).filter((index) => levels.every((level) => level.index !== index));
   const constant = folderName(runDateColumn, runDate, 'text');

@@ -3,7 +3,7 @@ import { SinkError } from '../../errors.js';
 import { makeFolders, type Move } from '../../files/index.js';
 import type { OutputColumn } from '../projection.js';
 import type { Encoding, ParquetEngine } from './encoder.js';
-import type { ManifestFile } from './manifest.js';
+import { partNameOf, type ManifestFile } from './manifest.js';
 import { Part, type PartWriter } from './part.js';
 import type { PartitionedBatch } from './partitions.js';
 import { RowGroup } from './row-group.js';
@@ -132,7 +132,7 @@ export class Parts {
   async #open(slot: Slot): Promise<NonNullable<Slot['open']>> {
     await this.#makeRoom();
     const { permissions, encoding } = this.options;
-    const name = join(slot.folder, `part-${String(this.#parts.length).padStart(5, '0')}-${this.runId}.parquet`);
+    const name = join(slot.folder, partNameOf(this.runId, this.#parts.length));
     const made = await makeFolders(join(this.folder, slot.folder));
     for (const folder of made) await openTo(folder, permissions);
     const part = await Part.open(this.folder, name, permissions);

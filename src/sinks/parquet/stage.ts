@@ -1,23 +1,40 @@
+import { chmod } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { attempt, linked, makeFolders, PartialFile, sha256File, type Move } from '../../files/index.js';
 import type { KeyIndex } from './key-index.js';
-import type { Manifest, ManifestFile } from './manifest.js';
-import { keysName, manifestName, openTo, partialEnding, successName, type Table } from './table.js';
+import { partNameOf, type Manifest, type ManifestFile } from './manifest.js';
+import { keysName, manifestName, openTo, partialEnding, successName } from './table.js';
+
+/** A file of the earlier run, and its name in the new one. */
+export interface Carried {
+  readonly from: string;
+  readonly file: ManifestFile;
+}
+
+/**
+ * Names files of the earlier run as parts of the new one. A reader that listed the old table and opens its files after the swap finds
+ * none of them, instead of some.
+ *
+ * @param first Number of the first part that is free.
+ */
+export function carriedInto(run: string, files: readonly ManifestFile[], first: number): readonly Carried[] {
+  return files.map((file, index) => {
+    const folder = dirname(file.name);
+    const name = partNameOf(run, first + index);
+    return { from: file.name, file: { ...file, name: folder === '.' ? name : join(folder, name) } };
+  });
+}
 
 /** Gives files of the earlier run a second name in the new one; nothing is copied where the file system has links. */
-export async function stageCarried(
-  table: Table,
-  from: string | undefined,
-  folder: string,
-  files: readonly ManifestFile[],
-  permissions: number,
-): Promise<readonly Move[]> {
-  if (from === undefined) return [];
+export async function stageCarried(from: string, folder: string, files: readonly Carried[], permissions: number): Promise<readonly Move[]> {
   const moves: Move[] = [];
-  for (const { name } of files) {
-    const path = join(folder, name);
+  for (const { from: name, file } of files) {
+    const path = join(folder, file.name);
     for (const made of await makeFolders(dirname(path))) await openTo(made, permissions);
-    await attempt('E_SINK_WRITE', `cannot take over ${path}`, () => linked(join(table.folder(from), name), path + partialEnding));
+    await attempt('E_SINK_WRITE', `cannot take over ${path}`, async () => {
+      await linked(join(from, name), path + partialEnding);
+      await chmod(path + partialEnding, permissions);
+    });
     moves.push({ from: path + partialEnding, to: path });
   }
   return moves;

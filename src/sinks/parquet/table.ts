@@ -41,8 +41,10 @@ export class Table {
     return join(this.runs, run);
   }
 
-  manifest(run: string): Promise<Manifest | undefined> {
-    return readManifest(join(this.folder(run), manifestName));
+  /** The manifest of a run; `undefined` when there is none that can be read, or it is that of another run, as in a copy that somebody made. */
+  async manifest(run: string): Promise<Manifest | undefined> {
+    const found = await readManifest(join(this.folder(run), manifestName));
+    return found?.run_id === run ? found : undefined;
   }
 
   /**
@@ -82,18 +84,31 @@ export class Table {
     const made = await makeFolders(this.folder(run));
     if (!made.includes(this.folder(run)))
       throw new SinkError('E_SINK_PATH', `cannot write ${this.folder(run)}: it belongs to an earlier run`);
-    for (const folder of made.filter((folder) => folder.startsWith(this.runs))) await openTo(folder, permissions);
+    for (const folder of [this.runs, this.folder(run)]) await openTo(folder, permissions);
     return made;
   }
 
   /** The link to a run that will replace the published one, made in the folder of the run. It points to nothing until it is moved. */
   async linkTo(run: string): Promise<Move> {
     const from = join(this.folder(run), linkName);
+    const link = join(basename(this.runs), run);
     await attempt('E_SINK_WRITE', `cannot make the link ${from}`, async () => {
       await rm(from, { force: true });
-      await symlink(join(basename(this.runs), run), from);
+      await symlink(link, from);
     });
-    return { from, to: this.path };
+    return { from, to: this.path, link };
+  }
+
+  /** Runs whose publication began and did not end: one that was killed, or one that is under way. */
+  async unfinished(): Promise<readonly string[]> {
+    const published = await this.published();
+    const found: string[] = [];
+    for (const run of await this.runIds()) {
+      const manifest = run === published ? undefined : await this.manifest(run);
+      const names = await filesBelow(this.folder(run));
+      if (names.includes(linkName) || (manifest && !(await this.isKept(run)))) found.push(run);
+    }
+    return found;
   }
 
   /** The renames after which no glob finds the parts of a run any more. */
@@ -144,8 +159,10 @@ export class Table {
 
   async #presentParts(run: string, ending: string): Promise<readonly string[]> {
     const present = new Set(await filesBelow(this.folder(run)));
-    const listed = (await this.manifest(run))?.files ?? [];
-    return listed.map(({ name }) => name).filter((name) => present.has(name + ending));
+    const listed = (await this.manifest(run))?.files.map(({ name }) => name);
+    // Without a manifest, the names tell which files are ours.
+    const parts = listed ?? [...present].flatMap((name) => (name.endsWith(ending) ? name.slice(0, name.length - ending.length) : []));
+    return parts.filter((name) => partName.test(name) && present.has(name + ending));
   }
 }
 
@@ -162,9 +179,10 @@ export function isRunId(name: string): boolean {
   return /^[\w-]+$/.test(name);
 }
 
-/** Gives a folder the permissions of its files, and the right to enter it to all who may read them. */
+/** Gives a folder the permissions of its files, the right to enter it to all who may read them, and that to write to its owner. */
 export async function openTo(folder: string, permissions: number): Promise<void> {
-  await attempt('E_SINK_PATH', `cannot set the permissions of ${folder}`, () => chmod(folder, permissions | ((permissions & 0o444) >> 2)));
+  const mode = permissions | ((permissions & 0o444) >> 2) | 0o300;
+  await attempt('E_SINK_PATH', `cannot set the permissions of ${folder}`, () => chmod(folder, mode));
 }
 
 /** Paths of all files below a folder, relative to it. */
@@ -180,7 +198,8 @@ function isOurs(name: string): boolean {
 
 /** The manifest goes last, so that an interrupted removal can be repeated. */
 function filesOf({ files }: Manifest): readonly string[] {
-  return [...files.flatMap(({ name }) => [name, name + keptEnding]), keysName, successName, linkName, manifestName];
+  const others = [...ourNames].filter((name) => name !== manifestName);
+  return [...files.flatMap(({ name }) => [name, name + keptEnding]), ...others, manifestName];
 }
 
 /** Removes the folder of a run that was not published, unless it contains anything but our names. */
@@ -192,15 +211,16 @@ export async function removeRun(folder: string): Promise<void> {
 async function removeFiles(folder: string, names: readonly string[]): Promise<void> {
   await attempt('E_SINK_WRITE', `cannot remove the old run ${folder}`, async () => {
     for (const name of names) await rm(join(folder, name), { force: true });
-    const folders = new Set(names.flatMap((name) => foldersAbove(name)));
-    for (const below of [...folders].sort((a, b) => b.length - a.length)) await rmdir(join(folder, below)).catch(() => undefined);
+    for (const below of await partitionsBelow(folder)) await rmdir(below).catch(() => undefined);
     await rmdir(folder).catch(() => undefined);
   });
 }
 
-function foldersAbove(name: string): readonly string[] {
-  const above = dirname(name);
-  return above === '.' ? [] : [above, ...foldersAbove(above)];
+/** Folders `column=value` below one, the innermost first. */
+async function partitionsBelow(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const folders = entries.filter((entry) => entry.isDirectory() && entry.name.includes('='));
+  return folders.map((entry) => join(entry.parentPath, entry.name)).sort((a, b) => b.length - a.length);
 }
 
 async function list(folder: string): Promise<readonly string[]> {

@@ -13,9 +13,9 @@ import { KeyIndex } from './key-index.js';
 import type { Manifest, ManifestFile } from './manifest.js';
 import { carried, checkFit } from './modes.js';
 import { Parts } from './parts.js';
-import { partitionBy, tooLongForFolder, type Partitioning } from './partitions.js';
+import { partitionBy, runDateColumn, runDateTemplate, tooLongForFolder, type Partitioning } from './partitions.js';
 import { indexOf } from './reindex.js';
-import { stageCarried, stageKeys, stageManifest, stageSuccess } from './stage.js';
+import { carriedInto, stageCarried, stageKeys, stageManifest, stageSuccess } from './stage.js';
 import { removeRun, type Table } from './table.js';
 
 /** What is settled when the columns are known. */
@@ -41,8 +41,10 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
   const folder = table.folder(runId);
   const previous = await table.published();
   const before = previous === undefined ? undefined : await table.manifest(previous);
-  if (previous !== undefined && !before && mode !== 'replace')
-    throw new SinkError('E_SINK_FOREIGN', `${at}: ${table.path} has no manifest that can be read; publish it once with mode: replace`);
+  if (previous !== undefined && !before) {
+    const remedy = `return to an earlier run with leadstream rollback, or move ${table.path} and its run away`;
+    throw new SinkError('E_SINK_FOREIGN', `${at}: the manifest of ${table.folder(previous)} cannot be read; ${remedy}`);
+  }
   await table.removeDeadRuns();
   const made = await table.makeRun(runId, permissions);
   let begun: Begun | undefined;
@@ -50,6 +52,7 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
   async function begin(columns: readonly Column[]): Promise<void> {
     const required = mode === 'append' ? keyFields(columns) : [];
     const projection = project(columns, { ...options, required, refuses, caseless: true }, context);
+    refuseTaken(projection.columns);
     const partitioning = partitionBy(projection.columns, options.partition_by, context.runDate());
     const inFiles = partitioning.kept.map((index) => projection.columns[index]).filter((column) => column !== undefined);
     if (inFiles.length === 0)
@@ -63,8 +66,17 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
     if (mode === 'replace' && partitioning.names.length === 0) await parts.begin(partitioning.emptyFolder);
   }
 
+  function refuseTaken(columns: readonly OutputColumn[]): void {
+    const taken = columns.find(({ name }) => name.toLowerCase() === runDateColumn);
+    if (taken && options.partition_by.includes(runDateTemplate))
+      throw new SinkError(
+        'E_SINK_VALUE',
+        `${at}: ${runDateTemplate} becomes the column ${runDateColumn}, and there is a column ${taken.name}; rename it`,
+      );
+  }
+
   function refuses(value: Value, column: OutputColumn): string | undefined {
-    const tooLong = options.partition_by.includes(column.field) ? tooLongForFolder(column.name, value, column.type) : undefined;
+    const tooLong = options.partition_by.includes(column.field) ? tooLongForFolder(column.field, value, column.type) : undefined;
     return tooLong ?? engine.refuses?.(value, column);
   }
 
@@ -91,13 +103,15 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
     const counts = { unchanged: left?.unchanged ?? 0, changed: left?.changed ?? 0 };
 
     async function publication(facts: RunFacts): Promise<readonly Move[]> {
-      const links = await stageCarried(table, previous, folder, old, permissions);
+      const taken = carriedInto(runId, old, files.length);
+      const links = previous === undefined ? [] : await stageCarried(table.folder(previous), folder, taken, permissions);
       const keys = index && (await stageKeys(folder, index, namesOf(key), permissions));
-      const all = [...old, ...files].sort((a, b) => (a.name < b.name ? -1 : 1));
+      const all = [...taken.map(({ file }) => file), ...files].sort((a, b) => (a.name < b.name ? -1 : 1));
       const manifest = await stageManifest(folder, permissions, {
         ...describe(facts),
         run_id: runId,
         mode,
+        replaced: previous,
         partition_by: [...partitioning.names],
         rows: sum(all, 'rows'),
         bytes: sum(all, 'bytes'),
