@@ -125,6 +125,7 @@ describe('mode: append', () => {
   });
 
   test.each([
+    ['arrow', 'zstd'],
     ['hyparquet', 'zstd'],
     ['hyparquet', 'gzip'],
     ['parquetjs-lite', 'snappy'],
