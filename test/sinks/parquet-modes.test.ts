@@ -134,6 +134,7 @@ describe('mode: append', () => {
   });
 
   test.each([
+    ['arrow', 'zstd'],
     ['hyparquet', 'zstd'],
     ['hyparquet', 'gzip'],
     ['parquetjs-lite', 'snappy'],

@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { readColumnIndex, readOffsetIndex } from 'hyparquet';
 import { readFile } from 'node:fs/promises';
-import type { Row, Value } from '../../src/collections/index.js';
+import type { Row } from '../../src/collections/index.js';
 import type { EngineName } from '../../src/sinks/parquet/encoder.js';
-import { compareTexts } from '../../src/sinks/parquet/row-group.js';
+import { compareTexts } from '../../src/sinks/parquet/row-values.js';
 import { duck, temporaryFolder } from './support.js';
+import { disagreements, keyOf } from './parquet-conditions.js';
 import { engineCodecs, fileOf, footerOf, output, type FileOptions } from './parquet-support.js';
 
 const columns = [
@@ -49,67 +50,24 @@ const samples = columns.map(({ name, type }) => {
   return { name, type, values: values.filter((value, index) => index % Math.ceil(values.length / 12) === 0 || value === 0) };
 });
 
-function keyOf(value: Value, type: string): Value {
-  if (!(value instanceof Date)) return value === 0 ? 0 : value;
-  return type === 'date' ? value.toISOString().slice(0, 10) : value.getTime();
-}
-
-function literal(value: Value, type: string, engine: EngineName): string {
-  if (value instanceof Date) {
-    if (type === 'date') return `DATE '${value.toISOString().slice(0, 10)}'`;
-    // parquetjs-lite has no logical type that says UTC.
-    return engine === 'hyparquet'
-      ? `TIMESTAMPTZ '${value.toISOString()}'`
-      : `TIMESTAMP '${value.toISOString().replace('T', ' ').slice(0, -1)}'`;
-  }
-  if (typeof value === 'string') return `'${value.replaceAll("'", "''")}'`;
-  return typeof value === 'number' ? `'${String(value)}'::DOUBLE` : String(value);
-}
-
-function order(one: Value, other: Value): number {
-  if (typeof one === 'string' && typeof other === 'string') return Buffer.compare(Buffer.from(one), Buffer.from(other));
-  if (one === null || other === null) return NaN;
-  return one < other ? -1 : one > other ? 1 : 0;
-}
-
-function questions(engine: EngineName): { readonly condition: string; readonly expected: number }[] {
-  return samples.flatMap(({ name, type, values }) =>
-    values.flatMap((value, index) =>
-      (['=', index % 2 ? '<' : '>='] as const).map((sign) => {
-        const expected = rows.filter((row) => {
-          const found = order(keyOf(row[name] ?? null, type), keyOf(value, type));
-          return sign === '=' ? found === 0 : sign === '<' ? found < 0 : found >= 0;
-        });
-        return { condition: `${name} ${sign} ${literal(value, type, engine)}`, expected: expected.length };
-      }),
-    ),
-  );
-}
-
-/** Counts by conditions that a reader prunes by, by ones that it cannot prune by, and here; gives those that do not agree. */
-async function disagreements(path: string, engine: EngineName): Promise<unknown[]> {
-  const asked = questions(engine);
-  const pruned = await duck(
-    asked.map(({ condition }) => `SELECT count(*)::INT AS n FROM '${path}' WHERE ${condition}`).join(' UNION ALL '),
-  );
-  const scans = asked.map(({ condition }, index) => `count(*) FILTER (WHERE ${condition})::INT AS n${index}`);
-  const [scanned] = await duck(`SELECT ${scans.join(', ')} FROM '${path}'`);
-  return asked
-    .map((question, index) => ({ ...question, pruned: pruned[index]?.['n'], scanned: scanned?.[`n${index}`] }))
-    .filter(({ expected, pruned, scanned }) => pruned !== expected || scanned !== expected);
-}
-
 const everything: FileOptions = { bloomFilters: columns.map(({ name }) => name), columnIndex: true };
-const sortings: readonly [string, FileOptions][] = [
-  ['plain', {}],
-  ['with bloom filters and a column index', everything],
-  ['sorted by text', { ...everything, sortedBy: [{ column: 'nasty', descending: false }] }],
-  ['sorted downwards by number and day', { sortedBy: ['share', 'day'].map((column) => ({ column, descending: true })), columnIndex: true }],
+const byText = [{ column: 'nasty', descending: false }];
+const downwards = ['share', 'day'].map((column) => ({ column, descending: true }));
+
+/** What is written how, by which engines. */
+const ways: readonly [how: string, options: FileOptions, engines: readonly EngineName[]][] = [
+  ['plain', {}, ['arrow', 'hyparquet', 'parquetjs-lite']],
+  ['with bloom filters and a column index', everything, ['hyparquet']],
+  ['sorted by text', { sortedBy: byText }, ['arrow']],
+  ['sorted by text with bloom filters', { ...everything, sortedBy: byText }, ['hyparquet']],
+  ['sorted downwards by number and day', { sortedBy: downwards }, ['arrow']],
+  ['sorted downwards with a column index', { sortedBy: downwards, columnIndex: true }, ['hyparquet']],
+  ['collected like thousands of partitions', { many: true }, ['arrow']],
 ];
 
 const cases = engineCodecs.flatMap(([engine, compression]) =>
-  sortings
-    .filter((_, index) => index === 0 || (engine === 'hyparquet' && (compression === 'zstd' || index === 1)))
+  ways
+    .filter(([, , able], index) => able.includes(engine) && (index < 2 || compression === 'zstd'))
     .map(([how, options]) => ({ engine, compression, how, options })),
 );
 
@@ -118,21 +76,26 @@ test.each(cases)(
   async ({ engine, compression, options }) => {
     await using folder = await temporaryFolder();
     const path = await fileOf(folder.path, columns, rows, { ...options, engine, compression, groupRows: 700 });
-    expect(await disagreements(path, engine)).toEqual([]);
+    expect(await disagreements(path, engine, rows, samples)).toEqual([]);
   },
 );
 
+test.each(['arrow', 'hyparquet'] as const)('%s gives readers statistics to prune by', async (engine) => {
+  await using folder = await temporaryFolder();
+  const path = await fileOf(folder.path, columns, rows, { engine, groupRows: 700 });
+  const bare = await duck(
+    `SELECT DISTINCT path_in_schema AS name FROM parquet_metadata('${path}') WHERE stats_min_value IS NULL AND num_values <> stats_null_count`,
+  );
+  expect(bare).toEqual([]);
+});
+
 describe('hyparquet', () => {
-  test('gives readers something to prune by: statistics, and filters that exclude row groups', async () => {
+  test('gives readers filters that exclude row groups', async () => {
     await using folder = await temporaryFolder();
-    const path = await fileOf(folder.path, columns, rows, { ...everything, groupRows: 700 });
+    const path = await fileOf(folder.path, columns, rows, { ...everything, engine: 'hyparquet', groupRows: 700 });
     const email = rows[2000]?.['email'];
     const probe = await duck(`SELECT bloom_filter_excludes AS out FROM parquet_bloom_probe('${path}', 'email', '${String(email)}')`);
     expect(probe.map(({ out }) => out)).toEqual([true, true, false, true, true]);
-    const bare = await duck(
-      `SELECT DISTINCT path_in_schema AS name FROM parquet_metadata('${path}') WHERE stats_min_value IS NULL AND num_values <> stats_null_count`,
-    );
-    expect(bare).toEqual([]);
     const bloomed = await duck(
       `SELECT DISTINCT path_in_schema AS name FROM parquet_metadata('${path}') WHERE bloom_filter_offset IS NOT NULL ORDER BY name`,
     );
@@ -141,7 +104,7 @@ describe('hyparquet', () => {
 
   test('bounds every page by its column index', async () => {
     await using folder = await temporaryFolder();
-    const file = await fileOf(folder.path, columns, rows, { columnIndex: true, groupRows: 3500 });
+    const file = await fileOf(folder.path, columns, rows, { engine: 'hyparquet', columnIndex: true, groupRows: 3500 });
     const [{ buffer, byteOffset }, footer] = [await readFile(file), await footerOf(file)];
     const reader = (offset: bigint | undefined, length = 0) => ({
       view: new DataView(buffer, byteOffset + Number(offset), length),

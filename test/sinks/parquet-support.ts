@@ -4,11 +4,10 @@ import type { Row, Value } from '../../src/collections/index.js';
 import type { OutputColumn } from '../../src/sinks/projection.js';
 import { engines, loadEngine, type Compression, type Encoding, type EngineName } from '../../src/sinks/parquet/encoder.js';
 import { Part } from '../../src/sinks/parquet/part.js';
-import { RowGroup } from '../../src/sinks/parquet/row-group.js';
 
 /** Every engine with each of its codecs. */
-export const engineCodecs: readonly (readonly [EngineName, Compression])[] = (['hyparquet', 'parquetjs-lite'] as const).flatMap((name) =>
-  engines[name].compressions.map((compression) => [name, compression] as const),
+export const engineCodecs: readonly (readonly [EngineName, Compression])[] = (['arrow', 'hyparquet', 'parquetjs-lite'] as const).flatMap(
+  (name) => engines[name].compressions.map((compression) => [name, compression] as const),
 );
 
 export function output(name: string, type: OutputColumn['type'], original = name): OutputColumn {
@@ -17,7 +16,10 @@ export function output(name: string, type: OutputColumn['type'], original = name
 
 export interface FileOptions extends Partial<Encoding> {
   readonly engine?: EngineName;
-  readonly groupRows?: number;
+  /** Rows of a group, or of one group after the other, over and over. */
+  readonly groupRows?: number | readonly number[];
+  /** Whether row groups are collected like those of a table with many partitions. */
+  readonly many?: boolean;
 }
 
 /** Writes rows of exact values to one verified Parquet file in a folder and gives its path. */
@@ -27,24 +29,25 @@ export async function fileOf(
   rows: readonly Row[],
   options: FileOptions = {},
 ): Promise<string> {
-  const { engine = 'hyparquet', groupRows = 10_000, ...more } = options;
+  const { engine: name = 'arrow', groupRows = 10_000, many = false, ...more } = options;
   const encoding: Encoding = {
     compression: 'snappy',
-    level: 3,
     bloomFilters: [],
     columnIndex: false,
     sortedBy: [],
     metadata: {},
     ...more,
   };
-  const part = await Part.open(folder, `${engine}-${String((counter += 1))}.parquet`, 0o600);
-  const writer = await part.begin(await loadEngine(engine), columns, encoding);
-  const group = new RowGroup(columns, groupRows, encoding.sortedBy);
-  for (let from = 0; from < rows.length; from += groupRows) {
-    const slice = rows.slice(from, from + groupRows);
+  const part = await Part.open(folder, `${name}-${String((counter += 1))}.parquet`, 0o600);
+  const engine = await loadEngine(name);
+  const writer = await part.begin(engine, columns, encoding);
+  const sizes = [groupRows].flat();
+  const group = engine.rowGroup(columns, { rows: Math.max(...sizes), text: Infinity, sortedBy: encoding.sortedBy, many });
+  for (let from = 0, turn = 0; from < rows.length; turn += 1) {
+    const slice = rows.slice(from, from + (sizes[turn % sizes.length] ?? 1));
     group.add({ rows: slice.length, columns: columns.map(({ name }) => slice.map((row): Value => row[name] ?? null)) }, 0, slice.length);
-    const batch = group.take();
-    await writer.writeGroup(batch.columns, batch.rows);
+    await writer.writeGroup(group.take(), slice.length);
+    from += slice.length;
   }
   await writer.finish();
   const { from, to } = part.move;

@@ -34,21 +34,35 @@ const shape = z.strictObject({
   keep: z.int().min(0).max(1000).default(1).describe('Earlier runs that stay for leadstream rollback (default 1).'),
   engine: z
     .enum(engineNames)
-    .default('hyparquet')
+    .optional()
     .describe(
-      'Library that encodes: hyparquet (fast, small files, V2 pages), or parquetjs-lite for old readers (V1 pages, a fifth of the speed; whole numbers beyond 2^53 do not cast). Default hyparquet.',
+      'Library that encodes: arrow (the fastest, V1 pages), hyparquet (bloom filters, column index, levels of zstd, V2 pages), or parquetjs-lite (plain V1 files without statistics, a fifth of the speed; whole numbers beyond 2^53 do not cast). Default arrow, and hyparquet with bloom_filter, column_index or compression_level.',
     ),
   compression: z
     .enum(compressions)
     .optional()
     .describe('Codec of the data pages. Default zstd, and snappy with parquetjs-lite, which has no zstd.'),
-  compression_level: z.int().min(1).max(19).default(3).describe('Level of zstd, from 1 (fast) to 19 (small). Default 3.'),
+  compression_level: z
+    .int()
+    .min(1)
+    .max(19)
+    .optional()
+    .describe('Level of zstd, from 1 (fast) to 19 (small), for the engine hyparquet. Default 3 there; arrow has level 1 only.'),
+  threads: z
+    .int()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe(
+      'Threads that encode beside the main one, for the engine arrow; the files are the same. Default 1, and 0 on a machine with one core.',
+    ),
   row_group_rows: z.int().min(1).max(1_000_000).default(10_000).describe('Rows per row group; memory grows with it (default 10000).'),
   row_group_bytes: z
     .int()
     .min(1)
-    .default(33_554_432)
-    .describe('Characters of text after which a row group is closed, however few its rows are (default 33554432).'),
+    .max(268_435_456)
+    .default(8_388_608)
+    .describe('Characters of text after which a row group is closed, however few its rows are; memory grows with it (default 8388608).'),
   file_max_rows: z.int().min(1).default(5_000_000).describe('Rows after which the next file begins (default 5000000).'),
   file_max_bytes: z
     .int()
@@ -74,7 +88,8 @@ const shape = z.strictObject({
 
 /** The options of a Parquet table. What the engine cannot do is refused here, before the first request. */
 export const config = shape.superRefine((options, context) => {
-  const { engine, compression, mode, key, partition_by: by, columns: only } = options;
+  const { compression, mode, key, partition_by: by, columns: only } = options;
+  const engine = engineOf(options);
   const able: EngineAbilities = engines[engine];
   const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
   if (compression !== undefined && !able.compressions.includes(compression))
@@ -82,6 +97,8 @@ export const config = shape.superRefine((options, context) => {
   if (options.bloom_filter.length > 0 && !able.bloomFilters) refuse('bloom_filter', `the engine ${engine} has no bloom filters`);
   if (options.column_index && !able.columnIndex) refuse('column_index', `the engine ${engine} writes no column index`);
   if (options.sort_by.length > 0 && !able.sorting) refuse('sort_by', `the engine ${engine} cannot record a sorting`);
+  if (options.compression_level !== undefined && !able.levels) refuse('compression_level', `the engine ${engine} has no levels`);
+  if (options.threads === 1 && !able.threads) refuse('threads', `the engine ${engine} encodes in the main thread only`);
   if (mode === 'replace_partitions' && by.length === 0) refuse('mode', 'replace_partitions needs partition_by');
   if (mode !== 'append' && key) refuse('key', 'only mode: append takes a key');
   for (const name of by.filter((name) => name !== runDateTemplate && only && !only.includes(name)))
@@ -89,6 +106,16 @@ export const config = shape.superRefine((options, context) => {
 });
 
 export type ParquetConfig = z.output<typeof config>;
+
+/** The engine asked for, or the one that can do what is. */
+export function engineOf({
+  engine,
+  bloom_filter: bloom,
+  column_index: index,
+  compression_level: level,
+}: z.output<typeof shape>): EngineName {
+  return engine ?? (bloom.length > 0 || index || level !== undefined ? 'hyparquet' : 'arrow');
+}
 
 /** Checks the columns that the options name against those that arrive. */
 export function checkNames(options: ParquetConfig, arriving: readonly Column[], plan: SinkPlan): void {
@@ -127,7 +154,7 @@ export function sortingOf({
 
 /** How files of these columns are encoded. */
 export function encodingOf(options: ParquetConfig, columns: readonly OutputColumn[], { pipeline }: SinkContext): Encoding {
-  const { engine, compression = engines[engine].compressions[0], bloom_filter: bloom } = options;
+  const { compression = engines[engineOf(options)].compressions[0], bloom_filter: bloom } = options;
   const nameOf = (field: string) => columns.find((column) => column.field === field)?.name ?? field;
   return {
     compression,

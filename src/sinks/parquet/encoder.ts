@@ -1,6 +1,6 @@
 import type { SchemaElement } from 'hyparquet';
-import type { DeclaredType, Value } from '../../collections/index.js';
-import type { OutputColumn, Refuses } from '../projection.js';
+import type { DeclaredType } from '../../collections/index.js';
+import type { Batch, OutputColumn, Refuses } from '../projection.js';
 
 export const compressions = ['zstd', 'snappy', 'gzip', 'none'] as const;
 export type Compression = (typeof compressions)[number];
@@ -13,11 +13,37 @@ export interface EngineAbilities {
   readonly columnIndex: boolean;
   /** Whether it can record by what the rows are sorted. */
   readonly sorting: boolean;
+  /** Whether the level of zstd can be chosen. */
+  readonly levels: boolean;
+  /** Whether it can encode in a thread of its own. */
+  readonly threads: boolean;
 }
 
 export const engines = {
-  hyparquet: { compressions: ['zstd', 'snappy', 'gzip', 'none'], bloomFilters: true, columnIndex: true, sorting: true },
-  'parquetjs-lite': { compressions: ['snappy', 'gzip', 'none'], bloomFilters: false, columnIndex: false, sorting: false },
+  arrow: {
+    compressions: ['zstd', 'snappy', 'gzip', 'none'],
+    bloomFilters: false,
+    columnIndex: false,
+    sorting: true,
+    levels: false,
+    threads: true,
+  },
+  hyparquet: {
+    compressions: ['zstd', 'snappy', 'gzip', 'none'],
+    bloomFilters: true,
+    columnIndex: true,
+    sorting: true,
+    levels: true,
+    threads: false,
+  },
+  'parquetjs-lite': {
+    compressions: ['snappy', 'gzip', 'none'],
+    bloomFilters: false,
+    columnIndex: false,
+    sorting: false,
+    levels: false,
+    threads: false,
+  },
 } as const satisfies Readonly<Record<string, EngineAbilities>>;
 
 export type EngineName = keyof typeof engines;
@@ -38,8 +64,8 @@ export const bloomTypes: readonly DeclaredType[] = ['text', 'integer'];
 /** How a file is encoded. It depends on nothing that differs from run to run. */
 export interface Encoding {
   readonly compression: Compression;
-  /** Of zstd; 1 is fast, 19 is small. */
-  readonly level: number;
+  /** Of zstd; 1 is fast, 19 is small. Default: the engine's. */
+  readonly level?: number | undefined;
   /** Names of the output columns that get a bloom filter, if they are of `bloomTypes`. */
   readonly bloomFilters: readonly string[];
   /** Whether pages have statistics of their own (a column index). Pages are smaller then. */
@@ -55,36 +81,67 @@ export interface ByteTarget {
   append(bytes: Uint8Array): Promise<void>;
 }
 
+/** When a row group is complete, and in which order its rows are. */
+export interface GroupPlan {
+  /** Rows that close it, at least 1. */
+  readonly rows: number;
+  /** Texts that close it, in UTF-16 units, however few its rows are. */
+  readonly text: number;
+  /** By what its rows are sorted when they are taken; those that are equal in it keep their order. */
+  readonly sortedBy: readonly SortKey[];
+  /** Whether thousands of row groups of a few rows each may wait at a time. */
+  readonly many: boolean;
+}
+
+/** The rows that wait to be encoded, in the form `G` that an engine takes them in. It holds them all. */
+export interface RowGroup<G = unknown> {
+  readonly rows: number;
+  /** How many more rows it takes. */
+  readonly room: number;
+  add(batch: Batch, from: number, to: number): void;
+  /** Hands the rows over, sorted, and begins anew. What an earlier call gave must have been written by then. */
+  take(): G;
+}
+
 /**
  * Writes one Parquet file. It knows row groups only: what is in memory is one of them, as given by the caller, and its
  * encoded bytes. Every column is optional; the same calls give the same bytes.
  */
-export interface ParquetEncoder {
+export interface ParquetEncoder<G = unknown> {
   /**
-   * Encodes and stores one row group. The caller leaves the arrays alone until then.
+   * Encodes and stores what a row group of the same engine and columns gave, which is the encoder's from then on. One call at a
+   * time.
    *
-   * @param columns One array of `rows` values per column, each in the column's declared type or `null`.
    * @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VALUE` for a value that the engine cannot write.
    */
-  writeGroup(columns: readonly (readonly Value[])[], rows: number): Promise<void>;
+  writeGroup(group: G): Promise<void>;
   /** Writes the footer. Closing the file is the caller's. */
   finish(): Promise<void>;
 }
 
-/** A library that encodes Parquet. */
-export interface ParquetEngine {
+/** A library that encodes Parquet, for one table. `G` is its own affair: what its row groups give goes into its encoders. */
+export interface ParquetEngine<G = unknown> {
   /** What the library cannot hold although the type can; such a value counts as one that does not cast. */
   readonly refuses?: Refuses;
+  /** @throws {SinkError} `E_SINK_VALUE` when a sort key names no column. */
+  rowGroup(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<G>;
   /**
    * Begins a file.
    *
    * @throws {SinkError} `E_SINK_VALUE` when a column cannot have its name.
    */
-  open(target: ByteTarget, columns: readonly OutputColumn[], encoding: Encoding): Promise<ParquetEncoder>;
+  open(target: ByteTarget, columns: readonly OutputColumn[], encoding: Encoding): Promise<ParquetEncoder<G>>;
+  /** Gives back what encoders share. Called when all files are finished or given up, more than once perhaps. */
+  close?(): Promise<void>;
 }
 
-/** Loads an engine on first use, so that nobody waits for the other. */
-export async function loadEngine(name: EngineName): Promise<ParquetEngine> {
+/**
+ * Loads an engine on first use, so that nobody waits for the others.
+ *
+ * @param threads How many threads encode beside this one, for engines that can: 0 or 1.
+ */
+export async function loadEngine(name: EngineName, threads = 0): Promise<ParquetEngine> {
+  if (name === 'arrow') return (await import('./engines/arrow.js')).arrowEngine(threads);
   if (name === 'hyparquet') return (await import('./engines/hyparquet.js')).hyparquetEngine;
   return (await import('./engines/parquetjs-lite.js')).parquetjsLiteEngine;
 }

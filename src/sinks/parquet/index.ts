@@ -1,9 +1,10 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { standaloneSink } from '../context.js';
 import { checked } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
-import { checkNames, config } from './config.js';
+import { checkNames, config, engineOf } from './config.js';
 import { loadEngine } from './encoder.js';
 import { Table } from './table.js';
 import { openRun } from './writer.js';
@@ -15,9 +16,9 @@ export type ParquetOptions = z.input<typeof config>;
  * earlier run until the link is replaced, in one step.
  *
  * Flags become BOOLEAN, whole numbers INT64, decimals DOUBLE, instants TIMESTAMP (microseconds, UTC), days DATE, texts
- * UTF8; every column may be null. Memory is one row group.
+ * UTF8; every column may be null.
  *
- * @returns A writer that holds one row group of at most `row_group_rows` rows.
+ * @returns A writer that holds two row groups of at most `row_group_rows` rows: one being collected, one being encoded.
  * @throws {SinkError} `E_SINK_PATH` when nothing can be written there, `E_SINK_FOREIGN` when something stands there
  * that leadstream did not make.
  *
@@ -48,6 +49,8 @@ export const parquetSink = defineSink({
   check: checkNames,
   output: ({ path }, baseDir) => resolve(baseDir, path),
   async open(options, context) {
-    return openRun(new Table(resolve(context.baseDir, options.path)), await loadEngine(options.engine), options, context);
+    const { threads = availableParallelism() > 1 ? 1 : 0 } = options;
+    const engine = await loadEngine(engineOf(options), threads);
+    return openRun(new Table(resolve(context.baseDir, options.path)), engine, options, context);
   },
 });

@@ -7,7 +7,6 @@ import type { OutputColumn } from '../projection.js';
 import { codecs, storages, type Encoding, type ParquetEncoder, type ParquetEngine } from './encoder.js';
 import type { Manifest } from './manifest.js';
 import { partialEnding } from './table.js';
-import type { Value } from '../../collections/index.js';
 
 /** One Parquet file of a run. Its file is made at once; the encoder when the columns are known. */
 export class Part {
@@ -28,6 +27,7 @@ export class Part {
     return new Part(name, await PartialFile.open(path + partialEnding, path, [], permissions));
   }
 
+  /** Rows given to it so far, those included that are being encoded. */
   get rows(): number {
     return this.#rows;
   }
@@ -44,9 +44,9 @@ export class Part {
   async begin(engine: ParquetEngine, columns: readonly OutputColumn[], encoding: Encoding): Promise<PartWriter> {
     const encoder: ParquetEncoder = await engine.open(this.file, columns, encoding);
     return {
-      writeGroup: async (values, rows) => {
-        await encoder.writeGroup(values, rows);
+      writeGroup: (group, rows) => {
         this.#rows += rows;
+        return encoder.writeGroup(group);
       },
       finish: async () => {
         await encoder.finish();
@@ -73,7 +73,12 @@ export class Part {
 
 /** What one part takes, and what the manifest says of it afterwards. */
 export interface PartWriter {
-  writeGroup(values: readonly (readonly Value[])[], rows: number): Promise<void>;
+  /**
+   * @param group What a row group of the engine gave.
+   * @param rows How many rows that is.
+   * @returns When it is stored. One call at a time.
+   */
+  writeGroup(group: unknown, rows: number): Promise<void>;
   /** Closes, syncs and verifies the file. */
   finish(): Promise<Manifest['files'][number]>;
 }

@@ -2,11 +2,10 @@ import { join } from 'node:path';
 import { SinkError } from '../../errors.js';
 import { makeFolders, type Move } from '../../files/index.js';
 import type { OutputColumn } from '../projection.js';
-import type { Encoding, ParquetEngine } from './encoder.js';
+import type { Encoding, ParquetEngine, RowGroup } from './encoder.js';
 import { partNameOf, type ManifestFile } from './manifest.js';
 import { Part, type PartWriter } from './part.js';
 import type { PartitionedBatch } from './partitions.js';
-import { RowGroup } from './row-group.js';
 import { openTo } from './table.js';
 
 export interface PartsOptions {
@@ -16,6 +15,8 @@ export interface PartsOptions {
   readonly file_max_rows: number;
   readonly file_max_bytes: number;
   readonly permissions: number;
+  /** Whether there is more than one folder to write into. */
+  readonly partitioned: boolean;
 }
 
 /** Files that are open at a time. The one unused for longest is closed for another, and its partition gets one more file later. */
@@ -35,14 +36,17 @@ interface Slot {
 }
 
 /**
- * The files of one run, rolled when they are long enough. Memory is at most `mostWaiting` row groups, whatever the number of
- * partitions; without partitions it is one.
+ * The files of one run, rolled when they are long enough. While one row group is encoded and stored, the next is collected. Memory is
+ * the one that is on its way, and at most `mostWaiting` of them that are being collected, whatever the number of partitions; without
+ * partitions that is one.
  */
 export class Parts {
   readonly #slots = new Map<string, Slot>();
   readonly #files: ManifestFile[] = [];
   readonly #parts: Part[] = [];
   #waiting = 0;
+  /** The row group that is on its way into its file. */
+  #writing: Promise<void> = Promise.resolve();
 
   /** @param folder Folder of the run, which is there. */
   constructor(
@@ -63,6 +67,7 @@ export class Parts {
     await this.#open(this.#slotOf(folder));
   }
 
+  /** Takes rows. A failure to store them may be told by a later call. */
   async add({ folder, batch }: PartitionedBatch): Promise<void> {
     const slot = this.#slotOf(folder);
     const { row_group_rows: groupRows, file_max_rows: fileRows } = this.options;
@@ -91,22 +96,23 @@ export class Parts {
       await this.#open(slot);
       await this.#close(slot);
     }
+    await this.engine.close?.();
     return this.#files;
   }
 
+  /** Removes all files, when the row group that is on its way has come to an end. */
   async discard(): Promise<void> {
+    await this.#writing.catch(() => undefined);
+    await this.engine.close?.();
     for (const part of this.#parts) await part.discard();
   }
 
   #slotOf(folder: string): Slot {
     if (this.#slots.size >= mostPartitions && !this.#slots.has(folder))
       throw new SinkError('E_SINK_VALUE', `partition_by makes more than ${mostPartitions} partitions; choose coarser columns`);
-    const { row_group_rows: rows, row_group_bytes: text, file_max_rows: fileRows, encoding } = this.options;
-    const slot = this.#slots.get(folder) ?? {
-      folder,
-      group: new RowGroup(this.columns, Math.min(rows, fileRows), encoding.sortedBy, text),
-      open: undefined,
-    };
+    const { row_group_rows: rows, row_group_bytes: text, file_max_rows: fileRows, encoding, partitioned } = this.options;
+    const plan = { rows: Math.min(rows, fileRows), text, sortedBy: encoding.sortedBy, many: partitioned };
+    const slot = this.#slots.get(folder) ?? { folder, group: this.engine.rowGroup(this.columns, plan), open: undefined };
     this.#slots.set(folder, slot);
     return slot;
   }
@@ -116,15 +122,21 @@ export class Parts {
   }
 
   async #flush(slot: Slot): Promise<void> {
-    if (slot.group.rows === 0) return;
+    const { rows } = slot.group;
+    if (rows === 0) return;
+    await this.#writing;
+    // How long a file is shows when its last row group is stored, so it is closed before the next one.
+    if (slot.open && slot.open.part.bytes >= this.options.file_max_bytes) await this.#close(slot);
     const { part, writer } = slot.open ?? (await this.#open(slot));
-    const { columns, rows } = slot.group.take();
     this.#waiting -= rows;
-    await writer.writeGroup(columns, rows);
-    if (part.rows >= this.options.file_max_rows || part.bytes >= this.options.file_max_bytes) await this.#close(slot);
+    this.#writing = writer.writeGroup(slot.group.take(), rows);
+    // Whoever waits for it next is told; until then nobody listens.
+    this.#writing.catch(() => undefined);
+    if (part.rows >= this.options.file_max_rows) await this.#close(slot);
   }
 
   async #close(slot: Slot): Promise<void> {
+    await this.#writing;
     if (slot.open) this.#files.push(await slot.open.writer.finish());
     slot.open = undefined;
   }

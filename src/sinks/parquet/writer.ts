@@ -61,7 +61,11 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
     const key = projection.columns.filter(({ field }) => required.includes(field));
     const index = mode === 'append' ? await openIndex(key) : undefined;
     const left = index && appending(at, index, projection.columns, key, partitioning.kept);
-    const parts = new Parts(folder, runId, engine, inFiles, { ...options, encoding: encodingOf(options, inFiles, context) });
+    const parts = new Parts(folder, runId, engine, inFiles, {
+      ...options,
+      encoding: encodingOf(options, inFiles, context),
+      partitioned: partitioning.kept.length < projection.columns.length,
+    });
     begun = { projection, partitioning, parts, key, index, appending: left };
     if (mode === 'replace' && partitioning.names.length === 0) await parts.begin(partitioning.emptyFolder);
   }

@@ -1,34 +1,37 @@
-import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
-import type { RowGroup, SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter, type ColumnSource } from 'hyparquet-writer';
-import { z } from 'zod';
 import type { DeclaredType, Value } from '../../../collections/index.js';
-import type { OutputColumn } from '../../projection.js';
-import { bloomTypes, codecs, daysOf, metadataOf, storages, type ByteTarget, type Encoding, type ParquetEngine } from '../encoder.js';
-import { fieldIds } from './field-ids.js';
+import type { Batch, OutputColumn } from '../../projection.js';
+import { bloomTypes, codecs, daysOf, metadataOf, type ByteTarget, type Encoding, type ParquetEngine } from '../encoder.js';
+import { RowValues } from '../row-values.js';
 import { zstd } from '../zstd.js';
+import { createdBy, schemaOf, sortingOf } from './schema.js';
 
-const { version } = z.object({ version: z.string() }).parse(createRequire(import.meta.url)('../../../../package.json'));
+/** A level above it takes more time than the rest of the encoding. */
+const usualLevel = 3;
 
 /**
  * hyparquet-writer: dictionaries, statistics in byte order, V2 data pages, every value of 64 bits exact.
  */
-export const hyparquetEngine: ParquetEngine = {
+export const hyparquetEngine: ParquetEngine<Batch> = {
+  rowGroup: (columns, plan) => new RowValues(columns, plan),
+
   async open(target, columns, encoding) {
     const compress = encoding.compression === 'zstd' ? (await zstd()).compress : undefined;
     const writer = new ParquetWriter({
       writer: new TargetWriter(target),
       schema: schemaOf(columns),
       codec: codecs[encoding.compression],
-      compressors: { GZIP: (bytes) => gzipSync(bytes), ...(compress && { ZSTD: (bytes) => compress(bytes, encoding.level) }) },
-      // The shape that parquet-mr parses; it does not trust statistics of an application that it cannot parse.
-      createdBy: `leadstream version ${version}`,
+      compressors: {
+        GZIP: (bytes) => gzipSync(bytes),
+        ...(compress && { ZSTD: (bytes) => compress(bytes, encoding.level ?? usualLevel) }),
+      },
+      createdBy,
       kvMetadata: metadataOf(columns, encoding).map(([key, value]) => ({ key, value })),
     });
     const sorting = sortingOf(columns, encoding);
     return {
-      async writeGroup(values, rows) {
+      async writeGroup({ columns: values, rows }) {
         await writer.write({
           rowGroupSize: rows,
           pageSize: encoding.columnIndex ? indexedPageBytes : pageBytes,
@@ -63,21 +66,6 @@ class TargetWriter extends ByteWriter {
   override async finish(): Promise<void> {
     await this.flush();
   }
-}
-
-function schemaOf(columns: readonly OutputColumn[]): SchemaElement[] {
-  const ids = fieldIds(columns.map(({ name }) => name));
-  const elements = columns.map(({ name, type }): SchemaElement => {
-    const id = ids.get(name);
-    return { name, repetition_type: 'OPTIONAL', ...storages[type], ...(id !== undefined && { field_id: id }) };
-  });
-  return [{ name: 'root', num_children: columns.length }, ...elements];
-}
-
-function sortingOf(columns: readonly OutputColumn[], { sortedBy }: Encoding): NonNullable<RowGroup['sorting_columns']> {
-  return sortedBy.map(({ column, descending }) => {
-    return { column_idx: columns.findIndex(({ name }) => name === column), descending, nulls_first: false };
-  });
 }
 
 /** The physical values of a column are made when its turn comes, so that they exist for one column at a time. */

@@ -2,15 +2,18 @@ import { Writable } from 'node:stream';
 import parquet, { type FieldDefinition } from 'parquetjs-lite';
 import { SinkError } from '../../../errors.js';
 import type { DeclaredType, Value } from '../../../collections/index.js';
-import type { OutputColumn } from '../../projection.js';
+import type { Batch, OutputColumn } from '../../projection.js';
 import { daysOf, metadataOf, type ByteTarget, type Compression, type ParquetEngine } from '../encoder.js';
+import { RowValues } from '../row-values.js';
 
 /**
  * parquetjs-lite: V1 data pages that every reader takes, no dictionaries, no statistics (its own mislead readers).
  *
  * It rounds whole numbers beyond 2^53, which are refused, and gives the zero that `-0` equals.
  */
-export const parquetjsLiteEngine: ParquetEngine = {
+export const parquetjsLiteEngine: ParquetEngine<Batch> = {
+  rowGroup: (columns, plan) => new RowValues(columns, plan),
+
   refuses: (value) => {
     return typeof value === 'bigint' && !Number.isSafeInteger(Number(value))
       ? 'is beyond 2^53, which the engine parquetjs-lite cannot hold'
@@ -25,7 +28,7 @@ export const parquetjsLiteEngine: ParquetEngine = {
     });
     for (const [key, value] of metadataOf(columns, encoding)) writer.setMetadata(key, value);
     return {
-      async writeGroup(values, rows) {
+      async writeGroup({ columns: values, rows }) {
         writer.setRowGroupSize(rows);
         await stream.guard(async () => {
           for (let row = 0; row < rows; row += 1) {

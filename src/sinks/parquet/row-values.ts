@@ -1,31 +1,21 @@
 import { SinkError } from '../../errors.js';
 import type { DeclaredType, Value } from '../../collections/index.js';
 import type { Batch, OutputColumn } from '../projection.js';
-import { daysOf, type SortKey } from './encoder.js';
+import { daysOf, type GroupPlan, type RowGroup, type SortKey } from './encoder.js';
 
-/** Default budget for the texts of one row group, in UTF-16 units. */
-export const maxGroupText = 32 * 1024 * 1024;
-
-/** The rows that wait to be encoded, as columns. It holds them all; sorting holds them twice for a moment. */
-export class RowGroup {
+/** Keeps the values as they come. Sorting holds them twice for a moment. */
+export class RowValues implements RowGroup<Batch> {
   readonly #orders: readonly Order[];
   #columns: Value[][];
   #rows = 0;
   #text = 0;
 
-  /**
-   * @param maxRows Rows that close the group, at least 1.
-   * @param sortedBy By what the rows are sorted when they are taken; those that are equal in it keep their order.
-   * @param maxText Texts that close the group, in UTF-16 units, however few its rows are.
-   * @throws {SinkError} `E_SINK_VALUE` when a sort key names no column.
-   */
+  /** @throws {SinkError} `E_SINK_VALUE` when a sort key names no column. */
   constructor(
     private readonly columns: readonly OutputColumn[],
-    private readonly maxRows: number,
-    sortedBy: readonly SortKey[] = [],
-    private readonly maxText = maxGroupText,
+    private readonly plan: Omit<GroupPlan, 'many'>,
   ) {
-    this.#orders = sortedBy.map((key) => orderOf(key, columns));
+    this.#orders = plan.sortedBy.map((key) => orderOf(key, columns));
     this.#columns = columns.map(() => []);
   }
 
@@ -33,9 +23,8 @@ export class RowGroup {
     return this.#rows;
   }
 
-  /** How many more rows it takes. */
   get room(): number {
-    return this.#text >= this.maxText ? 0 : this.maxRows - this.#rows;
+    return this.#text >= this.plan.text ? 0 : this.plan.rows - this.#rows;
   }
 
   add(batch: Batch, from: number, to: number): void {
@@ -50,7 +39,6 @@ export class RowGroup {
     this.#rows += to - from;
   }
 
-  /** Hands the rows over, sorted, and begins anew. */
   take(): Batch {
     const batch = { rows: this.#rows, columns: this.#sorted() };
     this.#columns = this.columns.map(() => []);

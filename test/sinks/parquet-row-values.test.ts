@@ -1,11 +1,12 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { DeclaredType, Value } from '../../src/collections/index.js';
-import { compareTexts, RowGroup } from '../../src/sinks/parquet/row-group.js';
+import { loadEngine } from '../../src/sinks/parquet/encoder.js';
+import { compareTexts, RowValues } from '../../src/sinks/parquet/row-values.js';
 import { output } from './parquet-support.js';
 
 function sorted(type: DeclaredType, values: readonly Value[], descending = false): readonly Value[] | undefined {
-  const group = new RowGroup([output('a', type)], values.length, [{ column: 'a', descending }]);
+  const group = new RowValues([output('a', type)], { rows: values.length, text: Infinity, sortedBy: [{ column: 'a', descending }] });
   group.add({ rows: values.length, columns: [values] }, 0, values.length);
   return group.take().columns[0];
 }
@@ -41,25 +42,36 @@ test.each<[DeclaredType, readonly Value[]]>([
 
 test('takes two times of one day for the same date, and keeps the order of equal rows', () => {
   const columns = [output('day', 'date'), output('n', 'integer'), output('seen', 'integer')];
-  const group = new RowGroup(columns, 4, [
-    { column: 'day', descending: false },
-    { column: 'n', descending: true },
-  ]);
+  const group = new RowValues(columns, {
+    rows: 4,
+    text: Infinity,
+    sortedBy: [
+      { column: 'day', descending: false },
+      { column: 'n', descending: true },
+    ],
+  });
   const days = ['1969-12-31T23:00Z', '1969-12-31T01:00Z', '1969-12-30T12:00Z', '1969-12-31T02:00Z'].map((text) => new Date(text));
   group.add({ rows: 4, columns: [days, [7n, 5n, 1n, 7n], [0n, 1n, 2n, 3n]] }, 0, 4);
   expect(group.take().columns[2]).toEqual([2n, 0n, 3n, 1n]);
 });
 
-test('closes when its texts have the size given', () => {
-  const group = new RowGroup([output('a', 'text')], 100, [], 10);
-  group.add({ rows: 2, columns: [['12345', '1234']] }, 0, 2);
-  expect(group.room).toBe(98);
-  group.add({ rows: 1, columns: [['1']] }, 0, 1);
-  expect(group.room).toBe(0);
+test.each([
+  ['arrow', false],
+  ['arrow', true],
+  ['hyparquet', false],
+] as const)('a row group of %s closes when its texts have the size given', async (engine, many) => {
+  const { rowGroup } = await loadEngine(engine);
+  const group = rowGroup([output('a', 'text')], { rows: 100, text: 10, sortedBy: [], many });
+  group.add({ rows: 2, columns: [['12345', '😀34']] }, 0, 2);
+  expect([group.rows, group.room]).toEqual([2, 98]);
+  group.add({ rows: 3, columns: [['x', '1', 'x']] }, 1, 2);
+  expect([group.rows, group.room]).toEqual([3, 0]);
   group.take();
-  expect(group.room).toBe(100);
+  expect([group.rows, group.room]).toEqual([0, 100]);
 });
 
 test('refuses a sort key that is no column', () => {
-  expect(() => new RowGroup([output('a', 'text')], 1, [{ column: 'b', descending: false }])).toThrow('there is no column b to sort by');
+  expect(() => new RowValues([output('a', 'text')], { rows: 1, text: 1, sortedBy: [{ column: 'b', descending: false }] })).toThrow(
+    'there is no column b to sort by',
+  );
 });

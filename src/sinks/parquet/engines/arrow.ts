@@ -1,0 +1,46 @@
+import type { RowGroup } from 'hyparquet';
+import { metadataOf, type ParquetEngine } from '../encoder.js';
+import { rowGroup, type TakenBytes } from './arrow/row-bytes.js';
+import { footer, magic, sliceOf } from './arrow/splice.js';
+import { groupEncoding } from './arrow/thread.js';
+import { createdBy, schemaOf, sortingOf } from './schema.js';
+
+/**
+ * parquet-wasm (arrow-rs): dictionaries, statistics in byte order, V1 data pages that every reader takes, every value of
+ * 64 bits exact. The level of zstd is always 1.
+ *
+ * Rows become column bytes as they come, 1.1 µs each with 33 columns; a row group becomes an Arrow stream and then a Parquet file of its
+ * own in memory, 4 µs a row, whose pages go into the target. The memory of the library grows to what the largest row group needs, and
+ * is not given back before the thread that encodes ends.
+ *
+ * @param threads 1 encodes in a thread that all tables of the process share. The bytes are the same.
+ */
+export function arrowEngine(threads: number): ParquetEngine<TakenBytes> {
+  const encoding = groupEncoding(threads);
+  return {
+    rowGroup,
+
+    async open(target, columns, how) {
+      const groups: RowGroup[] = [];
+      let written = 0;
+      const append = async (bytes: Uint8Array) => {
+        await target.append(bytes);
+        written += bytes.length;
+      };
+      await append(magic);
+      return {
+        async writeGroup(group) {
+          const slice = sliceOf(await encoding.encode(group, how.compression), written);
+          await append(slice.bytes);
+          groups.push(slice.group);
+        },
+        async finish() {
+          const schema = schemaOf(columns);
+          await append(footer({ createdBy, schema, groups, sorting: sortingOf(columns, how), metadata: metadataOf(columns, how) }));
+        },
+      };
+    },
+
+    close: () => encoding.close(),
+  };
+}

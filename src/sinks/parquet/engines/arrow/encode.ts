@@ -1,0 +1,39 @@
+import {
+  Compression as Codec,
+  EnabledStatistics,
+  Table,
+  WriterPropertiesBuilder,
+  WriterVersion,
+  writeParquet,
+  type WriterProperties,
+} from 'parquet-wasm';
+import type { Compression } from '../../encoder.js';
+import type { GroupBytes } from './row-bytes.js';
+
+const codecs: Readonly<Record<Compression, Codec>> = {
+  zstd: Codec.ZSTD,
+  snappy: Codec.SNAPPY,
+  gzip: Codec.GZIP,
+  none: Codec.UNCOMPRESSED,
+};
+
+/**
+ * Encodes a row group as a Parquet file that has no other.
+ *
+ * Deterministic. The library's memory grows to what the largest row group needs and is not given back.
+ */
+export function encodeGroup({ stream, plain }: GroupBytes, compression: Compression): Uint8Array {
+  // Writing takes both, so neither is freed here.
+  return writeParquet(Table.fromIPCStream(stream), properties(compression, plain));
+}
+
+function properties(compression: Compression, plain: readonly string[]): WriterProperties {
+  let builder = new WriterPropertiesBuilder()
+    .setWriterVersion(WriterVersion.V1)
+    .setCompression(codecs[compression])
+    .setDictionaryEnabled(true)
+    .setStatisticsEnabled(EnabledStatistics.Chunk)
+    .setMaxRowGroupSize(0x7fff_ffff);
+  for (const name of plain) builder = builder.setColumnDictionaryEnabled(name, false);
+  return builder.build();
+}
