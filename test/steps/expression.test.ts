@@ -75,6 +75,38 @@ describe('a function of ours', () => {
   });
 });
 
+describe('a call of a function of ours on one field', () => {
+  const values: readonly Value[] = [
+    '10001',
+    '10001-1234',
+    ' k1a 0b1 ',
+    'k1a',
+    '212 555 0142',
+    '20240229',
+    '',
+    ' ',
+    'x',
+    41,
+    41n,
+    true,
+    new Date(0),
+    null,
+  ];
+
+  /** What an expression gives for a value, or the fault. */
+  function outcome(source: string, s: Value): Value {
+    try {
+      return valueOf(source, { s }, texts('s'));
+    } catch (error) {
+      return String(error);
+    }
+  }
+
+  test.each(Object.keys(functions))('gives what the interpreter gives: %s', (name) => {
+    for (const value of values) expect([value, outcome(`${name}(s)`, value)]).toEqual([value, outcome(`${name}([s][0])`, value)]);
+  });
+});
+
 describe('area_code', () => {
   test.each([
     ['2125550142', '212'],

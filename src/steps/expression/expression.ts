@@ -1,6 +1,7 @@
 import { EvaluationError } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType, Row, Value, ValueOf } from '../../collections/index.js';
 import { runtimeOver, typingOver } from './environments.js';
+import { directCall } from './direct.js';
 import { ExpressionFault } from './fault.js';
 import { nodesIn } from './nodes.js';
 import { refusalOf } from './refusal.js';
@@ -59,7 +60,8 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
     const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
     if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };
     const day = program.ast.op === 'call' && program.ast.args[0] === 'date';
-    return { type: day ? 'date' : type, evaluate: (row) => asValue(run(program, complete(row, used)), type) };
+    const evaluate = directCall(program.ast, columns, (row) => program(complete(row, used)));
+    return { type: day ? 'date' : type, evaluate: (row) => asValue(run(evaluate, row), type) };
   }
 
   return { compile };
@@ -71,7 +73,7 @@ function complete(row: Row, names: readonly string[]): Row {
   return missing.length === 0 ? row : { ...row, ...Object.fromEntries(missing.map((name) => [name, null])) };
 }
 
-function run(program: (context: Row) => unknown, row: Row): unknown {
+function run(program: (row: Row) => unknown, row: Row): unknown {
   try {
     return program(row);
   } catch (error) {

@@ -1,7 +1,18 @@
 import { map, type Observable } from 'rxjs';
-import type { Row, Value } from '../../collections/index.js';
+import { copier, type Row, type Value } from '../../collections/index.js';
 import { StepError } from '../../errors.js';
-import { keyOf, preload, reshape, standalone, withFields, withRows, type Page, type Step, type StepContext } from '../../flow/index.js';
+import {
+  keyOf,
+  memoByFields,
+  preload,
+  reshape,
+  standalone,
+  withFields,
+  withRows,
+  type Page,
+  type Step,
+  type StepContext,
+} from '../../flow/index.js';
 import { preferenceOf, type Pick } from './pick.js';
 
 /** How two sides of a join meet. */
@@ -57,6 +68,7 @@ export function join<Left extends Row, Right extends Row, const As extends strin
   const prefer = preferenceOf(pick, key);
   const compared = typeof pick === 'string' ? [] : ['max' in pick ? pick.max : pick.min, ...key];
   const kept = [...new Set<string>([...select, ...compared])];
+  const keep = copier(new Map(kept.map((field, index) => [field, index])));
   const missing: readonly Value[] = select.map(() => null);
   const copy = reshape(withFields(select.map((field) => `${as}_${field}`)));
 
@@ -64,7 +76,10 @@ export function join<Left extends Row, Right extends Row, const As extends strin
     for (const row of rows) {
       const text = keyOf(row, rightFields, fold);
       if (text === undefined) continue;
-      const match: Row = Object.fromEntries(kept.map((field) => [field, row[field] ?? null]));
+      const match = keep(
+        row,
+        kept.map((field) => row[field] ?? null),
+      );
       const matches = index.get(text);
       if (!matches) index.set(text, [match]);
       else if (pick === 'all' || pick === 'error') matches.push(match);
@@ -76,9 +91,16 @@ export function join<Left extends Row, Right extends Row, const As extends strin
     const added = new Map([...index].map(([text, matches]) => [text, matches.map((match) => select.map((field) => match[field] ?? null))]));
     index.clear();
 
-    function joinRow(row: Left, out: Row[]): void {
+    function find(row: Row): readonly (readonly Value[])[] | null {
       const text = keyOf(row, leftFields, fold);
-      const matches = text === undefined ? undefined : added.get(text);
+      return (text === undefined ? undefined : added.get(text)) ?? null;
+    }
+
+    // A single text that is compared as it stands is found as fast as it could be remembered.
+    const matchesOf = fold === undefined && leftFields.length === 1 ? find : memoByFields(leftFields, find);
+
+    function joinRow(row: Left, out: Row[]): void {
+      const matches = matchesOf(row);
       if (!matches) {
         context.tally.missed += 1;
         if (type === 'left') out.push(copy(row, missing));

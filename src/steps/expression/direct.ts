@@ -1,0 +1,28 @@
+import type { Column, Row } from '../../collections/index.js';
+import { functions } from './functions.js';
+import { isNode } from './nodes.js';
+
+/**
+ * The evaluation of an expression, short where it is nothing but a function of ours on one field, as in
+ * `zip_city(zipcode)`: for a text the function is called without the interpreter.
+ *
+ * @param evaluate Interprets the expression.
+ */
+export function directCall(ast: unknown, columns: readonly Column[], evaluate: (row: Row) => unknown): (row: Row) => unknown {
+  const direct = callOf(ast);
+  if (!direct || !columns.some(({ name }) => name === direct.field)) return evaluate;
+  const { field, call } = direct;
+  return (row) => {
+    const value = row[field];
+    return typeof value === 'string' ? call(value) : evaluate(row);
+  };
+}
+
+function callOf(ast: unknown) {
+  if (!isNode(ast) || ast.op !== 'call') return undefined;
+  const [name, operands]: readonly unknown[] = ast.args;
+  const [operand, ...more]: readonly unknown[] = Array.isArray(operands) ? operands : [];
+  const call = typeof name === 'string' && Object.hasOwn(functions, name) ? functions[name]?.call : undefined;
+  if (!call || more.length > 0 || !isNode(operand) || operand.op !== 'id' || typeof operand.args !== 'string') return undefined;
+  return { field: operand.args, call };
+}
