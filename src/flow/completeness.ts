@@ -1,5 +1,6 @@
 import { EMPTY, concat, concatMap, defer, from, ignoreElements, map, tap, type Observable } from 'rxjs';
-import { contentDigest, KeySet } from './key-set.js';
+import type { Row } from '../collections/index.js';
+import { contentDigest, KeySet, rowDigest } from './key-set.js';
 import { withRows, type Page } from './page.js';
 
 /**
@@ -51,7 +52,7 @@ const mostProbes = 8;
  *
  * Memory: at most 32 bytes per row, and 8 bytes per page.
  */
-export function complete<T extends object>(
+export function complete<T extends Row>(
   list$: Observable<Page<T>>,
   consistency: Consistency,
   options: CompletenessOptions<T>,
@@ -64,21 +65,19 @@ export function complete<T extends object>(
     const looks = new Map<number, number>();
     let last = 0;
 
-    /** Remembers the rows of a page. @returns Those that were not known. */
-    function remember(rows: readonly T[]): readonly T[] {
-      return rows.filter((row) => {
-        const seen = keys.see(keyOf(row), Object.values(row));
+    /** Remembers the rows of a page by their keys. @returns Those that were not known. */
+    function remember(rows: readonly T[], keysOf: readonly string[]): readonly T[] {
+      return rows.filter((row, index) => {
+        const seen = keys.seeDigest(keysOf[index] ?? '', rowDigest(row));
         if (seen === 'changed') consistency.changed += 1;
         return seen === 'new';
       });
     }
 
-    const lookOf = (rows: readonly T[]) => contentDigest(rows.map(keyOf));
-
     const probes$ = defer(() => {
       consistency.outcome = 'stable';
       return from(evenly([...looks.keys()], mostProbes)).pipe(
-        concatMap((number) => reread(number).pipe(map((rows) => lookOf(rows) === looks.get(number)))),
+        concatMap((number) => reread(number).pipe(map((rows) => contentDigest(rows.map(keyOf)) === looks.get(number)))),
         tap((same) => {
           consistency.probes += 1;
           if (!same) consistency.outcome = 'drifted';
@@ -105,7 +104,7 @@ export function complete<T extends object>(
 
       const missed$ = pass(number).pipe(
         concatMap((page) => {
-          const missed = remember(page.rows);
+          const missed = remember(page.rows, page.rows.map(keyOf));
           judge(page.rows, new Set(missed));
           if (missed.length === 0) {
             page.lease.release();
@@ -133,8 +132,9 @@ export function complete<T extends object>(
     const checked$ = list$.pipe(
       map((page) => {
         last = Math.max(last, page.number);
-        looks.set(page.number, lookOf(page.rows));
-        const rows = remember(page.rows);
+        const keysOf = page.rows.map(keyOf);
+        looks.set(page.number, contentDigest(keysOf));
+        const rows = remember(page.rows, keysOf);
         consistency.duplicates += page.rows.length - rows.length;
         return rows.length === page.rows.length ? page : withRows(page, rows);
       }),

@@ -25,7 +25,12 @@ export class KeySet {
 
   /** Adds a text with what belongs to it. The first content stays. */
   see(text: string, content: readonly unknown[]): Seen {
-    return this.#segmentOf(text).see(this.#digest, contentDigest(content));
+    return this.seeDigest(text, contentDigest(content));
+  }
+
+  /** The same by the digest of what belongs to the text. */
+  seeDigest(text: string, content: number): Seen {
+    return this.#segmentOf(text).see(this.#digest, content);
   }
 
   /** What `see` would answer, without adding the text. */
@@ -81,14 +86,13 @@ class Segment {
 
   see(key: Uint32Array, content: number): Seen {
     if ((this.size + 1) * words > this.#slots.length * 0.75) this.#grow();
-    const [a = 0, b = 0, c = 0] = key;
-    const seen = look(this.#slots, a, b, (a | b | c) === 0 ? 1 : c, content, true);
+    const seen = lookFor(key, this.#slots, content, true);
     if (seen === 'new') this.size += 1;
     return seen;
   }
 
-  find([a = 0, b = 0, c = 0]: Uint32Array, content: number): Seen {
-    return look(this.#slots, a, b, (a | b | c) === 0 ? 1 : c, content, false);
+  find(key: Uint32Array, content: number): Seen {
+    return lookFor(key, this.#slots, content, false);
   }
 
   *entries(): Iterable<Uint32Array> {
@@ -102,15 +106,28 @@ class Segment {
     const old = this.#slots;
     this.#slots = new Uint32Array(Math.ceil((old.length / words) * 1.5) * words);
     for (let i = 0; i < old.length; i += words) {
-      const [a = 0, b = 0, c = 0, content = 0] = [old[i], old[i + 1], old[i + 2], old[i + 3]];
-      if ((a | b | c) !== 0) look(this.#slots, a, b, c, content, true);
+      const a = old[i] ?? 0;
+      const b = old[i + 1] ?? 0;
+      const c = old[i + 2] ?? 0;
+      if ((a | b | c) !== 0) look(this.#slots, a, b, c, old[i + 3] ?? 0, true);
     }
   }
 }
 
+// Nothing here and in `digest` takes arrays apart by patterns: with these, adding a key took 0.5 µs instead of 0.23 µs.
+
+function lookFor(key: Uint32Array, slots: Uint32Array, content: number, add: boolean): Seen {
+  const a = key[0] ?? 0;
+  const b = key[1] ?? 0;
+  const c = key[2] ?? 0;
+  return look(slots, a, b, (a | b | c) === 0 ? 1 : c, content, add);
+}
+
 function look(slots: Uint32Array, a: number, b: number, c: number, content: number, add: boolean): Seen {
   for (let i = (b % (slots.length / words)) * words; ; i = i + words === slots.length ? 0 : i + words) {
-    const [x, y, z] = [slots[i], slots[i + 1], slots[i + 2]];
+    const x = slots[i];
+    const y = slots[i + 1];
+    const z = slots[i + 2];
     if (x === a && y === b && z === c) return slots[i + 3] === content ? 'same' : 'changed';
     if (x === 0 && y === 0 && z === 0) {
       if (!add) return 'new';
@@ -126,12 +143,22 @@ function look(slots: Uint32Array, a: number, b: number, c: number, content: numb
 /** 32 bits of some values, in their order (FNV-1a over the code units of their texts, each followed by its end). */
 export function contentDigest(content: readonly unknown[]): number {
   let sum = 0x811c9dc5;
-  for (const value of content) {
-    const text = typeof value === 'string' ? value : String(value);
-    for (let i = 0; i < text.length; i += 1) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193);
-    sum = Math.imul(sum ^ 0x1ffff, 0x01000193);
-  }
+  for (const value of content) sum = digested(sum, value);
   return sum >>> 0;
+}
+
+/** The digest of the values of a row. */
+export function rowDigest(row: Readonly<Record<string, unknown>>): number {
+  let sum = 0x811c9dc5;
+  for (const name in row) sum = digested(sum, row[name]);
+  return sum >>> 0;
+}
+
+function digested(before: number, value: unknown): number {
+  const text = typeof value === 'string' ? value : String(value);
+  let sum = before;
+  for (let i = 0; i < text.length; i += 1) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193);
+  return Math.imul(sum ^ 0x1ffff, 0x01000193);
 }
 
 /** The 32-bit word at an index of a text: two code units, zero beyond its end. */
@@ -151,7 +178,10 @@ function rotate(x: number, by: number): number {
  * and its length; like in SipHash with 128 bits, every word of the result has four rounds of its own.
  */
 function digest(text: string, seed: Uint32Array, into: Uint32Array): void {
-  let [v0 = 0, v1 = 0, v2 = 0, v3 = 0] = seed;
+  let v0 = seed[0] ?? 0;
+  let v1 = seed[1] ?? 0;
+  let v2 = seed[2] ?? 0;
+  let v3 = seed[3] ?? 0;
   const end = Math.ceil(text.length / 2);
   for (let i = 0; i <= end + into.length; i += 1) {
     const input = i < end ? word(text, i) : i === end ? text.length : 0;

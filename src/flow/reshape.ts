@@ -35,14 +35,15 @@ export function withFields(added: readonly string[]): Layout {
     new Map<string, Origin>([...names.map((name) => [name, name] as const), ...added.map((name, index) => [name, index] as const)]);
 }
 
-/** `for in` costs a third less than `Object.keys`; an inherited field makes it say no. */
+/** `for in` costs a third less than `Object.keys`. It names inherited fields last: where the last one is the row's own, all are. */
 function hasFields(row: Row, names: readonly string[]): boolean {
   let index = 0;
   for (const name in row) {
     if (name !== names[index]) return false;
     index += 1;
   }
-  return index === names.length;
+  const last = names.at(-1);
+  return index === names.length && (last === undefined || Object.hasOwn(row, last));
 }
 
 function valueOf(row: Row, given: readonly Value[], origin: Origin): Value {

@@ -6,13 +6,20 @@ import type { Row } from '../collections/index.js';
  * @returns `undefined` when a value is missing or empty: such a key identifies nothing.
  */
 export function keyOf(row: Row, columns: readonly string[], normalize: (text: string) => string = String): string | undefined {
+  const [first] = columns;
+  if (first !== undefined && columns.length === 1) return part(row, first, normalize);
   let key = '';
   for (const column of columns) {
-    const value = row[column];
-    if (value === null || value === undefined) return undefined;
-    const text = normalize(value instanceof Date ? value.toISOString() : String(value));
-    if (text === '') return undefined;
-    key = columns.length === 1 ? text : `${key}${text.length}:${text}`;
+    const text = part(row, column, normalize);
+    if (text === undefined) return undefined;
+    key += `${text.length}:${text}`;
   }
   return key;
+}
+
+function part(row: Row, column: string, normalize: (text: string) => string): string | undefined {
+  const value = row[column];
+  if (value === null || value === undefined) return undefined;
+  const text = normalize(typeof value === 'string' ? value : value instanceof Date ? value.toISOString() : String(value));
+  return text === '' ? undefined : text;
 }

@@ -90,6 +90,8 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
   const accounts = openAccounts(pipeline, bare);
   const expectations = pipeline.expect && openExpectations(pipeline.expect, plan.columns());
   const { source } = accounts;
+  // A list that is not paged is one answer, which nothing checks.
+  const checked = wanted.mode !== 'off' && plan.collection.paged;
   let outputs: Outputs | undefined;
   let landings = noLandings;
   let decided = false;
@@ -159,6 +161,7 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
       collection: plan.collection,
       input: step.input,
       onError: pipeline.onError,
+      distinct: checked && plan.steps.slice(0, plan.steps.indexOf(step)).every(({ name }) => name === 'filter'),
       hmacKey: pipeline.hmacKey,
       read: (collection, reveal) => {
         const consistency = newConsistency(wanted.mode);

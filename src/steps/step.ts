@@ -24,6 +24,8 @@ export interface StepRuntime extends StepContext {
   /** Columns that arrive at the step. */
   readonly input: readonly Column[];
   readonly onError: OnError;
+  /** Whether no two of the rows that arrive have the same key of the collection, since the read was checked. Default: not known. */
+  readonly distinct?: boolean;
   /** Key of `mask: hmac`. */
   readonly hmacKey: string | undefined;
   /** Pages of another collection, with some of its secret columns if wanted. */

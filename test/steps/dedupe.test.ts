@@ -96,6 +96,14 @@ test('counts into the context of the pipeline', async () => {
   expect(context.tally.duplicates).toBe(1);
 });
 
+test('keeps no keys of rows that a checked read gives once each, and any others all the same', async () => {
+  const context = runtime({ distinct: true });
+  const input = pages([sample('leads', { lead_id: '1', email: 'x' }), sample('leads', { lead_id: '2', email: 'x' })]);
+  for (const config of [{}, { by: ['lead_id'] }]) expect((await through(opened(steps.dedupe, config, context), input))[0]).toBe(input[0]);
+  for (const by of [['email'], ['email', 'uid']])
+    expect((await through(opened(steps.dedupe, { by }, context), input))[0]?.rows).toEqual(input[0]?.rows.slice(0, 1));
+});
+
 test('needs at least one field under by', () => {
   expect(steps.dedupe.config.safeParse({ by: [] }).success).toBe(false);
 });

@@ -1,4 +1,4 @@
-import { defer, map } from 'rxjs';
+import { defer, identity, map } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
 import { keyOf, KeySet, standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
@@ -33,6 +33,7 @@ export function dedupe<T extends Row>(key: readonly (keyof T & string)[], contex
     });
 }
 
+/** By the collection's key, a read that is checked for consistency has every row once already; a second set would find nothing. */
 export const dedupeStep = defineStep('dedupe', {
   summary: 'Drops rows whose key was seen before; the first read stays.',
   config: z.strictObject({
@@ -43,5 +44,10 @@ export const dedupeStep = defineStep('dedupe', {
     (by ?? plan.collection.key).forEach((name, index) => requireColumn(name, input, plan, by ? ['by', index] : []));
     return input;
   },
-  open: ({ by }, runtime) => dedupe(by ?? runtime.collection.key, runtime),
+  open: ({ by }, runtime) => {
+    const { collection, distinct = false } = runtime;
+    const key = by ?? collection.key;
+    const nothingToDo = distinct && key.length === collection.key.length && collection.key.every((column) => key.includes(column));
+    return nothingToDo ? identity : dedupe(key, runtime);
+  },
 });
