@@ -35,6 +35,20 @@ export function textCopier(
   return generated('record', `${values.join('')} return {${members.join()}};`);
 }
 
+/**
+ * The same for turning rows into columns, row by row: one array of values per name. What a row does not have is `null`; what
+ * every object has by inheritance, like `constructor`, is no field.
+ */
+export function columnReader(names: readonly string[]): (rows: readonly Readonly<Record<string, Value>>[]) => Value[][] {
+  const arrays = names.map((_, index) => `const c${index} = new Array(rows.length);`);
+  const reads = names.map((name, index) => {
+    const value = `row[${literal(name)}] ?? null`;
+    return `c${index}[i] = ${name in Object.prototype ? `Object.hasOwn(row, ${literal(name)}) ? ${value} : null` : value};`;
+  });
+  const loop = `for (let i = 0; i < rows.length; i++) { const row = rows[i]; ${reads.join('')} }`;
+  return generated('rows', `${arrays.join('')} ${loop} return [${names.map((_, index) => `c${index}`).join()}];`);
+}
+
 /** Makes a row of another one and of values given beside it. */
 export type Copier<V = Value> = (row: Readonly<Record<string, V>>, given: readonly V[]) => Record<string, V>;
 

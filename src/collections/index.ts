@@ -28,7 +28,7 @@ export interface Rows {
 
 export { areacodes, bridges, leads, links, users };
 export { columnsOf, originalName, snakeCase, type Column, type Row } from './columns.js';
-export { copier, textCopier, type Copier, type Origin } from './copier.js';
+export { columnReader, copier, textCopier, type Copier, type Origin } from './copier.js';
 export type { Collection, CollectionName, Field, RowOf, Sensitivity, TypedRowOf } from './define.js';
 export { nearest } from './nearest.js';
 export { provinceOf } from './provinces.js';

@@ -1,5 +1,5 @@
 import { SinkError } from '../errors.js';
-import { expectations, type Column, type DeclaredType, type Row, type Value } from '../collections/index.js';
+import { columnReader, expectations, type Column, type DeclaredType, type Row, type Value } from '../collections/index.js';
 import type { Fault, OnError } from '../flow/index.js';
 import { castText, castTyped, type Cast } from './cast.js';
 import type { Naming, SinkContext } from './sink.js';
@@ -58,13 +58,15 @@ export interface Projection {
  * @throws {SinkError} `E_SINK_VALUE` when there are no columns, or two of one name.
  */
 export function project(columns: readonly Column[], options: ProjectionOptions, context: SinkContext): Projection {
-  const plans = wanted(columns, options, context).map((column) => planOf(column, options));
+  const plans = wanted(columns, options, context).map((column) => planOf(column, options, context));
   refuseTwins(plans, options, context);
+  const read = columnReader(plans.map(({ output }) => output.field));
   return {
     columns: plans.map((plan) => plan.output),
     take(rows) {
       const faults = new Map<number, Fault>();
-      const all = plans.map((plan) => castColumn(plan, rows, options, context, faults));
+      const all = read(rows);
+      plans.forEach((plan, index) => castColumn(plan, all[index] ?? [], faults, context));
       if (faults.size === 0) return { rows: rows.length, columns: all };
       for (const [index, row] of rows.entries()) {
         const fault = faults.get(index);
@@ -86,46 +88,55 @@ function wanted(columns: readonly Column[], { columns: names }: ProjectionOption
 }
 
 interface Plan {
-  readonly field: string;
-  readonly read: (row: Row) => Value | undefined;
   readonly cast: Cast;
+  /** Whether well-formed texts stay as they are, with nothing else to look at. */
+  readonly plain: boolean;
   readonly expectation: string;
   readonly output: OutputColumn;
+  readonly required: boolean;
+  readonly onError: OnError;
+  readonly refuses: Refuses | undefined;
 }
 
-function planOf({ name, original, type }: Column, { types, naming, surrogates = false }: ProjectionOptions): Plan {
-  const typed = types === 'typed';
+function planOf({ name, original, type }: Column, options: ProjectionOptions, context: SinkContext): Plan {
+  const { types, naming, surrogates = false, refuses, required = [], on_error = context.onError } = options;
+  const written = types === 'typed' ? type : 'text';
+  const isRequired = required.includes(name);
   return {
-    field: name,
-    read: name in Object.prototype ? (row) => (Object.hasOwn(row, name) ? row[name] : null) : (row) => row[name],
-    cast: typed ? castTyped(type) : castText(type, surrogates),
-    expectation: expectations[typed ? type : 'text'],
-    output: { name: naming === 'original' ? original : name, field: name, original, type: typed ? type : 'text' },
+    cast: types === 'typed' ? castTyped(type) : castText(type, surrogates),
+    plain: written === 'text' && !isRequired && refuses === undefined,
+    expectation: expectations[written],
+    output: { name: naming === 'original' ? original : name, field: name, original, type: written },
+    required: isRequired,
+    onError: isRequired && on_error === 'null' ? 'reject' : on_error,
+    refuses,
   };
 }
 
-function castColumn(
-  plan: Plan,
-  rows: readonly Row[],
-  options: ProjectionOptions,
-  context: SinkContext,
-  faults: Map<number, Fault>,
-): Value[] {
-  const { read, cast, field, expectation, output } = plan;
-  const { refuses, required = [], on_error = context.onError } = options;
-  const isRequired = required.includes(field);
-  const onError = isRequired && on_error === 'null' ? 'reject' : on_error;
-  return rows.map((row, index) => {
-    const value = cast(read(row) ?? null);
-    const empty = isRequired && (value === null || value === '') ? 'is empty, and identifies the row' : undefined;
-    const reason = value === undefined ? `is not ${expectation}` : (empty ?? (value === null ? undefined : refuses?.(value, output)));
-    if (value !== undefined && reason === undefined) return value;
-    const fault = { field, reason: reason ?? '' };
-    if (onError === 'fail') throw new SinkError('E_SINK_VALUE', `${context.at}: field ${field} ${fault.reason}`);
-    if (onError === 'null') context.nulled(field);
-    else if (!faults.has(index)) faults.set(index, fault);
-    return null;
-  });
+/** Casts the values of a column in place. */
+function castColumn(plan: Plan, values: Value[], faults: Map<number, Fault>, context: SinkContext): void {
+  const { cast, plain } = plan;
+  for (let index = 0; index < values.length; index += 1) {
+    const value = values[index] ?? null;
+    if (plain && typeof value === 'string' && value.isWellFormed()) continue;
+    const result = cast(value);
+    const reason = reasonAgainst(result, plan);
+    values[index] = result === undefined || reason !== undefined ? null : result;
+    if (reason !== undefined) note(reason, index, plan, faults, context);
+  }
+}
+
+function reasonAgainst(value: Value | undefined, { expectation, required, refuses, output }: Plan): string | undefined {
+  if (value === undefined) return `is not ${expectation}`;
+  if (required && (value === null || value === '')) return 'is empty, and identifies the row';
+  return value === null ? undefined : refuses?.(value, output);
+}
+
+function note(reason: string, index: number, { output, onError }: Plan, faults: Map<number, Fault>, context: SinkContext): void {
+  const { field } = output;
+  if (onError === 'fail') throw new SinkError('E_SINK_VALUE', `${context.at}: field ${field} ${reason}`);
+  if (onError === 'null') context.nulled(field);
+  else if (!faults.has(index)) faults.set(index, { field, reason });
 }
 
 function refuseTwins(plans: readonly Plan[], { caseless = false }: ProjectionOptions, { at }: SinkContext): void {
