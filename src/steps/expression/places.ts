@@ -20,10 +20,12 @@ let table: ReadonlyMap<string, Place> | undefined;
  * @returns `undefined` for a code that is not known or has another form. Nothing is guessed, not even a lost leading zero.
  */
 export function placeOf(zipcode: string): Place | undefined {
-  const code = normalizedZip(zipcode);
-  if (code === undefined) return undefined;
   table ??= loadPlaces();
-  return table.get(code);
+  // Most zipcodes have the form of the table already, and need not be taken apart.
+  const place = table.get(zipcode);
+  if (place) return place;
+  const code = normalizedZip(zipcode);
+  return code === undefined ? undefined : table.get(code);
 }
 
 /** The part of a zipcode that names a place: five digits, or the three characters of a Canadian sorting area. */
