@@ -21,7 +21,7 @@ let table: ReadonlyMap<string, Place> | undefined;
  */
 export function placeOf(zipcode: string): Place | undefined {
   table ??= loadPlaces();
-  // Most zipcodes have the form of the table already, and taking others apart costs four times as much as finding one.
+  // Most zipcodes have the form of the table already, and need not be taken apart.
   const place = table.get(zipcode);
   if (place) return place;
   const code = normalizedZip(zipcode);
