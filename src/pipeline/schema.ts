@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Column } from '../collections/index.js';
 import type { Refusal } from '../errors.js';
-import type { OutputColumn, Published } from '../sinks/index.js';
+import { outputColumn, type OutputColumn, type Published } from '../sinks/index.js';
 
 /** The columns of an output, now and in the last run. */
 export interface Compared {
@@ -60,12 +60,7 @@ const shared = z.object({
  * @param config Its checked configuration.
  */
 export function outputColumns(config: unknown, arriving: readonly Column[]): readonly OutputColumn[] {
-  const { columns, naming, types } = shared.safeParse(config).data ?? {};
+  const { columns, naming = 'snake_case', types = 'typed' } = shared.safeParse(config).data ?? {};
   const wanted = columns?.flatMap((name) => arriving.find((column) => column.name === name) ?? []) ?? arriving;
-  return wanted.map(({ name, original, type }) => ({
-    name: naming === 'original' ? original : name,
-    field: name,
-    original,
-    type: types === 'text' ? 'text' : type,
-  }));
+  return wanted.map((column) => outputColumn(column, { naming, types }));
 }

@@ -14,10 +14,10 @@ export type SinkName = keyof typeof sinks;
 export { csv, csvSink, type CsvOptions } from './csv/index.js';
 export { ndjson, ndjsonSink, type NdjsonOptions } from './ndjson/index.js';
 export { parquet, parquetSink, type ParquetOptions } from './parquet/index.js';
-export { prepareRollback, tableRuns, type Rollback, type TableRun } from './parquet/history.js';
-export { readGroups } from './parquet/rows.js';
-export { verifyTable, type Verification } from './parquet/verify.js';
-export { readManifest, type Manifest } from './parquet/manifest.js';
+export { prepareRollback, tableRuns, type Rollback, type TableRun } from './parquet/table/history.js';
+export { readGroups } from './parquet/table/rows.js';
+export { verifyTable, type Verification } from './parquet/table/verify.js';
+export { readManifest, type Manifest } from './parquet/table/manifest.js';
 export { ClosedPipeError } from './stdout/target.js';
 export { stdout, stdoutSink, type StdoutOptions } from './stdout/index.js';
 export {
@@ -33,4 +33,4 @@ export {
   type UndeclaredField,
 } from './sink.js';
 export { standaloneSink } from './context.js';
-export type { OutputColumn } from './projection.js';
+export { outputColumn, type OutputColumn } from './projection.js';

@@ -98,15 +98,23 @@ interface Plan {
   readonly refuses: Refuses | undefined;
 }
 
-function planOf({ name, original, type }: Column, options: ProjectionOptions, context: SinkContext): Plan {
-  const { types, naming, surrogates = false, refuses, required = [], on_error = context.onError } = options;
-  const written = types === 'typed' ? type : 'text';
-  const isRequired = required.includes(name);
+/** What a sink makes of a column. */
+export function outputColumn(
+  { name, original, type }: Column,
+  { naming, types }: Pick<ProjectionOptions, 'naming' | 'types'>,
+): OutputColumn {
+  return { name: naming === 'original' ? original : name, field: name, original, type: types === 'text' ? 'text' : type };
+}
+
+function planOf(column: Column, options: ProjectionOptions, context: SinkContext): Plan {
+  const { types, surrogates = false, refuses, required = [], on_error = context.onError } = options;
+  const output = outputColumn(column, options);
+  const isRequired = required.includes(column.name);
   return {
-    cast: types === 'typed' ? castTyped(type) : castText(type, surrogates),
-    plain: written === 'text' && !isRequired && refuses === undefined,
-    expectation: expectations[written],
-    output: { name: naming === 'original' ? original : name, field: name, original, type: written },
+    cast: types === 'typed' ? castTyped(column.type) : castText(column.type, surrogates),
+    plain: output.type === 'text' && !isRequired && refuses === undefined,
+    expectation: expectations[output.type],
+    output,
     required: isRequired,
     onError: isRequired && on_error === 'null' ? 'reject' : on_error,
     refuses,

@@ -4,7 +4,7 @@ import { checkColumns, columns, naming, onError, permissions, requireArriving, t
 import type { OutputColumn } from '../projection.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
 import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities, type EngineName } from './encoder.js';
-import { modes } from './manifest.js';
+import { modes } from './table/manifest.js';
 import { runDateColumn, runDateTemplate } from './partitions.js';
 
 const names = z.array(z.string().min(1)).readonly();

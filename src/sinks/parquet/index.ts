@@ -6,7 +6,7 @@ import { checked } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { checkNames, config, engineOf } from './config.js';
 import { loadEngine } from './encoder.js';
-import { Table } from './table.js';
+import { Table } from './table/table.js';
 import { openRun } from './writer.js';
 
 export type ParquetOptions = z.input<typeof config>;

@@ -5,8 +5,8 @@ import { SinkError } from '../../errors.js';
 import { PartialFile, sha256File, type Move } from '../../files/index.js';
 import type { OutputColumn } from '../projection.js';
 import { codecs, storages, type Encoding, type ParquetEncoder, type ParquetEngine } from './encoder.js';
-import type { Manifest } from './manifest.js';
-import { partialEnding } from './table.js';
+import type { Manifest } from './table/manifest.js';
+import { partialEnding } from './table/table.js';
 
 /** One Parquet file of a run. Its file is made at once; the encoder when the columns are known. */
 export class Part {

@@ -3,10 +3,10 @@ import { SinkError } from '../../errors.js';
 import { makeFolders, type Move } from '../../files/index.js';
 import type { OutputColumn } from '../projection.js';
 import type { Encoding, ParquetEngine, RowGroup } from './encoder.js';
-import { partNameOf, type ManifestFile } from './manifest.js';
+import { partNameOf, type ManifestFile } from './table/manifest.js';
 import { Part, type PartWriter } from './part.js';
 import type { PartitionedBatch } from './partitions.js';
-import { openTo } from './table.js';
+import { openTo } from './table/table.js';
 
 export interface PartsOptions {
   readonly encoding: Encoding;

@@ -6,17 +6,17 @@ import { attempt, makeFolders, removeFolders, type Move } from '../../files/inde
 import { inOrder } from '../in-order.js';
 import { project, type OutputColumn, type Projection } from '../projection.js';
 import type { Published, RunFacts, SinkContext, SinkWriter } from '../sink.js';
-import { appending, type Appending } from './appending.js';
+import { appending, type Appending } from './table/appending.js';
 import { encodingOf, type ParquetConfig } from './config.js';
 import type { ParquetEngine } from './encoder.js';
-import { KeyIndex } from './key-index.js';
-import type { Manifest, ManifestFile } from './manifest.js';
-import { carried, checkFit } from './modes.js';
+import { KeyIndex } from './table/key-index.js';
+import type { Manifest, ManifestFile } from './table/manifest.js';
+import { carried, checkFit } from './table/modes.js';
 import { Parts } from './parts.js';
 import { partitionBy, runDateColumn, runDateTemplate, tooLongForFolder, type Partitioning } from './partitions.js';
-import { indexOf } from './reindex.js';
-import { carriedInto, stageCarried, stageKeys, stageManifest, stageSuccess } from './stage.js';
-import { removeRun, type Table } from './table.js';
+import { indexOf } from './table/reindex.js';
+import { carriedInto, stageCarried, stageKeys, stageManifest, stageSuccess } from './table/stage.js';
+import { removeRun, type Table } from './table/table.js';
 
 /** What is settled when the columns are known. */
 interface Begun {

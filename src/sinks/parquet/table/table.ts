@@ -1,7 +1,7 @@
 import { chmod, lstat, readdir, readlink, rm, rmdir, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { SinkError } from '../../errors.js';
-import { attempt, errnoOf, makeFolders, type Move } from '../../files/index.js';
+import { SinkError } from '../../../errors.js';
+import { attempt, errnoOf, makeFolders, type Move } from '../../../files/index.js';
 import { partName, readManifest, type Manifest } from './manifest.js';
 
 /**

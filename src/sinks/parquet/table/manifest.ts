@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { declaredTypes } from '../../collections/index.js';
+import { declaredTypes } from '../../../collections/index.js';
 
 /**
  * What the rows of a run do to a table: they become it (`replace`), they become those of its partitions that they fall into

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
-import { SinkError } from '../../errors.js';
-import { sha256File } from '../../files/index.js';
+import { SinkError } from '../../../errors.js';
+import { sha256File } from '../../../files/index.js';
 import type { Manifest, ManifestFile } from './manifest.js';
 import { filesBelow, keysName, keptEnding, successName, Table } from './table.js';
 

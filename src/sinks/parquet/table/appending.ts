@@ -1,6 +1,6 @@
-import type { Value } from '../../collections/index.js';
-import { SinkError } from '../../errors.js';
-import type { Batch, OutputColumn } from '../projection.js';
+import type { Value } from '../../../collections/index.js';
+import { SinkError } from '../../../errors.js';
+import type { Batch, OutputColumn } from '../../projection.js';
 import type { KeyIndex } from './key-index.js';
 
 /** Leaves out the rows that a table has. */

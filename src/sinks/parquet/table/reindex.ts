@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { SinkError } from '../../errors.js';
+import { SinkError } from '../../../errors.js';
 import { byName, contentOf } from './appending.js';
 import { KeyIndex } from './key-index.js';
 import type { Manifest } from './manifest.js';

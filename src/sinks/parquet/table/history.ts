@@ -1,5 +1,5 @@
-import { SinkError } from '../../errors.js';
-import type { Move } from '../../files/index.js';
+import { SinkError } from '../../../errors.js';
+import type { Move } from '../../../files/index.js';
 import type { Manifest } from './manifest.js';
 import { isRunId, Table } from './table.js';
 import { verifyTable } from './verify.js';

@@ -1,6 +1,6 @@
 import { chmod } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { attempt, linked, makeFolders, PartialFile, sha256File, type Move } from '../../files/index.js';
+import { attempt, linked, makeFolders, PartialFile, sha256File, type Move } from '../../../files/index.js';
 import type { KeyIndex } from './key-index.js';
 import { partNameOf, type Manifest, type ManifestFile } from './manifest.js';
 import { keysName, manifestName, openTo, partialEnding, successName } from './table.js';

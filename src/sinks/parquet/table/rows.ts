@@ -1,7 +1,7 @@
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { gunzipSync } from 'node:zlib';
-import type { Row } from '../../collections/index.js';
-import { zstd } from './zstd.js';
+import type { Row } from '../../../collections/index.js';
+import { zstd } from '../zstd.js';
 
 /**
  * The rows of a Parquet file, read by a library that wrote none of it. Values have the types of the columns.

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import type { Value } from '../../collections/index.js';
-import { SinkError } from '../../errors.js';
-import { keyOf, KeySet, type Seen } from '../../flow/index.js';
-import type { ByteTarget } from './encoder.js';
+import type { Value } from '../../../collections/index.js';
+import { SinkError } from '../../../errors.js';
+import { keyOf, KeySet, type Seen } from '../../../flow/index.js';
+import type { ByteTarget } from '../encoder.js';
 
 /** Begins an index file: name and version, and a number that shows in which order the machine writes bytes. */
 const magic = Uint32Array.from([0x6b_73_6c_01, 0x01_02_03_04]);
