@@ -19,6 +19,7 @@ const all = ['dedupe', 'derive', 'joins'] as const;
 const enriched = ['derive', 'joins'] as const;
 
 const codecs = [
+  ['arrow', ['zstd', 'snappy', 'gzip', 'none']],
   ['hyparquet', ['zstd', 'snappy', 'gzip', 'none']],
   ['parquetjs-lite', ['snappy', 'gzip', 'none']],
 ] as const;

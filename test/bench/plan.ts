@@ -19,7 +19,7 @@ export interface Section {
 const everything = /./;
 const goals = /^(floor|joins-parquet|joins-csv)$/;
 const growing = /^(floor|joins-parquet|joins-parquet-lean)$/;
-const usual = /^(floor|csv|parquet-hyparquet-snappy|joins-parquet|joins-csv|fast-csv|duckdb)$/;
+const usual = /^(floor|csv|parquet-arrow-zstd|joins-parquet|joins-csv|fast-csv|duckdb)$/;
 const large = /^(floor|joins-.*|fast-csv|duckdb)$/;
 
 /** What a run measures. Everything takes 30 to 45 minutes on two cores. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { cp, lstat, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, lstat, mkdir, open, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { publish, sha256File } from '../../src/files/index.js';
 import { parquet, readManifest } from '../../src/sinks/index.js';
@@ -185,6 +185,18 @@ describe('a table', () => {
       seen.push(await rowsOf(join(folder.path, 'lake/t/*.parquet')));
     }
     expect(seen).toEqual(['run-1', 'run-1', 'run-1', 'run-2', 'run-2'].map((uid) => [{ uid }]));
+  });
+
+  test('fails when a byte of a part changed between writing and reading back', async () => {
+    await using folder = await temporaryFolder();
+    const writer = await parquet({ path: 't', row_group_rows: 1 }, recording(folder.path));
+    await writer.begin(columns);
+    for (const uid of ['1', '2', '3']) await writer.write(page([{ uid }]));
+    const file = await open(join(folder.path, '.t.runs/run-1/part-00000-run-1.parquet.partial'), 'r+');
+    await file.write(Buffer.from('?'), 0, 1, 6);
+    await file.close();
+    await expect(writer.finish()).rejects.toMatchObject({ code: 'E_SINK_VERIFY', message: expect.stringContaining('other bytes') });
+    await writer.abort();
   });
 
   test('fails when a part does not read back as it was written', async () => {
