@@ -10,8 +10,8 @@ import { pipelineText, service, type LoggedService } from './support/services.js
 import { temporaryFolder } from './support/temporary.js';
 
 /** `npm run test:crash` does the full number of each; within all other tests it is a few. */
-const kills = Number(process.env.LEADSTREAM_PUBLISH_KILLS ?? 5);
-const replaces = Number(process.env.LEADSTREAM_REPLACES ?? 6);
+const kills = Number(process.env.LEADSTREAM_PUBLISH_KILLS ?? 4);
+const replaces = Number(process.env.LEADSTREAM_REPLACES ?? 4);
 
 /** A table of many small files, so that a publication has many renames. */
 const pipeline = pipelineText(`from: leads
