@@ -12,7 +12,11 @@ export const catalogue = {
     retry: false,
     help: 'Correct the key or value at the place named; `leadstream validate FILE` checks without a request.',
   },
-  E_SPEC_REFERENCE: { exit: 78, retry: false, help: 'Set the variable, or give the reference a default: ${NAME:-default}.' },
+  E_SPEC_REFERENCE: {
+    exit: 78,
+    retry: false,
+    help: 'Set the variable; outside of service.auth a reference may have a default: ${NAME:-default}.',
+  },
   E_SOURCE_AUTH: {
     exit: 77,
     retry: false,
@@ -60,7 +64,7 @@ export const catalogue = {
   E_SINK_FOREIGN: {
     exit: 1,
     retry: false,
-    help: 'The path holds something that leadstream did not write; move it away or choose another path.',
+    help: 'A table is the link that a Parquet sink publishes, like lake/leads; name one, or for a sink a path where nothing else stands.',
   },
   E_SINK_WRITE: { exit: 1, retry: true, help: 'Check free space and permissions of the destination.' },
   E_SINK_VALUE: {

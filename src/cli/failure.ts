@@ -10,9 +10,14 @@ interface Told {
   readonly kept: readonly string[];
 }
 
-/** Says why a command failed, in one line (one per problem of a pipeline file, or per gate), and gives the exit code. */
-export function tellFailure(console: Console, thrown: unknown): number {
-  const { code, message, help, exit, kept } = toldBy(thrown);
+/**
+ * Says why a command failed, in one line (one per problem of a pipeline file, or per gate), and gives the exit code.
+ *
+ * @param pipeline The one of several that failed.
+ */
+export function tellFailure(console: Console, thrown: unknown, pipeline?: string): number {
+  const { code, message: told, help, exit, kept } = toldBy(thrown);
+  const message = pipeline === undefined ? told : `${pipeline}: ${told}`;
   if (console.format === 'json') console.log('error', message, { code, help, exit, ...(kept.length > 0 ? { kept } : {}) });
   else console.log('error', isSpecFailure(thrown) ? message : lines(code, message, help, kept));
   if (thrown instanceof Error && thrown.stack) console.log('debug', thrown.stack);

@@ -11,14 +11,14 @@ export type Ending =
 /** How a series ended. */
 export interface SeriesEnd {
   readonly endings: readonly Ending[];
-  /** Exit code of the first failure; 0 without one. */
+  /** Exit code of the failure that stopped the series, or of the first one; 0 without one. */
   readonly exit: number;
 }
 
 /**
  * Runs the pipelines of a file one after another and tells each failure when it happens. A failure leaves the others alone, unless
- * they would meet the same: after a signal, refused credentials or wrong usage the rest is not run. The last line tells all endings, with code
- * and help of the first failure.
+ * they would meet the same: after a signal, refused credentials or wrong usage the rest is not run. The last line tells all endings, with code,
+ * message and help of the failure that gave the exit code.
  */
 export async function runSeries(
   pipelines: readonly Pipeline[],
@@ -27,7 +27,7 @@ export async function runSeries(
 ): Promise<SeriesEnd> {
   const { console, signal } = context;
   const endings: Ending[] = [];
-  let first: ReturnType<typeof toldBy> | undefined;
+  let told: ReturnType<typeof toldBy> | undefined;
   let exit = 0;
   let stopped = false;
 
@@ -42,10 +42,13 @@ export async function runSeries(
       const ending = await endingOf(failure, pipeline, context);
       endings.push(ending);
       if (ending.status === 'closed') continue;
-      const failed = tellFailure(console, failure);
-      first ??= toldBy(failure);
-      if (exit === 0) exit = failed;
+      const failed = tellFailure(console, failure, pipelines.length > 1 ? pipeline.name : undefined);
       stopped = signal.aborted || stopping.includes(toldBy(failure).code);
+      // What stops all the others weighs more than what stopped one.
+      if (exit === 0 || stopped) {
+        exit = failed;
+        told = toldBy(failure);
+      }
     }
   }
 
@@ -58,7 +61,7 @@ export async function runSeries(
   }).filter(([, which]) => which.length > 0);
   console.log(exit === 0 ? 'info' : 'error', parts.map(([what, which]) => `${what}: ${which.join(', ')}`).join('; '), {
     exit,
-    ...(first && { code: first.code, help: first.help }),
+    ...(told && { code: told.code, error: console.redact(told.message), help: told.help }),
   });
   return { endings, exit };
 }

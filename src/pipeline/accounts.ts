@@ -28,7 +28,7 @@ export interface Accounts {
   /** What is remarkable of the fields of the source. */
   fieldWarnings(): readonly Warning[];
   /** Closes the books of every sink. */
-  report(run: Run, finished: readonly Output[], resumed: number): RunReport;
+  report(run: Run, finished: readonly Output[], landed: Pick<RunReport, 'resumed' | 'since'>): RunReport;
   /** What manifests say of the run. */
   facts(report: RunReport): RunFacts;
 }
@@ -88,7 +88,7 @@ export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>):
         late: late(),
         leaving: plan.columns(placed),
       }),
-    report: ({ runId, startedAt, warnings }, finished, resumed) => {
+    report: ({ runId, startedAt, warnings }, finished, landed) => {
       const sinks = closeBooks(finished);
       return {
         pipeline: pipeline.name,
@@ -98,7 +98,7 @@ export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>):
         finishedAt: startedAt,
         pages: source.pages,
         read: source.rows,
-        resumed,
+        ...landed,
         sinks,
         steps: steps.map(({ step, tally }) => ({ at: step.at, tally })),
         findings: findingsOf(findings, late(), source.gone),

@@ -16,6 +16,8 @@ export interface RunReport {
   readonly read: number;
   /** Pages that an interrupted run had landed. */
   readonly resumed: number;
+  /** When the first run began whose pages are used, ISO 8601; that of this run when none are. */
+  readonly since: string;
   readonly sinks: readonly SinkReport[];
   readonly steps: readonly { readonly at: string; readonly tally: Tally }[];
   readonly findings: FindingsReport;
@@ -64,7 +66,7 @@ export function summaryOf(report: RunReport): string {
   const perSecond = seconds > 0 ? ` (${amount(Math.round(report.read / seconds))} rows/s)` : '';
   return [
     `${report.pipeline}: read ${amount(report.read)} ${report.collection} in ${amount(report.pages)} pages, ${seconds.toFixed(1)} s${perSecond}`,
-    ...(report.resumed > 0 ? [`  resumed: ${amount(report.resumed)} pages were landed by an interrupted run`] : []),
+    ...(report.resumed > 0 ? [`  resumed: ${amount(report.resumed)} pages were landed by an interrupted run, since ${report.since}`] : []),
     ...consistencyLine(report.consistency),
     ...report.steps.flatMap(({ at, tally }) => stepLine(at, tally) ?? []),
     ...report.sinks.map(sinkLine),

@@ -105,7 +105,7 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
       pipeline: pipeline.name,
       runId: run.runId,
       key: plan.collection.key,
-      runDate: () => dayOf(landings.startedAt ?? run.startedAt, run.startedAt),
+      runDate: () => since().slice(0, 10),
       columns: accounts.fixColumns,
       reject: rejects.add,
     });
@@ -114,7 +114,7 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
     const pages$ = readPages(reader, { ...reading(), onPage: source.observe }, accounts.consistency);
     await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
     const finished = await outputs.finish();
-    const report = accounts.report(run, finished, landings.resumed);
+    const report = accounts.report(run, finished, { resumed: landings.resumed, since: since() });
     judge({ pipeline, report, accounts, outputs: finished, rejects, expectations }, run.warn);
     await lock.check();
     const moves = await outputs.publication(accounts.facts(report));
@@ -124,12 +124,21 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
     await outputs.settle().catch(run.nuisance);
     return { ...report, finishedAt: new Date().toISOString() };
   } catch (failure) {
-    throw options.keepFailed && failure instanceof GateError ? await kept(failure, outputs) : failure;
+    if (!(failure instanceof GateError)) throw failure;
+    // What was refused was read to its end: the next run must see what the service has by then.
+    await landings.remove().catch(run.nuisance);
+    throw options.keepFailed ? await kept(failure, outputs) : failure;
   } finally {
     // What was decided is left for whoever completes it.
     if (!decided) await outputs?.abort();
     await landings.close();
     client.close();
+  }
+
+  /** When the first of the runs began that share the pages. */
+  function since(): string {
+    const { startedAt = run.startedAt } = landings;
+    return startedAt < run.startedAt ? startedAt : run.startedAt;
   }
 
   function reading() {
@@ -180,9 +189,4 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
     run.warn({ code: 'W_RUN_KEPT', message: `${pipeline.name}: not published, but kept for inspection: ${paths.join(', ')}` });
     return refused.keeping(paths);
   }
-}
-
-/** The UTC day of the earlier of two instants. */
-function dayOf(a: string, b: string): string {
-  return (a < b ? a : b).slice(0, 10);
 }

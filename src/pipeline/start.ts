@@ -86,5 +86,5 @@ export function intentsIn(stateDir: string): string {
 
 /** Unique, sortable by time, safe in file names. */
 export function newRunId(startedAt: string): string {
-  return `${startedAt.slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(4).toString('hex')}`;
+  return `${startedAt.slice(0, 23).replaceAll(/[-:.]/g, '')}Z-${randomBytes(4).toString('hex')}`;
 }

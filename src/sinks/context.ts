@@ -24,8 +24,8 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
   };
 }
 
-/** A run id for use outside pipelines: the time to the second, then 32 random bits. */
+/** A run id for use outside pipelines: the time to the millisecond, then 32 random bits. */
 function newRunId(): string {
-  const time = new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '');
+  const time = new Date().toISOString().slice(0, 23).replaceAll(/[-:.]/g, '');
   return `${time}-${randomBytes(4).toString('hex')}`;
 }

@@ -42,6 +42,7 @@ const report: RunReport = {
   pages: 1,
   read: 10,
   resumed: 0,
+  since: '2026-01-01T00:00:00.000Z',
   sinks: [],
   steps: [],
   findings,

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { runPipeline } from '../../src/pipeline/index.js';
+import { runPipeline, summaryOf } from '../../src/pipeline/index.js';
 import { verifyTable } from '../../src/sinks/index.js';
 import { duckdb } from '../support/duckdb.js';
 import { serviceOf } from '../support/services.js';
@@ -59,19 +59,32 @@ describe('columns that a sink names', () => {
 test('{{ run.date }} is the day on which a resumed run was first started', async () => {
   const folder = await temporaryFolder();
   const options = { stateDir: join(folder, 'state') };
-  const body = `from: leads\nconsistency: off\nlanding: { max_age: 72h }\nto:\n  - parquet: { path: t, partition_by: ['{{ run.date }}'] }`;
+  const body = "from: leads\nconsistency: off\nlanding: { max_age: 72h }\nto:\n  - parquet: { path: t, partition_by: ['{{ run.date }}'] }";
   const from = await serviceOf({ leads: leads(250) });
-  const broken = pipelineFor(from, `${body}\nexpect: { min_rows: 1000 }`, folder);
-  await expect(runPipeline(broken, options)).rejects.toMatchObject({ code: 'E_GATE_EXPECT' });
+  const stop = new AbortController();
+  const stopped = runPipeline(pipelineFor(from, body, folder), { ...options, signal: stop.signal, onProgress: () => stop.abort() });
+  await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
 
   const landing = join(options.stateDir, 'landing');
   const [source = ''] = (await readdir(landing)).filter((name) => name.startsWith('leads-'));
   const marker = join(landing, source, 'started.json');
   const started = JSON.parse(await readFile(marker, 'utf8')) as { startedAt: string };
-  const earlier = new Date(Date.parse(started.startedAt) - 2 * 86_400_000).toISOString();
-  await writeFile(marker, JSON.stringify({ ...started, startedAt: earlier }));
+  const since = new Date(Date.parse(started.startedAt) - 2 * 86_400_000).toISOString();
+  await writeFile(marker, JSON.stringify({ ...started, startedAt: since }));
 
-  expect(await runPipeline(pipelineFor(from, body, folder), options)).toMatchObject({ resumed: 3 });
-  expect((await readdir(join(folder, 't'))).filter((name) => name.includes('='))).toEqual([`run_date=${earlier.slice(0, 10)}`]);
+  const report = await runPipeline(pipelineFor(from, body, folder), options);
+  expect(report.resumed).toBeGreaterThan(0);
+  expect(report.since).toBe(since);
+  expect(summaryOf(report)).toContain(`by an interrupted run, since ${since}`);
+  expect((await readdir(join(folder, 't'))).filter((name) => name.includes('='))).toEqual([`run_date=${since.slice(0, 10)}`]);
   expect((await verifyTable(join(folder, 't'))).differences).toEqual([]);
+});
+
+test('a run that a gate refused leaves no pages behind, so that the next one sees what was repaired', async () => {
+  const folder = await temporaryFolder();
+  const options = { stateDir: join(folder, 'state') };
+  const from = await serviceOf({ leads: leads(250) });
+  const refused = pipelineFor(from, 'from: leads\nexpect: { min_rows: 1000 }\nto:\n  - parquet: { path: t }', folder);
+  await expect(runPipeline(refused, options)).rejects.toMatchObject({ code: 'E_GATE_EXPECT' });
+  expect((await readdir(join(options.stateDir, 'landing'))).filter((name) => name.startsWith('leads-'))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { appendFile, copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parquet, tableRuns, verifyTable } from '../../src/sinks/index.js';
 import { column, recording, temporaryFolder, writeAll } from './support.js';
@@ -56,9 +56,18 @@ describe('verifyTable', () => {
     const path = await table(folder.path);
     await edit(path, '"run_id": "run-1"', '"run_id": "run-0"');
     await expect(verifyTable(path)).rejects.toMatchObject({
-      code: 'E_SINK_FOREIGN',
+      code: 'E_SINK_RUN',
       message: expect.stringContaining('no manifest that can be read'),
     });
+  });
+
+  test('looks at a copy of the folder behind the link', async () => {
+    await using folder = await temporaryFolder();
+    const path = await table(folder.path);
+    await cp(path, join(folder.path, 'copy'), { recursive: true, dereference: true });
+    expect(await verifyTable(join(folder.path, 'copy'))).toMatchObject({ run: 'run-1', rows: 20, differences: [] });
+    await flip(join(folder.path, 'copy', part));
+    expect((await verifyTable(join(folder.path, 'copy'))).differences).toHaveLength(1);
   });
 
   test('looks at a kept run by its name', async () => {

@@ -16,7 +16,7 @@ import { Parts } from './parts.js';
 import { partitionBy, runDateColumn, runDateTemplate, tooLongForFolder, type Partitioning } from './partitions.js';
 import { indexOf } from './table/reindex.js';
 import { carriedInto, stageCarried, stageKeys, stageManifest, stageSuccess } from './table/stage.js';
-import { removeRun, type Table } from './table/table.js';
+import { openTo, removeRun, type Table } from './table/table.js';
 
 /** What is settled when the columns are known. */
 interface Begun {
@@ -143,6 +143,7 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
   async function setAside(): Promise<string> {
     const aside = join(table.refused, runId);
     await makeFolders(table.refused);
+    await openTo(table.refused, permissions);
     await attempt('E_SINK_WRITE', `cannot put ${folder} aside`, () => rename(folder, aside));
     return aside;
   }

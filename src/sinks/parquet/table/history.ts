@@ -20,7 +20,7 @@ export interface TableRun {
 export async function tableRuns(path: string): Promise<readonly TableRun[]> {
   const table = new Table(path);
   const published = await table.published();
-  if (published === undefined) throw new SinkError('E_SINK_FOREIGN', `${path} is no table of leadstream`);
+  if (published === undefined) throw new SinkError('E_SINK_FOREIGN', `${path} is no table of leadstream: there is no link to a run`);
   const found: TableRun[] = [];
   for (const run of await table.runIds()) {
     const manifest = await table.manifest(run);

@@ -1,10 +1,10 @@
-import { stat } from 'node:fs/promises';
+import { lstat, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { SinkError } from '../../../errors.js';
 import { sha256File } from '../../../files/index.js';
-import type { Manifest, ManifestFile } from './manifest.js';
-import { filesBelow, keysName, keptEnding, successName, Table } from './table.js';
+import { readManifest, type Manifest, type ManifestFile } from './manifest.js';
+import { filesBelow, keysName, keptEnding, manifestName, successName, Table } from './table.js';
 
 /** What was looked at, and every difference between a table and its manifest, a sentence each. */
 export interface Verification {
@@ -19,37 +19,46 @@ export interface Verification {
  * Compares the files of a table with its manifest: that they are there and no others are, their sizes, digests, footers and
  * row counts, and the sums. Reads every byte once; memory is one footer.
  *
- * @param path The link `lake/leads`.
+ * @param path The link `lake/leads`, or a copy of the folder behind it.
  * @param run The run to look at, which may be a kept one. Default: the published one.
- * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table or no manifest that can be read.
+ * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when the run has no manifest that can be read.
  */
 export async function verifyTable(path: string, run?: string): Promise<Verification> {
   const found = await verifyRun(path, run);
   // A run that was replaced meanwhile is no longer what the table has to be.
-  if (run !== undefined || found.differences.length === 0 || (await new Table(path).published()) === found.run) return found;
+  if (run !== undefined || found.differences.length === 0 || !(await hasMoved(path, found.run))) return found;
   return verifyTable(path);
+}
+
+/** Whether the link points to another run by now. */
+async function hasMoved(path: string, run: string): Promise<boolean> {
+  return (await lstat(path)).isSymbolicLink() && (await new Table(path).published()) !== run;
 }
 
 async function verifyRun(path: string, run?: string): Promise<Verification> {
   const table = new Table(path);
+  const copy = run === undefined ? await readManifest(join(path, manifestName)) : undefined;
+  if (copy && !(await lstat(path)).isSymbolicLink()) return compare(path, copy, '');
   const published = await table.published();
   const looked = run ?? published;
   const manifest = looked === undefined ? undefined : await table.manifest(looked);
   if (looked === undefined || !manifest)
-    throw new SinkError(
-      'E_SINK_FOREIGN',
-      `${path} is no table of leadstream: ${looked === undefined ? 'it is no link to a run' : `run ${looked} has no manifest that can be read`}`,
-    );
+    throw looked === undefined
+      ? new SinkError('E_SINK_FOREIGN', `${path} is no table of leadstream: there is no link to a run`)
+      : new SinkError('E_SINK_RUN', `${path}: run ${looked} is not there, or has no manifest that can be read`);
 
-  const ending = looked === published ? '' : keptEnding;
-  const folder = table.folder(looked);
+  return compare(table.folder(looked), manifest, looked === published ? '' : keptEnding);
+}
+
+/** @param ending What the names of parts have behind them. */
+async function compare(folder: string, manifest: Manifest, ending: string): Promise<Verification> {
   const differences: string[] = [];
   for (const file of manifest.files) differences.push(...(await differencesOf(join(folder, file.name + ending), file, manifest)));
   differences.push(...sumDifferences(manifest), ...(await strangers(folder, manifest, ending)));
   if (!(await exists(join(folder, successName)))) differences.push(`${successName} is missing`);
   if (manifest.keys) differences.push(...(await keyDifferences(join(folder, keysName), manifest.keys)));
   const { rows, bytes, files } = manifest;
-  return { run: looked, files: files.length, rows, bytes, differences };
+  return { run: manifest.run_id, files: files.length, rows, bytes, differences };
 }
 
 async function differencesOf(
