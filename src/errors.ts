@@ -22,27 +22,15 @@ export const catalogue = {
     retry: false,
     help: 'Check the credentials under service.auth or in the environment, and that the account may read.',
   },
-  E_SOURCE_UNAVAILABLE: {
-    exit: 69,
-    retry: true,
-    help: 'The service did not answer in spite of retries; run again later, or raise service.retry.',
-  },
-  E_SOURCE_ANSWER: {
-    exit: 69,
-    retry: true,
-    help: 'The service answered something that is no list of records; compare base_url with the document of the service.',
-  },
+  E_SOURCE_UNAVAILABLE: { exit: 69, retry: true, help: 'The service did not answer in spite of retries; run again later.' },
+  E_SOURCE_ANSWER: { exit: 69, retry: true, help: 'The service answered no list of records; compare base_url with its document.' },
   E_SOURCE_REFUSED: { exit: 69, retry: false, help: 'The service refused the request; check base_url, limit and the collection.' },
-  E_SOURCE_LIMIT: {
-    exit: 69,
-    retry: false,
-    help: 'An answer was larger than the client accepts; lower service.limit or raise service.max_page_bytes.',
-  },
+  E_SOURCE_LIMIT: { exit: 69, retry: false, help: 'An answer was too large; lower service.limit or raise service.max_page_bytes.' },
   E_SOURCE_ORDER: { exit: 69, retry: true, help: 'Rows came after an empty page: the list changed or an answer was wrong; run again.' },
   E_SOURCE_PAGE_IGNORED: {
     exit: 69,
     retry: false,
-    help: 'The service gives the same rows whatever page is asked for, so it cannot be read page by page.',
+    help: 'The service gives the same rows whatever page is asked for; it cannot be read by pages.',
   },
   E_SOURCE_FIRST_PAGE: {
     exit: 69,
