@@ -10,12 +10,12 @@ import { usage } from './meter.js';
 export type Work = (job: Job) => Promise<number>;
 
 const works: Readonly<Record<Job['work'], () => Promise<{ readonly prepare: (job: Job) => Promise<Work> }>>> = {
-  floor: () => import('./work/floor.js'),
-  pipeline: () => import('./work/pipeline.js'),
-  program: () => import('./work/program.js'),
-  parquetjs: () => import('./work/parquetjs.js'),
-  'fast-csv': () => import('./work/fast-csv.js'),
-  duckdb: () => import('./work/duckdb.js'),
+  floor: () => import('./jobs/floor.js'),
+  pipeline: () => import('./jobs/pipeline.js'),
+  program: () => import('./jobs/program.js'),
+  parquetjs: () => import('./jobs/parquetjs.js'),
+  'fast-csv': () => import('./jobs/fast-csv.js'),
+  duckdb: () => import('./jobs/duckdb.js'),
 };
 
 const job: Job = JSON.parse(process.argv[2] ?? '{}');
