@@ -6,14 +6,15 @@ import tseslint from 'typescript-eslint';
  */
 export const importTable = {
   collections: [],
+  columnar: ['collections'],
   files: ['errors', 'collections'],
-  client: ['errors', 'collections'],
-  flow: ['errors', 'collections'],
+  client: ['errors', 'collections', 'columnar'],
+  flow: ['errors', 'collections', 'columnar'],
   service: ['errors', 'collections'],
   landing: ['errors', 'collections', 'flow', 'files'],
-  steps: ['errors', 'collections', 'flow'],
-  sinks: ['errors', 'collections', 'flow', 'files'],
-  pipeline: ['errors', 'collections', 'flow', 'files', 'landing', 'client', 'steps', 'sinks'],
+  steps: ['errors', 'collections', 'columnar', 'flow'],
+  sinks: ['errors', 'collections', 'columnar', 'flow', 'files'],
+  pipeline: ['errors', 'collections', 'columnar', 'flow', 'files', 'landing', 'client', 'steps', 'sinks'],
   // Beside the public API, which its commands load when they run.
   cli: ['errors', 'collections'],
 };

@@ -1,5 +1,5 @@
 import { Observable } from 'rxjs';
-import type { Page } from './page.js';
+import { contentOf, pageOf, type Page } from './page.js';
 
 /**
  * Lets an error pass only when every page that was emitted before it has been released.
@@ -19,19 +19,15 @@ export function holdErrors<T>() {
 
       function tracked(page: Page<T>): Page<T> {
         let held = true;
-        return {
-          number: page.number,
-          rows: page.rows,
-          lease: {
-            release: () => {
-              if (!held) return;
-              held = false;
-              outstanding -= 1;
-              page.lease.release();
-              settle();
-            },
+        return pageOf(page.number, contentOf(page), {
+          release: () => {
+            if (!held) return;
+            held = false;
+            outstanding -= 1;
+            page.lease.release();
+            settle();
           },
-        };
+        });
       }
 
       return source$.subscribe({

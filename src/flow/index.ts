@@ -6,7 +6,7 @@ export { keyOf } from './row-key.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';
 export { mapAsync } from './map-async.js';
 export { memoByFields } from './memo.js';
-export { withRows, type Lease, type Page, type Step } from './page.js';
+export { contentOf, pageOf, pickFrom, rowAt, rowsIn, withRows, type Content, type Lease, type Page, type Step } from './page.js';
 export { pagedSource, type PagedSourceOptions } from './paged-source.js';
 export { preload } from './preload.js';
 export { reshape, withFields, type Layout } from './reshape.js';

@@ -2,7 +2,7 @@ import { EMPTY, Observable, catchError, concatMap, defer, expand, from, map, mer
 import { SourceError } from '../errors.js';
 import { holdErrors } from './hold-errors.js';
 import { inOrder } from './in-order.js';
-import type { Page } from './page.js';
+import { pageOf, type Content, type Page } from './page.js';
 import { createWindow } from './window.js';
 
 /** Bounds of a paged source; all counts are pages. */
@@ -20,7 +20,7 @@ export interface PagedSourceOptions {
 /** What became of one page number: rows, the end of the list (no rows), or a failure. */
 interface Slot<T> {
   readonly number: number;
-  readonly rows: readonly T[];
+  readonly rows: Content<T>;
   readonly failure?: { readonly error: unknown };
 }
 
@@ -36,7 +36,7 @@ interface Slot<T> {
  * @throws {SourceError} `E_SOURCE_ORDER` when rows come after the end; `E_SOURCE_REFUSED`, at once, for bounds that are no
  * whole numbers from 1 on.
  */
-export function pagedSource<T>(fetch: (page: number) => Observable<readonly T[]>, options: PagedSourceOptions = {}): Observable<Page<T>> {
+export function pagedSource<T>(fetch: (page: number) => Observable<Content<T>>, options: PagedSourceOptions = {}): Observable<Page<T>> {
   const { window: size = 8, concurrency = 4, firstPage = 1, paged = true } = options;
   checkBound('window', size);
   checkBound('concurrency', concurrency);
@@ -45,9 +45,9 @@ export function pagedSource<T>(fetch: (page: number) => Observable<readonly T[]>
   return defer(() => {
     const window = createWindow(size, firstPage);
 
-    const read = (n: number): Observable<readonly T[]> => fetch(n).pipe(single());
+    const read = (n: number): Observable<Content<T>> => fetch(n).pipe(single());
 
-    const rowsOf = (n: number): Observable<readonly T[]> =>
+    const rowsOf = (n: number): Observable<Content<T>> =>
       paged ? read(n).pipe(concatMap((rows) => (rows.length > 0 ? of(rows) : read(n)))) : read(n);
 
     const slot$ = (n: number): Observable<Slot<T>> =>
@@ -94,7 +94,7 @@ function untilEnd<T>(window: ReturnType<typeof createWindow>, paged: boolean) {
           } else if (rows.length > 0 && end !== undefined) {
             subscriber.error(new SourceError('E_SOURCE_ORDER', 'permanent', `page ${number} has rows, but page ${end} was empty twice`));
           } else if (rows.length > 0) {
-            subscriber.next({ number, rows, lease });
+            subscriber.next(pageOf(number, rows, lease));
             if (!paged) subscriber.complete();
           } else if (end !== undefined || !paged) {
             subscriber.complete();

@@ -1,6 +1,7 @@
 import { SinkError } from '../errors.js';
-import { columnReader, expectations, type Column, type DeclaredType, type Row, type Value } from '../collections/index.js';
-import type { Fault, OnError } from '../flow/index.js';
+import { columnReader, expectations, type Column, type DeclaredType, type Value } from '../collections/index.js';
+import { rowsIn, type Content, type Fault, type OnError } from '../flow/index.js';
+import type { Cells } from '../columnar/index.js';
 import { castText, castTyped, type Cast } from './cast.js';
 import type { Naming, SinkContext } from './sink.js';
 
@@ -18,7 +19,7 @@ export interface OutputColumn {
 /** Rows as columns: one array per column, each `rows` long. Values have the column's type, or are `null`. */
 export interface Batch {
   readonly rows: number;
-  readonly columns: readonly (readonly Value[])[];
+  readonly columns: readonly Cells[];
 }
 
 /** What a format cannot hold: the reason (`is …`, `has …`), or `undefined` for values that it can. Never the value. */
@@ -49,7 +50,7 @@ export interface Projection {
    *
    * @throws {SinkError} `E_SINK_VALUE` under `on_error: fail`; the message names field and expectation.
    */
-  take(rows: readonly Row[]): Batch;
+  take(content: Content): Batch;
 }
 
 /**
@@ -63,7 +64,8 @@ export function project(columns: readonly Column[], options: ProjectionOptions, 
   const read = columnReader(plans.map(({ output }) => output.field));
   return {
     columns: plans.map((plan) => plan.output),
-    take(rows) {
+    take(content) {
+      const rows = rowsIn(content);
       const faults = new Map<number, Fault>();
       const all = read(rows);
       plans.forEach((plan, index) => castColumn(plan, all[index] ?? [], faults, context));

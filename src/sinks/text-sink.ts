@@ -1,5 +1,6 @@
 import { reserveFile } from '../files/index.js';
 import type { Column } from '../collections/index.js';
+import { contentOf } from '../flow/index.js';
 import { inOrder } from './in-order.js';
 import { project, type Batch, type OutputColumn, type Projection, type ProjectionOptions } from './projection.js';
 import type { SinkContext, SinkWriter, Staged } from './sink.js';
@@ -43,7 +44,7 @@ export function textSink(target: TextTarget, options: TextSink, context: SinkCon
       await put(await format.head());
     },
     async write(page) {
-      const batch = projection.take(page.rows);
+      const batch = projection.take(contentOf(page));
       if (batch.rows > 0) await put(await format.rows(batch));
       rows += batch.rows;
     },

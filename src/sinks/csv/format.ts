@@ -1,6 +1,7 @@
 import { format as formatter } from 'fast-csv';
 import { SinkError } from '../../errors.js';
 import { textOf, type Value } from '../../collections/index.js';
+import { valuesOf } from '../../columnar/index.js';
 import type { OutputColumn, Refuses } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
 import { plainExcept, Utf8 } from '../utf8.js';
@@ -47,7 +48,7 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
       return out.take();
     },
     rows({ rows, columns: values }) {
-      const cells = columns.map((column, index) => ({ column, values: values[index] ?? [] }));
+      const cells = columns.map((column, index) => ({ column, values: valuesOf(values[index] ?? []) }));
       for (let row = 0; row < rows; row += 1) {
         let first = true;
         for (const { column, values } of cells) {

@@ -1,4 +1,5 @@
 import { textOf, type Value } from '../../collections/index.js';
+import { valuesOf } from '../../columnar/index.js';
 import type { OutputColumn } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
 import { plainExcept, Utf8 } from '../utf8.js';
@@ -31,7 +32,7 @@ export function ndjsonFormat(columns: readonly OutputColumn[]): TextFormat {
   return {
     head: () => '',
     rows: ({ rows, columns: values }) => {
-      const members = columns.map((column, index) => ({ column, key: keys[index] ?? nothing, values: values[index] ?? [] }));
+      const members = columns.map((column, index) => ({ column, key: keys[index] ?? nothing, values: valuesOf(values[index] ?? []) }));
       for (let row = 0; row < rows; row += 1) {
         for (const { column, key, values } of members) {
           out.piece(key);

@@ -1,5 +1,6 @@
 import type { DeclaredType, Value } from '../../collections/index.js';
 import { textOf } from '../../collections/index.js';
+import { pickCells, valueAt } from '../../columnar/index.js';
 import type { Batch, OutputColumn } from '../projection.js';
 
 /** In `partition_by` it stands for the UTC date on which the run was first started. */
@@ -44,7 +45,7 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
 
   function folderOf(batch: Batch, row: number): string {
     return levels
-      .map(({ index, name, type }) => (index < 0 ? constant : folderName(name, batch.columns[index]?.[row] ?? null, type)))
+      .map(({ index, name, type }) => (index < 0 ? constant : folderName(name, valueAt(batch.columns[index] ?? [], row), type)))
       .join('/');
   }
 
@@ -96,7 +97,7 @@ function pick(batch: Batch, kept: readonly number[], rows: readonly number[]): B
     rows: rows.length,
     columns: kept.map((index) => {
       const values = batch.columns[index] ?? [];
-      return all ? values : rows.map((row) => values[row] ?? null);
+      return all ? values : pickCells(values, rows);
     }),
   };
 }

@@ -1,10 +1,17 @@
 import { SinkError } from '../../errors.js';
 import type { DeclaredType, Value } from '../../collections/index.js';
+import { valueAt } from '../../columnar/index.js';
 import type { Batch, OutputColumn } from '../projection.js';
 import { daysOf, type GroupPlan, type RowGroup, type SortKey } from './encoder.js';
 
+/** Rows as columns of values. */
+export interface ValueBatch {
+  readonly rows: number;
+  readonly columns: readonly (readonly Value[])[];
+}
+
 /** Keeps the values as they come. Sorting holds them twice for a moment. */
-export class RowValues implements RowGroup<Batch> {
+export class RowValues implements RowGroup<ValueBatch> {
   readonly #orders: readonly Order[];
   #columns: Value[][];
   #rows = 0;
@@ -31,7 +38,7 @@ export class RowValues implements RowGroup<Batch> {
     for (const [index, column] of this.#columns.entries()) {
       const values = batch.columns[index] ?? [];
       for (let row = from; row < to; row += 1) {
-        const value = values[row] ?? null;
+        const value = valueAt(values, row);
         column.push(value);
         if (typeof value === 'string') this.#text += value.length;
       }
@@ -39,7 +46,7 @@ export class RowValues implements RowGroup<Batch> {
     this.#rows += to - from;
   }
 
-  take(): Batch {
+  take(): ValueBatch {
     const batch = { rows: this.#rows, columns: this.#sorted() };
     this.#columns = this.columns.map(() => []);
     this.#rows = 0;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Column, Value } from '../../collections/index.js';
 import { SinkError } from '../../errors.js';
 import { attempt, makeFolders, removeFolders, type Move } from '../../files/index.js';
+import { contentOf } from '../../flow/index.js';
 import { inOrder } from '../in-order.js';
 import { project, type OutputColumn, type Projection } from '../projection.js';
 import type { Published, RunFacts, SinkContext, SinkWriter } from '../sink.js';
@@ -154,9 +155,9 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
     await removeFolders(made);
   }
 
-  const write: SinkWriter['write'] = async ({ rows }) => {
+  const write: SinkWriter['write'] = async (page) => {
     if (!begun) return;
-    const batch = begun.projection.take(rows);
+    const batch = begun.projection.take(contentOf(page));
     for (const part of begun.partitioning.split(begun.appending?.take(batch) ?? batch)) await begun.parts.add(part);
   };
   return { ...inOrder(at, { begin, write, finish, abort }), earlier: before && publishedOf(before) };

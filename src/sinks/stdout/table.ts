@@ -1,3 +1,4 @@
+import { valueAt } from '../../columnar/index.js';
 import { textOf } from '../../collections/index.js';
 import type { OutputColumn } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
@@ -27,7 +28,7 @@ export function tableFormat(columns: readonly OutputColumn[], maxWidth: number):
     head: () => '',
     rows: ({ rows, columns: values }) => {
       const cells = Array.from({ length: rows }, (_, row) =>
-        columns.map(({ type }, index) => printable(textOf(values[index]?.[row] ?? null, type) ?? '')),
+        columns.map(({ type }, index) => printable(textOf(valueAt(values[index] ?? [], row), type) ?? '')),
       );
       const head = widths === undefined ? fix(cells) : '';
       return head + cells.map((row) => line(row, widths ?? [])).join('');

@@ -1,7 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter, type ColumnSource } from 'hyparquet-writer';
 import type { DeclaredType, Value } from '../../../collections/index.js';
-import type { Batch, OutputColumn } from '../../projection.js';
+import type { OutputColumn } from '../../projection.js';
+import type { ValueBatch } from '../row-values.js';
 import { bloomTypes, codecs, daysOf, metadataOf, type ByteTarget, type Encoding, type ParquetEngine } from '../encoder.js';
 import { RowValues } from '../row-values.js';
 import { zstd } from '../zstd.js';
@@ -13,7 +14,7 @@ const usualLevel = 3;
 /**
  * hyparquet-writer: dictionaries, statistics in byte order, V2 data pages, every value of 64 bits exact.
  */
-export const hyparquetEngine: ParquetEngine<Batch> = {
+export const hyparquetEngine: ParquetEngine<ValueBatch> = {
   rowGroup: (columns, plan) => new RowValues(columns, plan),
 
   async open(target, columns, encoding) {

@@ -2,7 +2,8 @@ import { Writable } from 'node:stream';
 import parquet, { type FieldDefinition } from 'parquetjs-lite';
 import { SinkError } from '../../../errors.js';
 import type { DeclaredType, Value } from '../../../collections/index.js';
-import type { Batch, OutputColumn } from '../../projection.js';
+import type { OutputColumn } from '../../projection.js';
+import type { ValueBatch } from '../row-values.js';
 import { daysOf, metadataOf, type ByteTarget, type Compression, type ParquetEngine } from '../encoder.js';
 import { RowValues } from '../row-values.js';
 
@@ -11,7 +12,7 @@ import { RowValues } from '../row-values.js';
  *
  * It rounds whole numbers beyond 2^53, which are refused, and gives the zero that `-0` equals.
  */
-export const parquetjsLiteEngine: ParquetEngine<Batch> = {
+export const parquetjsLiteEngine: ParquetEngine<ValueBatch> = {
   rowGroup: (columns, plan) => new RowValues(columns, plan),
 
   refuses: (value) => {

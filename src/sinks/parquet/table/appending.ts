@@ -1,5 +1,6 @@
 import type { Value } from '../../../collections/index.js';
 import { SinkError } from '../../../errors.js';
+import { pickCells, valueAt } from '../../../columnar/index.js';
 import type { Batch, OutputColumn } from '../../projection.js';
 import type { KeyIndex } from './key-index.js';
 
@@ -29,8 +30,8 @@ export function appending(
   let changed = 0;
 
   function isNew(batch: Batch, row: number): boolean {
-    const valueAt = (column: number): Value => batch.columns[column]?.[row] ?? null;
-    const seen = index.see(keyAt.map(valueAt), contentOf(contentAt.map(([name, column]) => [name, valueAt(column)])));
+    const at = (column: number): Value => valueAt(batch.columns[column] ?? [], row);
+    const seen = index.see(keyAt.map(at), contentOf(contentAt.map(([name, column]) => [name, at(column)])));
     if (seen === 'new') return true;
     unchanged += 1;
     if (seen === 'changed') changed += 1;
@@ -53,7 +54,7 @@ export function appending(
         throw new SinkError(failure.code, `${at}: ${failure.message} (${key.map(({ name }) => name).join(' + ')})`);
       }
       if (fresh.length === batch.rows) return batch;
-      return { rows: fresh.length, columns: batch.columns.map((values) => fresh.map((row) => values[row] ?? null)) };
+      return { rows: fresh.length, columns: batch.columns.map((cells) => pickCells(cells, fresh)) };
     },
   };
 }

@@ -1,3 +1,4 @@
+import { valuesOf } from '../../../../columnar/index.js';
 import type { Batch, OutputColumn } from '../../../projection.js';
 import type { GroupPlan, RowGroup } from '../../encoder.js';
 import { RowValues } from '../../row-values.js';
@@ -50,7 +51,7 @@ class RowBytes implements RowGroup<TakenBytes> {
   }
 
   add({ columns }: Batch, from: number, to: number): void {
-    for (const [index, builder] of this.#builders.entries()) this.#text += builder.append(columns[index] ?? [], from, to);
+    for (const [index, builder] of this.#builders.entries()) this.#text += builder.append(valuesOf(columns[index] ?? []), from, to);
     this.#rows += to - from;
   }
 

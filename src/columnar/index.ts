@@ -1,0 +1,3 @@
+export { memoOfTexts } from './memo.js';
+export { pickCells, Table, valueAt, valuesOf, type Cells } from './table.js';
+export { Texts } from './texts.js';
