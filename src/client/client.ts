@@ -1,5 +1,6 @@
 import { catchError, defer, map, of, tap, throwError, type Observable } from 'rxjs';
 import { collections, type Collection, type CollectionName, type Row, type Rows } from '../collections/index.js';
+import { rowsIn, type Content } from '../columnar/index.js';
 import { SourceError } from '../errors.js';
 import { createTransport, type Answer, type Target } from './attempt.js';
 import { queryOf, secretsOf, type Credentials } from './credentials.js';
@@ -7,6 +8,7 @@ import { createDecoder, type Decoder, type Findings } from './decoder.js';
 import { createPacer } from './pacer.js';
 import { createRedactor } from './redact.js';
 import { readList, readSingle, type RawRecord } from './records.js';
+import { scan } from './scan.js';
 import { createThrottle } from './throttle.js';
 import { retryAttempts, type RetryNotice, type RetryPolicy } from './retry.js';
 
@@ -42,9 +44,9 @@ export interface ListRequest {
   readonly purpose?: 'page' | 'probe';
 }
 
-/** A page as rows, and as the bytes that came. */
+/** A page as rows, by columns if the answer allows it, and as the bytes that came. */
 export interface ListAnswer<T> {
-  readonly rows: readonly T[];
+  readonly content: Content<T>;
   readonly body: Uint8Array;
 }
 
@@ -63,7 +65,7 @@ export interface CollectionReader<T> {
   /** The same with everything that a request can say, and with the bytes that came. */
   request(request: ListRequest): Observable<ListAnswer<T>>;
   /** The rows of an answer that was kept. @throws {SourceError} When it is no list of records. */
-  decode(body: Uint8Array): readonly T[];
+  decode(body: Uint8Array): Content<T>;
   /**
    * The records with an identifier: none, one, or (area codes) several.
    *
@@ -134,10 +136,10 @@ export function createClient(options: ClientOptions): ServiceClient {
       function request({ page, limit: size = limit, purpose }: ListRequest): Observable<ListAnswer<Rows[N]>> {
         const query: Record<string, string> = page === undefined ? {} : { page: String(page), limit: String(size) };
         return onPath(collection, (path) =>
-          read({ path, query, purpose }, (at, answer) => ({
-            rows: rowsOf<N>(decoder, readPage(at, answer), purpose !== 'probe'),
-            body: answer.body,
-          })),
+          read({ path, query, purpose }, (at, answer) => {
+            if (answer.status === 404) throw notFound(at, 'no such collection at this base_url');
+            return { content: contentOf<N>(decoder, at, answer, purpose !== 'probe'), body: answer.body };
+          }),
         );
       }
 
@@ -145,8 +147,8 @@ export function createClient(options: ClientOptions): ServiceClient {
         collection,
         limit,
         findings: decoder.findings,
-        decode: (body) => rowsOf<N>(decoder, readList(collection.name, { status: 200, body })),
-        list: (page) => request(collection.paged ? { page } : {}).pipe(map(({ rows }) => rows)),
+        decode: (body) => contentOf<N>(decoder, collection.name, { status: 200, body }),
+        list: (page) => request(collection.paged ? { page } : {}).pipe(map(({ content }) => rowsIn(content))),
         request,
         find: (id) => {
           if (/^\.*$/.test(id) || !id.isWellFormed()) {
@@ -168,11 +170,6 @@ function labelOf(baseUrl: string, { path, query = {} }: Omit<Target, 'label'>): 
   return `${baseUrl.replace(/\/+$/, '')}${path}${page}`;
 }
 
-function readPage(path: string, answer: Answer): readonly RawRecord[] {
-  if (answer.status === 404) throw notFound(path, 'no such collection at this base_url');
-  return readList(path, answer);
-}
-
 function readRecord(path: string, answer: Answer): readonly RawRecord[] {
   if (answer.status === 404) throw notFound(path, 'no such record');
   return readSingle(path, answer);
@@ -192,9 +189,15 @@ function isNotFound(error: unknown): boolean {
 }
 
 /** A decoder makes the columns of its collection, which the type system cannot follow through the map of collections. */
-function rowsOf<N extends CollectionName>(decoder: Decoder, records: readonly RawRecord[], counted = true): readonly Rows[N][] {
+function rowsOf<N extends CollectionName>(decoder: Decoder, records: readonly RawRecord[], counted?: boolean): readonly Rows[N][] {
   const rows: readonly Row[] = decoder.decode(records, counted);
   return rows as readonly Rows[N][];
+}
+
+/** Answers of the usual form are read by columns; the others, and those that have to be refused, record by record. */
+function contentOf<N extends CollectionName>(decoder: Decoder, path: string, answer: Answer, counted?: boolean): Content<Rows[N]> {
+  const scanned = scan(answer.body);
+  return (scanned && decoder.decodeColumns(scanned, counted)) ?? rowsOf<N>(decoder, readList(path, answer), counted);
 }
 
 function checkLimit(limit: number): void {

@@ -1,6 +1,8 @@
 import { copier, originalName, snakeCase, textCopier, type Collection, type Column } from '../collections/index.js';
 import { SourceError } from '../errors.js';
+import { Table, Texts, type Cells } from '../columnar/index.js';
 import { nameShape, type RawRecord } from './records.js';
+import type { Scanned } from './scan.js';
 
 /** What rows of a collection had that its definition does not say. Counts are rows. */
 export interface Findings {
@@ -19,6 +21,12 @@ export interface Decoder {
    * @param counted Whether `findings` count them; default true. Records that are read again were counted before.
    */
   decode(records: readonly RawRecord[], counted?: boolean): Record<string, string | null>[];
+  /**
+   * The same by columns, of records that all have the same fields and nothing but texts.
+   *
+   * @returns `undefined` for records that `decode` has to refuse.
+   */
+  decodeColumns(scanned: Scanned, counted?: boolean): Table | undefined;
   readonly findings: Findings;
 }
 
@@ -104,6 +112,25 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
     return row;
   }
 
+  function decodeColumns({ rows, columns: sent }: Scanned): Table | undefined {
+    const columns = new Map<string, Cells>();
+    for (const { column, original } of wanted) columns.set(column, sent.get(original) ?? new Array<null>(rows).fill(null));
+    const keyed = collection.key.some((column) => {
+      const cells = columns.get(column);
+      return cells instanceof Texts && cells.some();
+    });
+    const absent = declared.filter(({ original }) => !sent.has(original));
+    if (!keyed || absent.length === declared.length) return undefined;
+    if (counting) for (const { column } of absent) count(missing, column, rows);
+    for (const [original, texts] of sent) {
+      if (declaredNames.has(original)) continue;
+      const found = unknown.get(original) ?? discover(original);
+      if (counting) found.rows += rows;
+      if (found.wanted) columns.set(found.column.name, texts);
+    }
+    return new Table(rows, columns);
+  }
+
   function lacksKey(row: Record<string, string | null>): boolean {
     return collection.key.every((column) => (row[column] ?? '') === '');
   }
@@ -114,6 +141,10 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
       const rows = records.map(decodeRecord);
       if (rows.length > 0 && rows.every(lacksKey)) throw keyless(collection);
       return rows;
+    },
+    decodeColumns: (scanned, counted = true) => {
+      counting = counted;
+      return decodeColumns(scanned);
     },
     findings: { unknown, missing, notText },
   };
@@ -141,8 +172,8 @@ export function discoveredColumns(findings: Findings, reveal: readonly string[] 
     .filter(({ name, sensitivity }) => sensitivity !== 'secret' || reveal.includes(name));
 }
 
-function count(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1);
+function count(counts: Map<string, number>, name: string, rows = 1): void {
+  counts.set(name, (counts.get(name) ?? 0) + rows);
 }
 
 function freeName(name: string, taken: ReadonlySet<string>): string {

@@ -1,4 +1,5 @@
 import { AsyncSubject, catchError, defer, forkJoin, map, of, switchMap, tap, throwError, type Observable } from 'rxjs';
+import { rowAt, rowsIn, type Content } from '../columnar/index.js';
 import { GateError, SourceError, type Warning } from '../errors.js';
 import type { CollectionReader, ListAnswer } from './client.js';
 
@@ -41,20 +42,20 @@ function openPaged<T>(reader: CollectionReader<T>, limit: number, options: Pagin
   const list = () => listOf(reader, firstPage, limit, seeds, options);
 
   return read(firstPage).pipe(
-    switchMap(({ rows }) => {
+    switchMap(({ content }) => {
       const opened$ =
-        rows.length === 0 || rows.length >= limit
+        content.length === 0 || content.length >= limit
           ? of(list())
-          : read(firstPage + 1).pipe(switchMap((second) => afterShortPage(rows, second)));
+          : read(firstPage + 1).pipe(switchMap((second) => afterShortPage(content, second.content)));
       return options.firstPage === undefined && !learned
-        ? refusePageBefore(reader, firstPage, rows).pipe(switchMap(() => opened$))
+        ? refusePageBefore(reader, firstPage, content).pipe(switchMap(() => opened$))
         : opened$;
     }),
   );
 
   /** A first page that is short though others follow means a cap, and a cap may move the borders of all pages. */
-  function afterShortPage(first: readonly T[], second: ListAnswer<T>): Observable<PagedList<T>> {
-    if (learned || second.rows.length === 0 || sameRows(first, second.rows)) return of(list());
+  function afterShortPage(first: Content<T>, second: Content<T>): Observable<PagedList<T>> {
+    if (learned || second.length === 0 || lookOf(first) === lookOf(second)) return of(list());
     warn(options, {
       code: 'W_SOURCE_CAP',
       message: `${reader.collection.name}: asked for ${limit} rows a page, the service gives ${first.length}`,
@@ -67,14 +68,14 @@ function openPaged<T>(reader: CollectionReader<T>, limit: number, options: Pagin
 function openUnpaged<T>(reader: CollectionReader<T>, options: PagingOptions): Observable<PagedList<T>> {
   return reader.request({}).pipe(
     switchMap((all) => {
-      const unpaged: PagedList<T> = { paged: false, firstPage: 1, limit: all.rows.length, page: () => of(all) };
-      if (all.rows.length === 0 || all.rows.length > 500) return of(unpaged);
-      return reader.request({ page: 2, limit: all.rows.length, purpose: 'probe' }).pipe(
-        map(({ rows }) => rows),
+      const unpaged: PagedList<T> = { paged: false, firstPage: 1, limit: all.content.length, page: () => of(all) };
+      if (all.content.length === 0 || all.content.length > 500) return of(unpaged);
+      return reader.request({ page: 2, limit: all.content.length, purpose: 'probe' }).pipe(
+        map(({ content }) => rowsIn(content)),
         catchError((error: unknown) => (isPlainFailure(error) ? of([]) : throwError(() => error))),
         switchMap((rows) => {
           // Of an unpaged list that has grown meanwhile, one row can be new, but not all.
-          if (rows.length === 0 || rows.slice(0, 3).some((row) => contains(all.rows, row))) return of(unpaged);
+          if (rows.length === 0 || rows.slice(0, 3).some((row) => contains(all.content, row))) return of(unpaged);
           warn(options, { code: 'W_SOURCE_PAGED', message: `${reader.collection.name}: the service gives this list in pages` });
           return openPaged(reader, reader.limit, options);
         }),
@@ -87,9 +88,9 @@ function openUnpaged<T>(reader: CollectionReader<T>, options: PagingOptions): Ob
  * Rows that the page before the first one has and the first one has not would be lost without a word. A row that came to the
  * head of the list just now is on both, once the first page is looked at again.
  */
-function refusePageBefore<T>(reader: CollectionReader<T>, firstPage: number, first: readonly T[]): Observable<unknown> {
+function refusePageBefore<T>(reader: CollectionReader<T>, firstPage: number, first: Content<T>): Observable<unknown> {
   const before = firstPage - 1;
-  const headOf = (page: number) => reader.request({ page, limit: 1, purpose: 'probe' }).pipe(map(({ rows }) => rows));
+  const headOf = (page: number) => reader.request({ page, limit: 1, purpose: 'probe' }).pipe(map(({ content }) => rowsIn(content)));
   return headOf(before).pipe(
     // Whatever failure a page has that is not there, it is no page.
     catchError((error: unknown) => (isPlainFailure(error) ? of([]) : throwError(() => error))),
@@ -112,7 +113,7 @@ function listOf<T>(
   const { maxPages = Infinity } = options;
   /** How each page looked, for the page after it. */
   const looks = new Map<number, AsyncSubject<string>>();
-  const empty: ListAnswer<T> = { rows: [], body: new Uint8Array() };
+  const empty: ListAnswer<T> = { content: [], body: new Uint8Array() };
   let repetition$: Observable<void> | undefined;
 
   function lookOfPage(page: number): AsyncSubject<string> {
@@ -121,16 +122,17 @@ function listOf<T>(
     return look;
   }
 
-  function read(page: number): Observable<ListAnswer<T>> {
+  function read(page: number): Observable<ListAnswer<T> & { readonly look: string }> {
     return defer(() => {
       const seed = seeds.get(page);
       seeds.delete(page);
       return seed ? of(seed) : reader.request({ page, limit });
     }).pipe(
-      tap(({ rows }) => {
-        const look = lookOfPage(page);
-        look.next(lookOf(rows));
-        look.complete();
+      map((answer) => ({ ...answer, look: lookOf(answer.content) })),
+      tap(({ look }) => {
+        const subject = lookOfPage(page);
+        subject.next(look);
+        subject.complete();
       }),
     );
   }
@@ -138,12 +140,12 @@ function listOf<T>(
   function page(number: number): Observable<ListAnswer<T>> {
     return read(number).pipe(
       switchMap((answer) => {
-        if (answer.rows.length === 0) return of(answer);
+        if (answer.content.length === 0) return of(answer);
         if (number - firstPage >= maxPages) return throwError(() => tooManyPages(number));
         if (number === firstPage) return of(answer);
         return lookOfPage(number - 1).pipe(
           switchMap((before) => {
-            if (before === lookOf(answer.rows)) return repeated(number).pipe(map(() => empty));
+            if (before === answer.look) return repeated(number).pipe(map(() => empty));
             looks.delete(number - 1);
             return of(answer);
           }),
@@ -155,7 +157,7 @@ function listOf<T>(
   /** A page equals the one before it: either the list has ended and its last page comes again, or page numbers mean nothing. */
   function repeated(number: number): Observable<void> {
     const probe = (from: number, size: number) =>
-      reader.request({ page: from, limit: size, purpose: 'probe' }).pipe(map(({ rows }) => rows));
+      reader.request({ page: from, limit: size, purpose: 'probe' }).pipe(map(({ content }) => rowsIn(content)));
     repetition$ ??= once(
       forkJoin([probe(firstPage, 2), probe(firstPage + 1, 1)]).pipe(
         map(([[first, second], [answer]]) => {
@@ -194,18 +196,14 @@ function isPlainFailure(error: unknown): boolean {
   return error instanceof SourceError && ['E_SOURCE_REFUSED', 'E_SOURCE_UNAVAILABLE', 'E_SOURCE_ANSWER'].includes(error.code);
 }
 
-function contains<T>(rows: readonly T[], row: T): boolean {
+function contains<T>(content: Content<T>, row: T): boolean {
   const look = lookOf([row]);
-  return rows.some((other) => lookOf([other]) === look);
-}
-
-function sameRows<T>(a: readonly T[], b: readonly T[]): boolean {
-  return lookOf(a) === lookOf(b);
+  return rowsIn(content).some((other) => lookOf([other]) === look);
 }
 
 /** What tells pages apart: how many rows, the first and the last. Rows are text and null throughout here. */
-function lookOf<T>(rows: readonly T[]): string {
-  return JSON.stringify([rows.length, rows[0], rows.at(-1)]);
+function lookOf<T>(content: Content<T>): string {
+  return JSON.stringify([content.length, rowAt(content, 0), rowAt(content, content.length - 1)]);
 }
 
 /** Subscribes once, whoever asks and how often. */

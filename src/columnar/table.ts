@@ -54,6 +54,15 @@ export class Table {
     return new Table(rows.length, new Map([...this.columns].map(([name, cells]) => [name, pickCells(cells, rows)])));
   }
 
+  /** Some of the columns, in the order given; those that it has. */
+  only(columns: readonly string[]): Table {
+    const found = columns.flatMap((name) => {
+      const cells = this.columns.get(name);
+      return cells ? [[name, cells] as const] : [];
+    });
+    return new Table(this.length, new Map(found));
+  }
+
   /** The same rows with more columns, or others in their place. */
   with(added: Iterable<readonly [string, Cells]>): Table {
     return new Table(this.length, new Map([...this.columns, ...added]));

@@ -35,6 +35,12 @@ export class Texts {
     return start === end ? '' : this.bytes.toString('utf8', start, end);
   }
 
+  /** Whether any row has a text that is not empty. */
+  some(): boolean {
+    for (let row = 0; row < this.length; row += 1) if (this.end(row) > this.start(row)) return true;
+    return false;
+  }
+
   /** The texts of some rows, in the order given. */
   pick(rows: readonly number[]): Texts {
     const bounds = new Int32Array(2 * rows.length);

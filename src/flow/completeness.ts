@@ -1,7 +1,9 @@
 import { EMPTY, concat, concatMap, defer, from, ignoreElements, map, tap, type Observable } from 'rxjs';
 import type { Row } from '../collections/index.js';
+import { pickFrom, rowAt, rowsIn, type Content } from '../columnar/index.js';
 import { contentDigest, KeySet, rowDigest } from './key-set.js';
-import { withRows, type Page } from './page.js';
+import { contentOf, pageOf, withRows, type Page } from './page.js';
+import { keysOf } from './row-key.js';
 
 /**
  * How a read is checked for rows that moved from page to page while it went on: not at all, by reading some pages again
@@ -32,10 +34,10 @@ export interface Consistency {
 
 /** Where the check gets its rows from. */
 export interface CompletenessOptions<T> {
-  /** Text that identifies a row. */
-  readonly keyOf: (row: T) => string;
+  /** Columns that together identify a row; one that lacks them is identified by all that it has. */
+  readonly key: readonly string[];
   /** The rows of a page of the list, read again. */
-  readonly reread: (page: number) => Observable<readonly T[]>;
+  readonly reread: (page: number) => Observable<Content<T>>;
   /** The whole list read again, with other page borders than any pass before: `pass` counts from 1. */
   readonly pass: (pass: number) => Observable<Page<T>>;
   readonly maxPasses: number;
@@ -58,26 +60,29 @@ export function complete<T extends Row>(
   options: CompletenessOptions<T>,
 ): Observable<Page<T>> {
   if (consistency.mode === 'off') return list$;
-  const { keyOf, reread, pass, maxPasses } = options;
+  const { key, reread, pass, maxPasses } = options;
 
   return defer(() => {
     const keys = new KeySet();
     const looks = new Map<number, number>();
     let last = 0;
 
-    /** Remembers the rows of a page by their keys. @returns Those that were not known. */
-    function remember(rows: readonly T[], keysOf: readonly string[]): readonly T[] {
-      return rows.filter((row, index) => {
-        const seen = keys.seeDigest(keysOf[index] ?? '', rowDigest(row));
+    /** Remembers the rows of a page by their keys. @returns Indexes of those that were not known. */
+    function remember(content: Content<T>, names: readonly string[]): readonly number[] {
+      const digests = digestsOf(content);
+      const unknown: number[] = [];
+      for (let row = 0; row < names.length; row += 1) {
+        const seen = keys.seeDigest(names[row] ?? '', digests[row] ?? 0);
         if (seen === 'changed') consistency.changed += 1;
-        return seen === 'new';
-      });
+        else if (seen === 'new') unknown.push(row);
+      }
+      return unknown;
     }
 
     const probes$ = defer(() => {
       consistency.outcome = 'stable';
       return from(evenly([...looks.keys()], mostProbes)).pipe(
-        concatMap((number) => reread(number).pipe(map((rows) => contentDigest(rows.map(keyOf)) === looks.get(number)))),
+        concatMap((number) => reread(number).pipe(map((content) => contentDigest(namesOf(content, key)) === looks.get(number)))),
         tap((same) => {
           consistency.probes += 1;
           if (!same) consistency.outcome = 'drifted';
@@ -92,8 +97,8 @@ export function complete<T extends Row>(
       let gap = false;
 
       /** A new row between two known ones is one that was missed. */
-      function judge(rows: readonly T[], missed: ReadonlySet<T>): void {
-        for (const row of rows) {
+      function judge(rows: number, missed: ReadonlySet<number>): void {
+        for (let row = 0; row < rows; row += 1) {
           if (missed.has(row)) pending ||= known;
           else {
             gap ||= pending;
@@ -104,15 +109,16 @@ export function complete<T extends Row>(
 
       const missed$ = pass(number).pipe(
         concatMap((page) => {
-          const missed = remember(page.rows, page.rows.map(keyOf));
-          judge(page.rows, new Set(missed));
+          const content = contentOf(page);
+          const missed = remember(content, namesOf(content, key));
+          judge(content.length, new Set(missed));
           if (missed.length === 0) {
             page.lease.release();
             return EMPTY;
           }
           consistency.repaired += missed.length;
           last += 1;
-          return [{ ...withRows(page, missed), number: last }];
+          return [pageOf(last, pickFrom(content, missed), page.lease)];
         }),
       );
       const next$ = defer(() => {
@@ -132,11 +138,12 @@ export function complete<T extends Row>(
     const checked$ = list$.pipe(
       map((page) => {
         last = Math.max(last, page.number);
-        const keysOf = page.rows.map(keyOf);
-        looks.set(page.number, contentDigest(keysOf));
-        const rows = remember(page.rows, keysOf);
-        consistency.duplicates += page.rows.length - rows.length;
-        return rows.length === page.rows.length ? page : withRows(page, rows);
+        const content = contentOf(page);
+        const names = namesOf(content, key);
+        looks.set(page.number, contentDigest(names));
+        const fresh = remember(content, names);
+        consistency.duplicates += content.length - fresh.length;
+        return fresh.length === content.length ? page : withRows(page, pickFrom(content, fresh));
       }),
     );
     const passes$ = defer(() =>
@@ -144,6 +151,15 @@ export function complete<T extends Row>(
     );
     return concat(checked$, consistency.mode === 'prove' ? EMPTY : probes$, passes$);
   });
+}
+
+/** What rows are told apart by. */
+function namesOf<T extends Row>(content: Content<T>, key: readonly string[]): readonly string[] {
+  return keysOf(content, key).map((name, row) => name ?? JSON.stringify(rowAt(content, row)));
+}
+
+function digestsOf<T extends Row>(content: Content<T>): ArrayLike<number> {
+  return rowsIn(content).map(rowDigest);
 }
 
 /** At most so many of the items, first and last among them, evenly spaced. */

@@ -2,11 +2,12 @@ export { complete, type CompletenessOptions, type Consistency, type ConsistencyM
 export { emptyTally, standalone, type Fault, type OnError, type StepContext, type Tally } from './context.js';
 export { deliver } from './deliver.js';
 export { KeySet, type Seen } from './key-set.js';
-export { keyOf } from './row-key.js';
+export { keyOf, keysOf } from './row-key.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';
 export { mapAsync } from './map-async.js';
 export { memoByFields } from './memo.js';
-export { contentOf, pageOf, pickFrom, rowAt, rowsIn, withRows, type Content, type Lease, type Page, type Step } from './page.js';
+export { pickFrom, rowAt, rowsIn, type Content } from '../columnar/index.js';
+export { contentOf, pageOf, withRows, type Lease, type Page, type Step } from './page.js';
 export { pagedSource, type PagedSourceOptions } from './paged-source.js';
 export { preload } from './preload.js';
 export { reshape, withFields, type Layout } from './reshape.js';

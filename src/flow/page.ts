@@ -1,6 +1,6 @@
 import type { OperatorFunction } from 'rxjs';
 import type { Row } from '../collections/index.js';
-import { Table } from '../columnar/index.js';
+import { rowsIn, Table, type Content } from '../columnar/index.js';
 
 /**
  * The right of a page to be in memory. A source hands out at most `window` of them; whoever takes a page to its
@@ -19,9 +19,6 @@ export interface Page<T = Row> {
   readonly table?: Table | undefined;
   readonly lease: Lease;
 }
-
-/** What a page holds: rows as objects, or as columns. */
-export type Content<T = Row> = readonly T[] | Table;
 
 /** One step of a chain: pages in, pages out, one for one, in order and with their leases. */
 export type Step<In = Row, Out = Row> = OperatorFunction<Page<In>, Page<Out>>;
@@ -47,20 +44,4 @@ export function withRows<T>(page: Page<unknown>, rows: Content<T>): Page<T> {
 /** What a page holds, as columns if it has them. */
 export function contentOf<T>(page: Page<T>): Content<T> {
   return page.table ?? page.rows;
-}
-
-/** Rows of a page, or of a part of one. A table holds rows of the type that its reader says. */
-export function rowsIn<T>(content: Content<T>): readonly T[] {
-  return content instanceof Table ? (content.rows as readonly T[]) : content;
-}
-
-/** The first row or the last, without the others being made. */
-export function rowAt<T>(content: Content<T>, index: number): T | undefined {
-  if (!(content instanceof Table)) return content[index];
-  return index < content.length ? (content.row(index) as T) : undefined;
-}
-
-/** Some of the rows, in the order given. */
-export function pickFrom<T>(content: Content<T>, rows: readonly number[]): Content<T> {
-  return content instanceof Table ? content.pick(rows) : rows.flatMap((row) => content[row] ?? []);
 }

@@ -2,7 +2,8 @@ import { EMPTY, Observable, catchError, concatMap, defer, expand, from, map, mer
 import { SourceError } from '../errors.js';
 import { holdErrors } from './hold-errors.js';
 import { inOrder } from './in-order.js';
-import { pageOf, type Content, type Page } from './page.js';
+import type { Content } from '../columnar/index.js';
+import { pageOf, type Page } from './page.js';
 import { createWindow } from './window.js';
 
 /** Bounds of a paged source; all counts are pages. */

@@ -12,14 +12,14 @@ import type { Page, Step } from './page.js';
 export function preload<Other, Kept, In, Out>(
   other$: Observable<Page<Other>>,
   collect: () => Kept,
-  add: (kept: Kept, rows: readonly Other[]) => void,
+  add: (kept: Kept, page: Page<Other>) => void,
   step: (kept: Kept) => Step<In, Out>,
 ): Step<In, Out> {
   return (main$) =>
     other$.pipe(
       reduce((kept: Kept | undefined, page) => {
         const target = kept ?? collect();
-        add(target, page.rows);
+        add(target, page);
         page.lease.release();
         return target;
       }, undefined),

@@ -1,7 +1,8 @@
 import { discoveredColumns, type CollectionReader, type Findings } from '../client/index.js';
 import { originalName, type Collection, type Column, type Row } from '../collections/index.js';
+import { Table, Texts, type Content } from '../columnar/index.js';
 import type { Warning } from '../errors.js';
-import type { Page } from '../flow/index.js';
+import { contentOf, type Page } from '../flow/index.js';
 import type { Published, UndeclaredField } from '../sinks/index.js';
 import type { FindingsReport } from './report.js';
 
@@ -41,18 +42,26 @@ export function countSource({ collection, findings }: CollectionReader<Row>, rev
       return rows === 0 ? [] : [...unseen].filter((name) => (findings.missing.get(name) ?? 0) >= rows);
     },
     observe: (page) => {
+      const content = contentOf(page);
       pages += 1;
-      rows += page.rows.length;
-      discovered ??= inOrderOf(page.rows, discoveredColumns(findings, reveal));
-      for (const name of unseen) if (page.rows.some((row) => (row[name] ?? null) !== null)) unseen.delete(name);
+      rows += content.length;
+      discovered ??= inOrderOf(content, discoveredColumns(findings, reveal));
+      for (const name of unseen) if (comes(name, content)) unseen.delete(name);
     },
   };
 }
 
 /** The columns that rows have, in the order in which the rows have them: answers may arrive in any order, pages do not. */
-function inOrderOf(rows: readonly Row[], columns: readonly Column[]): readonly Column[] {
-  const names = new Set(rows.flatMap((row) => Object.keys(row)));
+function inOrderOf(content: Content, columns: readonly Column[]): readonly Column[] {
+  const names = content instanceof Table ? content.columns.keys() : new Set(content.flatMap((row) => Object.keys(row)));
   return [...names].flatMap((name) => columns.find((column) => column.name === name) ?? []);
+}
+
+/** Whether any row has a value in a column. */
+function comes(name: string, content: Content): boolean {
+  if (!(content instanceof Table)) return content.some((row) => (row[name] ?? null) !== null);
+  const cells = content.columns.get(name) ?? [];
+  return cells instanceof Texts ? cells.length > 0 : cells.some((value) => value !== null);
 }
 
 /**

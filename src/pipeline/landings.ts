@@ -1,6 +1,7 @@
 import { defer, firstValueFrom, map, of, switchMap, type Observable } from 'rxjs';
 import { queryOf, type CollectionReader, type Credentials, type ListAnswer, type ListRequest } from '../client/index.js';
 import type { CollectionName } from '../collections/index.js';
+import { rowsIn } from '../columnar/index.js';
 import type { Warning } from '../errors.js';
 import { openLanding, type Landing } from '../landing/index.js';
 
@@ -125,16 +126,20 @@ function landedReader<T>(reader: CollectionReader<T>, landing: Landing): Collect
     if (purpose === 'probe' || limit !== reader.limit) return reader.request(asked);
     return defer(() => landing.read(page)).pipe(
       switchMap((body) =>
-        body ? of({ rows: reader.decode(body), body }) : reader.request(asked).pipe(switchMap((answer) => land(page, answer))),
+        body ? of({ content: reader.decode(body), body }) : reader.request(asked).pipe(switchMap((answer) => land(page, answer))),
       ),
     );
   }
 
   /** An empty page ends the list, and that is asked again by every run. */
   async function land(page: number, answer: ListAnswer<T>): Promise<ListAnswer<T>> {
-    if (answer.rows.length > 0) await landing.land(page, answer.body);
+    if (answer.content.length > 0) await landing.land(page, answer.body);
     return answer;
   }
 
-  return { ...reader, request, list: (page) => request(reader.collection.paged ? { page } : {}).pipe(map(({ rows }) => rows)) };
+  return {
+    ...reader,
+    request,
+    list: (page) => request(reader.collection.paged ? { page } : {}).pipe(map(({ content }) => rowsIn(content))),
+  };
 }

@@ -1,7 +1,7 @@
 import { defer, map, switchMap, tap, type Observable } from 'rxjs';
 import { openList, type CollectionReader, type PagingOptions } from '../client/index.js';
 import type { Row } from '../collections/index.js';
-import { complete, keyOf, pagedSource, type Consistency, type ConsistencyMode, type Page } from '../flow/index.js';
+import { complete, pagedSource, type Consistency, type ConsistencyMode, type Page } from '../flow/index.js';
 
 /** How a collection is read. */
 export interface ReadingOptions extends PagingOptions {
@@ -38,21 +38,22 @@ export function readPages<T extends Row>(
   return defer(() => openList(reader, options)).pipe(
     switchMap((list) => {
       const { firstPage, paged, limit } = list;
-      const pages$ = pagedSource((page) => list.page(page).pipe(map(({ rows }) => rows)), { ...bounds, firstPage, paged });
+      const pages$ = pagedSource((page) => list.page(page).pipe(map(({ content }) => content)), { ...bounds, firstPage, paged });
       const list$ = pages$.pipe(tap((page) => options.onPage?.(page)));
       if (!paged) {
         // One answer is one moment: nothing can have moved in between.
         if (consistency.mode !== 'off') consistency.outcome = 'stable';
         return list$;
       }
-      const again = (page: number, size: number) => reader.request({ page, limit: size, purpose: 'probe' }).pipe(map(({ rows }) => rows));
+      const again = (page: number, size: number) =>
+        reader.request({ page, limit: size, purpose: 'probe' }).pipe(map(({ content }) => content));
       return complete(list$, consistency, {
-        keyOf: (row) => keyOf(row, reader.collection.key) ?? JSON.stringify(row),
+        key: reader.collection.key,
         reread: (page) => again(page, limit),
         // Opened like the list itself: a service that repeats its last page does so at any page size.
         pass: (pass) =>
           openList(resized(reader, otherLimit(limit, pass)), { firstPage }).pipe(
-            switchMap((other) => pagedSource((page) => other.page(page).pipe(map(({ rows }) => rows)), { ...bounds, firstPage })),
+            switchMap((other) => pagedSource((page) => other.page(page).pipe(map(({ content }) => content)), { ...bounds, firstPage })),
           ),
         maxPasses,
       });

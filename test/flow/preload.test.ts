@@ -3,7 +3,7 @@ import { Subject, defer, lastValueFrom, map, throwError, toArray } from 'rxjs';
 import { mapRows, pagedSource, preload, rows, type Page } from '../../src/flow/index.js';
 import { countedFetch, leasedPages, listOf, pageOf } from '../support/pages.js';
 
-const keep = (kept: number[], rows: readonly number[]): void => void kept.push(...rows);
+const keep = (kept: number[], { rows }: Page<number>): void => void kept.push(...rows);
 const withKept = (kept: number[]) => mapRows((row: string) => `${row}:${kept.join(' ')}`);
 
 describe('preload', () => {
@@ -30,7 +30,7 @@ describe('preload', () => {
   test('releases every page of the other side as soon as it was added', () => {
     const other$ = new Subject<Page<number>>();
     const log: string[] = [];
-    const add = (_kept: number[], rows: readonly number[]): void => void log.push(`add ${rows.join(' ')}`);
+    const add = (_kept: number[], { rows }: Page<number>): void => void log.push(`add ${rows.join(' ')}`);
     leasedPages([['a']])
       .pages$.pipe(preload(other$, (): number[] => [], add, withKept))
       .subscribe();

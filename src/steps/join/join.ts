@@ -1,5 +1,6 @@
 import { map, type Observable } from 'rxjs';
 import { copier, type Row, type Value } from '../../collections/index.js';
+import { rowsIn, type Content, type Table } from '../../columnar/index.js';
 import { StepError } from '../../errors.js';
 import {
   keyOf,
@@ -13,6 +14,7 @@ import {
   type Step,
   type StepContext,
 } from '../../flow/index.js';
+import { byColumns } from './by-columns.js';
 import { preferenceOf, type Pick } from './pick.js';
 
 /** How two sides of a join meet. */
@@ -37,6 +39,9 @@ export interface JoinOptions<Left extends Row, Right extends Row, As extends str
 export type Joined<Left, Right, As extends string, Field extends keyof Right & string> = Left & {
   readonly [F in Field as `${As}_${F}`]: Right[F] | null;
 };
+
+/** The added fields of each row that matches. */
+type Matches = readonly (readonly Value[])[];
 
 /** The rows of the other side that share a key. Only added fields and what `pick` compares are kept. */
 type Index = Map<string, Row[]>;
@@ -69,10 +74,12 @@ export function join<Left extends Row, Right extends Row, const As extends strin
   const compared = typeof pick === 'string' ? [] : ['max' in pick ? pick.max : pick.min, ...key];
   const kept = [...new Set<string>([...select, ...compared])];
   const keep = copier(new Map(kept.map((field, index) => [field, index])));
-  const missing: readonly Value[] = select.map(() => null);
-  const copy = reshape(withFields(select.map((field) => `${as}_${field}`)));
+  const unmatched: Matches = [select.map(() => null)];
+  const names = select.map((field) => `${as}_${field}`);
+  const copy = reshape(withFields(names));
 
-  function add(index: Index, rows: readonly Right[]): void {
+  function add(index: Index, page: Page<Right>): void {
+    const rows = page.table ? rowsIn<Right>(page.table.only([...rightFields, ...kept])) : page.rows;
     for (const row of rows) {
       const text = keyOf(row, rightFields, fold);
       if (text === undefined) continue;
@@ -91,21 +98,22 @@ export function join<Left extends Row, Right extends Row, const As extends strin
     const added = new Map([...index].map(([text, matches]) => [text, matches.map((match) => select.map((field) => match[field] ?? null))]));
     index.clear();
 
-    function find(row: Row): readonly (readonly Value[])[] | null {
+    function find(row: Row): Matches | null {
       const text = keyOf(row, leftFields, fold);
       return (text === undefined ? undefined : added.get(text)) ?? null;
     }
 
     // A single text that is compared as it stands is found as fast as it could be remembered.
     const matchesOf = fold === undefined && leftFields.length === 1 ? find : memoByFields(leftFields, find);
+    const matchesIn = byColumns(leftFields, matchesOf);
 
-    function joinRow(row: Left, out: Row[]): void {
-      const matches = matchesOf(row);
+    /** The matches that a row is put together with. */
+    function taken(matches: Matches | null): Matches {
       if (!matches) {
         context.tally.missed += 1;
-        if (type === 'left') out.push(copy(row, missing));
-        else context.tally.unmatched += 1;
-        return;
+        if (type === 'left') return unmatched;
+        context.tally.unmatched += 1;
+        return [];
       }
       if (pick === 'error' && matches.length > 1) {
         throw new StepError(
@@ -115,13 +123,30 @@ export function join<Left extends Row, Right extends Row, const As extends strin
       }
       context.tally.matched += 1;
       context.tally.expanded += matches.length - 1;
-      for (const match of matches) out.push(copy(row, match));
+      return matches;
+    }
+
+    function joinRows(rows: readonly Left[]): readonly Row[] {
+      return rows.flatMap((row) => taken(matchesOf(row)).map((match) => copy(row, match)));
+    }
+
+    function joinTable(table: Table): Table {
+      const find = matchesIn(table);
+      const rows: number[] = [];
+      const found: (readonly Value[])[] = [];
+      for (let row = 0; row < table.length; row += 1) {
+        for (const match of taken(find(row))) {
+          rows.push(row);
+          found.push(match);
+        }
+      }
+      const same = rows.length === table.length && rows.every((row, index) => row === index);
+      return (same ? table : table.pick(rows)).with(names.map((name, index) => [name, found.map((match) => match[index] ?? null)]));
     }
 
     return map((page) => {
-      const out: Row[] = [];
-      for (const row of page.rows) joinRow(row, out);
-      return withRows(page, out as Joined<Left, Right, As, Field>[]);
+      const joined = page.table ? joinTable(page.table) : joinRows(page.rows);
+      return withRows(page, joined as Content<Joined<Left, Right, As, Field>>);
     });
   }
 
