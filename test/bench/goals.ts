@@ -19,16 +19,6 @@ export function judged(results: readonly SectionResult[], helpMs: readonly numbe
   const plain = results.filter(({ limit, latencyMs, growth }) => limit === 500 && latencyMs === 0 && growth === 'rows');
   const find = (rows: number, id: string): CaseResult | undefined =>
     plain.find((section) => section.rows === rows && section.cases.some((each) => each.id === id))?.cases.find((each) => each.id === id);
-  const ratios = plain.flatMap((section) =>
-    section.cases
-      .filter(({ id }) => id === 'joins-parquet' || id === 'joins-csv')
-      .map(({ title, ratio }) => ({
-        what: `${title}, ${amount(section.rows)} rows`,
-        goal: 'at least 0.5 of the floor',
-        measured: ratio.toFixed(2),
-        met: ratio >= 0.5,
-      })),
-  );
   const help = spread(helpMs);
   const start = {
     what: 'start of `leadstream --help`',
@@ -36,7 +26,40 @@ export function judged(results: readonly SectionResult[], helpMs: readonly numbe
     measured: `${Math.round(help.median)} ms`,
     met: help.median < 250,
   };
-  return [...ratios, ...memory(find), start];
+  return [...plain.flatMap(ratios), ...results.flatMap(underLatency), ...memory(find), start];
+}
+
+/** Speed against the floor, against what a user would write instead, and without the landing; each within a table. */
+function ratios({ rows, cases }: SectionResult): readonly Goal[] {
+  const rate = (id: string) => cases.find((each) => each.id === id)?.rowsPerSecond.median ?? Number.NaN;
+  const joins = 'two joins -> Parquet';
+  return [
+    atLeast(0.5, rate('joins-parquet') / rate('floor'), `${joins}, ${amount(rows)} rows`, 'of the floor'),
+    atLeast(0.5, rate('joins-csv') / rate('floor'), `two joins -> CSV, ${amount(rows)} rows`, 'of the floor'),
+    atLeast(0.5, rate('joins-parquet') / rate('duckdb'), `${joins}, ${amount(rows)} rows`, 'of curl + DuckDB'),
+    atLeast(
+      8,
+      rate('joins-parquet') / rate('parquetjs'),
+      `${joins}, ${amount(rows)} rows`,
+      'times the loop with parquetjs-lite, which joins nothing',
+    ),
+    atLeast(0.9, rate('joins-parquet') / rate('joins-parquet-unlanded'), `landing, ${joins}, ${amount(rows)} rows`, 'of the same without'),
+  ].filter(({ measured }) => measured !== 'NaN');
+}
+
+/** Latency allows as many pages at a time as there are requests in flight. */
+function underLatency({ latencyMs, limit, concurrency, cases, rows }: SectionResult): readonly Goal[] {
+  if (latencyMs === 0) return [];
+  const allowed = (limit * concurrency * 1000) / latencyMs;
+  return cases
+    .filter(({ id }) => id === 'joins-parquet')
+    .map(({ title, rowsPerSecond }) =>
+      atLeast(0.9, rowsPerSecond.median / allowed, `${title}, ${amount(rows)} rows, ${latencyMs} ms a page`, 'of what latency allows'),
+    );
+}
+
+function atLeast(least: number, measured: number, what: string, of: string): Goal {
+  return { what, goal: `at least ${least} ${of}`, measured: measured.toFixed(2), met: measured >= least };
 }
 
 /** Times of `leadstream --help`, in milliseconds. */

@@ -1,7 +1,7 @@
 /**
  * How fast and how large, beside the floor and beside what a user would write instead:
  *
- *   npm run bench                       # everything; writes test/bench/RESULTS.md and RESULTS.json; 30 to 45 minutes
+ *   npm run bench                       # everything; writes test/bench/RESULTS.md and RESULTS.json; 45 minutes
  *   npm run bench -- --quick            # whether everything works, on few rows
  *   npm run bench -- --growth           # only growing inputs and latency
  *   npm run bench -- --only 'joins-' --rows 200000 --repeat 3 --profile
