@@ -1,6 +1,7 @@
 import { EMPTY, concat, concatMap, defer, from, ignoreElements, map, tap, type Observable } from 'rxjs';
 import type { Row } from '../collections/index.js';
-import { contentDigest, KeySet, rowDigest } from './key-set.js';
+import { contentDigest, rowDigest } from './content-digest.js';
+import { KeySet } from './key-set.js';
 import { withRows, type Page } from './page.js';
 
 /**
