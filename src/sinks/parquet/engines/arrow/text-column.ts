@@ -4,7 +4,7 @@ import type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
 import { Validity } from './validity.js';
 
 /** Longer texts are written by the runtime, which takes longer to call and less per character or byte. */
-const short = { characters: 24, bytes: 256 };
+const short = { characters: 64, bytes: 256 };
 
 /** Values looked at to tell whether a dictionary pays, and how many of them may be different then. */
 const sample = { size: 500, different: 0.8 };
@@ -42,9 +42,10 @@ export class TextColumn implements ColumnBuilder {
   /** Looks at every so manieth row of the group, so that the pages in which they came do not matter. */
   #repeats(): boolean {
     const step = Math.max(1, Math.floor(this.#rows / sample.size));
+    const enough = Math.ceil(this.#rows / step) * (1 - sample.different);
     const seen = new Set<number>();
     let texts = 0;
-    for (let row = 0; row < this.#rows; row += step) {
+    for (let row = 0; row < this.#rows && texts - seen.size <= enough; row += step) {
       const start = this.#offsets[row] ?? 0;
       const end = this.#offsets[row + 1] ?? 0;
       if (start === end) continue;
@@ -99,24 +100,14 @@ export class TextColumn implements ColumnBuilder {
   #write(text: string, start: number): number {
     const { length } = text;
     this.#reserve(start, length * 3);
-    const view = this.#view;
-    if (length > short.characters) return this.#data.write(text, start);
-    let seen = 0;
-    let at = 0;
-    for (; at + 4 <= length; at += 4) {
-      const a = text.charCodeAt(at);
-      const b = text.charCodeAt(at + 1);
-      const c = text.charCodeAt(at + 2);
-      const d = text.charCodeAt(at + 3);
-      seen |= a | b | c | d;
-      view.setInt32(start + at, a | (b << 8) | (c << 16) | (d << 24), true);
+    const data = this.#data;
+    if (length > short.characters) return data.write(text, start);
+    for (let index = 0; index < length; index += 1) {
+      const unit = text.charCodeAt(index);
+      if (unit > 0x7f) return data.write(text, start);
+      data[start + index] = unit;
     }
-    for (; at < length; at += 1) {
-      const unit = text.charCodeAt(at);
-      seen |= unit;
-      view.setUint8(start + at, unit);
-    }
-    return seen > 0x7f ? this.#data.write(text, start) : length;
+    return length;
   }
 
   #makeRoom(rows: number): void {
