@@ -1,7 +1,8 @@
 import { EMPTY, concat, concatMap, defer, from, ignoreElements, map, tap, type Observable } from 'rxjs';
 import type { Row } from '../collections/index.js';
-import { pickFrom, rowAt, rowsIn, type Content } from '../columnar/index.js';
-import { contentDigest, KeySet, rowDigest } from './key-set.js';
+import { pickFrom, rowAt, Table, type Content } from '../columnar/index.js';
+import { contentDigest, rowDigest, tableDigests } from './content-digest.js';
+import { KeySet } from './key-set.js';
 import { contentOf, pageOf, withRows, type Page } from './page.js';
 import { keysOf } from './row-key.js';
 
@@ -159,7 +160,7 @@ function namesOf<T extends Row>(content: Content<T>, key: readonly string[]): re
 }
 
 function digestsOf<T extends Row>(content: Content<T>): ArrayLike<number> {
-  return rowsIn(content).map(rowDigest);
+  return content instanceof Table ? tableDigests(content) : content.map(rowDigest);
 }
 
 /** At most so many of the items, first and last among them, evenly spaced. */

@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto';
+import { contentDigest } from './content-digest.js';
 
 /** What was known of a key: nothing, the same, or the same key with other content. */
 export type Seen = 'new' | 'same' | 'changed';
@@ -138,27 +139,6 @@ function look(slots: Uint32Array, a: number, b: number, c: number, content: numb
       return 'new';
     }
   }
-}
-
-/** 32 bits of some values, in their order (FNV-1a over the code units of their texts, each followed by its end). */
-export function contentDigest(content: readonly unknown[]): number {
-  let sum = 0x811c9dc5;
-  for (const value of content) sum = digested(sum, value);
-  return sum >>> 0;
-}
-
-/** The digest of the values of a row. */
-export function rowDigest(row: Readonly<Record<string, unknown>>): number {
-  let sum = 0x811c9dc5;
-  for (const name in row) sum = digested(sum, row[name]);
-  return sum >>> 0;
-}
-
-function digested(before: number, value: unknown): number {
-  const text = typeof value === 'string' ? value : String(value);
-  let sum = before;
-  for (let i = 0; i < text.length; i += 1) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193);
-  return Math.imul(sum ^ 0x1ffff, 0x01000193);
 }
 
 /** The 32-bit word at an index of a text: two code units, zero beyond its end. */

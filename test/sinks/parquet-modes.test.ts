@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Row } from '../../src/collections/index.js';
 import { parquet, readManifest, verifyTable, type ParquetOptions } from '../../src/sinks/index.js';
@@ -152,6 +152,24 @@ describe('mode: append', () => {
     await run(folder.path, options, rowsOf('20240101', 'a', 'b'));
     await writeFile(join(folder.path, 't/_keys.bin'), 'rubbish!');
     expect(await run(folder.path, options, rowsOf('20240101', 'a', 'c'))).toMatchObject({ rows: 1, unchanged: 1, total: 3 });
+  });
+
+  test('makes the key index anew when an earlier version wrote it, which had other digests of contents', async () => {
+    await using folder = await temporaryFolder();
+    await run(folder.path, options, rowsOf('20240101', 'a', 'b'));
+    const path = join(folder.path, 't/_keys.bin');
+    const bytes = await readFile(path);
+    const now = bytes.readUInt32LE();
+    bytes.writeUInt32LE(0x6b_73_6c_01);
+    for (let entry = 24; entry < bytes.length; entry += 16) bytes.writeUInt32LE(entry, entry + 12);
+    await writeFile(path, bytes);
+    expect(await run(folder.path, options, rowsOf('20240101', 'a', 'b', 'c'))).toMatchObject({
+      rows: 1,
+      unchanged: 2,
+      changed: 0,
+      total: 3,
+    });
+    expect((await readFile(path)).readUInt32LE()).toBe(now);
   });
 
   test('goes on where replace left off', async () => {

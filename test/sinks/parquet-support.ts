@@ -4,6 +4,7 @@ import type { Row, Value } from '../../src/collections/index.js';
 import type { OutputColumn } from '../../src/sinks/projection.js';
 import { engines, loadEngine, type Compression, type Encoding, type EngineName } from '../../src/sinks/parquet/encoder.js';
 import { Part } from '../../src/sinks/parquet/part.js';
+import { cellsOf } from '../support/cells.js';
 
 /** Every engine with each of its codecs. */
 export const engineCodecs: readonly (readonly [EngineName, Compression])[] = (['arrow', 'hyparquet', 'parquetjs-lite'] as const).flatMap(
@@ -20,6 +21,8 @@ export interface FileOptions extends Partial<Encoding> {
   readonly groupRows?: number | readonly number[];
   /** Whether row groups are collected like those of a table with many partitions. */
   readonly many?: boolean;
+  /** Whether columns of texts come as bytes. */
+  readonly texts?: boolean;
 }
 
 /** Writes rows of exact values to one verified Parquet file in a folder and gives its path. */
@@ -29,7 +32,7 @@ export async function fileOf(
   rows: readonly Row[],
   options: FileOptions = {},
 ): Promise<string> {
-  const { engine: name = 'arrow', groupRows = 10_000, many = false, ...more } = options;
+  const { engine: name = 'arrow', groupRows = 10_000, many = false, texts = false, ...more } = options;
   const encoding: Encoding = {
     compression: 'snappy',
     bloomFilters: [],
@@ -45,7 +48,8 @@ export async function fileOf(
   const group = engine.rowGroup(columns, { rows: Math.max(...sizes), text: Infinity, sortedBy: encoding.sortedBy, many });
   for (let from = 0, turn = 0; from < rows.length; turn += 1) {
     const slice = rows.slice(from, from + (sizes[turn % sizes.length] ?? 1));
-    group.add({ rows: slice.length, columns: columns.map(({ name }) => slice.map((row): Value => row[name] ?? null)) }, 0, slice.length);
+    const values = columns.map(({ name }) => slice.map((row): Value => row[name] ?? null));
+    group.add({ rows: slice.length, columns: texts ? values.map(cellsOf) : values }, 0, slice.length);
     await writer.writeGroup(group.take(), slice.length);
     from += slice.length;
   }

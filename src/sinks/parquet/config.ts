@@ -62,7 +62,7 @@ const shape = z.strictObject({
     .min(1)
     .max(268_435_456)
     .default(8_388_608)
-    .describe('Characters of text after which a row group is closed, however few its rows are; memory grows with it (default 8388608).'),
+    .describe('Bytes of text (UTF-8) after which a row group is closed, however few its rows are; memory grows with it (default 8388608).'),
   file_max_rows: z.int().min(1).default(5_000_000).describe('Rows after which the next file begins (default 5000000).'),
   file_max_bytes: z
     .int()

@@ -85,7 +85,7 @@ export interface ByteTarget {
 export interface GroupPlan {
   /** Rows that close it, at least 1. */
   readonly rows: number;
-  /** Texts that close it, in UTF-16 units, however few its rows are. */
+  /** Texts that close it, in bytes of UTF-8, however few its rows are. */
   readonly text: number;
   /** By what its rows are sorted when they are taken; those that are equal in it keep their order. */
   readonly sortedBy: readonly SortKey[];

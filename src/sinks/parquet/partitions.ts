@@ -1,6 +1,6 @@
 import type { DeclaredType, Value } from '../../collections/index.js';
 import { textOf } from '../../collections/index.js';
-import { pickCells, valueAt } from '../../columnar/index.js';
+import { memoOfTexts, pickCells, Texts, type Cells } from '../../columnar/index.js';
 import type { Batch, OutputColumn } from '../projection.js';
 
 /** In `partition_by` it stands for the UTC date on which the run was first started. */
@@ -35,18 +35,22 @@ export interface Partitioning {
 
 /** @param by Fields, or the template of the run's date; each one is a level of folders. */
 export function partitionBy(columns: readonly OutputColumn[], by: readonly string[], runDate: string): Partitioning {
-  const levels = by.map((name) => {
-    const index = columns.findIndex(({ field }) => field === name);
-    const column = columns[index];
-    return { index, name: column?.field ?? runDateColumn, type: column?.type ?? 'date' };
+  const levels = by.map((field) => {
+    const index = columns.findIndex((column) => column.field === field);
+    const { field: name, type } = columns[index] ?? { field: runDateColumn, type: 'date' };
+    return { index, name, type, nameOfText: memoOfTexts((text) => folderName(name, text, type)) };
   });
   const kept = columns.map((_, index) => index).filter((index) => levels.every((level) => level.index !== index));
   const constant = folderName(runDateColumn, runDate, 'text');
 
-  function folderOf(batch: Batch, row: number): string {
-    return levels
-      .map(({ index, name, type }) => (index < 0 ? constant : folderName(name, valueAt(batch.columns[index] ?? [], row), type)))
-      .join('/');
+  /** What gives the folder of a row. */
+  function folders(batch: Batch): (row: number) => string {
+    const names = levels.map(({ index, name, type, nameOfText }): ((row: number) => string) => {
+      if (index < 0) return () => constant;
+      const cells: Cells = batch.columns[index] ?? [];
+      return cells instanceof Texts ? (row) => nameOfText(cells, row) : (row) => folderName(name, cells[row] ?? null, type);
+    });
+    return (row) => names.map((nameOf) => nameOf(row)).join('/');
   }
 
   return {
@@ -56,8 +60,9 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
     split: (batch) => {
       if (levels.length === 0) return [{ folder: '', batch }];
       const rows = new Map<string, number[]>();
+      const folderOf = folders(batch);
       for (let row = 0; row < batch.rows; row += 1) {
-        const folder = folderOf(batch, row);
+        const folder = folderOf(row);
         const those = rows.get(folder);
         if (those) those.push(row);
         else rows.set(folder, [row]);

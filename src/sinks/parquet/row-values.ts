@@ -1,6 +1,6 @@
 import { SinkError } from '../../errors.js';
 import type { DeclaredType, Value } from '../../collections/index.js';
-import { valueAt } from '../../columnar/index.js';
+import { Texts } from '../../columnar/index.js';
 import type { Batch, OutputColumn } from '../projection.js';
 import { daysOf, type GroupPlan, type RowGroup, type SortKey } from './encoder.js';
 
@@ -36,12 +36,8 @@ export class RowValues implements RowGroup<ValueBatch> {
 
   add(batch: Batch, from: number, to: number): void {
     for (const [index, column] of this.#columns.entries()) {
-      const values = batch.columns[index] ?? [];
-      for (let row = from; row < to; row += 1) {
-        const value = valueAt(values, row);
-        column.push(value);
-        if (typeof value === 'string') this.#text += value.length;
-      }
+      const cells = batch.columns[index] ?? [];
+      this.#text += cells instanceof Texts ? addTexts(column, cells, from, to) : addValues(column, cells, from, to);
     }
     this.#rows += to - from;
   }
@@ -67,6 +63,27 @@ export class RowValues implements RowGroup<ValueBatch> {
     });
     return this.#columns.map((values) => places.map((row) => values[row] ?? null));
   }
+}
+
+/** @returns How much text that was, in bytes of UTF-8. */
+function addTexts(column: Value[], texts: Texts, from: number, to: number): number {
+  let bytes = 0;
+  for (let row = from; row < to; row += 1) {
+    column.push(texts.text(row));
+    bytes += texts.end(row) - texts.start(row);
+  }
+  return bytes;
+}
+
+/** @returns The same. */
+function addValues(column: Value[], values: readonly Value[], from: number, to: number): number {
+  let bytes = 0;
+  for (let row = from; row < to; row += 1) {
+    const value = values[row] ?? null;
+    column.push(value);
+    if (typeof value === 'string') bytes += Buffer.byteLength(value);
+  }
+  return bytes;
 }
 
 type Compare = (one: Value, other: Value) => number;

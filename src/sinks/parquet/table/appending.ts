@@ -1,6 +1,6 @@
 import type { Value } from '../../../collections/index.js';
 import { SinkError } from '../../../errors.js';
-import { pickCells, valueAt } from '../../../columnar/index.js';
+import { pickCells, valuesOf } from '../../../columnar/index.js';
 import type { Batch, OutputColumn } from '../../projection.js';
 import type { KeyIndex } from './key-index.js';
 
@@ -29,9 +29,9 @@ export function appending(
   let unchanged = 0;
   let changed = 0;
 
-  function isNew(batch: Batch, row: number): boolean {
-    const at = (column: number): Value => valueAt(batch.columns[column] ?? [], row);
-    const seen = index.see(keyAt.map(at), contentOf(contentAt.map(([name, column]) => [name, at(column)])));
+  function isNew(values: readonly (readonly Value[])[], row: number): boolean {
+    const valueOf = (column: number): Value => values[column]?.[row] ?? null;
+    const seen = index.see(keyAt.map(valueOf), contentOf(contentAt.map(([name, column]) => [name, valueOf(column)])));
     if (seen === 'new') return true;
     unchanged += 1;
     if (seen === 'changed') changed += 1;
@@ -46,9 +46,10 @@ export function appending(
       return changed;
     },
     take: (batch) => {
+      const values = batch.columns.map(valuesOf);
       const fresh: number[] = [];
       try {
-        for (let row = 0; row < batch.rows; row += 1) if (isNew(batch, row)) fresh.push(row);
+        for (let row = 0; row < batch.rows; row += 1) if (isNew(values, row)) fresh.push(row);
       } catch (failure) {
         if (!(failure instanceof SinkError)) throw failure;
         throw new SinkError(failure.code, `${at}: ${failure.message} (${key.map(({ name }) => name).join(' + ')})`);

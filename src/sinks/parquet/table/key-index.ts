@@ -4,8 +4,11 @@ import { SinkError } from '../../../errors.js';
 import { keyOf, KeySet, type Seen } from '../../../flow/index.js';
 import type { ByteTarget } from '../encoder.js';
 
-/** Begins an index file: name and version, and a number that shows in which order the machine writes bytes. */
-const magic = Uint32Array.from([0x6b_73_6c_01, 0x01_02_03_04]);
+/**
+ * Begins an index file: name and version, which goes up when keys or contents are digested in another way, and a number that
+ * shows in which order the machine writes bytes.
+ */
+const magic = Uint32Array.from([0x6b_73_6c_02, 0x01_02_03_04]);
 const headWords = magic.length + 4;
 const chunkWords = 4 * 65_536;
 

@@ -1,6 +1,7 @@
-import type { DeclaredType, Value } from '../../../../collections/index.js';
+import type { DeclaredType } from '../../../../collections/index.js';
+import type { Cells } from '../../../../columnar/index.js';
 import { layouts, Scalars } from './scalars.js';
-import { Texts } from './texts.js';
+import { TextColumn } from './text-column.js';
 
 /** One column of a row group in Arrow's memory layout. */
 export interface ColumnBytes {
@@ -18,11 +19,11 @@ export interface ColumnBytes {
 /** Collects the values of one column as bytes, so that no value has to stay an object until its row group is complete. */
 export interface ColumnBuilder {
   /**
-   * Adds `values[from]` up to before `values[to]`, each in the column's declared type or `null`.
+   * Adds the values of some rows, up to before `to`, each in the column's declared type or `null`.
    *
-   * @returns How much text that was, in UTF-16 units.
+   * @returns How much text that was, in bytes of UTF-8.
    */
-  append(values: readonly Value[], from: number, to: number): number;
+  append(cells: Cells, from: number, to: number): number;
   /** The bytes so far, which the next `append` may change. */
   bytes(): ColumnBytes;
   /** Begins anew and keeps the memory. */
@@ -30,5 +31,5 @@ export interface ColumnBuilder {
 }
 
 export function columnBuilder(type: DeclaredType): ColumnBuilder {
-  return type === 'text' ? new Texts() : new Scalars(layouts[type]);
+  return type === 'text' ? new TextColumn() : new Scalars(layouts[type]);
 }

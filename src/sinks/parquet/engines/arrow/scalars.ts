@@ -1,4 +1,5 @@
 import type { DeclaredType, Value } from '../../../../collections/index.js';
+import { valuesOf, type Cells } from '../../../../columnar/index.js';
 import { daysOf } from '../../encoder.js';
 import type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
 import { Validity } from './validity.js';
@@ -59,7 +60,8 @@ export class Scalars implements ColumnBuilder {
 
   constructor(private readonly layout: Layout) {}
 
-  append(values: readonly Value[], from: number, to: number): number {
+  append(cells: Cells, from: number, to: number): number {
+    const values = valuesOf(cells);
     this.#makeRoom(this.#rows + to - from);
     const { put } = this.layout;
     for (let index = from; index < to; index += 1) {

@@ -1,0 +1,120 @@
+import { Texts, type Cells, type Table } from '../columnar/index.js';
+
+/**
+ * 32 bits of some values, in their order, to tell whether content is another one than before: the body of MurmurHash3 (Appleby,
+ * public domain) over the UTF-8 of their texts, four bytes at a time, with the length of each in its last word. It has no secret, so
+ * contents can be made to have one digest; and as digests are compared for equality only, they are not mixed at the end.
+ */
+export function contentDigest(content: readonly unknown[]): number {
+  let sum = start;
+  for (const value of content) sum = withValue(sum, value);
+  return sum >>> 0;
+}
+
+/** The digest of the values of a row. */
+export function rowDigest(row: Readonly<Record<string, unknown>>): number {
+  let sum = start;
+  for (const name in row) sum = withValue(sum, row[name]);
+  return sum >>> 0;
+}
+
+/** For every row of a table what `rowDigest` gives for it, without the row. */
+export function tableDigests(table: Table): Uint32Array {
+  const sums = new Int32Array(table.length).fill(start);
+  const columns = inOrderOfFields(table).map(digesting);
+  for (let from = 0; from < sums.length; from += atATime) {
+    for (const column of columns) column(sums, from, Math.min(sums.length, from + atATime));
+  }
+  return new Uint32Array(sums.buffer);
+}
+
+const start = 0x811c9dc5 | 0;
+
+/** Rows that are still in the processor's cache when the next column of theirs is read. */
+const atATime = 128;
+
+/** An object has fields like `2024` before all others. */
+function inOrderOfFields({ columns }: Table): readonly Cells[] {
+  return Object.keys(Object.fromEntries(columns)).map((name) => columns.get(name) ?? []);
+}
+
+/** What takes the values of some rows into their sums. */
+function digesting(cells: Cells): (sums: Int32Array, from: number, to: number) => void {
+  if (cells instanceof Texts) {
+    const view = viewOf(cells.bytes);
+    return (sums, from, to) => addTexts(sums, cells, view, from, to);
+  }
+  return (sums, from, to) => {
+    for (let row = from; row < to; row += 1) sums[row] = withValue(sums[row] ?? 0, cells[row] ?? null);
+  };
+}
+
+function addTexts(sums: Int32Array, { bytes, bounds, first, stride }: Texts, view: DataView, from: number, to: number): void {
+  const lastWord = bytes.length - 4;
+  for (let row = from, at = first + from * stride; row < to; row += 1, at += stride)
+    sums[row] = withBytes(sums[row] ?? 0, view, lastWord, bounds[at] ?? 0, bounds[at + 1] ?? 0);
+}
+
+function withValue(before: number, value: unknown): number {
+  return withText(before, typeof value === 'string' ? value : String(value));
+}
+
+function withText(before: number, text: string): number {
+  const { length } = text;
+  let sum = before;
+  let seen = 0;
+  let at = 0;
+  for (; at + 4 <= length; at += 4) {
+    const a = text.charCodeAt(at);
+    const b = text.charCodeAt(at + 1);
+    const c = text.charCodeAt(at + 2);
+    const d = text.charCodeAt(at + 3);
+    seen |= a | b | c | d;
+    sum = withWord(sum, a | (b << 8) | (c << 16) | (d << 24));
+  }
+  let last = length << 24;
+  for (let shift = 0; at < length; at += 1, shift += 8) {
+    const unit = text.charCodeAt(at);
+    seen |= unit;
+    last |= unit << shift;
+  }
+  return seen > 0x7f ? withEncoded(before, text) : withWord(sum, last);
+}
+
+const encoded = Buffer.alloc(4096);
+const encodedView = viewOf(encoded);
+
+/** Lone surrogates, which all are the same in UTF-8, are told apart as JSON writes them. */
+function withEncoded(before: number, text: string): number {
+  const formed = text.isWellFormed() ? text : JSON.stringify(text);
+  if (formed.length * 3 <= encoded.length) return withBytes(before, encodedView, encoded.length - 4, 0, encoded.write(formed));
+  const bytes = Buffer.from(formed);
+  return withBytes(before, viewOf(bytes), bytes.length - 4, 0, bytes.length);
+}
+
+/** @param lastWord Offset of the last four bytes of the view, whose own length takes long to ask for. */
+function withBytes(before: number, view: DataView, lastWord: number, from: number, to: number): number {
+  let sum = before;
+  let at = from;
+  for (; at + 4 <= to; at += 4) sum = withWord(sum, view.getInt32(at, true));
+  const length = to - from;
+  // Bytes behind the text are read along and put out, which takes less than a loop over those that belong to it.
+  const rest = at <= lastWord ? view.getInt32(at, true) & ~(-1 << ((length & 3) << 3)) : restOf(view, at, to);
+  return withWord(sum, rest | (length << 24));
+}
+
+function restOf(view: DataView, from: number, to: number): number {
+  let rest = 0;
+  for (let at = from, shift = 0; at < to; at += 1, shift += 8) rest |= view.getUint8(at) << shift;
+  return rest;
+}
+
+function withWord(before: number, word: number): number {
+  const mixed = Math.imul(word, 0xcc9e2d51);
+  const sum = before ^ Math.imul((mixed << 15) | (mixed >>> 17), 0x1b873593);
+  return (Math.imul((sum << 13) | (sum >>> 19), 5) + 0xe6546b64) | 0;
+}
+
+function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, length);
+}

@@ -1,0 +1,144 @@
+import type { Value } from '../../../../collections/index.js';
+import { Texts, type Cells } from '../../../../columnar/index.js';
+import type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
+import { Validity } from './validity.js';
+
+/** Longer texts are written by the runtime, which takes longer to call and less per character or byte. */
+const short = { characters: 64, bytes: 256 };
+
+/** Values looked at to tell whether a dictionary pays, and how many of them may be different then. */
+const sample = { size: 500, different: 0.8 };
+
+/** A column of texts: UTF-8 behind one another, and where each ends. */
+export class TextColumn implements ColumnBuilder {
+  readonly #validity = new Validity();
+  #offsets = new Int32Array(1);
+  #data = buffer(0);
+  #view = viewOf(this.#data);
+  #rows = 0;
+
+  append(cells: Cells, from: number, to: number): number {
+    const start = this.#offsets[this.#rows] ?? 0;
+    this.#makeRoom(this.#rows + to - from);
+    const end = cells instanceof Texts ? this.#copy(cells, from, to, start) : this.#encode(cells, from, to, start);
+    this.#rows += to - from;
+    return end - start;
+  }
+
+  bytes(): ColumnBytes {
+    return {
+      ...this.#validity.bytes(this.#rows),
+      offsets: new Uint8Array(this.#offsets.buffer, 0, (this.#rows + 1) * 4),
+      data: this.#data.subarray(0, this.#offsets[this.#rows]),
+      repeats: this.#repeats(),
+    };
+  }
+
+  clear(): void {
+    this.#validity.clear();
+    this.#rows = 0;
+  }
+
+  /** Looks at every so manieth row of the group, so that the pages in which they came do not matter. */
+  #repeats(): boolean {
+    const step = Math.max(1, Math.floor(this.#rows / sample.size));
+    const enough = Math.ceil(this.#rows / step) * (1 - sample.different);
+    const seen = new Set<number>();
+    let texts = 0;
+    for (let row = 0; row < this.#rows && texts - seen.size <= enough; row += step) {
+      const start = this.#offsets[row] ?? 0;
+      const end = this.#offsets[row + 1] ?? 0;
+      if (start === end) continue;
+      texts += 1;
+      seen.add(hashOf(this.#data, start, end));
+    }
+    return seen.size <= texts * sample.different;
+  }
+
+  /** @returns Where the last text ends. */
+  #copy({ bytes, bounds, first, stride }: Texts, from: number, to: number, start: number): number {
+    const source = viewOf(bytes);
+    const lastWord = bytes.length - 4;
+    const offsets = this.#offsets;
+    let row = this.#rows;
+    let end = start;
+    for (let index = from, at = first + from * stride; index < to; index += 1, at += stride) {
+      const begin = bounds[at] ?? 0;
+      const length = (bounds[at + 1] ?? 0) - begin;
+      this.#reserve(end, length);
+      if (length <= short.bytes && begin + length <= lastWord) this.#copyWords(source, begin, length, end);
+      else bytes.copy(this.#data, end, begin, begin + length);
+      end += length;
+      row += 1;
+      offsets[row] = end;
+    }
+    return end;
+  }
+
+  /** Copies up to three bytes more, which the next text overwrites. */
+  #copyWords(source: DataView, begin: number, length: number, end: number): void {
+    const view = this.#view;
+    for (let at = 0; at < length; at += 4) view.setInt32(end + at, source.getInt32(begin + at, true), true);
+  }
+
+  /** @returns Where the last text ends. */
+  #encode(values: readonly Value[], from: number, to: number, start: number): number {
+    const offsets = this.#offsets;
+    let row = this.#rows;
+    let end = start;
+    for (let index = from; index < to; index += 1) {
+      const value = values[index];
+      if (typeof value === 'string') end += this.#write(value, end);
+      else this.#validity.setNull(row);
+      row += 1;
+      offsets[row] = end;
+    }
+    return end;
+  }
+
+  /** @returns Bytes. */
+  #write(text: string, start: number): number {
+    const { length } = text;
+    this.#reserve(start, length * 3);
+    const data = this.#data;
+    if (length > short.characters) return data.write(text, start);
+    for (let index = 0; index < length; index += 1) {
+      const unit = text.charCodeAt(index);
+      if (unit > 0x7f) return data.write(text, start);
+      data[start + index] = unit;
+    }
+    return length;
+  }
+
+  #makeRoom(rows: number): void {
+    if (this.#offsets.length > rows) return;
+    const offsets = new Int32Array(Math.max(this.#offsets.length * 2, rows + 1));
+    offsets.set(this.#offsets);
+    this.#offsets = offsets;
+  }
+
+  /** Makes room for so many bytes more, and for the rest of their last word. */
+  #reserve(filled: number, more: number): void {
+    const needed = filled + more + 3;
+    if (needed <= this.#data.length) return;
+    const data = buffer(Math.max(this.#data.length * 1.5, needed));
+    data.set(this.#data.subarray(0, filled));
+    this.#data = data;
+    this.#view = viewOf(data);
+  }
+}
+
+/** In 30 bits, which a set holds without an object for each. */
+function hashOf(bytes: Buffer, start: number, end: number): number {
+  let hash = end - start;
+  for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
+  return hash >>> 2;
+}
+
+function buffer(bytes: number): Buffer<ArrayBuffer> {
+  return Buffer.from(new ArrayBuffer(Math.ceil(bytes)));
+}
+
+function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, length);
+}

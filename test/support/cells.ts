@@ -1,0 +1,21 @@
+import type { Value } from '../../src/collections/index.js';
+import { Texts, type Cells } from '../../src/columnar/index.js';
+
+/** A column as bytes where all values are texts that an answer can hold as such, otherwise as values. */
+export function cellsOf(values: readonly Value[]): Cells {
+  return values.every((value) => typeof value === 'string' && value.isWellFormed() && !value.includes('\0'))
+    ? textsOf(values.map(String))
+    : values;
+}
+
+/** Texts behind one another in some bytes, with others between them, before the first and, if wanted, behind the last. */
+export function textsOf(values: readonly string[], behind = '"'): Texts {
+  const bounds = new Int32Array(3 * values.length + 1);
+  let end = 1;
+  for (const [index, value] of values.entries()) {
+    bounds[1 + 3 * index] = end;
+    bounds[2 + 3 * index] = end += Buffer.byteLength(value);
+    end += 3;
+  }
+  return new Texts(Buffer.from(`"${values.join('","')}${behind}`), bounds, 1, 3, values.length);
+}
