@@ -2,7 +2,7 @@ import { format as formatter } from 'fast-csv';
 import { SinkError } from '../../errors.js';
 import { textOf, type Value } from '../../collections/index.js';
 import { valuesOf } from '../../columnar/index.js';
-import type { OutputColumn, Refuses } from '../projection.js';
+import type { OutputColumn } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
 import { plainExcept, Utf8 } from '../utf8.js';
 
@@ -65,9 +65,7 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
 }
 
 /** fast-csv takes NUL characters out without a word. */
-export const refusesNul: Refuses = (value) => {
-  return typeof value === 'string' && value.includes('\0') ? 'has a NUL character, which CSV cannot hold' : undefined;
-};
+export const nul = 'has a NUL character, which CSV cannot hold';
 
 /**
  * Formats one cell as fast-csv does in a row. Its stream works at once: what it makes of a row is there when `write` returns.
