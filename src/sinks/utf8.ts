@@ -46,6 +46,26 @@ export class Utf8 {
     return true;
   }
 
+  /**
+   * Appends a part of bytes that are UTF-8 already, if all of them are plain.
+   *
+   * @param plain For each byte from 0 to 255 whether it is plain, see `plainBytes`.
+   * @returns Whether they are; if not, nothing was appended.
+   */
+  bytes(from: Uint8Array, start: number, end: number, plain: Uint8Array): boolean {
+    this.#reserve(end - start);
+    const bytes = this.#bytes;
+    let length = this.#length;
+    for (let at = start; at < end; at += 1) {
+      const byte = from[at] ?? 0;
+      if (plain[byte] !== 1) return false;
+      bytes[length] = byte;
+      length += 1;
+    }
+    this.#length = length;
+    return true;
+  }
+
   /** What was appended since the last call, as bytes of their own. */
   take(): Uint8Array {
     const taken = Buffer.from(this.#bytes.subarray(0, this.#length));
@@ -65,6 +85,13 @@ export class Utf8 {
 /** A table for `Utf8.plain`: every ASCII character but those that the pattern finds. */
 export function plainExcept(pattern: RegExp): Uint8Array {
   return Uint8Array.from({ length: 128 }, (_, code) => (pattern.test(String.fromCharCode(code)) ? 0 : 1));
+}
+
+/** A table for `Utf8.bytes`: plain characters, and those beyond ASCII all or none. */
+export function plainBytes(plain: Uint8Array, beyondAscii: boolean): Uint8Array {
+  const table = new Uint8Array(256).fill(beyondAscii ? 1 : 0);
+  table.set(plain);
+  return table;
 }
 
 const encoder = new TextEncoder();

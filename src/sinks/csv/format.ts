@@ -1,10 +1,10 @@
 import { format as formatter } from 'fast-csv';
 import { SinkError } from '../../errors.js';
 import { textOf, type Value } from '../../collections/index.js';
-import { valuesOf } from '../../columnar/index.js';
+import { memoOfTexts, Texts } from '../../columnar/index.js';
 import type { OutputColumn } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
-import { plainExcept, Utf8 } from '../utf8.js';
+import { plainBytes, plainExcept, Utf8 } from '../utf8.js';
 
 export interface CsvDialect {
   readonly delimiter: string;
@@ -23,18 +23,35 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
   // What fast-csv quotes or takes out; the bar is an idea of its own.
   const special = new RegExp(`[${delimiter}|\\r\\n"\\0]`);
   const plain = plainExcept(special);
+  const plainInBytes = plainBytes(plain, delimiter.charCodeAt(0) < 0x80);
   const formatted = cellFormatter(delimiter, always);
+  const oddly = memoOfTexts((text) => Buffer.from(whole(disarmed(text))), mostOdd);
   const between = Buffer.from(delimiter);
   const out = new Utf8();
 
+  function putBytes(texts: Texts, row: number): void {
+    const { bytes } = texts;
+    const start = texts.start(row);
+    const asItIs = !always && !(escape && harmless[bytes[start] ?? 0] === 0);
+    if (asItIs && out.bytes(bytes, start, texts.end(row), plainInBytes)) return;
+    out.piece(oddly(texts, row));
+  }
+
   function put(cell: string): void {
     if (!always && out.plain(cell, plain)) return;
-    out.text(always || special.test(cell) ? formatted(cell) : cell);
+    out.text(whole(cell));
+  }
+
+  function whole(cell: string): string {
+    return always || special.test(cell) ? formatted(cell) : cell;
   }
 
   function textIn(value: Value, { type }: OutputColumn): string {
-    if (typeof value === 'string') return escape ? escapeFormula(value) : value;
-    return textOf(value, type) ?? '';
+    return typeof value === 'string' ? disarmed(value) : (textOf(value, type) ?? '');
+  }
+
+  function disarmed(text: string): string {
+    return escape && formula.test(text) ? `'${text}` : text;
   }
 
   return {
@@ -48,13 +65,14 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
       return out.take();
     },
     rows({ rows, columns: values }) {
-      const cells = columns.map((column, index) => ({ column, values: valuesOf(values[index] ?? []) }));
+      const all = columns.map((column, index) => ({ column, cells: values[index] ?? [] }));
       for (let row = 0; row < rows; row += 1) {
         let first = true;
-        for (const { column, values } of cells) {
+        for (const { column, cells } of all) {
           if (!first) out.piece(between);
           first = false;
-          put(textIn(values[row] ?? null, column));
+          if (cells instanceof Texts) putBytes(cells, row);
+          else put(textIn(cells[row] ?? null, column));
         }
         out.piece(lineEnd);
       }
@@ -83,8 +101,8 @@ function cellFormatter(delimiter: string, quoteColumns: boolean): (cell: string)
 }
 
 /** Spreadsheets run cells that begin like this. */
-function escapeFormula(text: string): string {
-  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-}
-
+const formula = /^[=+\-@\t\r]/;
+const harmless = plainExcept(formula);
+/** Notes, tags and texts of JSON often are one of a few. */
+const mostOdd = 4096;
 const lineEnd = Buffer.from('\n');

@@ -1,8 +1,8 @@
 import { textOf, type Value } from '../../collections/index.js';
-import { valuesOf } from '../../columnar/index.js';
+import { memoOfTexts, Texts } from '../../columnar/index.js';
 import type { OutputColumn } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
-import { plainExcept, Utf8 } from '../utf8.js';
+import { plainBytes, plainExcept, Utf8 } from '../utf8.js';
 
 /**
  * One JSON object per line, keys in column order. The lines are put together from texts, so whole numbers keep all
@@ -10,6 +10,7 @@ import { plainExcept, Utf8 } from '../utf8.js';
  */
 export function ndjsonFormat(columns: readonly OutputColumn[]): TextFormat {
   const keys = columns.map(({ name }, index) => Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`));
+  const escaped = memoOfTexts((text) => Buffer.from(JSON.stringify(text).slice(1)), mostEscaped);
   const out = new Utf8();
 
   function put(value: Value, { type }: OutputColumn): void {
@@ -17,6 +18,12 @@ export function ndjsonFormat(columns: readonly OutputColumn[]): TextFormat {
     else if (typeof value === 'string') putText(value);
     else if (value instanceof Date) putText(textOf(value, type) ?? '');
     else putWhole(String(value));
+  }
+
+  function putBytes(texts: Texts, row: number): void {
+    out.code(quote);
+    if (out.bytes(texts.bytes, texts.start(row), texts.end(row), plainInBytes)) out.code(quote);
+    else out.piece(escaped(texts, row));
   }
 
   function putText(text: string): void {
@@ -32,11 +39,12 @@ export function ndjsonFormat(columns: readonly OutputColumn[]): TextFormat {
   return {
     head: () => '',
     rows: ({ rows, columns: values }) => {
-      const members = columns.map((column, index) => ({ column, key: keys[index] ?? nothing, values: valuesOf(values[index] ?? []) }));
+      const members = columns.map((column, index) => ({ column, key: keys[index] ?? nothing, cells: values[index] ?? [] }));
       for (let row = 0; row < rows; row += 1) {
-        for (const { column, key, values } of members) {
+        for (const { column, key, cells } of members) {
           out.piece(key);
-          put(values[row] ?? null, column);
+          if (cells instanceof Texts) putBytes(cells, row);
+          else put(cells[row] ?? null, column);
         }
         out.piece(end);
       }
@@ -48,6 +56,8 @@ export function ndjsonFormat(columns: readonly OutputColumn[]): TextFormat {
 
 /** What JSON need not escape. */
 const plain = plainExcept(/[\0-\x1f"\\]/);
+const plainInBytes = plainBytes(plain, true);
 const quote = 0x22;
+const mostEscaped = 4096;
 const nothing = Buffer.from('null');
 const end = Buffer.from('}\n');
