@@ -75,6 +75,9 @@ const pages = fc.integer({ min: 1, max: 4 }).chain((width) =>
   }),
 );
 
+/** Characters of one, two, three and four bytes. */
+const codes = [...Array.from({ length: 0x100 }, (_, code) => code).slice(1), 0x7ff, 0x2028, 0xffff, 0x1f600];
+const places = Array.from({ length: 9 }, (_, place) => place);
 const naming = 'original';
 const common = fc.record({ types: fc.constantFrom('typed', 'text'), on_error: fc.constantFrom('reject', 'null', 'fail') } as const);
 const delimiter = fc.constantFrom(',', ';', '\t', '|', '-', '[', ' ', 'é', '€', '😀');
@@ -105,16 +108,21 @@ describe.each(Object.entries(sinks))('%s', (_name, sink) => {
   });
 });
 
-test('texts that come again are written as before', async () => {
-  const rows: readonly Row[] = Array.from({ length: 60 }, (_, index) => ({ a: ['"', 'x\ny', 'é', ''][index % 4] ?? null, b: `${index}"` }));
-  for (const format of [
-    (columns) => csvFormat(columns, { delimiter: 'é', bom: false, escape_formulas: true }),
-    ndjsonFormat,
-  ] satisfies TextSink['format'][]) {
+describe.each([
+  ['csv', (columns) => csvFormat(columns, { delimiter: ';', bom: false, escape_formulas: true })],
+  ['csv with a delimiter beyond ASCII', (columns) => csvFormat(columns, { delimiter: 'é', bom: false, escape_formulas: false })],
+  ['ndjson', ndjsonFormat],
+] satisfies [string, TextSink['format']][])('%s of texts', (_name, format) => {
+  const columns = [column('a'), column('b')];
+
+  test.each<[string, readonly Row[]]>([
+    ['that come again', Array.from({ length: 60 }, (_, index) => ({ a: ['"', 'x\ny', 'é', ''][index % 4] ?? null, b: `${index}"` }))],
+    ['of any length', ['x', '"', 'é', '\n', ''].map((character) => ({ a: character.repeat(100_000), b: `x${character.repeat(70_001)}` }))],
+    ['with any character anywhere', codes.flatMap((code) => places.map((place) => ({ a: around(code, place), b: `${place}` })))],
+  ])('%s has the bytes of strings', async (_what, rows) => {
     const options: TextSink = { types: 'text', naming, format };
-    const columns = [column('a'), column('b')];
     expect(await written(options, columns, [tableOf(rows), tableOf(rows)])).toEqual(await written(options, columns, [rows, rows]));
-  }
+  });
 });
 
 /** Everything that a sink does with some pages. */
@@ -140,4 +148,8 @@ function memory(pieces: Buffer[]): TextTarget {
     finish: async () => staged,
     abort: async () => undefined,
   };
+}
+
+function around(code: number, place: number): string {
+  return `${'!'.repeat(place)}${String.fromCodePoint(code)}${'~'.repeat(9 - place)}`;
 }

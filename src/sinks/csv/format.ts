@@ -1,10 +1,10 @@
 import { format as formatter } from 'fast-csv';
 import { SinkError } from '../../errors.js';
 import { textOf, type Value } from '../../collections/index.js';
-import { memoOfTexts, Texts } from '../../columnar/index.js';
+import { memoOfTexts } from '../../columnar/index.js';
 import type { OutputColumn } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
-import { plainBytes, plainExcept, Utf8 } from '../utf8.js';
+import { partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from '../utf8.js';
 
 export interface CsvDialect {
   readonly delimiter: string;
@@ -25,16 +25,14 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
   const plain = plainExcept(special);
   const plainInBytes = plainBytes(plain, delimiter.charCodeAt(0) < 0x80);
   const formatted = cellFormatter(delimiter, always);
-  const oddly = memoOfTexts((text) => Buffer.from(whole(disarmed(text))), mostOdd);
-  const between = Buffer.from(delimiter);
+  const oddly = memoOfTexts((text) => pieceOf(whole(disarmed(text))), mostOdd);
+  const between = pieceOf(delimiter);
   const out = new Utf8();
 
-  function putBytes(texts: Texts, row: number): void {
-    const { bytes } = texts;
-    const start = texts.start(row);
-    const asItIs = !always && !(escape && harmless[bytes[start] ?? 0] === 0);
-    if (asItIs && out.bytes(bytes, start, texts.end(row), plainInBytes)) return;
-    out.piece(oddly(texts, row));
+  function putBytes(viewed: Viewed, row: number): void {
+    const { texts } = viewed;
+    const asItIs = !always && !(escape && harmless[texts.bytes[texts.start(row)] ?? 0] === 0);
+    if (!asItIs || !out.bytes(viewed, row, plainInBytes)) out.piece(oddly(texts, row));
   }
 
   function put(cell: string): void {
@@ -65,14 +63,14 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
       return out.take();
     },
     rows({ rows, columns: values }) {
-      const all = columns.map((column, index) => ({ column, cells: values[index] ?? [] }));
+      const all = columns.map((column, index) => ({ column, ...partsOf(values[index] ?? []) }));
       for (let row = 0; row < rows; row += 1) {
         let first = true;
-        for (const { column, cells } of all) {
+        for (const { column, texts, values } of all) {
           if (!first) out.piece(between);
           first = false;
-          if (cells instanceof Texts) putBytes(cells, row);
-          else put(textIn(cells[row] ?? null, column));
+          if (texts) putBytes(texts, row);
+          else put(textIn(values[row] ?? null, column));
         }
         out.piece(lineEnd);
       }
@@ -105,4 +103,4 @@ const formula = /^[=+\-@\t\r]/;
 const harmless = plainExcept(formula);
 /** Notes, tags and texts of JSON often are one of a few. */
 const mostOdd = 4096;
-const lineEnd = Buffer.from('\n');
+const lineEnd = pieceOf('\n');
