@@ -2,6 +2,7 @@ import { format as formatter } from 'fast-csv';
 import { SinkError } from '../../errors.js';
 import { textOf, type Value } from '../../collections/index.js';
 import { memoOfTexts } from '../../columnar/index.js';
+import { instantTexts } from '../instant-text.js';
 import type { OutputColumn } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
 import { partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from '../utf8.js';
@@ -27,6 +28,7 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
   const formatted = cellFormatter(delimiter, always);
   const oddly = memoOfTexts((text) => pieceOf(whole(disarmed(text))), mostOdd);
   const between = pieceOf(delimiter);
+  const instant = instantTexts();
   const out = new Utf8();
 
   function putBytes(viewed: Viewed, row: number): void {
@@ -45,6 +47,7 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
   }
 
   function textIn(value: Value, { type }: OutputColumn): string {
+    if (value instanceof Date) return instant(value, type);
     return typeof value === 'string' ? disarmed(value) : (textOf(value, type) ?? '');
   }
 

@@ -1,5 +1,6 @@
-import { textOf, type Value } from '../../collections/index.js';
+import type { Value } from '../../collections/index.js';
 import { memoOfTexts } from '../../columnar/index.js';
+import { instantTexts } from '../instant-text.js';
 import type { OutputColumn } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
 import { partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from '../utf8.js';
@@ -11,12 +12,13 @@ import { partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from '..
 export function ndjsonFormat(columns: readonly OutputColumn[]): TextFormat {
   const keys = columns.map(({ name }, index) => pieceOf(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`));
   const escaped = memoOfTexts((text) => pieceOf(JSON.stringify(text).slice(1)), mostEscaped);
+  const instant = instantTexts();
   const out = new Utf8();
 
   function put(value: Value, { type }: OutputColumn): void {
     if (value === null) out.piece(nothing);
     else if (typeof value === 'string') putText(value);
-    else if (value instanceof Date) putText(textOf(value, type) ?? '');
+    else if (value instanceof Date) putText(instant(value, type));
     else putWhole(String(value));
   }
 
