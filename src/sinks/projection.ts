@@ -1,8 +1,9 @@
 import { SinkError } from '../errors.js';
 import { columnReader, expectations, type Column, type DeclaredType, type Value } from '../collections/index.js';
 import type { Content, Fault, OnError } from '../flow/index.js';
-import { memoOfTexts, pickCells, Table, Texts, type Cells } from '../columnar/index.js';
-import { castText, castTyped, quickCast, type Cast, type QuickCast } from './cast.js';
+import { pickCells, Table, Texts, type Cells } from '../columnar/index.js';
+import { castText, castTyped, quickCast } from './cast.js';
+import { ColumnCast, type CastPlan } from './column-cast.js';
 import type { Naming, SinkContext } from './sink.js';
 
 /** A column as a sink writes it. */
@@ -65,15 +66,18 @@ export interface Projection {
  * @throws {SinkError} `E_SINK_VALUE` when there are no columns, or two of one name.
  */
 export function project(columns: readonly Column[], options: ProjectionOptions, context: SinkContext): Projection {
-  const plans = wanted(columns, options, context).map((column) => planOf(column, options, context));
-  refuseTwins(plans, options, context);
-  const read = columnReader(plans.map(({ output }) => output.field));
+  const chosen = wanted(columns, options, context);
+  const outputs = chosen.map((column) => outputColumn(column, options));
+  refuseTwins(outputs, options, context);
+  const nulled = (field: string) => context.nulled(field);
+  const casts = chosen.map((column) => new ColumnCast(planOf(column, options, context), context.at, nulled));
+  const read = columnReader(outputs.map(({ field }) => field));
   return {
-    columns: plans.map((plan) => plan.output),
+    columns: outputs,
     take(content) {
       const faults = new Map<number, Fault>();
       const all = content instanceof Table ? cellsOf(content) : read(content);
-      const columns = plans.map((plan, index) => castCells(plan, all[index] ?? [], faults, context));
+      const columns = casts.map((cast, index) => cast.take(all[index] ?? [], faults));
       if (faults.size === 0) return { rows: content.length, columns };
       const left: number[] = [];
       for (let index = 0; index < content.length; index += 1) {
@@ -87,8 +91,8 @@ export function project(columns: readonly Column[], options: ProjectionOptions, 
 
   /** What a table has for each column, as arrays that are the caller's and texts that are not. */
   function cellsOf(table: Table): readonly (Texts | Value[])[] {
-    return plans.map(({ output }) => {
-      const cells = table.columns.get(output.field);
+    return outputs.map(({ field }) => {
+      const cells = table.columns.get(field);
       if (cells instanceof Texts) return cells;
       return cells?.slice() ?? new Array<Value>(table.length).fill(null);
     });
@@ -110,31 +114,6 @@ function wanted(columns: readonly Column[], { columns: names }: ProjectionOption
   );
 }
 
-interface Plan {
-  readonly cast: Cast;
-  /** Whether well-formed texts without a NUL character stay as they are, with nothing else to look at. */
-  readonly plain: boolean;
-  readonly expectation: string;
-  readonly output: OutputColumn;
-  readonly required: boolean;
-  readonly onError: OnError;
-  readonly nul: string | undefined;
-  readonly refuses: ReturnType<Refuses>;
-}
-
-/** A plan with what it remembers of a column's texts, over the whole run. */
-interface ColumnPlan extends Plan {
-  readonly outcomeOf: (texts: Texts, row: number) => Outcome;
-  /** For values with nothing else to look at. */
-  readonly quick: QuickCast | undefined;
-}
-
-/** What becomes of a value: another one, which is `null` when there is a reason against it. */
-interface Outcome {
-  readonly value: Value;
-  readonly reason: string | undefined;
-}
-
 /** What a sink makes of a column. */
 export function outputColumn(
   { name, original, type }: Column,
@@ -143,86 +122,28 @@ export function outputColumn(
   return { name: naming === 'original' ? original : name, field: name, original, type: types === 'text' ? 'text' : type };
 }
 
-function planOf(column: Column, options: ProjectionOptions, context: SinkContext): ColumnPlan {
-  const { types, surrogates = false, nul, required = [], on_error = context.onError } = options;
+function planOf(column: Column, options: ProjectionOptions, context: SinkContext): CastPlan {
+  const { types, surrogates = false, nul, required: fields = [], on_error = context.onError } = options;
   const output = outputColumn(column, options);
   const refuses = options.refuses?.(output);
-  const isRequired = required.includes(column.name);
-  const plan: Plan = {
+  const required = fields.includes(column.name);
+  return {
     cast: types === 'typed' ? castTyped(column.type) : castText(column.type, surrogates),
-    plain: output.type === 'text' && !isRequired && refuses === undefined,
+    quick: refuses === undefined ? quickCast(output.type) : undefined,
+    plain: output.type === 'text' && !required && refuses === undefined,
     expectation: expectations[output.type],
-    output,
-    required: isRequired,
-    onError: isRequired && on_error === 'null' ? 'reject' : on_error,
+    field: column.name,
+    required,
+    onError: required && on_error === 'null' ? 'reject' : on_error,
     nul,
     refuses,
   };
-  return {
-    ...plan,
-    outcomeOf: memoOfTexts((text) => outcome(text, plan)),
-    quick: refuses === undefined ? quickCast(output.type) : undefined,
-  };
 }
 
-function castCells(plan: ColumnPlan, cells: Texts | Value[], faults: Map<number, Fault>, context: SinkContext): Cells {
-  if (!(cells instanceof Texts)) return castValues(plan, cells, faults, context);
-  return plan.plain ? cells : castTexts(plan, cells, faults, context);
-}
-
-/** Casts the values of a column in place. */
-function castValues(plan: Plan, values: Value[], faults: Map<number, Fault>, context: SinkContext): readonly Value[] {
-  const { plain, nul } = plan;
-  for (let index = 0; index < values.length; index += 1) {
-    const given = values[index] ?? null;
-    if (plain && typeof given === 'string' && given.isWellFormed() && (nul === undefined || !given.includes('\0'))) continue;
-    const { value, reason } = outcome(given, plan);
-    values[index] = value;
-    if (reason !== undefined) note(reason, index, plan, faults, context);
-  }
-  return values;
-}
-
-function castTexts(plan: ColumnPlan, texts: Texts, faults: Map<number, Fault>, context: SinkContext): readonly Value[] {
-  const { quick, outcomeOf } = plan;
-  const values = new Array<Value>(texts.length);
-  for (let index = 0; index < values.length; index += 1) {
-    const quickly = quick?.(texts, index);
-    if (quickly !== undefined) {
-      values[index] = quickly;
-      continue;
-    }
-    const { value, reason } = outcomeOf(texts, index);
-    values[index] = value;
-    if (reason !== undefined) note(reason, index, plan, faults, context);
-  }
-  return values;
-}
-
-function outcome(given: Value, plan: Plan): Outcome {
-  const value = plan.cast(given);
-  const reason = reasonAgainst(value, plan);
-  return { value: value === undefined || reason !== undefined ? null : value, reason };
-}
-
-function reasonAgainst(value: Value | undefined, { expectation, required, nul, refuses }: Plan): string | undefined {
-  if (value === undefined) return `is not ${expectation}`;
-  if (required && (value === null || value === '')) return 'is empty, and identifies the row';
-  if (nul !== undefined && typeof value === 'string' && value.includes('\0')) return nul;
-  return value === null ? undefined : refuses?.(value);
-}
-
-function note(reason: string, index: number, { output, onError }: Plan, faults: Map<number, Fault>, context: SinkContext): void {
-  const { field } = output;
-  if (onError === 'fail') throw new SinkError('E_SINK_VALUE', `${context.at}: field ${field} ${reason}`);
-  if (onError === 'null') context.nulled(field);
-  else if (!faults.has(index)) faults.set(index, { field, reason });
-}
-
-function refuseTwins(plans: readonly Plan[], { caseless = false }: ProjectionOptions, { at }: SinkContext): void {
-  if (plans.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: there are no columns to write`);
+function refuseTwins(columns: readonly OutputColumn[], { caseless = false }: ProjectionOptions, { at }: SinkContext): void {
+  if (columns.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: there are no columns to write`);
   const seen = new Set<string>();
-  for (const { name } of plans.map((plan) => plan.output)) {
+  for (const { name } of columns) {
     const key = caseless ? name.toLowerCase() : name;
     if (seen.has(key))
       throw new SinkError('E_SINK_VALUE', `${at}: two columns are named ${name}${caseless ? ' (case does not count)' : ''}`);
