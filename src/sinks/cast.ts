@@ -1,7 +1,11 @@
+import type { Texts } from '../columnar/index.js';
 import { parserOf, textOf, type DeclaredType, type Value } from '../collections/index.js';
 
 /** Gives the exact value of a column's type; `undefined` when there is none. `null` stays `null`. */
 export type Cast = (value: Value) => Value | undefined;
+
+/** The same of a text that still is bytes, for those of the commonest form; `undefined` says nothing of any other. */
+export type QuickCast = (texts: Texts, row: number) => Value | undefined;
 
 const maxInt64 = 2n ** 63n - 1n;
 
@@ -40,6 +44,44 @@ export function castText(type: DeclaredType, surrogates: boolean): Cast {
     const text = textOf(value, type);
     return text === null || surrogates || text.isWellFormed() ? text : undefined;
   };
+}
+
+/** The quick way to `castTyped`, where there is one that pays: numbers of few digits, with nothing before or behind them. */
+export function quickCast(type: DeclaredType): QuickCast | undefined {
+  return quickCasts[type];
+}
+
+const quickCasts: { readonly [T in DeclaredType]?: QuickCast } = {
+  integer: (texts, row) => {
+    const whole = digitsIn(texts, row);
+    return whole < 0 ? undefined : BigInt(whole);
+  },
+  decimal: (texts, row) => {
+    const whole = digitsIn(texts, row);
+    return whole < 0 ? undefined : whole;
+  },
+  timestamp: (texts, row) => {
+    const seconds = digitsIn(texts, row);
+    return seconds < 0 ? undefined : new Date(seconds * 1000);
+  },
+};
+
+/** So many digits are exact in every type, and no instant of so few is out of bounds. */
+const mostDigits = 12;
+
+/** The whole number that a text is when it consists of 1 to 12 digits, or -1. */
+function digitsIn(texts: Texts, row: number): number {
+  const { bytes } = texts;
+  const start = texts.start(row);
+  const end = texts.end(row);
+  if (end === start || end - start > mostDigits) return -1;
+  let whole = 0;
+  for (let at = start; at < end; at += 1) {
+    const digit = (bytes[at] ?? 0) - 0x30;
+    if (digit < 0 || digit > 9) return -1;
+    whole = 10 * whole + digit;
+  }
+  return whole;
 }
 
 function instant(value: Value): Value | undefined {

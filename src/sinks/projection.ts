@@ -1,8 +1,9 @@
 import { SinkError } from '../errors.js';
 import { columnReader, expectations, type Column, type DeclaredType, type Value } from '../collections/index.js';
-import { rowsIn, type Content, type Fault, type OnError } from '../flow/index.js';
-import type { Cells } from '../columnar/index.js';
-import { castText, castTyped, type Cast } from './cast.js';
+import type { Content, Fault, OnError } from '../flow/index.js';
+import { pickCells, Table, Texts, type Cells } from '../columnar/index.js';
+import { castText, castTyped, quickCast } from './cast.js';
+import { ColumnCast, type CastPlan } from './column-cast.js';
 import type { Naming, SinkContext } from './sink.js';
 
 /** A column as a sink writes it. */
@@ -16,14 +17,17 @@ export interface OutputColumn {
   readonly type: DeclaredType;
 }
 
-/** Rows as columns: one array per column, each `rows` long. Values have the column's type, or are `null`. */
+/** Rows as columns, each `rows` long. Values have the column's type, or are `null`; columns of texts may still be bytes. */
 export interface Batch {
   readonly rows: number;
   readonly columns: readonly Cells[];
 }
 
-/** What a format cannot hold: the reason (`is …`, `has …`), or `undefined` for values that it can. Never the value. */
-export type Refuses = (value: Value, column: OutputColumn) => string | undefined;
+/**
+ * What of a column a format cannot hold; `undefined` when it holds all of it. Asked once per column. The function gives the reason (`is …`,
+ * `has …`), or `undefined` for values that the format can hold; it depends on the value only, and never tells it.
+ */
+export type Refuses = (column: OutputColumn) => ((value: Value) => string | undefined) | undefined;
 
 export interface ProjectionOptions {
   readonly types: 'typed' | 'text';
@@ -33,6 +37,8 @@ export interface ProjectionOptions {
   /** Default: the context's. */
   readonly on_error?: OnError | undefined;
   readonly refuses?: Refuses | undefined;
+  /** Why texts with a NUL character are refused, by a format that cannot hold one (`has …`). Texts of the service have none. */
+  readonly nul?: string | undefined;
   /** Fields without which a row is rejected, whatever `on_error` says. */
   readonly required?: readonly string[] | undefined;
   /** Whether the format can write lone surrogates under `types: text`; default no. */
@@ -46,7 +52,8 @@ export interface Projection {
   readonly columns: readonly OutputColumn[];
   /**
    * Casts rows, column by column. Rows with a value that does not cast follow `on_error`; a rejected row is reported
-   * once, with the first such field. A field that a row does not have is `null`.
+   * once, with the first such field. A field that a row does not have is `null`. What a table holds stays as it is, and rows
+   * of it are made for rejects only.
    *
    * @throws {SinkError} `E_SINK_VALUE` under `on_error: fail`; the message names field and expectation.
    */
@@ -59,24 +66,42 @@ export interface Projection {
  * @throws {SinkError} `E_SINK_VALUE` when there are no columns, or two of one name.
  */
 export function project(columns: readonly Column[], options: ProjectionOptions, context: SinkContext): Projection {
-  const plans = wanted(columns, options, context).map((column) => planOf(column, options, context));
-  refuseTwins(plans, options, context);
-  const read = columnReader(plans.map(({ output }) => output.field));
+  const chosen = wanted(columns, options, context);
+  const outputs = chosen.map((column) => outputColumn(column, options));
+  refuseTwins(outputs, options, context);
+  const nulled = (field: string) => context.nulled(field);
+  const casts = chosen.map((column) => new ColumnCast(planOf(column, options, context), context.at, nulled));
+  const read = columnReader(outputs.map(({ field }) => field));
   return {
-    columns: plans.map((plan) => plan.output),
+    columns: outputs,
     take(content) {
-      const rows = rowsIn(content);
       const faults = new Map<number, Fault>();
-      const all = read(rows);
-      plans.forEach((plan, index) => castColumn(plan, all[index] ?? [], faults, context));
-      if (faults.size === 0) return { rows: rows.length, columns: all };
-      for (const [index, row] of rows.entries()) {
+      const all = content instanceof Table ? cellsOf(content) : read(content);
+      const columns = casts.map((cast, index) => cast.take(all[index] ?? [], faults));
+      if (faults.size === 0) return { rows: content.length, columns };
+      const left: number[] = [];
+      for (let index = 0; index < content.length; index += 1) {
         const fault = faults.get(index);
-        if (fault) context.reject(row, fault);
+        if (fault) reject(content, index, fault);
+        else left.push(index);
       }
-      return { rows: rows.length - faults.size, columns: all.map((values) => values.filter((_, index) => !faults.has(index))) };
+      return { rows: left.length, columns: columns.map((cells) => pickCells(cells, left)) };
     },
   };
+
+  /** What a table has for each column, as arrays that are the caller's and texts that are not. */
+  function cellsOf(table: Table): readonly (Texts | Value[])[] {
+    return outputs.map(({ field }) => {
+      const cells = table.columns.get(field);
+      if (cells instanceof Texts) return cells;
+      return cells?.slice() ?? new Array<Value>(table.length).fill(null);
+    });
+  }
+
+  function reject(content: Content, index: number, fault: Fault): void {
+    const row = content instanceof Table ? content.row(index) : content[index];
+    if (row) context.reject(row, fault);
+  }
 }
 
 function wanted(columns: readonly Column[], { columns: names }: ProjectionOptions, { at }: SinkContext): readonly Column[] {
@@ -89,17 +114,6 @@ function wanted(columns: readonly Column[], { columns: names }: ProjectionOption
   );
 }
 
-interface Plan {
-  readonly cast: Cast;
-  /** Whether well-formed texts stay as they are, with nothing else to look at. */
-  readonly plain: boolean;
-  readonly expectation: string;
-  readonly output: OutputColumn;
-  readonly required: boolean;
-  readonly onError: OnError;
-  readonly refuses: Refuses | undefined;
-}
-
 /** What a sink makes of a column. */
 export function outputColumn(
   { name, original, type }: Column,
@@ -108,51 +122,28 @@ export function outputColumn(
   return { name: naming === 'original' ? original : name, field: name, original, type: types === 'text' ? 'text' : type };
 }
 
-function planOf(column: Column, options: ProjectionOptions, context: SinkContext): Plan {
-  const { types, surrogates = false, refuses, required = [], on_error = context.onError } = options;
+function planOf(column: Column, options: ProjectionOptions, context: SinkContext): CastPlan {
+  const { types, surrogates = false, nul, required: fields = [], on_error = context.onError } = options;
   const output = outputColumn(column, options);
-  const isRequired = required.includes(column.name);
+  const refuses = options.refuses?.(output);
+  const required = fields.includes(column.name);
   return {
     cast: types === 'typed' ? castTyped(column.type) : castText(column.type, surrogates),
-    plain: output.type === 'text' && !isRequired && refuses === undefined,
+    quick: refuses === undefined ? quickCast(output.type) : undefined,
+    plain: output.type === 'text' && !required && refuses === undefined,
     expectation: expectations[output.type],
-    output,
-    required: isRequired,
-    onError: isRequired && on_error === 'null' ? 'reject' : on_error,
+    field: column.name,
+    required,
+    onError: required && on_error === 'null' ? 'reject' : on_error,
+    nul,
     refuses,
   };
 }
 
-/** Casts the values of a column in place. */
-function castColumn(plan: Plan, values: Value[], faults: Map<number, Fault>, context: SinkContext): void {
-  const { cast, plain } = plan;
-  for (let index = 0; index < values.length; index += 1) {
-    const value = values[index] ?? null;
-    if (plain && typeof value === 'string' && value.isWellFormed()) continue;
-    const result = cast(value);
-    const reason = reasonAgainst(result, plan);
-    values[index] = result === undefined || reason !== undefined ? null : result;
-    if (reason !== undefined) note(reason, index, plan, faults, context);
-  }
-}
-
-function reasonAgainst(value: Value | undefined, { expectation, required, refuses, output }: Plan): string | undefined {
-  if (value === undefined) return `is not ${expectation}`;
-  if (required && (value === null || value === '')) return 'is empty, and identifies the row';
-  return value === null ? undefined : refuses?.(value, output);
-}
-
-function note(reason: string, index: number, { output, onError }: Plan, faults: Map<number, Fault>, context: SinkContext): void {
-  const { field } = output;
-  if (onError === 'fail') throw new SinkError('E_SINK_VALUE', `${context.at}: field ${field} ${reason}`);
-  if (onError === 'null') context.nulled(field);
-  else if (!faults.has(index)) faults.set(index, { field, reason });
-}
-
-function refuseTwins(plans: readonly Plan[], { caseless = false }: ProjectionOptions, { at }: SinkContext): void {
-  if (plans.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: there are no columns to write`);
+function refuseTwins(columns: readonly OutputColumn[], { caseless = false }: ProjectionOptions, { at }: SinkContext): void {
+  if (columns.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: there are no columns to write`);
   const seen = new Set<string>();
-  for (const { name } of plans.map((plan) => plan.output)) {
+  for (const { name } of columns) {
     const key = caseless ? name.toLowerCase() : name;
     if (seen.has(key))
       throw new SinkError('E_SINK_VALUE', `${at}: two columns are named ${name}${caseless ? ' (case does not count)' : ''}`);

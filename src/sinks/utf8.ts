@@ -1,9 +1,14 @@
+import type { Value } from '../collections/index.js';
+import { Texts, type Cells } from '../columnar/index.js';
+
 /**
  * UTF-8 that is put together from many small pieces. Texts of plain ASCII, which nearly all values are, cost a loop over their
- * characters: no string is joined, searched or encoded, and no garbage is made. It keeps room for the longest text so far.
+ * characters: no string is joined, searched or encoded, and no garbage is made. Texts that are bytes already cost a loop over
+ * every four of these. It keeps room for the longest text so far.
  */
 export class Utf8 {
   #bytes = new Uint8Array(1 << 16);
+  #view = new DataView(this.#bytes.buffer);
   #length = 0;
 
   /** Appends one byte: the code of an ASCII character. */
@@ -13,13 +18,11 @@ export class Utf8 {
     this.#length += 1;
   }
 
-  /** Appends bytes that are UTF-8 already, a few. */
-  piece(piece: Uint8Array): void {
-    this.#reserve(piece.length);
-    const [bytes, start] = [this.#bytes, this.#length];
-    // For some dozens of bytes a call of `set` takes longer.
-    for (let index = 0; index < piece.length; index += 1) bytes[start + index] = piece[index] ?? 0;
-    this.#length = start + piece.length;
+  piece({ bytes, length }: Piece): void {
+    this.#reserve(length);
+    const [view, start] = [this.#view, this.#length];
+    for (let at = 0; at < length; at += word) view.setInt32(start + at, bytes.getInt32(at, true), true);
+    this.#length = start + length;
   }
 
   /** Appends any text. Lone surrogates become U+FFFD. */
@@ -46,25 +49,120 @@ export class Utf8 {
     return true;
   }
 
+  /**
+   * Appends the text of a row, if all of its bytes are plain.
+   *
+   * @returns Whether they are; if not, nothing was appended.
+   */
+  bytes({ texts, view: from }: Viewed, row: number, plain: PlainBytes): boolean {
+    const start = texts.start(row);
+    const end = texts.end(row);
+    this.#reserve(end - start);
+    const { first, second, third } = plain;
+    // The last word may reach behind the text, but not behind the bytes that it is in.
+    if (first === 0 || end + word > from.byteLength) return this.#bytewise(from, start, end, plain);
+    const view = this.#view;
+    let length = this.#length;
+    for (let at = start; at < end; at += word) {
+      const given = from.getInt32(at, true);
+      const four = end - at < word ? given | (behind[end - at] ?? 0) : given;
+      // Borrows reach the top bit of a byte from 0 to 127 when it is zero, or lower than 0x20, or stands behind one that is.
+      const borrows = ((four ^ first) - ones) | ((four ^ second) - ones) | ((four ^ third) - ones) | (four - spaces);
+      if ((borrows & ~four & tops) !== 0) return this.#bytewise(from, start, end, plain);
+      view.setInt32(length, given, true);
+      length += word;
+    }
+    this.#length += end - start;
+    return true;
+  }
+
   /** What was appended since the last call, as bytes of their own. */
   take(): Uint8Array {
-    const taken = Buffer.from(this.#bytes.subarray(0, this.#length));
+    const taken = Buffer.allocUnsafe(this.#length);
+    taken.set(this.#bytes.subarray(0, this.#length));
     this.#length = 0;
     return taken;
   }
 
+  #bytewise(from: DataView, start: number, end: number, { table }: PlainBytes): boolean {
+    const [bytes, length] = [this.#bytes, this.#length];
+    for (let at = start; at < end; at += 1) {
+      const byte = from.getUint8(at);
+      if (table[byte] !== 1) return false;
+      bytes[length + at - start] = byte;
+    }
+    this.#length = length + end - start;
+    return true;
+  }
+
+  /** Makes room for so many bytes, and for the rest of the word that the last of them is in. */
   #reserve(more: number): void {
-    const needed = this.#length + more;
+    const needed = this.#length + more + word;
     if (needed <= this.#bytes.length) return;
     const grown = new Uint8Array(2 * needed);
     grown.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = grown;
+    this.#view = new DataView(grown.buffer);
   }
+}
+
+/** Some UTF-8 to be appended, with bytes behind it that fill the last word. */
+export interface Piece {
+  readonly bytes: DataView;
+  /** Without the filling. */
+  readonly length: number;
+}
+
+export function pieceOf(text: string): Piece {
+  const bytes = encoder.encode(text);
+  const padded = new Uint8Array(bytes.length + word);
+  padded.set(bytes);
+  return { bytes: new DataView(padded.buffer), length: bytes.length };
 }
 
 /** A table for `Utf8.plain`: every ASCII character but those that the pattern finds. */
 export function plainExcept(pattern: RegExp): Uint8Array {
   return Uint8Array.from({ length: 128 }, (_, code) => (pattern.test(String.fromCharCode(code)) ? 0 : 1));
 }
+
+/** Texts, and a view of the bytes that they are in. */
+export interface Viewed {
+  readonly texts: Texts;
+  readonly view: DataView;
+}
+
+/** A column as what can be appended as it is, or as values. */
+export function partsOf(cells: Cells): { readonly texts: Viewed | undefined; readonly values: readonly Value[] } {
+  if (!(cells instanceof Texts)) return { texts: undefined, values: cells };
+  const { buffer, byteOffset, byteLength } = cells.bytes;
+  return { texts: { texts: cells, view: new DataView(buffer, byteOffset, byteLength) }, values: [] };
+}
+
+/** What `Utf8.bytes` takes for plain. */
+export interface PlainBytes {
+  /** For each byte whether it is. */
+  readonly table: Uint8Array;
+  /** Printable ASCII characters that are not, four times each; control characters are looked up. 0 when that does not say all. */
+  readonly first: number;
+  readonly second: number;
+  readonly third: number;
+}
+
+/** @param plain Plain characters, see `plainExcept`; those beyond ASCII are so all or none. */
+export function plainBytes(plain: Uint8Array, beyondAscii: boolean): PlainBytes {
+  const table = new Uint8Array(256).fill(beyondAscii ? 1 : 0);
+  table.set(plain);
+  const odd = [...plain.keys()].filter((code) => code >= 0x20 && plain[code] !== 1);
+  const [first = 0x22, second = first, third = second] = odd;
+  return { table, first: beyondAscii && odd.length <= 3 ? first * ones : 0, second: second * ones, third: third * ones };
+}
+
+/** Bytes that are read and written at a time. */
+const word = 4;
+const ones = 0x01010101;
+const spaces = 0x20202020;
+const tops = ~0x7f7f7f7f;
+/** By how many bytes of a word belong to a text: bits that make the others those of no character. */
+const behind = Int32Array.of(-1, ~0xff, ~0xffff, ~0xffffff);
 
 const encoder = new TextEncoder();

@@ -1,10 +1,11 @@
 import { format as formatter } from 'fast-csv';
 import { SinkError } from '../../errors.js';
 import { textOf, type Value } from '../../collections/index.js';
-import { valuesOf } from '../../columnar/index.js';
-import type { OutputColumn, Refuses } from '../projection.js';
+import { memoOfTexts } from '../../columnar/index.js';
+import { instantTexts } from '../instant-text.js';
+import type { OutputColumn } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
-import { plainExcept, Utf8 } from '../utf8.js';
+import { partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from '../utf8.js';
 
 export interface CsvDialect {
   readonly delimiter: string;
@@ -23,18 +24,35 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
   // What fast-csv quotes or takes out; the bar is an idea of its own.
   const special = new RegExp(`[${delimiter}|\\r\\n"\\0]`);
   const plain = plainExcept(special);
+  const plainInBytes = plainBytes(plain, delimiter.charCodeAt(0) < 0x80);
   const formatted = cellFormatter(delimiter, always);
-  const between = Buffer.from(delimiter);
+  const oddly = memoOfTexts((text) => pieceOf(whole(disarmed(text))), mostOdd);
+  const between = pieceOf(delimiter);
+  const instant = instantTexts();
   const out = new Utf8();
+
+  function putBytes(viewed: Viewed, row: number): void {
+    const { texts } = viewed;
+    const asItIs = !always && !(escape && harmless[texts.bytes[texts.start(row)] ?? 0] === 0);
+    if (!asItIs || !out.bytes(viewed, row, plainInBytes)) out.piece(oddly(texts, row));
+  }
 
   function put(cell: string): void {
     if (!always && out.plain(cell, plain)) return;
-    out.text(always || special.test(cell) ? formatted(cell) : cell);
+    out.text(whole(cell));
+  }
+
+  function whole(cell: string): string {
+    return always || special.test(cell) ? formatted(cell) : cell;
   }
 
   function textIn(value: Value, { type }: OutputColumn): string {
-    if (typeof value === 'string') return escape ? escapeFormula(value) : value;
-    return textOf(value, type) ?? '';
+    if (value instanceof Date) return instant(value, type);
+    return typeof value === 'string' ? disarmed(value) : (textOf(value, type) ?? '');
+  }
+
+  function disarmed(text: string): string {
+    return escape && formula.test(text) ? `'${text}` : text;
   }
 
   return {
@@ -48,13 +66,14 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
       return out.take();
     },
     rows({ rows, columns: values }) {
-      const cells = columns.map((column, index) => ({ column, values: valuesOf(values[index] ?? []) }));
+      const all = columns.map((column, index) => ({ column, ...partsOf(values[index] ?? []) }));
       for (let row = 0; row < rows; row += 1) {
         let first = true;
-        for (const { column, values } of cells) {
+        for (const { column, texts, values } of all) {
           if (!first) out.piece(between);
           first = false;
-          put(textIn(values[row] ?? null, column));
+          if (texts) putBytes(texts, row);
+          else put(textIn(values[row] ?? null, column));
         }
         out.piece(lineEnd);
       }
@@ -65,9 +84,7 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
 }
 
 /** fast-csv takes NUL characters out without a word. */
-export const refusesNul: Refuses = (value) => {
-  return typeof value === 'string' && value.includes('\0') ? 'has a NUL character, which CSV cannot hold' : undefined;
-};
+export const nul = 'has a NUL character, which CSV cannot hold';
 
 /**
  * Formats one cell as fast-csv does in a row. Its stream works at once: what it makes of a row is there when `write` returns.
@@ -85,8 +102,8 @@ function cellFormatter(delimiter: string, quoteColumns: boolean): (cell: string)
 }
 
 /** Spreadsheets run cells that begin like this. */
-function escapeFormula(text: string): string {
-  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-}
-
-const lineEnd = Buffer.from('\n');
+const formula = /^[=+\-@\t\r]/;
+const harmless = plainExcept(formula);
+/** Notes, tags and texts of JSON often are one of a few. */
+const mostOdd = 4096;
+const lineEnd = pieceOf('\n');

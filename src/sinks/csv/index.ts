@@ -4,7 +4,7 @@ import { standaloneSink } from '../context.js';
 import { checkColumns, checked, columns, filePath, naming, onError, permissions, types } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { fileTarget, textSink } from '../text-sink.js';
-import { csvFormat, refusesNul } from './format.js';
+import { csvFormat, nul } from './format.js';
 
 const config = z.strictObject({
   path: filePath,
@@ -55,6 +55,6 @@ export const csvSink = defineSink({
   output: ({ path }, baseDir) => resolve(baseDir, path),
   async open(options, context) {
     const target = await fileTarget(resolve(context.baseDir, options.path), context.runId, options.permissions);
-    return textSink(target, { ...options, refuses: refusesNul, format: (columns) => csvFormat(columns, options) }, context);
+    return textSink(target, { ...options, nul, format: (columns) => csvFormat(columns, options) }, context);
   },
 });

@@ -1,22 +1,31 @@
-import { textOf, type Value } from '../../collections/index.js';
-import { valuesOf } from '../../columnar/index.js';
+import type { Value } from '../../collections/index.js';
+import { memoOfTexts } from '../../columnar/index.js';
+import { instantTexts } from '../instant-text.js';
 import type { OutputColumn } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
-import { plainExcept, Utf8 } from '../utf8.js';
+import { partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from '../utf8.js';
 
 /**
  * One JSON object per line, keys in column order. The lines are put together from texts, so whole numbers keep all
  * digits and a column may have any name.
  */
 export function ndjsonFormat(columns: readonly OutputColumn[]): TextFormat {
-  const keys = columns.map(({ name }, index) => Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`));
+  const keys = columns.map(({ name }, index) => pieceOf(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`));
+  const escaped = memoOfTexts((text) => pieceOf(JSON.stringify(text).slice(1)), mostEscaped);
+  const instant = instantTexts();
   const out = new Utf8();
 
   function put(value: Value, { type }: OutputColumn): void {
     if (value === null) out.piece(nothing);
     else if (typeof value === 'string') putText(value);
-    else if (value instanceof Date) putText(textOf(value, type) ?? '');
+    else if (value instanceof Date) putText(instant(value, type));
     else putWhole(String(value));
+  }
+
+  function putBytes(viewed: Viewed, row: number): void {
+    out.code(quote);
+    if (out.bytes(viewed, row, plainInBytes)) out.code(quote);
+    else out.piece(escaped(viewed.texts, row));
   }
 
   function putText(text: string): void {
@@ -32,11 +41,12 @@ export function ndjsonFormat(columns: readonly OutputColumn[]): TextFormat {
   return {
     head: () => '',
     rows: ({ rows, columns: values }) => {
-      const members = columns.map((column, index) => ({ column, key: keys[index] ?? nothing, values: valuesOf(values[index] ?? []) }));
+      const members = columns.map((column, index) => ({ column, key: keys[index] ?? nothing, ...partsOf(values[index] ?? []) }));
       for (let row = 0; row < rows; row += 1) {
-        for (const { column, key, values } of members) {
+        for (const { column, key, texts, values } of members) {
           out.piece(key);
-          put(values[row] ?? null, column);
+          if (texts) putBytes(texts, row);
+          else put(values[row] ?? null, column);
         }
         out.piece(end);
       }
@@ -48,6 +58,8 @@ export function ndjsonFormat(columns: readonly OutputColumn[]): TextFormat {
 
 /** What JSON need not escape. */
 const plain = plainExcept(/[\0-\x1f"\\]/);
+const plainInBytes = plainBytes(plain, true);
 const quote = 0x22;
-const nothing = Buffer.from('null');
-const end = Buffer.from('}\n');
+const mostEscaped = 4096;
+const nothing = pieceOf('null');
+const end = pieceOf('}\n');

@@ -1,11 +1,11 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Column, Value } from '../../collections/index.js';
+import type { Column } from '../../collections/index.js';
 import { SinkError } from '../../errors.js';
 import { attempt, makeFolders, removeFolders, type Move } from '../../files/index.js';
 import { contentOf } from '../../flow/index.js';
 import { inOrder } from '../in-order.js';
-import { project, type OutputColumn, type Projection } from '../projection.js';
+import { project, type OutputColumn, type Projection, type Refuses } from '../projection.js';
 import type { Published, RunFacts, SinkContext, SinkWriter } from '../sink.js';
 import { appending, type Appending } from './table/appending.js';
 import { encodingOf, type ParquetConfig } from './config.js';
@@ -80,9 +80,10 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
       );
   }
 
-  function refuses(value: Value, column: OutputColumn): string | undefined {
-    const tooLong = options.partition_by.includes(column.field) ? tooLongForFolder(column.field, value, column.type) : undefined;
-    return tooLong ?? engine.refuses?.(value, column);
+  function refuses(column: OutputColumn): ReturnType<Refuses> {
+    const { field, type } = column;
+    const byEngine = engine.refuses?.(column);
+    return options.partition_by.includes(field) ? (value) => tooLongForFolder(field, value, type) ?? byEngine?.(value) : byEngine;
   }
 
   /** The fields that identify a row. @throws {SinkError} `E_SINK_KEY` when one does not reach the sink. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { standaloneSink } from '../context.js';
-import { csvFormat, refusesNul } from '../csv/format.js';
+import { csvFormat, nul } from '../csv/format.js';
 import { ndjsonFormat } from '../ndjson/format.js';
 import { checkColumns, checked, columns, naming, onError, types } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
@@ -50,9 +50,8 @@ export const stdoutSink = defineSink({
   },
 });
 
-const formats: { readonly [F in StdoutConfig['format']]: (options: StdoutConfig) => Pick<TextSink, 'format' | 'refuses' | 'surrogates'> } =
-  {
-    ndjson: () => ({ format: ndjsonFormat, surrogates: true }),
-    csv: () => ({ format: (columns) => csvFormat(columns, { delimiter: ',', bom: false, escape_formulas: false }), refuses: refusesNul }),
-    table: ({ max_width: maxWidth }) => ({ format: (columns) => tableFormat(columns, maxWidth), surrogates: true }),
-  };
+const formats: { readonly [F in StdoutConfig['format']]: (options: StdoutConfig) => Pick<TextSink, 'format' | 'nul' | 'surrogates'> } = {
+  ndjson: () => ({ format: ndjsonFormat, surrogates: true }),
+  csv: () => ({ format: (columns) => csvFormat(columns, { delimiter: ',', bom: false, escape_formulas: false }), nul }),
+  table: ({ max_width: maxWidth }) => ({ format: (columns) => tableFormat(columns, maxWidth), surrogates: true }),
+};

@@ -15,11 +15,7 @@ import { RowValues } from '../row-values.js';
 export const parquetjsLiteEngine: ParquetEngine<ValueBatch> = {
   rowGroup: (columns, plan) => new RowValues(columns, plan),
 
-  refuses: (value) => {
-    return typeof value === 'bigint' && !Number.isSafeInteger(Number(value))
-      ? 'is beyond 2^53, which the engine parquetjs-lite cannot hold'
-      : undefined;
-  },
+  refuses: ({ type }) => (type === 'integer' ? beyondDoubles : undefined),
 
   async open(target, columns, encoding) {
     const stream = new QuietStream(target);
@@ -43,6 +39,11 @@ export const parquetjsLiteEngine: ParquetEngine<ValueBatch> = {
     };
   },
 };
+
+function beyondDoubles(value: Value): string | undefined {
+  const safe = typeof value !== 'bigint' || Number.isSafeInteger(Number(value));
+  return safe ? undefined : 'is beyond 2^53, which the engine parquetjs-lite cannot hold';
+}
 
 /**
  * What parquetjs-lite writes to. It never fails towards the library, which lets the failure of a header write go

@@ -1,0 +1,36 @@
+import type { Row, Value } from '../../src/collections/index.js';
+import { Table, Texts, type Cells } from '../../src/columnar/index.js';
+
+/**
+ * Rows as a table, as a page of the service would come: columns that are texts throughout as bytes, others as values. A column with a
+ * text that bytes cannot stand for, one with a lone surrogate or a NUL, is among the others.
+ *
+ * @param names The columns; by default the fields of the first row.
+ */
+export function tableOf(rows: readonly Row[], names: readonly string[] = Object.keys(rows[0] ?? {})): Table {
+  const columns = names.map((name): [string, readonly Value[]] => [name, rows.map((row) => row[name] ?? null)]);
+  const texts = columns.filter(([, values]) => rows.length > 0 && values.every(isPlainText));
+  const bounds = new Int32Array(2 * texts.length * rows.length);
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (let index = 0; index < bounds.length; index += 2) {
+    const text = Buffer.from(String(texts[(index / 2) % texts.length]?.[1][Math.floor(index / 2 / texts.length)]));
+    pieces.push(between, text);
+    bounds[index] = at + between.length;
+    at += between.length + text.length;
+    bounds[index + 1] = at;
+  }
+  const bytes = Buffer.concat(pieces);
+  const cells = columns.map((column): [string, Cells] => {
+    const place = texts.indexOf(column);
+    return [column[0], place < 0 ? column[1] : new Texts(bytes, bounds, 2 * place, 2 * texts.length, rows.length)];
+  });
+  return new Table(rows.length, new Map(cells));
+}
+
+/** What a reader of too few or too many bytes would see. */
+const between = Buffer.from('","=');
+
+function isPlainText(value: Value): boolean {
+  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
+}
