@@ -1,13 +1,14 @@
+export { cellsIn, keepRows, keepWhere } from './cells.js';
 export { complete, type CompletenessOptions, type Consistency, type ConsistencyMode, type ConsistencyOutcome } from './completeness.js';
 export { emptyTally, standalone, type Fault, type OnError, type StepContext, type Tally } from './context.js';
 export { deliver } from './deliver.js';
 export { KeySet, type Seen } from './key-set.js';
-export { keyOf } from './row-key.js';
+export { keyIn, keyOf } from './row-key.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';
 export { mapAsync } from './map-async.js';
 export { memoByFields } from './memo.js';
 export { contentOf, pageOf, pickFrom, rowAt, rowsIn, withRows, type Content, type Lease, type Page, type Step } from './page.js';
 export { pagedSource, type PagedSourceOptions } from './paged-source.js';
 export { preload } from './preload.js';
-export { reshape, withFields, type Layout } from './reshape.js';
+export { reshape, reshapeAll, withFields, type Layout } from './reshape.js';
 export { createStallWatch, type StallWatch } from './stall-watch.js';
