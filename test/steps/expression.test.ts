@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf, type Column, type Row, type Value } from '../../src/collections/index.js';
 import { ExpressionFault, expressionsOver, functions, type Expression } from '../../src/steps/expression/index.js';
+import { overTables } from '../../src/steps/expression/over-tables.js';
 import { steps } from '../../src/steps/index.js';
+import { tableOf } from '../support/tables.js';
 import { castTo, opened, planned, rowsThrough, runtime } from './support.js';
 
 /** Columns of text, as the service delivers them. */
@@ -104,6 +106,65 @@ describe('a call of a function of ours on one field', () => {
 
   test.each(Object.keys(functions))('gives what the interpreter gives: %s', (name) => {
     for (const value of values) expect([value, outcome(`${name}(s)`, value)]).toEqual([value, outcome(`${name}([s][0])`, value)]);
+  });
+});
+
+describe('an expression over a table', () => {
+  const rows: readonly Row[] = [
+    { s: '41', t: null, u: 'x' },
+    { s: 'x', t: 'y', u: 'x' },
+    { s: '', t: '41', u: '' },
+    { s: '41', t: 'x', u: '1' },
+  ];
+
+  /** What is given for every row, or the fault. */
+  function outcomes(valueAt: (row: number) => Value): readonly Value[] {
+    return rows.map((_, row) => {
+      try {
+        return valueAt(row);
+      } catch (error) {
+        return String(error);
+      }
+    });
+  }
+
+  test.each([
+    'num(s)',
+    'num(t)',
+    'int(s)',
+    's == t',
+    't == null',
+    "[u, s].exists(x, x == 'x')",
+    "['a'].exists(u, u == s)",
+    '1 + 1',
+    'num(v)',
+  ])('gives what it gives for its rows: %s', (source) => {
+    const expression = compiled(source, texts('s', 't', 'u', 'v'));
+    const valueAt = expression.over(tableOf(rows));
+    const expected = outcomes((row) => expression.evaluate(rows[row] ?? {}));
+    for (let round = 0; round < 2; round += 1) expect(outcomes(valueAt)).toEqual(expected);
+  });
+
+  test('asks once for a text of a single column, and again where it failed', () => {
+    const asked: Row[] = [];
+    const over = overTables(
+      (row) => {
+        asked.push(row);
+        if (row.s === 'x') throw new ExpressionFault('no');
+        return row.s ?? null;
+      },
+      ['s', 'x'],
+    );
+    const table = tableOf(rows);
+    for (let page = 0; page < 2; page += 1) expect(outcomes(over(table))).toEqual(['41', 'Error: no', '', '41']);
+    expect(asked.map(({ s }) => s)).toEqual(['41', 'x', '', 'x']);
+  });
+
+  test('makes rows of the fields that are named', () => {
+    const asked: Row[] = [];
+    const valueAt = overTables((row) => asked.push(row), ['t', 's', 'z'])(tableOf(rows));
+    valueAt(1);
+    expect(asked).toEqual([{ t: 'y', s: 'x' }]);
   });
 });
 

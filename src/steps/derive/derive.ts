@@ -1,10 +1,21 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import type { Column, Row, Value } from '../../collections/index.js';
-import { mapRows, reshape, withFields, withRows, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import {
+  contentOf,
+  keepRows,
+  mapRows,
+  reshape,
+  reshapeAll,
+  withFields,
+  withRows,
+  type OnError,
+  type Step,
+  type StepContext,
+} from '../../flow/index.js';
 import { openExpression, planExpression, type Expression } from '../expression/index.js';
 import { columnName } from '../fields.js';
-import { evaluated, rejected } from '../on-error.js';
+import { evaluatedIn, rejected } from '../on-error.js';
 import { defineStep } from '../step.js';
 
 /** How a derived value is made: a function of the row. `undefined` counts as `null`. */
@@ -32,24 +43,30 @@ export function derive<T extends Row, const D extends Readonly<Record<string, De
 
 /** The same by expressions, whose failing rows follow `onError`. */
 function deriveExpressions(expressions: ReadonlyMap<string, Expression>, onError: OnError, context: StepContext): Step {
-  const copy = reshape(withFields([...expressions.keys()]));
+  const withValues = reshapeAll(withFields([...expressions.keys()]));
 
-  function deriveRow(row: Row): Row | undefined {
-    const values: Value[] = [];
-    for (const [name, expression] of expressions) {
-      const value = evaluated(expression, row, name, onError, context);
-      if (value === rejected) return undefined;
-      values.push(value);
+  return map((page) => {
+    const content = contentOf(page);
+    const added = [...expressions].map(([name, expression]) => ({
+      valueAt: evaluatedIn(content, expression, name, onError, context),
+      values: [] as Value[],
+    }));
+    const kept: number[] = [];
+
+    /** What was written for a row that is rejected then, the next one overwrites. */
+    function deriveRow(row: number): boolean {
+      for (const { valueAt, values } of added) {
+        const value = valueAt(row);
+        if (value === rejected) return false;
+        values[kept.length] = value;
+      }
+      return true;
     }
-    return copy(row, values);
-  }
 
-  return map((page) =>
-    withRows(
-      page,
-      page.rows.map(deriveRow).filter((row) => row !== undefined),
-    ),
-  );
+    for (let row = 0; row < content.length; row += 1) if (deriveRow(row)) kept.push(row);
+    const given = added.map(({ values }) => values.slice(0, kept.length));
+    return withRows(page, withValues(keepRows(content, kept), given));
+  });
 }
 
 export const deriveStep = defineStep('derive', {

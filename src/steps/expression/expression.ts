@@ -1,9 +1,11 @@
 import { EvaluationError } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType, Row, Value, ValueOf } from '../../collections/index.js';
+import type { Table } from '../../columnar/index.js';
 import { runtimeOver, typingOver } from './environments.js';
 import { directCall } from './direct.js';
 import { ExpressionFault } from './fault.js';
 import { nodesIn } from './nodes.js';
+import { overTables } from './over-tables.js';
 import { refusalOf } from './refusal.js';
 
 /** A checked expression over the fields of a row. */
@@ -12,6 +14,12 @@ export interface Expression {
   readonly type: DeclaredType;
   /** @throws {ExpressionFault} When the row's values do not fit; the message holds no value. */
   evaluate(row: Row): Value;
+  /**
+   * The same for the rows of a table by their index; what a row does not need of them is not made.
+   *
+   * @throws {ExpressionFault} From the function returned, in the same cases.
+   */
+  over(table: Table): (row: number) => Value;
 }
 
 /** What is wrong with the text of an expression. */
@@ -53,15 +61,17 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
     const nodes = [...nodesIn(program.ast)];
     if (nodes.some(({ op, args }) => (op === 'call' || op === 'rcall') && args[0] === 'matches'))
       return { message: 'matches() is refused: a regular expression can run away; use contains, startsWith or endsWith' };
-    const used = columns.map(({ name }) => name).filter((name) => nodes.some(({ op, args }) => op === 'id' && args === name));
+    const named = new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])));
+    const used = columns.map(({ name }) => name).filter((name) => named.has(name));
     const inferred = typing.check(source);
     const refusal = refusalOf(inferred, columns);
     if (refusal !== undefined) return { message: refusal };
     const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
     if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };
     const day = program.ast.op === 'call' && program.ast.args[0] === 'date';
-    const evaluate = directCall(program.ast, columns, (row) => program(complete(row, used)));
-    return { type: day ? 'date' : type, evaluate: (row) => asValue(run(evaluate, row), type) };
+    const interpret = directCall(program.ast, columns, (row) => program(complete(row, used)));
+    const evaluate = (row: Row) => asValue(run(interpret, row), type);
+    return { type: day ? 'date' : type, evaluate, over: overTables(evaluate, [...named]) };
   }
 
   return { compile };

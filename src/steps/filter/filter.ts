@@ -1,9 +1,9 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
-import { standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
+import { contentOf, keepWhere, standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
 import { openExpression, planExpression } from '../expression/index.js';
-import { evaluated, rejected } from '../on-error.js';
+import { evaluatedIn, rejected } from '../on-error.js';
 import { defineStep } from '../step.js';
 
 /**
@@ -32,15 +32,17 @@ export const filterStep = defineStep('filter', {
   open: (source, runtime) => {
     const expression = openExpression(source, runtime.input, runtime.at);
     return map((page) => {
+      const content = contentOf(page);
+      const valueAt = evaluatedIn(content, expression, 'condition', runtime.onError, runtime);
       let filtered = 0;
-      const rows = page.rows.filter((row) => {
-        const value = evaluated(expression, row, 'condition', runtime.onError, runtime);
+      const kept = keepWhere(content, (row) => {
+        const value = valueAt(row);
         if (value === true) return true;
         if (value !== rejected) filtered += 1;
         return false;
       });
       runtime.tally.filtered += filtered;
-      return withRows(page, rows);
+      return withRows(page, kept);
     });
   },
 });
