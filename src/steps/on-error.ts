@@ -1,40 +1,40 @@
 import type { Value } from '../collections/index.js';
-import { Table } from '../columnar/index.js';
 import { StepError } from '../errors.js';
 import { rowAt, type Content, type OnError, type StepContext } from '../flow/index.js';
-import { ExpressionFault, type Expression } from './expression/index.js';
+import { outcomesOf, Unfit, type Expression } from './expression/index.js';
 
 /** The row went to the rejects. */
 export const rejected = Symbol('rejected');
 
 /**
- * Evaluates an expression at the rows of a page, by their index, and does with a failing row as `onError` says.
+ * Evaluates expressions at the rows of pages, by their index, and does with a failing row as `onError` says.
  *
- * @param field Name for the rejects and messages.
- * @throws {StepError} `E_STEP_EXPRESSION` under `fail`, from the function returned.
+ * @param expressions By the name that rejects and messages give them.
+ * @returns For a page, a function for each expression, in their order.
+ * @throws {StepError} `E_STEP_EXPRESSION` under `fail`, when such a function is called.
  */
-export function evaluatedIn(
-  content: Content,
-  expression: Expression,
-  field: string,
+export function evaluating(
+  expressions: ReadonlyMap<string, Expression>,
   onError: OnError,
   context: StepContext,
-): (row: number) => Value | typeof rejected {
-  const evaluate = content instanceof Table ? expression.over(content) : (row: number) => expression.evaluate(content[row] ?? {});
+): (content: Content) => readonly ((row: number) => Value | typeof rejected)[] {
+  const fields = [...expressions.keys()];
+  const outcomesIn = outcomesOf([...expressions.values()]);
 
-  return (row) => {
-    try {
-      return evaluate(row);
-    } catch (error) {
-      if (!(error instanceof ExpressionFault)) throw error;
-      if (onError === 'fail') throw new StepError('E_STEP_EXPRESSION', `${context.at}: ${field}: ${error.message}`);
-      if (onError === 'null') {
-        context.tally.nulled += 1;
-        return null;
-      }
-      context.reject(rowAt(content, row) ?? {}, { field, reason: error.message });
-      context.tally.rejected += 1;
-      return rejected;
+  function settle(content: Content, row: number, field: string, reason: string): null | typeof rejected {
+    if (onError === 'fail') throw new StepError('E_STEP_EXPRESSION', `${context.at}: ${field}: ${reason}`);
+    if (onError === 'null') {
+      context.tally.nulled += 1;
+      return null;
     }
-  };
+    context.reject(rowAt(content, row) ?? {}, { field, reason });
+    context.tally.rejected += 1;
+    return rejected;
+  }
+
+  return (content) =>
+    outcomesIn(content).map((outcomeAt, index) => (row) => {
+      const outcome = outcomeAt(row);
+      return outcome instanceof Unfit ? settle(content, row, fields[index] ?? '', outcome.reason) : outcome;
+    });
 }

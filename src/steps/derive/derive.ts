@@ -15,7 +15,7 @@ import {
 } from '../../flow/index.js';
 import { openExpression, planExpression, type Expression } from '../expression/index.js';
 import { columnName } from '../fields.js';
-import { evaluatedIn, rejected } from '../on-error.js';
+import { evaluating, rejected } from '../on-error.js';
 import { defineStep } from '../step.js';
 
 /** How a derived value is made: a function of the row. `undefined` counts as `null`. */
@@ -43,14 +43,12 @@ export function derive<T extends Row, const D extends Readonly<Record<string, De
 
 /** The same by expressions, whose failing rows follow `onError`. */
 function deriveExpressions(expressions: ReadonlyMap<string, Expression>, onError: OnError, context: StepContext): Step {
+  const valuesIn = evaluating(expressions, onError, context);
   const withValues = reshapeAll(withFields([...expressions.keys()]));
 
   return map((page) => {
     const content = contentOf(page);
-    const added = [...expressions].map(([name, expression]) => ({
-      valueAt: evaluatedIn(content, expression, name, onError, context),
-      values: [] as Value[],
-    }));
+    const added = valuesIn(content).map((valueAt) => ({ valueAt, values: [] as Value[] }));
     const kept: number[] = [];
 
     /** What was written for a row that is rejected then, the next one overwrites. */

@@ -1,25 +1,19 @@
 import { EvaluationError } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType, Row, Value, ValueOf } from '../../collections/index.js';
-import type { Table } from '../../columnar/index.js';
 import { runtimeOver, typingOver } from './environments.js';
 import { directCall } from './direct.js';
 import { ExpressionFault } from './fault.js';
 import { nodesIn } from './nodes.js';
-import { overTables } from './over-tables.js';
 import { refusalOf } from './refusal.js';
 
 /** A checked expression over the fields of a row. */
 export interface Expression {
   /** Type of its values. */
   readonly type: DeclaredType;
+  /** Every name in it. Its values depend on nothing but the fields of a row that are among them. */
+  readonly names: readonly string[];
   /** @throws {ExpressionFault} When the row's values do not fit; the message holds no value. */
   evaluate(row: Row): Value;
-  /**
-   * The same for the rows of a table by their index; what a row does not need of them is not made.
-   *
-   * @throws {ExpressionFault} From the function returned, in the same cases.
-   */
-  over(table: Table): (row: number) => Value;
 }
 
 /** What is wrong with the text of an expression. */
@@ -69,9 +63,8 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
     const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
     if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };
     const day = program.ast.op === 'call' && program.ast.args[0] === 'date';
-    const interpret = directCall(program.ast, columns, (row) => program(complete(row, used)));
-    const evaluate = (row: Row) => asValue(run(interpret, row), type);
-    return { type: day ? 'date' : type, evaluate, over: overTables(evaluate, [...named]) };
+    const evaluate = directCall(program.ast, columns, (row) => program(complete(row, used)));
+    return { type: day ? 'date' : type, names: [...named], evaluate: (row) => asValue(run(evaluate, row), type) };
   }
 
   return { compile };
