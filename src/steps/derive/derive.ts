@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { Column, Row, Value } from '../../collections/index.js';
 import {
   contentOf,
-  keepRows,
   mapRows,
   reshape,
   reshapeAll,
@@ -15,7 +14,7 @@ import {
 } from '../../flow/index.js';
 import { openExpression, planExpression, type Expression } from '../expression/index.js';
 import { columnName } from '../fields.js';
-import { evaluating, rejected } from '../on-error.js';
+import { evaluating } from '../on-error.js';
 import { defineStep } from '../step.js';
 
 /** How a derived value is made: a function of the row. `undefined` counts as `null`. */
@@ -43,27 +42,11 @@ export function derive<T extends Row, const D extends Readonly<Record<string, De
 
 /** The same by expressions, whose failing rows follow `onError`. */
 function deriveExpressions(expressions: ReadonlyMap<string, Expression>, onError: OnError, context: StepContext): Step {
-  const valuesIn = evaluating(expressions, onError, context);
+  const evaluate = evaluating(expressions, onError, context);
   const withValues = reshapeAll(withFields([...expressions.keys()]));
-
   return map((page) => {
-    const content = contentOf(page);
-    const added = valuesIn(content).map((valueAt) => ({ valueAt, values: [] as Value[] }));
-    const kept: number[] = [];
-
-    /** What was written for a row that is rejected then, the next one overwrites. */
-    function deriveRow(row: number): boolean {
-      for (const { valueAt, values } of added) {
-        const value = valueAt(row);
-        if (value === rejected) return false;
-        values[kept.length] = value;
-      }
-      return true;
-    }
-
-    for (let row = 0; row < content.length; row += 1) if (deriveRow(row)) kept.push(row);
-    const given = added.map(({ values }) => values.slice(0, kept.length));
-    return withRows(page, withValues(keepRows(content, kept), given));
+    const { content, columns } = evaluate(contentOf(page));
+    return withRows(page, withValues(content, columns));
   });
 }
 

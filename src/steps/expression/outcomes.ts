@@ -9,63 +9,69 @@ export class Unfit {
   constructor(readonly reason: string) {}
 }
 
-/** What an expression gives for the rows of a page, by their index. */
-export type OutcomeAt = (row: number) => Value | Unfit;
+/** What an expression gives for the rows of a page, row by row. */
+export type Outcomes = readonly (Value | Unfit)[];
 
 /**
- * Evaluates expressions at the rows of pages. Of a table, rows are made of the fields that an expression names only. Where that is
- * a single column of texts, a text that comes again is not evaluated again, nor looked up by each of the expressions on it.
+ * Evaluates expressions at all rows of a page. Of a table, rows are made of the fields that an expression names only. Where that
+ * is a single column of texts, a text that comes again is not evaluated again, and looked up once for all expressions on it.
  *
  * Memory: as `memoOfTexts`, for each column that an expression is on.
+ *
+ * @returns What each expression gives, in their order.
  */
-export function outcomesOf(expressions: readonly Expression[]): (content: Content) => readonly OutcomeAt[] {
-  const places = new Map<string, number[]>();
-  expressions.forEach(({ names }, index) => {
-    const on = names.toSorted().join();
-    places.set(on, [...(places.get(on) ?? []), index]);
+export function outcomesOf(expressions: readonly Expression[]): (content: Content) => readonly Outcomes[] {
+  const namesOf = ({ names }: Expression) => names.toSorted().join();
+  const groups = [...new Set(expressions.map(namesOf))].map((names) => {
+    const places = expressions.flatMap((expression, place) => (namesOf(expression) === names ? [place] : []));
+    return { places, evaluate: overTables(places.flatMap((place) => expressions[place] ?? [])) };
   });
-  const groups = [...places.values()].map((indexes) => ({
-    indexes,
-    over: overTables(indexes.flatMap((index) => expressions[index] ?? [])),
-  }));
 
   return (content) => {
-    if (!(content instanceof Table)) return expressions.map((expression) => (row) => attempt(expression, content[row] ?? {}));
-    const outcomes: OutcomeAt[] = [];
-    for (const { indexes, over } of groups) {
-      for (const [place, outcomeAt] of over(content).entries()) outcomes[indexes[place] ?? 0] = outcomeAt;
+    if (!(content instanceof Table)) return expressions.map((expression) => content.map((row) => attempt(expression, row)));
+    const outcomes: Outcomes[] = [];
+    for (const { places, evaluate } of groups) {
+      for (const [index, found] of evaluate(content).entries()) outcomes[places[index] ?? 0] = found;
     }
     return outcomes;
   };
 }
 
 /** @param expressions All with the same names. */
-function overTables(expressions: readonly Expression[]): (table: Table) => readonly OutcomeAt[] {
+function overTables(expressions: readonly Expression[]): (table: Table) => readonly Outcomes[] {
   const names = expressions[0]?.names ?? [];
-  const evaluate = (row: Row) => expressions.map((expression) => attempt(expression, row));
-  const memos = new Map(names.map((name) => [name, lazily(() => memoOfTexts((text) => evaluate({ [name]: text })))]));
+  const evaluate = (row: Row): Outcomes => expressions.map((expression) => attempt(expression, row));
+  const memos = new Map<string, (texts: Texts, row: number) => Outcomes>();
 
-  function outcomesIn(table: Table): (row: number) => readonly (Value | Unfit)[] {
-    const columns = names.flatMap((name) => {
-      const cells = table.columns.get(name);
-      return cells === undefined ? [] : [[name, cells] as const];
-    });
+  function memoOf(name: string) {
+    const memo = memos.get(name) ?? memoOfTexts((text) => evaluate({ [name]: text }));
+    memos.set(name, memo);
+    return memo;
+  }
+
+  /** What all expressions give for a row. */
+  function outcomesIn(table: Table): (row: number) => Outcomes {
+    const columns = [...table.columns].filter(([name]) => names.includes(name));
     const [[name, cells] = []] = columns;
-    const memo = name === undefined || columns.length > 1 ? undefined : memos.get(name)?.();
-    if (memo && cells instanceof Texts) return (row) => memo(cells, row);
+    if (name !== undefined && columns.length === 1 && cells instanceof Texts) {
+      const memo = memoOf(name);
+      return (row) => memo(cells, row);
+    }
     const { rows } = new Table(table.length, new Map(columns));
     return (row) => evaluate(rows[row] ?? {});
   }
 
   return (table) => {
     const outcomesAt = outcomesIn(table);
-    let last = -1;
-    let outcomes: readonly (Value | Unfit)[] = [];
-    return expressions.map((_, index) => (row) => {
-      if (row !== last) outcomes = outcomesAt(row);
-      last = row;
-      return outcomes[index] ?? null;
-    });
+    const columns = expressions.map(() => new Array<Value | Unfit>(table.length).fill(null));
+    for (let row = 0; row < table.length; row += 1) {
+      const outcomes = outcomesAt(row);
+      for (let index = 0; index < columns.length; index += 1) {
+        const column = columns[index];
+        if (column) column[row] = outcomes[index] ?? null;
+      }
+    }
+    return columns;
   };
 }
 
@@ -76,9 +82,4 @@ function attempt(expression: Expression, row: Row): Value | Unfit {
     if (error instanceof ExpressionFault) return new Unfit(error.message);
     throw error;
   }
-}
-
-function lazily<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => (made ??= make());
 }

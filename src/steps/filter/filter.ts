@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
 import { contentOf, keepWhere, standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
 import { openExpression, planExpression } from '../expression/index.js';
-import { evaluating, rejected } from '../on-error.js';
+import { evaluating } from '../on-error.js';
 import { defineStep } from '../step.js';
 
 /**
@@ -31,18 +31,14 @@ export const filterStep = defineStep('filter', {
   },
   open: (source, runtime) => {
     const expression = openExpression(source, runtime.input, runtime.at);
-    const valuesIn = evaluating(new Map([['condition', expression]]), runtime.onError, runtime);
+    const evaluate = evaluating(new Map([['condition', expression]]), runtime.onError, runtime);
     return map((page) => {
-      const content = contentOf(page);
-      const [valueAt] = valuesIn(content);
-      let filtered = 0;
-      const kept = keepWhere(content, (row) => {
-        const value = valueAt?.(row);
-        if (value === true) return true;
-        if (value !== rejected) filtered += 1;
-        return false;
-      });
-      runtime.tally.filtered += filtered;
+      const {
+        content,
+        columns: [values = []],
+      } = evaluate(contentOf(page));
+      const kept = keepWhere(content, (row) => values[row] === true);
+      runtime.tally.filtered += content.length - kept.length;
       return withRows(page, kept);
     });
   },
