@@ -1,4 +1,4 @@
-import type { Row } from '../collections/index.js';
+import { columnReader, type Row } from '../collections/index.js';
 import { Table, type Cells } from '../columnar/index.js';
 import { pickFrom, type Content } from './page.js';
 
@@ -6,6 +6,12 @@ import { pickFrom, type Content } from './page.js';
 export function cellsIn(content: Content, field: string): Cells {
   if (!(content instanceof Table)) return content.map((row) => row[field] ?? null);
   return content.columns.get(field) ?? new Array<null>(content.length).fill(null);
+}
+
+/** The same for many fields: rows are gone through once, not once per field. */
+export function cellsReader(fields: readonly string[]): (content: Content) => readonly Cells[] {
+  const read = columnReader(fields);
+  return (content) => (content instanceof Table ? fields.map((field) => cellsIn(content, field)) : read(content));
 }
 
 /** The rows whose index satisfies a condition. */

@@ -1,4 +1,4 @@
-export { cellsIn, keepRows, keepWhere } from './cells.js';
+export { cellsIn, cellsReader, keepRows, keepWhere } from './cells.js';
 export { complete, type CompletenessOptions, type Consistency, type ConsistencyMode, type ConsistencyOutcome } from './completeness.js';
 export { emptyTally, standalone, type Fault, type OnError, type StepContext, type Tally } from './context.js';
 export { deliver } from './deliver.js';

@@ -4,7 +4,7 @@ import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, typ
 import { memoOfTexts, pickCells, Texts, type Cells } from '../../columnar/index.js';
 import { StepError } from '../../errors.js';
 import {
-  cellsIn,
+  cellsReader,
   contentOf,
   pickFrom,
   reshapeAll,
@@ -46,6 +46,7 @@ export function cast<T extends Row>(
   const casts = Object.entries<DeclaredType | undefined>(types).flatMap(([field, type]) =>
     type ? [{ field, reason: `is not ${expectations[type]}`, castCells: casting(type) }] : [],
   );
+  const cellsOf = cellsReader(casts.map(({ field }) => field));
   const places = new Map(casts.map(({ field }, index) => [field, index]));
   const reshaped = reshapeAll((names) => new Map(names.map((name) => [name, places.get(name) ?? name])));
 
@@ -68,8 +69,9 @@ export function cast<T extends Row>(
   return map((page) => {
     const content = contentOf(page);
     const faults = new Map<number, Fault>();
-    const columns = casts.map(({ field, reason, castCells }) =>
-      castCells(cellsIn(content, field), (row) => {
+    const arrived = cellsOf(content);
+    const columns = casts.map(({ field, reason, castCells }, index) =>
+      castCells(arrived[index] ?? [], (row) => {
         if (onError === 'null') context.tally.nulled += 1;
         else if (!faults.has(row)) faults.set(row, { field, reason });
       }),

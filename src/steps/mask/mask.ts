@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { textOf, type Column, type Origin, type Row } from '../../collections/index.js';
 import { memoOfTexts, Texts, type Cells } from '../../columnar/index.js';
 import { StepError } from '../../errors.js';
-import { cellsIn, contentOf, reshapeAll, withRows, type Step } from '../../flow/index.js';
+import { cellsReader, contentOf, reshapeAll, withRows, type Step } from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
@@ -41,6 +41,7 @@ export function mask<T extends Row>(
   const replaced = [...kinds].flatMap(([field, kind]) =>
     kind === undefined || kind === 'drop' ? [] : [{ field, hide: hiding(coverOf[kind](options)) }],
   );
+  const cellsOf = cellsReader(replaced.map(({ field }) => field));
   const places = new Map(replaced.map(({ field }, index) => [field, index]));
   const reshaped = reshapeAll((names) => {
     const stay = names.filter((name) => kinds.get(name) !== 'drop');
@@ -49,7 +50,8 @@ export function mask<T extends Row>(
 
   return map((page) => {
     const content = contentOf(page);
-    const values = replaced.map(({ field, hide }) => hide(cellsIn(content, field)));
+    const arrived = cellsOf(content);
+    const values = replaced.map(({ hide }, index) => hide(arrived[index] ?? []));
     return withRows(page, reshaped(content, values));
   });
 }
