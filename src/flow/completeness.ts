@@ -4,7 +4,7 @@ import { pickFrom, rowAt, Table, type Content } from '../columnar/index.js';
 import { contentDigest, rowDigest, tableDigests } from './content-digest.js';
 import { KeySet } from './key-set.js';
 import { contentOf, pageOf, withRows, type Page } from './page.js';
-import { keysOf } from './row-key.js';
+import { keyIn } from './row-key.js';
 
 /**
  * How a read is checked for rows that moved from page to page while it went on: not at all, by reading some pages again
@@ -156,7 +156,8 @@ export function complete<T extends Row>(
 
 /** What rows are told apart by. */
 function namesOf<T extends Row>(content: Content<T>, key: readonly string[]): readonly string[] {
-  return keysOf(content, key).map((name, row) => name ?? JSON.stringify(rowAt(content, row)));
+  const nameAt = keyIn(content, key);
+  return Array.from({ length: content.length }, (_, row) => nameAt(row) ?? JSON.stringify(rowAt(content, row)));
 }
 
 function digestsOf<T extends Row>(content: Content<T>): ArrayLike<number> {

@@ -1,14 +1,14 @@
+export { cellsIn, cellsReader, keepRows, keepWhere } from './cells.js';
 export { complete, type CompletenessOptions, type Consistency, type ConsistencyMode, type ConsistencyOutcome } from './completeness.js';
 export { emptyTally, standalone, type Fault, type OnError, type StepContext, type Tally } from './context.js';
 export { deliver } from './deliver.js';
 export { KeySet, type Seen } from './key-set.js';
-export { keyOf, keysOf } from './row-key.js';
+export { keyIn, keyOf } from './row-key.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';
 export { mapAsync } from './map-async.js';
 export { memoByFields } from './memo.js';
-export { pickFrom, rowAt, rowsIn, type Content } from '../columnar/index.js';
 export { contentOf, pageOf, withRows, type Lease, type Page, type Step } from './page.js';
 export { pagedSource, type PagedSourceOptions } from './paged-source.js';
 export { preload } from './preload.js';
-export { reshape, withFields, type Layout } from './reshape.js';
+export { reshape, reshapeAll, withFields, type Layout } from './reshape.js';
 export { createStallWatch, type StallWatch } from './stall-watch.js';

@@ -1,4 +1,5 @@
 import { copier, type Copier, type Origin, type Row, type Value } from '../collections/index.js';
+import { Table, valueAt, type Cells, type Content } from '../columnar/index.js';
 
 /** Fields of the new row in order, by the fields of the one that it is made of. */
 export type Layout = (names: readonly string[]) => ReadonlyMap<string, Origin>;
@@ -26,6 +27,26 @@ export function reshape(layout: Layout): Copier {
     const copy = copier(fields);
     shapes.push({ names, copy });
     return copy(row, given);
+  };
+}
+
+/**
+ * The same for all rows of a page, and columns of values given beside them, row by row. A table stays one: its columns are handed
+ * on as they are.
+ */
+export function reshapeAll(layout: Layout): (content: Content, given: readonly Cells[]) => Content {
+  const copy = reshape(layout);
+
+  return (content, given) => {
+    if (!(content instanceof Table)) {
+      return content.map((row, index) => {
+        const values = given.map((cells) => valueAt(cells, index));
+        return copy(row, values);
+      });
+    }
+    const fields = [...layout([...content.columns.keys()])];
+    const cellsOf = (origin: Origin) => (typeof origin === 'string' ? content.columns.get(origin) : given[origin]) ?? [];
+    return new Table(content.length, new Map(fields.map(([name, origin]) => [name, cellsOf(origin)])));
   };
 }
 

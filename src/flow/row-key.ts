@@ -1,5 +1,6 @@
-import type { Row } from '../collections/index.js';
+import type { Row, Value } from '../collections/index.js';
 import { Table, Texts, type Content } from '../columnar/index.js';
+import { cellsIn } from './cells.js';
 
 /**
  * One text for the values of some columns, such that different values give different texts.
@@ -8,28 +9,48 @@ import { Table, Texts, type Content } from '../columnar/index.js';
  */
 export function keyOf(row: Row, columns: readonly string[], normalize: (text: string) => string = String): string | undefined {
   const [first] = columns;
-  if (first !== undefined && columns.length === 1) return part(row, first, normalize);
+  if (first !== undefined && columns.length === 1) return part(row[first], normalize);
   let key = '';
   for (const column of columns) {
-    const text = part(row, column, normalize);
+    const text = part(row[column], normalize);
     if (text === undefined) return undefined;
-    key += `${text.length}:${text}`;
+    key += counted(text);
   }
   return key;
 }
 
-/** The same for all rows. */
-export function keysOf<T extends Row>(content: Content<T>, columns: readonly string[]): readonly (string | undefined)[] {
-  if (!(content instanceof Table)) return content.map((row) => keyOf(row, columns));
-  const [first] = columns;
-  const only = columns.length === 1 && first !== undefined ? content.columns.get(first) : undefined;
-  if (only instanceof Texts) return Array.from({ length: only.length }, (_, row) => only.text(row) || undefined);
-  const cells = columns.map((column) => [column, content.columns.get(column) ?? []] as const);
-  return new Table(content.length, new Map(cells)).rows.map((row) => keyOf(row, columns));
+/** The same for the rows of a page by their index; of a table, no more is looked at than these columns. */
+export function keyIn(
+  content: Content,
+  columns: readonly string[],
+  normalize: (text: string) => string = String,
+): (row: number) => string | undefined {
+  if (!(content instanceof Table)) return (row) => keyOf(content[row] ?? {}, columns, normalize);
+  const parts = columns.map((column) => partIn(content, column, normalize));
+  const [first] = parts;
+  if (first && parts.length === 1) return first;
+  return (row) => {
+    let key = '';
+    for (const partAt of parts) {
+      const text = partAt(row);
+      if (text === undefined) return undefined;
+      key += counted(text);
+    }
+    return key;
+  };
 }
 
-function part(row: Row, column: string, normalize: (text: string) => string): string | undefined {
-  const value = row[column];
+function partIn(table: Table, column: string, normalize: (text: string) => string): (row: number) => string | undefined {
+  const cells = cellsIn(table, column);
+  if (!(cells instanceof Texts)) return (row) => part(cells[row], normalize);
+  return (row) => (cells.start(row) === cells.end(row) ? undefined : part(cells.text(row), normalize));
+}
+
+function counted(text: string): string {
+  return `${text.length}:${text}`;
+}
+
+function part(value: Value | undefined, normalize: (text: string) => string): string | undefined {
   if (value === null || value === undefined) return undefined;
   const text = normalize(typeof value === 'string' ? value : value instanceof Date ? value.toISOString() : String(value));
   return text === '' ? undefined : text;

@@ -1,6 +1,7 @@
-import { textOf, type Column, type Row, type Value } from '../collections/index.js';
+import { textOf, type Column } from '../collections/index.js';
+import { memoOfTexts, Texts, valueAt, type Cells } from '../columnar/index.js';
 import type { Refusal } from '../errors.js';
-import { KeySet, keyOf, type Page } from '../flow/index.js';
+import { cellsIn, contentOf, keyIn, KeySet, type Content, type Page } from '../flow/index.js';
 import type { Published } from '../sinks/index.js';
 import type { Expect } from './expect.js';
 import { amount, mostOf, percent, written, type Tolerance } from './units.js';
@@ -23,7 +24,7 @@ export interface Expectations {
 
 /** One expectation of the rows: what it counts, and what it has against the result, if anything. */
 interface Check {
-  observe(rows: readonly Row[]): void;
+  observe(content: Content): void;
   /** @param rows All rows that were seen. */
   refuse(rows: number): string | undefined;
 }
@@ -49,8 +50,9 @@ export function openExpectations(expect: Expect, columns: readonly Column[]): Ex
   ];
   return {
     observe: (page) => {
-      rows += page.rows.length;
-      for (const check of checks) check.observe(page.rows);
+      const content = contentOf(page);
+      rows += content.length;
+      for (const check of checks) check.observe(content);
     },
     refuse: (outputs) => [
       ...refuseFew(expect, rows),
@@ -83,8 +85,9 @@ function changeOf(expect: Expect, { at, total, earlier }: Measured): string | un
 function checkNulls(name: string, gate: string, most: Tolerance): Check {
   let empty = 0;
   return {
-    observe: (rows) => {
-      for (const row of rows) if (isEmpty(row[name])) empty += 1;
+    observe: (content) => {
+      const cells = cellsIn(content, name);
+      for (let row = 0; row < cells.length; row += 1) if (isEmptyAt(cells, row)) empty += 1;
     },
     refuse: (rows) => {
       if (empty <= mostOf(most, rows)) return undefined;
@@ -100,9 +103,10 @@ function checkUnique(names: readonly string[]): Check {
   const seen = new KeySet();
   let repeated = 0;
   return {
-    observe: (rows) => {
-      for (const row of rows) {
-        const key = keyOf(row, names);
+    observe: (content) => {
+      const keyAt = keyIn(content, names);
+      for (let row = 0; row < content.length; row += 1) {
+        const key = keyAt(row);
         if (key !== undefined && !seen.add(key)) repeated += 1;
       }
     },
@@ -117,14 +121,17 @@ function checkUnique(names: readonly string[]): Check {
 function checkValues(name: string, accepted: readonly string[], column: Column | undefined): Check {
   const values = new Set(accepted);
   const samples = new Set<string>();
+  const type = column?.type ?? 'text';
+  const isAccepted = (text: string | null) => text === null || text === '' || values.has(text);
+  const isAcceptedText = memoOfTexts(isAccepted);
   let others = 0;
   return {
-    observe: (rows) => {
-      for (const row of rows) {
-        const text = textOf(row[name] ?? null, column?.type ?? 'text');
-        if (text === null || text === '' || values.has(text)) continue;
+    observe: (content) => {
+      const cells = cellsIn(content, name);
+      for (let row = 0; row < cells.length; row += 1) {
+        if (cells instanceof Texts ? isAcceptedText(cells, row) : isAccepted(textOf(cells[row] ?? null, type))) continue;
         others += 1;
-        if (samples.size < 5 && column?.sensitivity === 'plain') samples.add(text.slice(0, 40));
+        if (samples.size < 5 && column?.sensitivity === 'plain') samples.add((textOf(valueAt(cells, row), type) ?? '').slice(0, 40));
       }
     },
     refuse: (rows) => {
@@ -135,8 +142,9 @@ function checkValues(name: string, accepted: readonly string[], column: Column |
   };
 }
 
-function isEmpty(value: Value | undefined): boolean {
-  return value === null || value === undefined || value === '';
+function isEmptyAt(cells: Cells, row: number): boolean {
+  if (cells instanceof Texts) return cells.start(row) === cells.end(row);
+  return (cells[row] ?? null) === null || cells[row] === '';
 }
 
 function refusal(message: string | undefined): readonly Refusal[] {

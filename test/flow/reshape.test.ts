@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../src/collections/index.js';
-import { memoByFields, reshape, withFields } from '../../src/flow/index.js';
+import { Table } from '../../src/columnar/index.js';
+import { memoByFields, reshape, reshapeAll, withFields } from '../../src/flow/index.js';
+import { tableOf } from '../support/tables.js';
 
 describe('reshape', () => {
   test('adds fields behind those of the row; one that exists keeps its place and gets the new value', () => {
@@ -48,6 +50,37 @@ describe('reshape', () => {
     const row = Object.freeze({ a: '1' });
     expect(reshape(withFields(['a']))(row, ['2'])).toEqual({ a: '2' });
     expect(row).toEqual({ a: '1' });
+  });
+});
+
+describe('reshapeAll', () => {
+  const rows: readonly Row[] = [
+    { a: '1', b: '2' },
+    { a: '3', b: '4' },
+  ];
+  const reshaped = reshapeAll(withFields(['a', 'z']));
+  const given = [
+    ['x', 'y'],
+    [true, null],
+  ];
+
+  test('makes rows of rows and of columns given beside them', () => {
+    expect(reshaped(rows, given)).toEqual([
+      { a: 'x', b: '2', z: true },
+      { a: 'y', b: '4', z: null },
+    ]);
+  });
+
+  test('hands the columns of a table on as they are', () => {
+    const table = tableOf(rows);
+    const made = reshaped(table, given);
+    if (!(made instanceof Table)) throw new Error('it was a table');
+    expect([...made.columns]).toEqual([
+      ['a', given[0]],
+      ['b', table.columns.get('b')],
+      ['z', given[1]],
+    ]);
+    expect(made.columns.get('b')).toBe(table.columns.get('b'));
   });
 });
 

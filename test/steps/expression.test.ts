@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf, type Column, type Row, type Value } from '../../src/collections/index.js';
-import { ExpressionFault, expressionsOver, functions, type Expression } from '../../src/steps/expression/index.js';
+import { ExpressionFault, expressionsOver, functions, outcomesOf, Unfit, type Expression } from '../../src/steps/expression/index.js';
+import type { Content } from '../../src/flow/index.js';
 import { steps } from '../../src/steps/index.js';
+import { tableOf } from '../support/tables.js';
 import { castTo, opened, planned, rowsThrough, runtime } from './support.js';
 
 /** Columns of text, as the service delivers them. */
@@ -104,6 +106,59 @@ describe('a call of a function of ours on one field', () => {
 
   test.each(Object.keys(functions))('gives what the interpreter gives: %s', (name) => {
     for (const value of values) expect([value, outcome(`${name}(s)`, value)]).toEqual([value, outcome(`${name}([s][0])`, value)]);
+  });
+});
+
+describe('expressions over a table', () => {
+  const rows: readonly Row[] = [
+    { s: '41', t: null, u: 'x' },
+    { s: 'x', t: 'y', u: 'x' },
+    { s: '', t: '41', u: '' },
+    { s: '41', t: 'x', u: '1' },
+  ];
+
+  /** What each gives for every row of some pages. */
+  function outcomes(expressions: readonly Expression[], ...contents: readonly Content[]) {
+    return contents.map(outcomesOf(expressions));
+  }
+
+  test('give what they give for its rows, also for texts that come again', () => {
+    const sources = [
+      'num(s)',
+      'int(s)',
+      'num(t)',
+      's == t',
+      't == s',
+      't == null',
+      "[u, s].exists(x, x == 'x')",
+      '1 + 1',
+      'num(v)',
+      'upper(s)',
+    ];
+    const expressions = sources.map((source) => compiled(source, texts('s', 't', 'u', 'v')));
+    const [expected] = outcomes(expressions, rows);
+    expect(expected?.flat()).toContainEqual(expect.any(Unfit));
+    expect(outcomes(expressions, tableOf(rows), tableOf(rows))).toEqual([expected, expected]);
+  });
+
+  test('are evaluated once for a text of a single column', () => {
+    const asked: Row[] = [];
+    const counting: Expression = {
+      type: 'text',
+      names: ['s', 'x'],
+      evaluate: (row) => {
+        asked.push(row);
+        return null;
+      },
+    };
+    outcomes([counting], tableOf(rows), tableOf(rows));
+    expect(asked).toEqual([{ s: '41' }, { s: 'x' }, { s: '' }]);
+  });
+
+  test('get rows of the fields that they name', () => {
+    const asked: Row[] = [];
+    outcomes([{ type: 'text', names: ['t', 's', 'x'], evaluate: (row) => asked.push(row) }], tableOf(rows));
+    expect(asked).toEqual(rows.map(({ s, t }) => ({ s, t })));
   });
 });
 

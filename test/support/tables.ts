@@ -1,5 +1,6 @@
 import type { Row, Value } from '../../src/collections/index.js';
 import { Table, Texts, type Cells } from '../../src/columnar/index.js';
+import type { Page } from '../../src/flow/index.js';
 
 /**
  * Rows as a table, as a page of the service would come: columns that are texts throughout as bytes, others as values. A column with a
@@ -26,6 +27,17 @@ export function tableOf(rows: readonly Row[], names: readonly string[] = Object.
     return [column[0], place < 0 ? column[1] : new Texts(bytes, bounds, 2 * place, 2 * texts.length, rows.length)];
   });
   return new Table(rows.length, new Map(cells));
+}
+
+/** A page of a table that makes no rows, neither by itself nor by its table. */
+export function pageWithoutRows(number: number, table: Table): Page {
+  const made = {
+    get: () => {
+      throw new Error(`rows were made of page ${number}`);
+    },
+  };
+  Object.defineProperty(table, 'rows', made);
+  return Object.defineProperty({ number, rows: [], table, lease: { release: () => {} } }, 'rows', made);
 }
 
 /** What a reader of too few or too many bytes would see. */

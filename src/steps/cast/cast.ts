@@ -1,8 +1,22 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, type Value } from '../../collections/index.js';
+import { memoOfTexts, pickCells, Texts, type Cells } from '../../columnar/index.js';
 import { StepError } from '../../errors.js';
-import { reshape, standalone, withRows, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import {
+  cellsReader,
+  contentOf,
+  pickFrom,
+  reshapeAll,
+  rowAt,
+  standalone,
+  withRows,
+  type Content,
+  type Fault,
+  type OnError,
+  type Step,
+  type StepContext,
+} from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
@@ -30,39 +44,67 @@ export function cast<T extends Row>(
 ): Step<T, Row> {
   const { onError = 'reject' } = options;
   const casts = Object.entries<DeclaredType | undefined>(types).flatMap(([field, type]) =>
-    type ? [{ field, type, parse: parserOf(type) }] : [],
+    type ? [{ field, reason: `is not ${expectations[type]}`, castCells: casting(type) }] : [],
   );
+  const cellsOf = cellsReader(casts.map(({ field }) => field));
   const places = new Map(casts.map(({ field }, index) => [field, index]));
-  const copy = reshape((names) => new Map(names.map((name) => [name, places.get(name) ?? name])));
+  const reshaped = reshapeAll((names) => new Map(names.map((name) => [name, places.get(name) ?? name])));
 
-  function castRow(row: T): Row | undefined {
-    const values: Value[] = [];
-    for (const { field, type, parse } of casts) {
-      const value = row[field];
-      const parsed = typeof value === 'string' ? parse(value) : (value ?? null);
-      if (parsed !== undefined) {
-        values.push(parsed);
+  /** Takes out the rows with a fault, in their order. */
+  function settle(content: Content<T>, faults: ReadonlyMap<number, Fault>): readonly number[] {
+    const kept: number[] = [];
+    for (let row = 0; row < content.length; row += 1) {
+      const fault = faults.get(row);
+      if (!fault) {
+        kept.push(row);
         continue;
       }
-      const reason = `is not ${expectations[type]}`;
-      if (onError === 'fail') throw new StepError('E_STEP_VALUE', `${context.at}: field ${field} ${reason}`);
-      if (onError === 'reject') {
-        context.reject(row, { field, reason });
-        context.tally.rejected += 1;
-        return undefined;
-      }
-      values.push(null);
-      context.tally.nulled += 1;
+      if (onError === 'fail') throw new StepError('E_STEP_VALUE', `${context.at}: field ${fault.field} ${fault.reason}`);
+      context.reject(rowAt(content, row) ?? {}, fault);
+      context.tally.rejected += 1;
     }
-    return copy(row, values);
+    return kept;
   }
 
-  return map((page) =>
-    withRows(
-      page,
-      page.rows.map(castRow).filter((row) => row !== undefined),
-    ),
-  );
+  return map((page) => {
+    const content = contentOf(page);
+    const faults = new Map<number, Fault>();
+    const arrived = cellsOf(content);
+    const columns = casts.map(({ field, reason, castCells }, index) =>
+      castCells(arrived[index] ?? [], (row) => {
+        if (onError === 'null') context.tally.nulled += 1;
+        else if (!faults.has(row)) faults.set(row, { field, reason });
+      }),
+    );
+    if (faults.size === 0) return withRows(page, reshaped(content, columns));
+    const kept = settle(content, faults);
+    const values = columns.map((cells) => pickCells(cells, kept));
+    return withRows(page, reshaped(pickFrom(content, kept), values));
+  });
+}
+
+/** Texts of a column that are remembered with their values. */
+const mostRemembered = 16_384;
+
+/** Casts the values of a column. One that does not cast is `null`, and its row is reported. */
+function casting(type: DeclaredType): (cells: Cells, refuse: (row: number) => void) => Cells {
+  const parse = parserOf(type);
+  const parseText = memoOfTexts<Value | undefined>(parse, mostRemembered);
+
+  return (cells, refuse) => {
+    if (type === 'text' && cells instanceof Texts) return cells;
+    const values: Value[] = [];
+    for (let row = 0; row < cells.length; row += 1) {
+      const parsed = cells instanceof Texts ? parseText(cells, row) : parsedOf(cells[row] ?? null, parse);
+      if (parsed === undefined) refuse(row);
+      values.push(parsed ?? null);
+    }
+    return values;
+  };
+}
+
+function parsedOf(value: Value, parse: (text: string) => Value | undefined): Value | undefined {
+  return typeof value === 'string' ? parse(value) : value;
 }
 
 export const castStep = defineStep('cast', {

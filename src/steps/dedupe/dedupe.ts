@@ -1,7 +1,7 @@
 import { defer, identity, map } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
-import { keyOf, KeySet, standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
+import { contentOf, keepWhere, keyIn, KeySet, standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
@@ -22,12 +22,14 @@ export function dedupe<T extends Row>(key: readonly (keyof T & string)[], contex
       const seen = new KeySet();
       return pages$.pipe(
         map((page) => {
-          const rows = page.rows.filter((row) => {
-            const text = keyOf(row, key);
+          const content = contentOf(page);
+          const keyAt = keyIn(content, key);
+          const kept = keepWhere(content, (row) => {
+            const text = keyAt(row);
             return text === undefined || seen.add(text);
           });
-          context.tally.duplicates += page.rows.length - rows.length;
-          return withRows(page, rows);
+          context.tally.duplicates += content.length - kept.length;
+          return withRows(page, kept);
         }),
       );
     });

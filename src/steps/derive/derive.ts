@@ -1,10 +1,20 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import type { Column, Row, Value } from '../../collections/index.js';
-import { mapRows, reshape, withFields, withRows, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import {
+  contentOf,
+  mapRows,
+  reshape,
+  reshapeAll,
+  withFields,
+  withRows,
+  type OnError,
+  type Step,
+  type StepContext,
+} from '../../flow/index.js';
 import { openExpression, planExpression, type Expression } from '../expression/index.js';
 import { columnName } from '../fields.js';
-import { evaluated, rejected } from '../on-error.js';
+import { evaluating } from '../on-error.js';
 import { defineStep } from '../step.js';
 
 /** How a derived value is made: a function of the row. `undefined` counts as `null`. */
@@ -32,24 +42,12 @@ export function derive<T extends Row, const D extends Readonly<Record<string, De
 
 /** The same by expressions, whose failing rows follow `onError`. */
 function deriveExpressions(expressions: ReadonlyMap<string, Expression>, onError: OnError, context: StepContext): Step {
-  const copy = reshape(withFields([...expressions.keys()]));
-
-  function deriveRow(row: Row): Row | undefined {
-    const values: Value[] = [];
-    for (const [name, expression] of expressions) {
-      const value = evaluated(expression, row, name, onError, context);
-      if (value === rejected) return undefined;
-      values.push(value);
-    }
-    return copy(row, values);
-  }
-
-  return map((page) =>
-    withRows(
-      page,
-      page.rows.map(deriveRow).filter((row) => row !== undefined),
-    ),
-  );
+  const evaluate = evaluating(expressions, onError, context);
+  const withValues = reshapeAll(withFields([...expressions.keys()]));
+  return map((page) => {
+    const { content, columns } = evaluate(contentOf(page));
+    return withRows(page, withValues(content, columns));
+  });
 }
 
 export const deriveStep = defineStep('derive', {

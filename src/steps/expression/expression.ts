@@ -10,6 +10,8 @@ import { refusalOf } from './refusal.js';
 export interface Expression {
   /** Type of its values. */
   readonly type: DeclaredType;
+  /** Every name in it. Its values depend on nothing but the fields of a row that are among them. */
+  readonly names: readonly string[];
   /** @throws {ExpressionFault} When the row's values do not fit; the message holds no value. */
   evaluate(row: Row): Value;
 }
@@ -53,7 +55,8 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
     const nodes = [...nodesIn(program.ast)];
     if (nodes.some(({ op, args }) => (op === 'call' || op === 'rcall') && args[0] === 'matches'))
       return { message: 'matches() is refused: a regular expression can run away; use contains, startsWith or endsWith' };
-    const used = columns.map(({ name }) => name).filter((name) => nodes.some(({ op, args }) => op === 'id' && args === name));
+    const named = new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])));
+    const used = columns.map(({ name }) => name).filter((name) => named.has(name));
     const inferred = typing.check(source);
     const refusal = refusalOf(inferred, columns);
     if (refusal !== undefined) return { message: refusal };
@@ -61,7 +64,7 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
     if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };
     const day = program.ast.op === 'call' && program.ast.args[0] === 'date';
     const evaluate = directCall(program.ast, columns, (row) => program(complete(row, used)));
-    return { type: day ? 'date' : type, evaluate: (row) => asValue(run(evaluate, row), type) };
+    return { type: day ? 'date' : type, names: [...named], evaluate: (row) => asValue(run(evaluate, row), type) };
   }
 
   return { compile };

@@ -1,9 +1,9 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
-import { standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
+import { contentOf, keepWhere, standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
 import { openExpression, planExpression } from '../expression/index.js';
-import { evaluated, rejected } from '../on-error.js';
+import { evaluating } from '../on-error.js';
 import { defineStep } from '../step.js';
 
 /**
@@ -31,16 +31,15 @@ export const filterStep = defineStep('filter', {
   },
   open: (source, runtime) => {
     const expression = openExpression(source, runtime.input, runtime.at);
+    const evaluate = evaluating(new Map([['condition', expression]]), runtime.onError, runtime);
     return map((page) => {
-      let filtered = 0;
-      const rows = page.rows.filter((row) => {
-        const value = evaluated(expression, row, 'condition', runtime.onError, runtime);
-        if (value === true) return true;
-        if (value !== rejected) filtered += 1;
-        return false;
-      });
-      runtime.tally.filtered += filtered;
-      return withRows(page, rows);
+      const {
+        content,
+        columns: [values = []],
+      } = evaluate(contentOf(page));
+      const kept = keepWhere(content, (row) => values[row] === true);
+      runtime.tally.filtered += content.length - kept.length;
+      return withRows(page, kept);
     });
   },
 });

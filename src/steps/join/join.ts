@@ -1,12 +1,13 @@
 import { map, type Observable } from 'rxjs';
 import { copier, type Row, type Value } from '../../collections/index.js';
-import { rowsIn, type Content, type Table } from '../../columnar/index.js';
+import { pickFrom, rowsIn, type Content } from '../../columnar/index.js';
 import { StepError } from '../../errors.js';
 import {
+  contentOf,
   keyOf,
   memoByFields,
   preload,
-  reshape,
+  reshapeAll,
   standalone,
   withFields,
   withRows,
@@ -75,8 +76,7 @@ export function join<Left extends Row, Right extends Row, const As extends strin
   const kept = [...new Set<string>([...select, ...compared])];
   const keep = copier(new Map(kept.map((field, index) => [field, index])));
   const unmatched: Matches = [select.map(() => null)];
-  const names = select.map((field) => `${as}_${field}`);
-  const copy = reshape(withFields(names));
+  const withAdded = reshapeAll(withFields(select.map((field) => `${as}_${field}`)));
 
   function add(index: Index, page: Page<Right>): void {
     const rows = page.table ? rowsIn<Right>(page.table.only([...rightFields, ...kept])) : page.rows;
@@ -126,27 +126,22 @@ export function join<Left extends Row, Right extends Row, const As extends strin
       return matches;
     }
 
-    function joinRows(rows: readonly Left[]): readonly Row[] {
-      return rows.flatMap((row) => taken(matchesOf(row)).map((match) => copy(row, match)));
-    }
-
-    function joinTable(table: Table): Table {
-      const find = matchesIn(table);
+    return map((page) => {
+      const content = contentOf<Row>(page);
+      const find = matchesIn(content);
       const rows: number[] = [];
       const found: (readonly Value[])[] = [];
-      for (let row = 0; row < table.length; row += 1) {
+      let same = true;
+      for (let row = 0; row < content.length; row += 1) {
         for (const match of taken(find(row))) {
+          same &&= rows.length === row;
           rows.push(row);
           found.push(match);
         }
       }
-      const same = rows.length === table.length && rows.every((row, index) => row === index);
-      return (same ? table : table.pick(rows)).with(names.map((name, index) => [name, found.map((match) => match[index] ?? null)]));
-    }
-
-    return map((page) => {
-      const joined = page.table ? joinTable(page.table) : joinRows(page.rows);
-      return withRows(page, joined as Content<Joined<Left, Right, As, Field>>);
+      const left = same && rows.length === content.length ? content : pickFrom(content, rows);
+      const added = select.map((_, index) => found.map((match) => match[index] ?? null));
+      return withRows(page, withAdded(left, added) as Content<Joined<Left, Right, As, Field>>);
     });
   }
 

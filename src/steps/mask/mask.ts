@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto';
+import { map } from 'rxjs';
 import { z } from 'zod';
-import { textOf, type Column, type Origin, type Row, type Value } from '../../collections/index.js';
+import { textOf, type Column, type Origin, type Row } from '../../collections/index.js';
+import { memoOfTexts, Texts, type Cells } from '../../columnar/index.js';
 import { StepError } from '../../errors.js';
-import { mapRows, reshape, type Step } from '../../flow/index.js';
+import { cellsReader, contentOf, reshapeAll, withRows, type Step } from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
@@ -36,18 +38,21 @@ export function mask<T extends Row>(
   options: MaskOptions = {},
 ): Step<T, Row> {
   const kinds = new Map(Object.entries<Mask | undefined>(masks));
-  const hmac = [...kinds.values()].includes('hmac') ? keyedDigest(options.hmacKey) : undefined;
-
-  const replaced = [...kinds].flatMap(([field, kind]) => (kind === undefined || kind === 'drop' ? [] : [[field, kind] as const]));
-  const places = new Map(replaced.map(([field], index) => [field, index]));
-  const copy = reshape((names) => {
+  const replaced = [...kinds].flatMap(([field, kind]) =>
+    kind === undefined || kind === 'drop' ? [] : [{ field, hide: hiding(coverOf[kind](options)) }],
+  );
+  const cellsOf = cellsReader(replaced.map(({ field }) => field));
+  const places = new Map(replaced.map(({ field }, index) => [field, index]));
+  const reshaped = reshapeAll((names) => {
     const stay = names.filter((name) => kinds.get(name) !== 'drop');
     return new Map(stay.map((name): [string, Origin] => [name, places.get(name) ?? name]));
   });
 
-  return mapRows((row) => {
-    const values = replaced.map(([field, kind]) => hidden(row[field] ?? null, kind, hmac));
-    return copy(row, values);
+  return map((page) => {
+    const content = contentOf(page);
+    const arrived = cellsOf(content);
+    const values = replaced.map(({ hide }, index) => hide(arrived[index] ?? []));
+    return withRows(page, reshaped(content, values));
   });
 }
 
@@ -62,19 +67,31 @@ function keyedDigest(key: string | undefined): (text: string) => string {
   return (text) => createHmac('sha256', key).update(text).digest('hex');
 }
 
-function hidden(value: Value, kind: Mask, hmac: ((text: string) => string) | undefined): Value {
-  const text = textOf(value, 'text');
-  if (text === null || text === '') return value;
-  switch (kind) {
-    case 'hmac':
-      return hmac ? hmac(text) : null;
-    case 'last4':
-      return last4(text);
-    case 'redact':
-      return '[redacted]';
-    default:
-      return null;
-  }
+/** What a value that is there is replaced by: a function of its text, or always the same. */
+type Cover = ((text: string) => string) | string | null;
+
+const coverOf: { readonly [K in Exclude<Mask, 'drop'>]: (options: MaskOptions) => Cover } = {
+  null: () => null,
+  hmac: ({ hmacKey }) => keyedDigest(hmacKey),
+  last4: () => last4,
+  redact: () => '[redacted]',
+};
+
+/** Hides the values of a column. Of texts that are all replaced by the same, none is looked at. */
+function hiding(cover: Cover): (cells: Cells) => Cells {
+  const hide = typeof cover === 'function' ? cover : () => cover;
+  const hideTexts =
+    typeof cover === 'function'
+      ? memoOfTexts((text) => (text === '' ? text : cover(text)))
+      : (texts: Texts, row: number) => (texts.start(row) === texts.end(row) ? '' : cover);
+
+  return (cells) => {
+    if (cells instanceof Texts) return Array.from({ length: cells.length }, (_, row) => hideTexts(cells, row));
+    return cells.map((value) => {
+      const text = textOf(value, 'text');
+      return text === null || text === '' ? value : hide(text);
+    });
+  };
 }
 
 /** Counts code points: half a pair of surrogates would be no text. */

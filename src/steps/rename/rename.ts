@@ -1,6 +1,7 @@
+import { map } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
-import { mapRows, reshape, type Step } from '../../flow/index.js';
+import { contentOf, reshapeAll, withRows, type Content, type Step } from '../../flow/index.js';
 import { columnName, requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
@@ -20,8 +21,8 @@ export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {
  */
 export function rename<T extends Row, const M extends Partial<Record<keyof T & string, string>>>(names: M): Step<T, Renamed<T, M>> {
   const renamed = new Map<string, string | undefined>(Object.entries(names));
-  const copy = reshape((present) => new Map(present.map((name) => [renamed.get(name) ?? name, name])));
-  return mapRows((row) => copy(row, []) as Renamed<T, M>);
+  const reshaped = reshapeAll((present) => new Map(present.map((name) => [renamed.get(name) ?? name, name])));
+  return map((page) => withRows(page, reshaped(contentOf(page), []) as Content<Renamed<T, M>>));
 }
 
 export const renameStep = defineStep('rename', {
