@@ -26,7 +26,7 @@ interface Outcome {
   readonly reason: string | undefined;
 }
 
-/** Casts one column, page by page. What becomes of a text is remembered over all of them. */
+/** Casts one column, page by page. What becomes of a text is remembered over all of them, see `memoOfTexts`. */
 export class ColumnCast {
   readonly #outcomeOf: (texts: Texts, row: number) => Outcome;
 

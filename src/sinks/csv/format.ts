@@ -47,8 +47,8 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
   }
 
   function textIn(value: Value, { type }: OutputColumn): string {
-    if (value instanceof Date) return instant(value, type);
-    return typeof value === 'string' ? disarmed(value) : (textOf(value, type) ?? '');
+    if (typeof value === 'string') return disarmed(value);
+    return value instanceof Date ? instant(value, type) : (textOf(value, type) ?? '');
   }
 
   function disarmed(text: string): string {
