@@ -1,7 +1,7 @@
 import { textOf, type Column } from '../collections/index.js';
-import { memoOfTexts, Texts, valueAt, type Cells } from '../columnar/index.js';
+import { type Cells, type Content, memoOfTexts, Texts, valueAt } from '../columnar/index.js';
 import type { Refusal } from '../errors.js';
-import { cellsIn, contentOf, keyIn, KeySet, type Content, type Page } from '../flow/index.js';
+import { cellsIn, contentOf, keyIn, KeySet, type Page } from '../flow/index.js';
 import type { Published } from '../sinks/index.js';
 import type { Expect } from './expect.js';
 import { amount, mostOf, percent, written, type Tolerance } from './units.js';

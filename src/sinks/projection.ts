@@ -1,7 +1,7 @@
 import { SinkError } from '../errors.js';
 import { columnReader, expectations, type Column, type DeclaredType, type Value } from '../collections/index.js';
-import type { Content, Fault, OnError } from '../flow/index.js';
-import { pickCells, Table, Texts, type Cells } from '../columnar/index.js';
+import type { Fault, OnError } from '../flow/index.js';
+import { type Cells, type Content, pickCells, Table, Texts } from '../columnar/index.js';
 import { castText, castTyped, quickCast } from './cast.js';
 import { ColumnCast, type CastPlan } from './column-cast.js';
 import type { Naming, SinkContext } from './sink.js';

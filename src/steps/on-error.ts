@@ -1,6 +1,7 @@
 import type { Value } from '../collections/index.js';
+import { rowAt, type Content } from '../columnar/index.js';
 import { StepError } from '../errors.js';
-import { keepRows, rowAt, type Content, type OnError, type StepContext } from '../flow/index.js';
+import { keepRows, type OnError, type StepContext } from '../flow/index.js';
 import { outcomesOf, Unfit, type Expression, type Outcomes } from './expression/index.js';
 
 /** The rows of a page that are not rejected, and what each expression gives for them. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { declaredTypes, type DeclaredType, type Row, type Value } from '../../src/collections/index.js';
-import { Table, Texts, valuesOf } from '../../src/columnar/index.js';
-import type { Content } from '../../src/flow/index.js';
+import { type Content, Table, Texts, valuesOf } from '../../src/columnar/index.js';
+
 import { castTyped } from '../../src/sinks/cast.js';
 import { standaloneSink } from '../../src/sinks/context.js';
 import { project, type ProjectionOptions } from '../../src/sinks/projection.js';

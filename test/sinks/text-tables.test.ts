@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { declaredTypes, type Column, type Row, type Value } from '../../src/collections/index.js';
-import type { Content } from '../../src/flow/index.js';
+import type { Content } from '../../src/columnar/index.js';
+
 import { pageOf } from '../../src/flow/index.js';
 import { standaloneSink } from '../../src/sinks/context.js';
 import { csvFormat, nul } from '../../src/sinks/csv/format.js';

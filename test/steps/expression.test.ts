@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf, type Column, type Row, type Value } from '../../src/collections/index.js';
+import type { Content } from '../../src/columnar/index.js';
 import { ExpressionFault, expressionsOver, functions, outcomesOf, Unfit, type Expression } from '../../src/steps/expression/index.js';
-import type { Content } from '../../src/flow/index.js';
+
 import { steps } from '../../src/steps/index.js';
 import { tableOf } from '../support/tables.js';
 import { castTo, opened, planned, rowsThrough, runtime } from './support.js';

@@ -1,17 +1,14 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, type Value } from '../../collections/index.js';
-import { memoOfTexts, pickCells, Texts, type Cells } from '../../columnar/index.js';
+import { type Cells, type Content, memoOfTexts, pickCells, pickFrom, rowAt, Texts } from '../../columnar/index.js';
 import { StepError } from '../../errors.js';
 import {
   cellsReader,
   contentOf,
-  pickFrom,
   reshapeAll,
-  rowAt,
   standalone,
   withRows,
-  type Content,
   type Fault,
   type OnError,
   type Step,

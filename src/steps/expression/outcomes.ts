@@ -1,6 +1,6 @@
 import type { Row, Value } from '../../collections/index.js';
-import { memoOfTexts, Table, Texts } from '../../columnar/index.js';
-import type { Content } from '../../flow/index.js';
+import { type Content, memoOfTexts, Table, Texts } from '../../columnar/index.js';
+
 import type { Expression } from './expression.js';
 import { ExpressionFault } from './fault.js';
 

@@ -1,7 +1,8 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
-import { contentOf, reshapeAll, withRows, type Content, type Step } from '../../flow/index.js';
+import type { Content } from '../../columnar/index.js';
+import { contentOf, reshapeAll, withRows, type Step } from '../../flow/index.js';
 import { columnName, requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 

@@ -1,9 +1,9 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import { copier, type Row } from '../../collections/index.js';
-import { Table } from '../../columnar/index.js';
+import { type Content, Table } from '../../columnar/index.js';
 import { StepError } from '../../errors.js';
-import { cellsIn, contentOf, withRows, type Content, type Step } from '../../flow/index.js';
+import { cellsIn, contentOf, withRows, type Step } from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
