@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
@@ -391,6 +392,15 @@ describe('at opening', () => {
     await symlink(join(folder.path, 'mine.txt'), logOf(landing));
     await expect(open(folder.path)).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('ELOOP') });
     expect(await readFile(join(folder.path, 'mine.txt'), 'utf8')).toBe('mine');
+  });
+
+  test('a log that is no file is refused, and not kept open', async () => {
+    await using folder = await temporaryFolder();
+    const landing = await interrupted(folder.path);
+    await rm(logOf(landing));
+    execFileSync('mkfifo', [logOf(landing)]);
+    await expect(open(folder.path)).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('ESPIPE') });
+    expect(await openLogs(folder.path)).toEqual([]);
   });
 
   test.each<[string, Partial<LandingOptions>]>([
