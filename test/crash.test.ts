@@ -3,6 +3,7 @@ import { readFile, readdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { generate } from '../src/service/index.js';
+import { pagesIn } from './landing/support.js';
 import { cli, startCli } from './support/cli.js';
 import { pipelineText, service, type LoggedService } from './support/services.js';
 import { temporaryFolder } from './support/temporary.js';
@@ -41,11 +42,13 @@ async function published(cwd: string): Promise<{ table: string | undefined; csv:
 
 /** The pages that a killed run has landed, as the request log names them. */
 async function landedPages(cwd: string): Promise<readonly string[]> {
-  const names = await readdir(join(cwd, '.leadstream', 'landing'), { recursive: true }).catch(() => []);
-  return names.flatMap((name) => {
-    const [, collection, page] = /^(\w+)-[0-9a-f]{32}\/page-0*(\d+)\.\d+\.[0-9a-f]+\.json$/.exec(name) ?? [];
-    return collection === undefined ? [] : [`${collection}?page=${page}&limit=100`];
+  const landings = join(cwd, '.leadstream', 'landing');
+  const logs = (await readdir(landings, { recursive: true }).catch(() => [])).filter((name) => name.endsWith('/pages.log'));
+  const pages = logs.map(async (log) => {
+    const [collection = ''] = log.split('-');
+    return (await pagesIn(join(landings, log))).map((page) => `${collection}?page=${page}&limit=100`);
   });
+  return (await Promise.all(pages)).flat();
 }
 
 let undisturbed: Awaited<ReturnType<typeof published>>;

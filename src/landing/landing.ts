@@ -1,8 +1,9 @@
 import { join, resolve } from 'node:path';
 import { LeadstreamError } from '../errors.js';
 import { lockOutputs, type Lock } from '../files/index.js';
+import { removeLeftovers, removeSource } from './folder.js';
 import { isFresh, readMarker, writeMarker } from './marker.js';
-import { PageFiles, removeSource } from './page-files.js';
+import { PageLog } from './page-log.js';
 import { inState, makePrivate } from './place.js';
 import { accountKey, nameOf, type LandedSource } from './source.js';
 
@@ -25,7 +26,7 @@ export interface LandingOptions {
 
 /**
  * Opens the landing of a source for one run, and finds the pages that an interrupted run of the same source left. That
- * it can be written is tried at once. Holds the name of each page's file in memory, nothing of the contents.
+ * it can be written is tried at once. Holds the place of each page in memory, nothing of the contents.
  *
  * @throws {LeadstreamError} `E_RUN_LOCKED` when another run uses it.
  * @throws {SinkError} `E_SINK_PATH` when it cannot be written.
@@ -37,17 +38,20 @@ export async function openLanding(options: LandingOptions): Promise<Landing> {
     await makePrivate(landings);
     const folder = join(landings, nameOf(source, await accountKey(landings)));
     const lock = await lockOutputs([folder], { runId, mode: 0o600 });
+    let log: PageLog | undefined;
     try {
       const found = await readMarker(folder);
       const usable = !restart && isFresh(found, now(), maxAgeMs);
       if (!usable) await removeSource(folder);
       await makePrivate(folder);
-      const files = await PageFiles.open(folder, durable);
-      const startedAt = usable && found && files.count > 0 ? found.startedAt : new Date(now()).toISOString();
+      await removeLeftovers(folder);
+      log = await PageLog.open(folder, durable);
+      const startedAt = usable && found && log.count > 0 ? found.startedAt : new Date(now()).toISOString();
       // Always written anew: this is how a full disk is noticed before the first request.
       await writeMarker(folder, { startedAt, maxAgeMs });
-      return new Landing(folder, files, lock, { startedAt, maxAgeMs, now });
+      return new Landing(folder, log, lock, { startedAt, maxAgeMs, now });
     } catch (failure) {
+      await log?.close();
       await lock.release();
       throw failure;
     }
@@ -63,18 +67,17 @@ export class Landing {
   #startedAt: string;
   #resumed: number;
   #open = true;
-  readonly #pending = new Set<Promise<void>>();
 
   /** Use `openLanding`. */
   constructor(
     /** Absolute path. */
     readonly folder: string,
-    private readonly files: PageFiles,
+    private readonly log: PageLog,
     private readonly lock: Lock,
     private readonly ages: { readonly startedAt: string; readonly maxAgeMs: number; readonly now: () => number },
   ) {
     this.#startedAt = ages.startedAt;
-    this.#resumed = files.count;
+    this.#resumed = log.count;
   }
 
   /** Pages of an interrupted run that were found at opening; 0 after `clear`. */
@@ -84,7 +87,7 @@ export class Landing {
 
   /** Pages found damaged so far; they count as not landed. */
   get damaged(): number {
-    return this.files.damaged;
+    return this.log.damaged;
   }
 
   /** When the first run that landed these pages began, ISO 8601. */
@@ -94,31 +97,25 @@ export class Landing {
 
   /** The highest page landed. */
   last(): number | undefined {
-    return this.files.last();
+    return this.log.last();
   }
 
-  /** The bytes of a page as they were landed; `undefined` when it was not landed or the file is damaged, which is then removed. */
-  read(page: number): Promise<Uint8Array | undefined> {
-    return inState('E_SINK_WRITE', `cannot read page ${page} in ${this.folder}`, () => this.files.read(page));
+  /** The bytes of a page as they were landed; `undefined` when it was not landed, or is damaged and thereby forgotten. */
+  async read(page: number): Promise<Uint8Array | undefined> {
+    if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} was asked for after its landing was closed`);
+    return inState('E_SINK_WRITE', `cannot read page ${page} in ${this.folder}`, () => this.log.read(page));
   }
 
   /** Lands a page, or replaces it. Once it resolves, the page outlives the process. */
   async land(page: number, body: Uint8Array): Promise<void> {
     if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} came after its landing was closed`);
-    const landed = inState('E_SINK_WRITE', `cannot land page ${page} in ${this.folder}`, () => this.files.write(page, body));
-    this.#pending.add(landed);
-    try {
-      await landed;
-    } finally {
-      this.#pending.delete(landed);
-    }
+    await inState('E_SINK_WRITE', `cannot land page ${page} in ${this.folder}`, () => this.log.write(page, body));
   }
 
   /** Throws all pages away and goes on with none, because the list has changed since. */
   async clear(): Promise<void> {
     await inState('E_SINK_WRITE', `cannot clear ${this.folder}`, async () => {
-      await this.#settled();
-      await this.files.clear();
+      await this.log.clear();
       this.#resumed = 0;
       this.#startedAt = new Date(this.ages.now()).toISOString();
       await writeMarker(this.folder, { startedAt: this.#startedAt, maxAgeMs: this.ages.maxAgeMs });
@@ -130,7 +127,7 @@ export class Landing {
     if (!this.#open) return;
     this.#open = false;
     try {
-      await this.#settled();
+      await this.log.close();
       await inState('E_SINK_WRITE', `cannot remove ${this.folder}`, () => removeSource(this.folder));
     } finally {
       await this.lock.release();
@@ -141,13 +138,8 @@ export class Landing {
   async close(): Promise<void> {
     if (!this.#open) return;
     this.#open = false;
-    await this.#settled();
-    if (this.files.count === 0) await removeSource(this.folder).catch(() => undefined);
+    await this.log.close();
+    if (this.log.count === 0) await removeSource(this.folder).catch(() => undefined);
     await this.lock.release();
-  }
-
-  /** No page lands behind the back of another run. */
-  async #settled(): Promise<void> {
-    await Promise.allSettled(this.#pending);
   }
 }

@@ -3,8 +3,8 @@ import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { LeadstreamError } from '../errors.js';
 import { errnoOf, lockOutputs } from '../files/index.js';
+import { removeSource } from './folder.js';
 import { isFresh, readMarker } from './marker.js';
-import { removeSource } from './page-files.js';
 import { inState } from './place.js';
 import { sourceName } from './source.js';
 

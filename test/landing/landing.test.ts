@@ -1,12 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { openLanding, sweepLandings, type Landing, type LandingOptions } from '../../src/landing/index.js';
 import { start } from '../files/support.js';
 import { filesBelow, temporaryFolder } from '../sinks/support.js';
-import { bodyOf, secret, sourceOf } from './support.js';
+import { bodyOf, pagesIn, secret, sourceOf, startFull } from './support.js';
 
 const hour = 3_600_000;
 const text = (body: Uint8Array | undefined) => body && Buffer.from(body).toString();
@@ -24,9 +26,47 @@ async function interrupted(folder: string, changes: Partial<LandingOptions> = {}
   return landing;
 }
 
-async function pageFile(landing: Landing, page: number): Promise<string> {
-  const name = (await readdir(landing.folder)).find((name) => name.startsWith(`page-000000${page}.`));
-  return join(landing.folder, name ?? 'missing');
+/** Files of an earlier version, which had one for each page, and such as a killed run leaves. */
+const leftovers = [
+  'page-0000002.2.4f53cda18c2baa0c0354bb5f9a3ecbe5.json',
+  'page-0000004.2.4f53cda18c2baa0c0354bb5f9a3ecbe5.json.0a1b2c3d4e5f.tmp',
+  'started.json.0a1b2c3d4e5f.tmp',
+];
+
+const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
+const logOf = (landing: Landing) => join(landing.folder, 'pages.log');
+
+/** Bytes of the record of each page that `interrupted` leaves: 32 of a header, 5 of a body. */
+const recordBytes = 37;
+
+/** Changes the log of a landing on disk. */
+async function edit(landing: Landing, change: (log: Buffer) => Uint8Array): Promise<void> {
+  await writeFile(logOf(landing), change(await readFile(logOf(landing))));
+}
+
+/** With some bits of one byte turned. */
+function flipped(log: Buffer, at: number, bits: number): Buffer {
+  log.writeUInt8(log.readUInt8(at) ^ bits, at);
+  return log;
+}
+
+/** What pages read back as. */
+async function contents(landing: Landing, ...pages: readonly number[]): Promise<readonly (string | undefined)[]> {
+  return Promise.all(pages.map(async (page) => text(await landing.read(page))));
+}
+
+/** The same after the landing was closed and opened again. */
+async function contentsAgain(folder: string, ...pages: readonly number[]): Promise<readonly (string | undefined)[]> {
+  const landing = await open(folder);
+  const found = await contents(landing, ...pages);
+  await landing.close();
+  return found;
+}
+
+/** Names of the logs below a folder that this process has open. */
+async function openLogs(folder: string): Promise<readonly string[]> {
+  const links = (await readdir('/proc/self/fd')).map((name) => readlink(join('/proc/self/fd', name)).catch(() => ''));
+  return (await Promise.all(links)).filter((name) => name.startsWith(folder) && name.includes('pages.log'));
 }
 
 describe('a landing', () => {
@@ -42,11 +82,14 @@ describe('a landing', () => {
     await landing.close();
   });
 
-  test('names a page file by number, bytes and checksum', async () => {
+  test('lays a page out as number, bytes, checksum and body', async () => {
     await using folder = await temporaryFolder();
     const landing = await open(folder.path);
-    await landing.land(12, bytes('[]'));
-    expect(await readdir(landing.folder)).toEqual(['page-0000012.2.4f53cda18c2baa0c0354bb5f9a3ecbe5.json', 'started.json']);
+    await landing.land(258, bytes('[]'));
+    const head = Buffer.from('894c5001' + '02010000' + '02000000' + 'fdffffff', 'hex');
+    const sum = createHash('sha256').update(head).update('[]').digest().subarray(0, 16);
+    expect((await readFile(logOf(landing))).toString('hex')).toBe(Buffer.concat([head, sum, bytes('[]')]).toString('hex'));
+    expect(await readdir(landing.folder)).toEqual(['pages.log', 'started.json']);
     await landing.close();
   });
 
@@ -54,9 +97,28 @@ describe('a landing', () => {
     await using folder = await temporaryFolder();
     const landing = await open(folder.path);
     for (const body of ['[1]', '[1]', '[2]']) await landing.land(1, bytes(body));
-    expect(text(await landing.read(1))).toBe('[2]');
+    expect(await contents(landing, 1)).toEqual(['[2]']);
     expect(await readdir(landing.folder)).toHaveLength(2);
     await landing.close();
+
+    const again = await open(folder.path);
+    expect(again.resumed).toBe(1);
+    expect(await contents(again, 1)).toEqual(['[2]']);
+    await again.close();
+  });
+
+  test.each([false, true])('takes many pages at once, also while others are on their way (durable: %j)', async (durable) => {
+    await using folder = await temporaryFolder();
+    const landing = await open(folder.path, { durable });
+    const land = (page: number) => landing.land(page, bytes(JSON.stringify('x'.repeat(page * 100))));
+    await Promise.all([...range(1, 40).map(land), setTimeout(1).then(() => Promise.all(range(41, 80).map(land)))]);
+    await landing.land(81, new Uint8Array());
+    await landing.close();
+
+    const again = await open(folder.path);
+    expect(again).toMatchObject({ resumed: 81, damaged: 0 });
+    expect(await contents(again, ...range(1, 81))).toEqual([...range(1, 80).map((page) => JSON.stringify('x'.repeat(page * 100))), '']);
+    await again.close();
   });
 
   test('is private, also when its folder was not', async () => {
@@ -129,7 +191,17 @@ describe('a landing', () => {
     expect(Date.now() - Date.parse(landing.startedAt)).toBeLessThan(60_000);
     await landing.land(1, bytes('[]'));
     await landing.close();
-    expect(await open(folder.path).then(async (again) => (await again.close(), again.resumed))).toBe(1);
+    expect(await contentsAgain(folder.path, 1, 2, 3)).toEqual(['[]', undefined, undefined]);
+  });
+
+  test('throws pages away that were on their way when it was cleared, and keeps those that came then', async () => {
+    await using folder = await temporaryFolder();
+    const landing = await open(folder.path);
+    const landed = [landing.land(1, bodyOf(1)), landing.clear(), landing.land(2, bytes('[]'))];
+    await Promise.all(landed);
+    expect(await contents(landing, 1, 2)).toEqual([undefined, '[]']);
+    await landing.close();
+    expect(await contentsAgain(folder.path, 1, 2)).toEqual([undefined, '[]']);
   });
 
   test('waits for pages on their way before it closes, and takes none afterwards', async () => {
@@ -139,7 +211,25 @@ describe('a landing', () => {
     await landing.close();
     await landed;
     await expect(landing.land(2, bytes('[]'))).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
+    await expect(landing.read(1)).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
     expect(await readdir(landing.folder)).toHaveLength(2);
+    expect(await contentsAgain(folder.path, 1)).toEqual([text(bodyOf(1))]);
+  });
+
+  test('keeps no file open once it is closed, removed or could not be opened', async () => {
+    await using folder = await temporaryFolder();
+    for (let turn = 0; turn < 30; turn += 1) {
+      const landing = await open(folder.path);
+      await landing.land(1, bytes('[]'));
+      expect(await openLogs(folder.path)).toEqual([logOf(landing)]);
+      await (turn % 3 === 0 ? landing.remove() : landing.close());
+      expect(await openLogs(folder.path)).toEqual([]);
+    }
+    const { folder: source } = await interrupted(folder.path);
+    await rm(join(source, 'started.json'));
+    await mkdir(join(source, 'started.json'));
+    await expect(open(folder.path)).rejects.toMatchObject({ code: 'E_SINK_PATH' });
+    expect(await openLogs(folder.path)).toEqual([]);
   });
 });
 
@@ -173,55 +263,144 @@ describe('is another landing with another', () => {
 });
 
 describe('a damaged page is asked for again:', () => {
-  test.each<[string, (path: string) => Promise<void>]>([
-    ['truncated', (path) => truncate(path, 2)],
-    ['emptied', (path) => truncate(path, 0)],
-    ['with a flipped bit', (path) => writeFile(path, '["3"]')],
-    ['under a name that is not its own', (path) => writeFile(path, '["1"]')],
-  ])('%s', async (_how, damage) => {
-    await using folder = await temporaryFolder();
-    await damage(await pageFile(await interrupted(folder.path), 2));
-    const landing = await open(folder.path);
+  const bits = [0x01, 0x80];
 
+  test.each([
+    ['number', 4, 8],
+    ['checksum', 16, 32],
+    ['body', 32, 37],
+  ])('with a flipped bit in its %s, and those behind it are not', async (_part, from, to) => {
+    for (const offset of range(from, to - 1)) {
+      for (const bit of bits) {
+        await using folder = await temporaryFolder();
+        await edit(await interrupted(folder.path), (log) => flipped(log, recordBytes + offset, bit));
+        const landing = await open(folder.path);
+        expect([offset, bit, await contents(landing, 1, 2, 3)]).toEqual([offset, bit, ['["1"]', undefined, '["3"]']]);
+        if (from > 4) expect(landing).toMatchObject({ resumed: 3, damaged: 1 });
+        await landing.land(2, bytes('[2]'));
+        expect(await contents(landing, 2)).toEqual(['[2]']);
+        await landing.close();
+        expect(await contentsAgain(folder.path, 1, 2, 3)).toEqual(['["1"]', '[2]', '["3"]']);
+      }
+    }
+  });
+
+  test.each([
+    ['mark', 0, 4],
+    ['length', 8, 16],
+  ])('with a flipped bit in its %s, as are those behind it', async (_part, from, to) => {
+    for (const offset of range(from, to - 1)) {
+      for (const bit of bits) {
+        await using folder = await temporaryFolder();
+        await edit(await interrupted(folder.path), (log) => flipped(log, recordBytes + offset, bit));
+        const landing = await open(folder.path);
+        expect([offset, bit, await contents(landing, 1, 2, 3)]).toEqual([offset, bit, ['["1"]', undefined, undefined]]);
+        for (const page of [2, 3]) await landing.land(page, bytes(`[${page}]`));
+        await landing.close();
+        expect(await contentsAgain(folder.path, 1, 2, 3)).toEqual(['["1"]', '[2]', '[3]']);
+      }
+    }
+  });
+
+  test.each<[string, (log: Buffer) => Uint8Array]>([
+    ['cut short', (log) => log.subarray(0, 2 * recordBytes - 2)],
+    ['emptied', () => new Uint8Array()],
+    [
+      'overwritten with another page',
+      (log) => Buffer.concat([log.subarray(0, recordBytes), log.subarray(0, recordBytes), log.subarray(2 * recordBytes)]),
+    ],
+  ])('%s under a run', async (_how, damage) => {
+    await using folder = await temporaryFolder();
+    await interrupted(folder.path);
+    const landing = await open(folder.path);
+    await edit(landing, damage);
     expect(await landing.read(2)).toBeUndefined();
-    expect(landing.damaged).toBe(1);
-    expect(await pageFile(landing, 2)).toMatch(/missing$/);
-    await landing.land(2, bytes('["2"]'));
-    expect(text(await landing.read(2))).toBe('["2"]');
+    expect(await landing.read(2)).toBeUndefined();
+    expect(landing).toMatchObject({ resumed: 3, damaged: 1 });
     await landing.close();
   });
 
-  test('gone meanwhile', async () => {
+  test('the last one, and then it is no longer the last', async () => {
     await using folder = await temporaryFolder();
+    await edit(await interrupted(folder.path), (log) => log.fill('!', log.length - 1));
     const landing = await open(folder.path);
-    await landing.land(1, bytes('[]'));
-    await rm(await pageFile(landing, 1));
-    expect(await landing.read(1)).toBeUndefined();
-    expect(landing).toMatchObject({ damaged: 1 });
-    expect(landing.last()).toBeUndefined();
+    expect(landing.last()).toBe(3);
+    expect(await landing.read(3)).toBeUndefined();
+    expect(landing.last()).toBe(2);
     await landing.close();
   });
 
-  test('there twice', async () => {
+  test('what it replaced does not come back', async () => {
     await using folder = await temporaryFolder();
-    const earlier = await interrupted(folder.path);
-    await writeFile(join(earlier.folder, 'page-0000002.2.4f53cda18c2baa0c0354bb5f9a3ecbe5.json'), '[]');
+    const earlier = await open(folder.path);
+    for (const body of ['["1"]', '["2"]']) await earlier.land(1, bytes(body));
+    await earlier.close();
+    await edit(earlier, (log) => log.fill('!', log.length - 1));
     const landing = await open(folder.path);
-    expect(landing).toMatchObject({ resumed: 2, damaged: 2 });
-    expect(await landing.read(2)).toBeUndefined();
+    expect(await contents(landing, 1, 1)).toEqual([undefined, undefined]);
+    expect(landing).toMatchObject({ resumed: 1, damaged: 1 });
     await landing.close();
   });
 });
 
 describe('at opening', () => {
-  test('half-written files of a killed run go', async () => {
+  test('a record that a killed run left half-written goes, wherever it was cut', async () => {
+    for (const left of range(0, recordBytes - 1)) {
+      await using folder = await temporaryFolder();
+      const killed = await interrupted(folder.path);
+      await truncate(logOf(killed), 2 * recordBytes + left);
+      const landing = await open(folder.path);
+
+      expect([left, landing.resumed, landing.damaged, landing.last()]).toEqual([left, 2, 0, 2]);
+      expect([left, (await stat(logOf(landing))).size]).toEqual([left, 2 * recordBytes]);
+      expect([left, await contents(landing, 1, 2, 3)]).toEqual([left, ['["1"]', '["2"]', undefined]]);
+      for (const page of [4, 3]) await landing.land(page, bytes(`[${page}]`));
+      await landing.close();
+      expect([left, await contentsAgain(folder.path, 1, 2, 3, 4)]).toEqual([left, ['["1"]', '["2"]', '[3]', '[4]']]);
+    }
+  });
+
+  test.each<[string, Uint8Array]>([
+    ['zeros', Buffer.alloc(5_000)],
+    ['text', bytes('[{"lead_id":"1"}]'.repeat(100))],
+    ['a header that promises more than there is', Buffer.from('\x89LP\x01\x04\0\0\0\xff\0\0\0\0\xff\xff\xff'.padEnd(100), 'latin1')],
+  ])('%s behind the last record go', async (_what, tail) => {
+    await using folder = await temporaryFolder();
+    await edit(await interrupted(folder.path), (log) => Buffer.concat([log, tail]));
+    const landing = await open(folder.path);
+    expect(landing).toMatchObject({ resumed: 3, damaged: 0 });
+    await landing.land(4, bytes('[4]'));
+    await landing.close();
+    expect(await contentsAgain(folder.path, 1, 2, 3, 4)).toEqual(['["1"]', '["2"]', '["3"]', '[4]']);
+  });
+
+  test('half-written files of a killed run go, and those of an earlier version', async () => {
     await using folder = await temporaryFolder();
     const { folder: source } = await interrupted(folder.path);
-    await writeFile(join(source, 'page-0000004.2.4f53cda18c2baa0c0354bb5f9a3ecbe5.json.0a1b2c3d4e5f.tmp'), '[');
+    for (const name of leftovers) await writeFile(join(source, name), '[');
     const landing = await open(folder.path);
-    expect((await readdir(source)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+    expect(await readdir(source)).toEqual(['pages.log', 'started.json']);
     expect(landing.resumed).toBe(3);
     await landing.close();
+  });
+
+  test('a log that is a link is refused, and what it leads to stays', async () => {
+    await using folder = await temporaryFolder();
+    const landing = await interrupted(folder.path);
+    await rm(logOf(landing));
+    await writeFile(join(folder.path, 'mine.txt'), 'mine');
+    await symlink(join(folder.path, 'mine.txt'), logOf(landing));
+    await expect(open(folder.path)).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('ELOOP') });
+    expect(await readFile(join(folder.path, 'mine.txt'), 'utf8')).toBe('mine');
+  });
+
+  test('a log that is no file is refused, and not kept open', async () => {
+    await using folder = await temporaryFolder();
+    const landing = await interrupted(folder.path);
+    await rm(logOf(landing));
+    execFileSync('mkfifo', [logOf(landing)]);
+    await expect(open(folder.path)).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('ESPIPE') });
+    expect(await openLogs(folder.path)).toEqual([]);
   });
 
   test.each<[string, Partial<LandingOptions>]>([
@@ -233,7 +412,8 @@ describe('at opening', () => {
     await interrupted(folder.path);
     const landing = await open(folder.path, changes);
     expect(landing.resumed).toBe(0);
-    expect(await readdir(landing.folder)).toEqual(['started.json']);
+    expect(await readdir(landing.folder)).toEqual(['pages.log', 'started.json']);
+    expect((await stat(logOf(landing))).size).toBe(0);
     await landing.close();
   });
 
@@ -272,16 +452,28 @@ describe('at opening', () => {
   });
 });
 
-test('a page that cannot be written names page, folder and option', async () => {
-  await using folder = await temporaryFolder();
-  const landing = await open(folder.path);
-  await rm(landing.folder, { recursive: true });
-  await expect(landing.land(7, bytes('[]'))).rejects.toMatchObject({
-    name: 'SinkError',
-    code: 'E_SINK_WRITE',
-    message: `cannot land page 7 in ${landing.folder}: ENOENT: no such file or directory; --state-dir chooses another place`,
+describe('pages that cannot be written', () => {
+  test('name page, folder and option, and do not harm those before and after', async () => {
+    await using folder = await temporaryFolder();
+    const landings = join(folder.path, 'landing');
+    const told = await startFull(landings);
+    const log = join(told.folder, 'pages.log');
+    expect(told.failed.map(({ message }) => message)).toEqual(
+      told.failed.map(({ page }) => `cannot land page ${page} in ${told.folder}: EFBIG: file too large; --state-dir chooses another place`),
+    );
+    expect(told.failed.length).toBeGreaterThan(0);
+    expect(told.landed.length).toBeGreaterThan(told.failed.length);
+    // The last page landed behind the failure, so nothing of the failed ones is left in front of it or behind.
+    expect(told.landed.at(-1)).toBeGreaterThan(told.failed.at(-1)?.page ?? Infinity);
+    expect(await pagesIn(log)).toEqual(told.landed);
+    expect((await stat(log)).size).toBe(told.bytes);
+
+    const landing = await open(folder.path);
+    expect(landing).toMatchObject({ resumed: told.landed.length });
+    for (const page of told.landed) expect([page, (await landing.read(page))?.length]).toEqual([page, expect.any(Number)]);
+    expect(landing.damaged).toBe(0);
+    await landing.close();
   });
-  await landing.close();
 });
 
 describe('sweepLandings', () => {
@@ -295,6 +487,15 @@ describe('sweepLandings', () => {
     expect(await sweepLandings(landings)).toEqual([]);
     expect(await sweepLandings(landings, later)).toEqual([old.folder.slice(landings.length + 1)]);
     expect((await readdir(landings)).sort()).toEqual(['account.key', kept.folder.slice(landings.length + 1)]);
+  });
+
+  test('removes the files of an earlier version, which had one for each page', async () => {
+    await using folder = await temporaryFolder();
+    const { folder: source } = await interrupted(folder.path);
+    for (const name of leftovers) await writeFile(join(source, name), '[');
+    await rm(join(source, 'pages.log'));
+    await sweepLandings(join(folder.path, 'landing'), later);
+    expect(await readdir(join(folder.path, 'landing'))).toEqual(['account.key']);
   });
 
   test('removes nothing that is not ours', async () => {
