@@ -7,13 +7,14 @@ import tseslint from 'typescript-eslint';
 export const importTable = {
   collections: [],
   columnar: ['collections'],
+  threads: [],
   files: ['errors', 'collections'],
-  client: ['errors', 'collections', 'columnar'],
+  client: ['errors', 'collections', 'columnar', 'threads'],
   flow: ['errors', 'collections', 'columnar'],
   service: ['errors', 'collections'],
   landing: ['errors', 'collections', 'flow', 'files'],
   steps: ['errors', 'collections', 'columnar', 'flow'],
-  sinks: ['errors', 'collections', 'columnar', 'flow', 'files'],
+  sinks: ['errors', 'collections', 'columnar', 'threads', 'flow', 'files'],
   pipeline: ['errors', 'collections', 'columnar', 'flow', 'files', 'landing', 'client', 'steps', 'sinks'],
   // Beside the public API, which its commands load when they run.
   cli: ['errors', 'collections'],

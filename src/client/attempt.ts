@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import got, { MaxRedirectsError, ReadError, RequestError, TimeoutError, type OptionsInit } from 'got';
 import { Observable } from 'rxjs';
 import { SourceError } from '../errors.js';
+import type { Scanned } from './scan.js';
 import { retryAfterMs } from './retry-after.js';
 
 /** What a transport needs; times in milliseconds, sizes in bytes after decompression. */
@@ -29,6 +30,8 @@ export interface Target {
 export interface Answer {
   readonly status: number;
   readonly body: Uint8Array;
+  /** The body as columns, `null` where it is none; missing when nobody has looked yet. */
+  readonly scanned?: Scanned | null;
 }
 
 export interface Transport {

@@ -2,7 +2,7 @@ import { copier, originalName, snakeCase, textCopier, type Collection, type Colu
 import { SourceError } from '../errors.js';
 import { Table, Texts, type Cells } from '../columnar/index.js';
 import { nameShape, type RawRecord } from './records.js';
-import type { Scanned } from './scan.js';
+import { columnsIn, type Scanned } from './scan.js';
 
 /** What rows of a collection had that its definition does not say. Counts are rows. */
 export interface Findings {
@@ -112,7 +112,9 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
     return row;
   }
 
-  function decodeColumns({ rows, columns: sent }: Scanned): Table | undefined {
+  function decodeColumns(scanned: Scanned): Table | undefined {
+    const { rows } = scanned;
+    const sent = columnsIn(scanned);
     const columns = new Map<string, Cells>();
     for (const { column, original } of wanted) columns.set(column, sent.get(original) ?? new Array<null>(rows).fill(null));
     const keyed = collection.key.some((column) => {

@@ -2,10 +2,21 @@ import { isUtf8 } from 'node:buffer';
 import { Texts } from '../columnar/index.js';
 import { unescape } from './unescape.js';
 
-/** A list of records of one form: their fields in the order in which they came, each a column of texts. */
+/** A list of records of one form. It is made of what can be handed to another thread. */
 export interface Scanned {
   readonly rows: number;
-  readonly columns: ReadonlyMap<string, Texts>;
+  /** Names of the fields, in the order in which they came. */
+  readonly names: readonly string[];
+  /** The answer, and behind it the texts that were written with escapes. */
+  readonly bytes: Uint8Array;
+  /** Where the texts are in it: two offsets each, record by record. */
+  readonly bounds: Int32Array;
+}
+
+/** The fields as columns, in the order in which they came. */
+export function columnsIn({ rows, names, bytes, bounds }: Scanned): ReadonlyMap<string, Texts> {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return new Map(names.map((name, index) => [name, new Texts(buffer, bounds, 2 * index, 2 * names.length, rows)]));
 }
 
 const [tab, lineFeed, carriageReturn, space] = [0x09, 0x0a, 0x0d, 0x20];
@@ -124,8 +135,7 @@ class Scan {
     }
     if (body[at] !== closeList || afterSpace(body, at + 1) !== body.length) return undefined;
     const bytes = this.#plainLength === 0 ? body : Buffer.concat([body, this.#plain.subarray(0, this.#plainLength)]);
-    const columns = form.names.map((name, index) => [name, new Texts(bytes, this.#bounds, 2 * index, width, rows)] as const);
-    return { rows, columns: new Map(columns) };
+    return { rows, names: form.names, bytes, bounds: this.#bounds };
   }
 
   /** @returns The offset behind the record; -1 if it has another form. */

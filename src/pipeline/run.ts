@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defer, switchMap, tap, type Observable } from 'rxjs';
 import { createClient, type RetryNotice, type ServiceClient } from '../client/index.js';
 import { GateError, type Warning } from '../errors.js';
@@ -86,7 +87,7 @@ export async function finishRuns(stateDir: string): Promise<readonly string[]> {
 
 async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock: Lock, rejects: Rejects): Promise<RunReport> {
   const { plan, connection, consistency: wanted } = pipeline;
-  const client = createClient({ ...connection, onRetry: options.onRetry });
+  const client = createClient({ threads: availableParallelism() > 1 ? 1 : 0, ...connection, onRetry: options.onRetry });
   const bare = client.reader(plan.collection.name, pipeline.reveal);
   const accounts = openAccounts(pipeline, bare);
   const expectations = pipeline.expect && openExpectations(pipeline.expect, plan.columns());

@@ -32,6 +32,13 @@ const service = z
     strict: z.boolean().optional().describe('Whether what would be a warning fails the run. Default false.'),
     deadline: duration.optional().describe('Longest time that a run may take; then it fails. Default: no limit.'),
     rate_limit: rate.optional().describe('Requests that may start in a time, like 20/s.'),
+    threads: z
+      .number()
+      .int()
+      .min(0)
+      .max(1)
+      .optional()
+      .describe('Threads that fetch beside the main one; the files are the same. Default 1, and 0 on a machine with one core.'),
     timeout: duration.optional().describe('Time until an answer begins. Default 60s.'),
     max_page_bytes: z.number().int().min(1).optional().describe('Largest answer after decompression, in bytes. Default 67108864.'),
     retry: z

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
 import { SinkError } from '../../../../errors.js';
-import { errnoOf } from '../../../../files/index.js';
+import { Thread } from '../../../../threads/index.js';
 import type { Compression } from '../../encoder.js';
 import type { TakenBytes } from './row-bytes.js';
 import type { Answer, Request } from './worker.js';
@@ -51,35 +50,19 @@ const inThisThread: GroupEncoding = {
   close: async () => undefined,
 };
 
-interface Waiting {
-  readonly group: TakenBytes;
-  readonly resolve: (file: Uint8Array) => void;
-  readonly reject: (failure: SinkError) => void;
-}
-
 /**
  * The one thread of a process that encodes row groups, in the order in which they come. It starts with the first lease and ends with the
- * last, and keeps the process alive only while it works.
+ * last.
  */
 class EncodingThread {
   static #shared: EncodingThread | undefined;
 
-  // The options of this process (--eval, --input-type, --inspect) are none of the thread's, and some let it fail.
-  readonly #worker = new Worker(workerFile, { name: 'leadstream-parquet', execArgv: [] });
-  readonly #waiting = new Map<number, Waiting>();
-  #asked = 0;
+  readonly #thread = new Thread<Answer>(workerFile, 'leadstream-parquet');
   #leases = 0;
-  #failure: SinkError | undefined;
-
-  private constructor() {
-    this.#worker.unref();
-    this.#worker.on('message', (answer: Answer) => this.#answer(answer));
-    this.#worker.on('messageerror', (thrown: unknown) => this.#fail(thrown));
-    this.#worker.on('error', (thrown: unknown) => this.#fail(thrown));
-    this.#worker.on('exit', () => this.#fail(undefined));
-  }
 
   static lease(): EncodingThread {
+    const shared = EncodingThread.#shared;
+    if (shared && shared.#thread.ended) EncodingThread.#shared = undefined;
     const thread = (EncodingThread.#shared ??= new EncodingThread());
     thread.#leases += 1;
     return thread;
@@ -89,36 +72,22 @@ class EncodingThread {
     this.#leases -= 1;
     if (this.#leases > 0) return;
     if (EncodingThread.#shared === this) EncodingThread.#shared = undefined;
-    await this.#worker.terminate();
+    await this.#thread.end();
   }
 
   encode(group: TakenBytes, compression: Compression): Promise<Uint8Array> {
+    const { stream, plain } = group;
     return new Promise((resolve, reject) => {
-      if (this.#failure) return reject(this.#failure);
-      this.#asked += 1;
-      this.#waiting.set(this.#asked, { group, resolve, reject });
-      this.#worker.ref();
-      const { stream, plain } = group;
-      const request: Request = { id: this.#asked, group: { stream, plain }, compression };
-      this.#worker.postMessage(request, [stream.buffer]);
+      const asking = {
+        answered: ({ buffer, file }: Answer) => {
+          group.takeBack(buffer);
+          if (file) resolve(file);
+          else reject(refused());
+        },
+        lost: (reason: string) => reject(new SinkError('E_SINK_WRITE', `the thread that encodes Parquet ended: ${reason}`)),
+      };
+      this.#thread.ask(asking, (id): Request => ({ id, group: { stream, plain }, compression }), [stream.buffer]);
     });
-  }
-
-  #answer({ id, buffer, file }: Answer): void {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if (this.#waiting.size === 0) this.#worker.unref();
-    waiting?.group.takeBack(buffer);
-    if (file) waiting?.resolve(file);
-    else waiting?.reject(refused());
-  }
-
-  /** Whoever waits is told, and so is whoever still asks; the next lease gets a new thread. */
-  #fail(thrown: unknown): void {
-    if (EncodingThread.#shared === this) EncodingThread.#shared = undefined;
-    this.#failure ??= new SinkError('E_SINK_WRITE', `the thread that encodes Parquet ended: ${errnoOf(thrown) ?? 'it was stopped'}`);
-    for (const { reject } of this.#waiting.values()) reject(this.#failure);
-    this.#waiting.clear();
   }
 }
 

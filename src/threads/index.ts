@@ -1,0 +1,1 @@
+export { Thread, type Asking } from './thread.js';

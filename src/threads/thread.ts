@@ -1,0 +1,89 @@
+import { Worker, type TransferListItem } from 'node:worker_threads';
+
+/** What asks is told once: the answer, or that there will be none. */
+export interface Asking<Answer> {
+  answered(answer: Answer): void;
+  /** @param reason Why the thread ended, in words without data. */
+  lost(reason: string): void;
+}
+
+/**
+ * A thread that answers what it is asked, in any order. It keeps the process alive only while somebody waits for an answer.
+ *
+ * @typeParam Answer What the thread posts: it bears the `id` of what was asked.
+ */
+export class Thread<Answer extends { readonly id: number }> {
+  readonly #worker: Worker;
+  readonly #asking = new Map<number, Asking<Answer>>();
+  #asked = 0;
+  #lost: string | undefined;
+
+  /**
+   * @param file Its module.
+   * @param name For debuggers.
+   * @param data What the module finds as `workerData`.
+   */
+  constructor(file: URL, name: string, data?: unknown) {
+    // The options of this process (--eval, --input-type, --inspect) are none of the thread's, and some let it fail.
+    this.#worker = new Worker(file, { name, execArgv: [], workerData: data });
+    this.#worker.unref();
+    this.#worker.on('message', (answer: Answer) => this.#answered(answer));
+    this.#worker.on('messageerror', (thrown: unknown) => this.#end(thrown));
+    this.#worker.on('error', (thrown: unknown) => this.#end(thrown));
+    this.#worker.on('exit', () => this.#end(undefined));
+  }
+
+  /** Whether it ended; whoever asks it then is told at once. */
+  get ended(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  /**
+   * Asks something.
+   *
+   * @param request Makes the message for the id under which it is asked.
+   * @param moved What goes to the thread and is gone here.
+   * @returns The id.
+   */
+  ask(asking: Asking<Answer>, request: (id: number) => object, moved: readonly TransferListItem[] = []): number {
+    this.#asked += 1;
+    const id = this.#asked;
+    if (this.#lost !== undefined) asking.lost(this.#lost);
+    else {
+      this.#asking.set(id, asking);
+      this.#worker.ref();
+      this.#worker.postMessage(request(id), moved);
+    }
+    return id;
+  }
+
+  /** Tells that an answer is not wanted any more. @param message What the thread gets to know of it. */
+  forget(id: number, message: object): void {
+    if (!this.#asking.delete(id)) return;
+    this.#worker.postMessage(message);
+    this.#rest();
+  }
+
+  /** Ends the thread; who still waits is told. */
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #answered(answer: Answer): void {
+    const asking = this.#asking.get(answer.id);
+    this.#asking.delete(answer.id);
+    this.#rest();
+    asking?.answered(answer);
+  }
+
+  #rest(): void {
+    if (this.#asking.size === 0) this.#worker.unref();
+  }
+
+  #end(thrown: unknown): void {
+    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'it was stopped';
+    this.#lost ??= code;
+    for (const asking of this.#asking.values()) asking.lost(this.#lost);
+    this.#asking.clear();
+  }
+}
