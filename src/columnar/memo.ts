@@ -1,3 +1,5 @@
+import type { Value } from '../collections/index.js';
+import { Coded, mostCodes } from './coded.js';
 import type { Texts } from './texts.js';
 
 /** Longer texts come once. */
@@ -36,6 +38,48 @@ export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts
   };
 }
 
+/** Bytes of the texts of a dictionary, which a page may exceed. */
+const mostBytes = 1 << 22;
+
+/**
+ * Finds the different texts of a column, page by page, by their bytes. A column in which few texts come twice is noticed, and left
+ * alone from then on.
+ *
+ * Memory: a dictionary, of at most 4 MiB and a page of texts; when there are more, it begins anew.
+ *
+ * @returns `undefined` where it does not pay.
+ */
+export function codesOfTexts(): (texts: Texts) => Coded | undefined {
+  let known = new Known<Value>();
+  let asked = 0;
+  let pays = true;
+
+  function makeRoom(rows: number): void {
+    const { length } = known.found;
+    if (length + rows <= mostCodes && known.size <= mostBytes) return;
+    pays = asked > 2 * length;
+    asked = 0;
+    known = new Known();
+  }
+
+  return (texts) => {
+    const { bytes, length } = texts;
+    if (!pays || length > mostCodes) return undefined;
+    makeRoom(length);
+    asked += length;
+    const codes = new Uint16Array(length);
+    for (let row = 0; row < length; row += 1) {
+      const start = texts.start(row);
+      const end = texts.end(row);
+      const hash = hashOf(bytes, start, end);
+      const code = known.indexOf(bytes, start, end, hash);
+      codes[row] = code < 0 ? known.found.length : code;
+      if (code < 0) known.add(bytes, start, end, hash, texts.text(row));
+    }
+    return new Coded(known.found, codes);
+  };
+}
+
 /** Texts by their bytes: open addressing, at most half full. */
 class Known<R> {
   readonly found: R[] = [];
@@ -44,6 +88,11 @@ class Known<R> {
   #hashes = new Int32Array(256);
   #ends = new Int32Array(257);
   #bytes = new Uint8Array(4096);
+
+  /** Bytes of all texts. */
+  get size(): number {
+    return this.#ends[this.found.length] ?? 0;
+  }
 
   /** @returns -1 when the text is not known. */
   indexOf(bytes: Uint8Array, start: number, end: number, hash: number): number {

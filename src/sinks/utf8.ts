@@ -1,5 +1,5 @@
 import type { Value } from '../collections/index.js';
-import { Texts, type Cells } from '../columnar/index.js';
+import { valuesOf, Texts, type Cells } from '../columnar/index.js';
 
 /**
  * UTF-8 that is put together from many small pieces. Texts of plain ASCII, which nearly all values are, cost a loop over their
@@ -133,7 +133,7 @@ export interface Viewed {
 
 /** A column as what can be appended as it is, or as values. */
 export function partsOf(cells: Cells): { readonly texts: Viewed | undefined; readonly values: readonly Value[] } {
-  if (!(cells instanceof Texts)) return { texts: undefined, values: cells };
+  if (!(cells instanceof Texts)) return { texts: undefined, values: valuesOf(cells) };
   const { buffer, byteOffset, byteLength } = cells.bytes;
   return { texts: { texts: cells, view: new DataView(buffer, byteOffset, byteLength) }, values: [] };
 }

@@ -1,5 +1,6 @@
 import type { Value } from '../../../../collections/index.js';
-import { Texts, type Cells } from '../../../../columnar/index.js';
+import { Coded, perDictionary, Texts, type Cells } from '../../../../columnar/index.js';
+import { EncodedValues } from '../../../encoded-values.js';
 import type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
 import { Validity } from './validity.js';
 
@@ -16,11 +17,15 @@ export class TextColumn implements ColumnBuilder {
   #data = buffer(0);
   #view = viewOf(this.#data);
   #rows = 0;
+  readonly #encoded = perDictionary(
+    () => new EncodedValues(),
+    (encoded, value) => encoded.add(typeof value === 'string' ? value : null),
+  );
 
   append(cells: Cells, from: number, to: number): number {
     const start = this.#offsets[this.#rows] ?? 0;
     this.#makeRoom(this.#rows + to - from);
-    const end = cells instanceof Texts ? this.#copy(cells, from, to, start) : this.#encode(cells, from, to, start);
+    const end = this.#put(cells, from, to, start);
     this.#rows += to - from;
     return end - start;
   }
@@ -53,6 +58,36 @@ export class TextColumn implements ColumnBuilder {
       seen.add(hashOf(this.#data, start, end));
     }
     return seen.size <= texts * sample.different;
+  }
+
+  /** @returns Where the last text ends. */
+  #put(cells: Cells, from: number, to: number, start: number): number {
+    if (cells instanceof Texts) return this.#copy(cells, from, to, start);
+    return cells instanceof Coded ? this.#copyCoded(cells, from, to, start) : this.#encode(cells, from, to, start);
+  }
+
+  /** @returns Where the last text ends. */
+  #copyCoded(coded: Coded, from: number, to: number, start: number): number {
+    const encoded = this.#encoded(coded);
+    const { bytes, view } = encoded;
+    const offsets = this.#offsets;
+    let row = this.#rows;
+    let end = start;
+    for (let index = from; index < to; index += 1) {
+      const code = coded.codes[index] ?? 0;
+      const length = encoded.lengthOf(code);
+      if (length < 0) this.#validity.setNull(row);
+      else {
+        const begin = encoded.start(code);
+        this.#reserve(end, length);
+        if (length <= short.bytes) this.#copyWords(view, begin, length, end);
+        else bytes.copy(this.#data, end, begin, begin + length);
+        end += length;
+      }
+      row += 1;
+      offsets[row] = end;
+    }
+    return end;
   }
 
   /** @returns Where the last text ends. */
