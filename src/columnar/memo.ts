@@ -83,9 +83,8 @@ export function codesOfTexts(): (texts: Texts) => Coded | undefined {
 /** Texts by their bytes: open addressing, at most half full. */
 class Known<R> {
   readonly found: R[] = [];
-  /** One more than the index of an entry; 0 is free. */
-  #slots = new Int32Array(512);
-  #hashes = new Int32Array(256);
+  /** Two numbers each: one more than the index of an entry, where 0 is free, and its hash. */
+  #slots = new Int32Array(1024);
   #ends = new Int32Array(257);
   #bytes = new Uint8Array(4096);
 
@@ -97,21 +96,21 @@ class Known<R> {
   /** @returns -1 when the text is not known. */
   indexOf(bytes: Uint8Array, start: number, end: number, hash: number): number {
     const slots = this.#slots;
-    const mask = slots.length - 1;
-    for (let at = hash & mask; ; at = (at + 1) & mask) {
+    const mask = slots.length - 2;
+    for (let at = (2 * hash) & mask; ; at = (at + 2) & mask) {
       const entry = (slots[at] ?? 0) - 1;
-      if (entry < 0 || (this.#hashes[entry] === hash && this.#is(entry, bytes, start, end))) return entry;
+      if (entry < 0 || (slots[at + 1] === hash && this.#is(entry, bytes, start, end))) return entry;
     }
   }
 
   add(bytes: Uint8Array, start: number, end: number, hash: number, found: R): void {
     const entry = this.found.length;
-    if (2 * (entry + 1) > this.#slots.length) this.#grow();
+    if (4 * (entry + 1) > this.#slots.length) this.#placeAnew();
+    if (entry + 1 >= this.#ends.length) this.#ends = longer(this.#ends, 2 * this.#ends.length);
     const from = this.#ends[entry] ?? 0;
     const to = from + end - start;
     if (to > this.#bytes.length) this.#bytes = longer(this.#bytes, Math.max(2 * this.#bytes.length, to));
     for (let at = start; at < end; at += 1) this.#bytes[from + at - start] = bytes[at] ?? 0;
-    this.#hashes[entry] = hash;
     this.#ends[entry + 1] = to;
     this.found.push(found);
     this.#place(entry, hash);
@@ -126,18 +125,17 @@ class Known<R> {
 
   #place(entry: number, hash: number): void {
     const slots = this.#slots;
-    const mask = slots.length - 1;
-    let at = hash & mask;
-    while (slots[at] !== 0) at = (at + 1) & mask;
+    const mask = slots.length - 2;
+    let at = (2 * hash) & mask;
+    while (slots[at] !== 0) at = (at + 2) & mask;
     slots[at] = entry + 1;
+    slots[at + 1] = hash;
   }
 
-  #grow(): void {
-    const entries = this.found.length;
-    this.#hashes = longer(this.#hashes, 2 * this.#hashes.length);
-    this.#ends = longer(this.#ends, 2 * this.#ends.length);
-    this.#slots = new Int32Array(2 * this.#slots.length);
-    for (let entry = 0; entry < entries; entry += 1) this.#place(entry, this.#hashes[entry] ?? 0);
+  #placeAnew(): void {
+    const slots = this.#slots;
+    this.#slots = new Int32Array(2 * slots.length);
+    for (let at = 0; at < slots.length; at += 2) if (slots[at] !== 0) this.#place((slots[at] ?? 0) - 1, slots[at + 1] ?? 0);
   }
 }
 

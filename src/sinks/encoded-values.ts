@@ -1,47 +1,47 @@
-/** UTF-8 of some values, behind one another, each with a word behind it that may be read along. */
+/** UTF-8 of some values by their code, with at least a word of bytes behind each that may be read along. Equal ones are there once. */
 export class EncodedValues {
-  #bytes = Buffer.alloc(1024);
-  #view = viewOf(this.#bytes);
-  readonly #starts: number[] = [0];
-  /** Bytes, -1 where there is no text. */
-  readonly #lengths: number[] = [];
+  /** For each code where its bytes begin and how many they are, -1 where there is no text. */
+  places = new Int32Array(512);
+  bytes = Buffer.alloc(4096);
+  view = viewOf(this.bytes);
+  readonly #known = new Map<string, number>();
+  #codes = 0;
+  #end = 0;
 
-  get bytes(): Buffer {
-    return this.#bytes;
-  }
-
-  get view(): DataView {
-    return this.#view;
-  }
-
-  /** Lone surrogates become U+FFFD. */
+  /** Adds the next code. Lone surrogates become U+FFFD. */
   add(text: string | null): void {
-    const start = this.#starts.at(-1) ?? 0;
-    this.#reserve(start + (text?.length ?? 0) * 3);
-    const length = text === null ? -1 : this.#bytes.write(text, start);
-    this.#lengths.push(length);
-    this.#starts.push(start + Math.max(0, length));
+    const at = 2 * this.#codes;
+    if (at === this.places.length) this.places = twice(this.places);
+    this.#codes += 1;
+    const known = text === null ? undefined : this.#known.get(text);
+    this.places[at] = known === undefined ? this.#end : (this.places[known] ?? 0);
+    this.places[at + 1] = known === undefined ? this.#write(text) : (this.places[known + 1] ?? 0);
+    if (text !== null && known === undefined) this.#known.set(text, at);
   }
 
-  start(code: number): number {
-    return this.#starts[code] ?? 0;
-  }
-
-  /** In bytes; -1 where there is no text. */
-  lengthOf(code: number): number {
-    return this.#lengths[code] ?? -1;
-  }
-
-  #reserve(needed: number): void {
-    if (needed + word <= this.#bytes.length) return;
-    const bytes = Buffer.alloc(2 * needed + word);
-    bytes.set(this.#bytes);
-    this.#bytes = bytes;
-    this.#view = viewOf(bytes);
+  /** @returns Bytes. */
+  #write(text: string | null): number {
+    if (text === null) return -1;
+    const needed = this.#end + text.length * 3 + word;
+    if (needed > this.bytes.length) {
+      const bytes = Buffer.alloc(2 * needed);
+      bytes.set(this.bytes);
+      this.bytes = bytes;
+      this.view = viewOf(bytes);
+    }
+    const length = this.bytes.write(text, this.#end);
+    this.#end += length;
+    return length;
   }
 }
 
 const word = 4;
+
+function twice(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const longer = new Int32Array(2 * array.length);
+  longer.set(array);
+  return longer;
+}
 
 function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
   return new DataView(buffer, byteOffset, length);

@@ -92,24 +92,27 @@ export function join<Left extends Row, Right extends Row, const As extends strin
     const { places, cellsOf } = addable(index, select);
     index.clear();
 
-    function find(row: Row): Matches | null {
+    function find(row: Row): Matches {
       const text = keyOf(row, leftFields, fold);
-      return (text === undefined ? undefined : places.get(text)) ?? null;
+      return (text === undefined ? undefined : places.get(text)) ?? unmatched;
     }
 
     // A single text that is compared as it stands is found as fast as it could be remembered.
     const matchesOf = fold === undefined && leftFields.length === 1 ? find : memoByFields(leftFields, find);
     const matchesIn = byColumns(leftFields, matchesOf);
 
-    /** The matches that a row is put together with. */
-    function taken(matches: Matches | null): Matches {
-      if (!matches) {
-        context.tally.missed += 1;
-        if (type === 'left') return unmatched;
-        context.tally.unmatched += 1;
-        return [];
-      }
-      if (pick === 'error' && matches.length > 1) {
+    /** Whether a row stays that has one match or none. */
+    function staysWith(match: number): boolean {
+      if (match !== unmatched) context.tally.matched += 1;
+      else context.tally.missed += 1;
+      if (match !== unmatched || type === 'left') return true;
+      context.tally.unmatched += 1;
+      return false;
+    }
+
+    /** The matches that a row is put together with, of several. */
+    function taken(matches: readonly number[]): readonly number[] {
+      if (pick === 'error') {
         throw new StepError(
           'E_STEP_MATCHES',
           `${context.at}: ${matches.length} rows match on ${rightFields.join(' + ')}; say which one with pick`,
@@ -126,12 +129,16 @@ export function join<Left extends Row, Right extends Row, const As extends strin
       const rows: number[] = [];
       const found: number[] = [];
       let same = true;
+      const put = (row: number, match: number) => {
+        same &&= rows.length === row;
+        rows.push(row);
+        found.push(match);
+      };
       for (let row = 0; row < content.length; row += 1) {
-        for (const match of taken(find(row))) {
-          same &&= rows.length === row;
-          rows.push(row);
-          found.push(match);
-        }
+        const matches = find(row);
+        if (typeof matches === 'number') {
+          if (staysWith(matches)) put(row, matches);
+        } else for (const match of taken(matches)) put(row, match);
       }
       const left = same && rows.length === content.length ? content : pickFrom(content, rows);
       return withRows(page, withAdded(left, cellsOf(found)) as Content<Joined<Left, Right, As, Field>>);

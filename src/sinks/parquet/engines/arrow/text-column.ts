@@ -68,17 +68,17 @@ export class TextColumn implements ColumnBuilder {
 
   /** @returns Where the last text ends. */
   #copyCoded(coded: Coded, from: number, to: number, start: number): number {
-    const encoded = this.#encoded(coded);
-    const { bytes, view } = encoded;
+    const { bytes, view, places } = this.#encoded(coded);
+    const { codes } = coded;
     const offsets = this.#offsets;
     let row = this.#rows;
     let end = start;
     for (let index = from; index < to; index += 1) {
-      const code = coded.codes[index] ?? 0;
-      const length = encoded.lengthOf(code);
+      const place = 2 * (codes[index] ?? 0);
+      const length = places[place + 1] ?? 0;
       if (length < 0) this.#validity.setNull(row);
       else {
-        const begin = encoded.start(code);
+        const begin = places[place] ?? 0;
         this.#reserve(end, length);
         if (length <= short.bytes) this.#copyWords(view, begin, length, end);
         else bytes.copy(this.#data, end, begin, begin + length);
