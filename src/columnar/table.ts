@@ -14,7 +14,7 @@ export function valueAt(cells: Cells, row: number): Value {
 /** All values of a column, for whoever cannot work on bytes. */
 export function valuesOf(cells: Cells): readonly Value[] {
   if (cells instanceof Texts) return Array.from({ length: cells.length }, (_, row) => cells.text(row));
-  return cells instanceof Coded ? Array.from({ length: cells.length }, (_, row) => cells.value(row)) : cells;
+  return cells instanceof Coded ? Array.from(cells.codes, (code) => cells.values[code] ?? null) : cells;
 }
 
 /** The values of some rows, in the order given. */

@@ -1,3 +1,18 @@
+import { perDictionary, type Coded } from '../columnar/index.js';
+import type { Value } from '../collections/index.js';
+
+/**
+ * Encodes each value of a dictionary once.
+ *
+ * Memory: the bytes of the different texts of the dictionary that came last.
+ */
+export function encoding(textOf: (value: Value) => string | null): (coded: Coded) => EncodedValues {
+  return perDictionary(
+    () => new EncodedValues(),
+    (encoded, value) => encoded.add(textOf(value)),
+  );
+}
+
 /** UTF-8 of some values by their code, with at least a word of bytes behind each that may be read along. Equal ones are there once. */
 export class EncodedValues {
   /** For each code where its bytes begin and how many they are, -1 where there is no text. */

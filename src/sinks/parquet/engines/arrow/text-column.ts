@@ -1,6 +1,6 @@
 import type { Value } from '../../../../collections/index.js';
-import { Coded, perDictionary, Texts, type Cells } from '../../../../columnar/index.js';
-import { EncodedValues } from '../../../encoded-values.js';
+import { Coded, Texts, type Cells } from '../../../../columnar/index.js';
+import { encoding } from '../../../encoded-values.js';
 import type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
 import { Validity } from './validity.js';
 
@@ -17,10 +17,7 @@ export class TextColumn implements ColumnBuilder {
   #data = buffer(0);
   #view = viewOf(this.#data);
   #rows = 0;
-  readonly #encoded = perDictionary(
-    () => new EncodedValues(),
-    (encoded, value) => encoded.add(typeof value === 'string' ? value : null),
-  );
+  readonly #encoded = encoding((value) => (typeof value === 'string' ? value : null));
 
   append(cells: Cells, from: number, to: number): number {
     const start = this.#offsets[this.#rows] ?? 0;
