@@ -28,25 +28,40 @@ export class Coded {
 }
 
 /**
- * Finds something out about every value of a dictionary, once: `add` is told of each value that a dictionary has got since the
- * last page, in order of their codes.
+ * Finds something out about the values of a dictionary that rows have, once for each: `add` is told of the codes that did not come
+ * before, in the order of the rows.
  *
  * Memory: what was found out about the dictionary that came last.
  *
  * @param begin Begins anew, with another dictionary.
  */
-export function perDictionary<S>(begin: () => S, add: (found: S, value: Value) => void): (coded: Coded) => S {
+export function perDictionary<S>(begin: () => S, add: (found: S, value: Value, code: number) => void): (coded: Coded) => S {
+  const seen = new Uint8Array(mostCodes);
   let known: readonly Value[] | undefined;
+  let last: Uint16Array | undefined;
   let found = begin();
-  let size = 0;
 
-  return ({ values }) => {
+  return ({ values, codes }) => {
     if (values !== known) {
       known = values;
+      last = undefined;
       found = begin();
-      size = 0;
+      seen.fill(0);
     }
-    for (; size < values.length; size += 1) add(found, values[size] ?? null);
+    if (codes === last) return found;
+    for (let row = 0; row < codes.length; row += 1) {
+      const code = codes[row] ?? 0;
+      if (seen[code] !== 0) continue;
+      add(found, values[code] ?? null, code);
+      seen[code] = 1;
+    }
+    last = codes;
     return found;
   };
+}
+
+/** Puts a value into a dictionary that is made of another one. What stands for codes that did not come yet is `null`. */
+export function putAt(dictionary: Value[], code: number, value: Value): void {
+  while (dictionary.length <= code) dictionary.push(null);
+  dictionary[code] = value;
 }

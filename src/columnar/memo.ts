@@ -54,19 +54,10 @@ export function codesOfTexts(): (texts: Texts) => Coded | undefined {
   let asked = 0;
   let pays = true;
 
-  function makeRoom(rows: number): void {
-    const { length } = known.found;
-    if (length + rows <= mostCodes && known.size <= mostBytes) return;
-    pays = asked > 2 * length;
-    asked = 0;
-    known = new Known();
-  }
-
-  return (texts) => {
+  /** @returns `undefined` when the dictionary is full. */
+  function codesIn(texts: Texts): Uint16Array | undefined {
     const { bytes, length } = texts;
-    if (!pays || length > mostCodes) return undefined;
-    makeRoom(length);
-    asked += length;
+    if (known.size > mostBytes) return undefined;
     const codes = new Uint16Array(length);
     for (let row = 0; row < length; row += 1) {
       const start = texts.start(row);
@@ -74,9 +65,25 @@ export function codesOfTexts(): (texts: Texts) => Coded | undefined {
       const hash = hashOf(bytes, start, end);
       const code = known.indexOf(bytes, start, end, hash);
       codes[row] = code < 0 ? known.found.length : code;
-      if (code < 0) known.add(bytes, start, end, hash, texts.text(row));
+      if (code >= 0) continue;
+      if (known.found.length >= mostCodes) return undefined;
+      known.add(bytes, start, end, hash, texts.text(row));
     }
-    return new Coded(known.found, codes);
+    return codes;
+  }
+
+  function codesAnew(texts: Texts): Uint16Array | undefined {
+    pays = asked > 2 * known.found.length;
+    asked = 0;
+    known = new Known();
+    return pays ? codesIn(texts) : undefined;
+  }
+
+  return (texts) => {
+    if (!pays || texts.length > mostCodes) return undefined;
+    asked += texts.length;
+    const codes = codesIn(texts) ?? codesAnew(texts);
+    return codes && new Coded(known.found, codes);
   };
 }
 

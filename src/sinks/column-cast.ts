@@ -1,6 +1,6 @@
 import { SinkError } from '../errors.js';
 import type { Value } from '../collections/index.js';
-import { Coded, memoOfTexts, perDictionary, Texts, type Cells } from '../columnar/index.js';
+import { Coded, memoOfTexts, perDictionary, putAt, Texts, valuesOf, type Cells } from '../columnar/index.js';
 import type { Fault, OnError } from '../flow/index.js';
 import type { Cast, QuickCast } from './cast.js';
 
@@ -45,10 +45,10 @@ export class ColumnCast {
     this.#outcomeOf = memoOfTexts((text) => outcome(text, plan));
     this.#dictionary = perDictionary(
       (): Dictionary => ({ values: [], reasons: new Map() }),
-      ({ values, reasons }, given) => {
+      ({ values, reasons }, given, code) => {
         const { value, reason } = outcome(given, plan);
-        if (reason !== undefined) reasons.set(values.length, reason);
-        values.push(value);
+        if (reason !== undefined) reasons.set(code, reason);
+        putAt(values, code, value);
       },
     );
   }
@@ -94,8 +94,15 @@ export class ColumnCast {
     return values;
   }
 
-  #coded(coded: Coded, faults: Map<number, Fault>): Coded {
-    const { values, reasons } = this.#dictionary(coded);
+  #coded(coded: Coded, faults: Map<number, Fault>): Cells {
+    let dictionary: Dictionary;
+    try {
+      dictionary = this.#dictionary(coded);
+    } catch {
+      // What fails a cast altogether, like a date that is none, does so in its row, after the faults of those before it.
+      return this.#values([...valuesOf(coded)], faults);
+    }
+    const { values, reasons } = dictionary;
     for (let row = 0; reasons.size > 0 && row < coded.length; row += 1) {
       const reason = reasons.get(coded.codes[row] ?? 0);
       if (reason !== undefined) this.#note(reason, row, faults);

@@ -2,32 +2,30 @@ import { perDictionary, type Coded } from '../columnar/index.js';
 import type { Value } from '../collections/index.js';
 
 /**
- * Encodes each value of a dictionary once.
+ * Encodes each value of a dictionary that rows have once.
  *
  * Memory: the bytes of the different texts of the dictionary that came last.
  */
 export function encoding(textOf: (value: Value) => string | null): (coded: Coded) => EncodedValues {
   return perDictionary(
     () => new EncodedValues(),
-    (encoded, value) => encoded.add(textOf(value)),
+    (encoded, value, code) => encoded.put(code, textOf(value)),
   );
 }
 
-/** UTF-8 of some values by their code, with at least a word of bytes behind each that may be read along. Equal ones are there once. */
+/** UTF-8 of values by their code, with at least a word of bytes behind each that may be read along. Equal ones are there once. */
 export class EncodedValues {
   /** For each code where its bytes begin and how many they are, -1 where there is no text. */
   places = new Int32Array(512);
   bytes = Buffer.alloc(4096);
   view = viewOf(this.bytes);
   readonly #known = new Map<string, number>();
-  #codes = 0;
   #end = 0;
 
-  /** Adds the next code. Lone surrogates become U+FFFD. */
-  add(text: string | null): void {
-    const at = 2 * this.#codes;
-    if (at === this.places.length) this.places = twice(this.places);
-    this.#codes += 1;
+  /** Lone surrogates become U+FFFD. */
+  put(code: number, text: string | null): void {
+    const at = 2 * code;
+    while (at >= this.places.length) this.places = twice(this.places);
     const known = text === null ? undefined : this.#known.get(text);
     this.places[at] = known === undefined ? this.#end : (this.places[known] ?? 0);
     this.places[at + 1] = known === undefined ? this.#write(text) : (this.places[known + 1] ?? 0);

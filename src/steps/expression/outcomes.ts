@@ -1,5 +1,5 @@
 import type { Row, Value } from '../../collections/index.js';
-import { Coded, codesOfTexts, perDictionary, Table, Texts, type Cells, type Content } from '../../columnar/index.js';
+import { Coded, codesOfTexts, perDictionary, putAt, Table, Texts, type Cells, type Content } from '../../columnar/index.js';
 
 import type { Expression } from './expression.js';
 import { ExpressionFault } from './fault.js';
@@ -56,10 +56,10 @@ function overColumn(name: string, expressions: readonly Expression[]): (cells: C
   const codesOf = codesOfTexts();
   const dictionaries = perDictionary(
     () => expressions.map(() => new Findings()),
-    (findings, value) => {
+    (findings, value, code) => {
       const row = { [name]: value };
       const outcomes = expressions.map((expression) => attempt(expression, row));
-      for (const [index, found] of findings.entries()) found.add(outcomes[index] ?? null);
+      for (const [index, found] of findings.entries()) found.put(code, outcomes[index] ?? null);
     },
   );
 
@@ -76,22 +76,21 @@ function overColumn(name: string, expressions: readonly Expression[]): (cells: C
 function overRows(expressions: readonly Expression[], rows: readonly Row[]): readonly Outcomes[] {
   return expressions.map((expression) => {
     const findings = new Findings();
-    for (const row of rows) findings.add(attempt(expression, row));
+    for (const [index, row] of rows.entries()) findings.put(index, attempt(expression, row));
     const { values, reasons } = findings;
     return { cells: values, unfit: reasons.size === 0 ? undefined : (row) => reasons.get(row) };
   });
 }
 
-/** What an expression gives, one after the other. */
+/** What an expression gives, by row or by code. */
 class Findings {
   readonly values: Value[] = [];
-  /** Why there is no value, by place. */
   readonly reasons = new Map<number, string>();
 
-  add(outcome: Value | Unfit): void {
+  put(place: number, outcome: Value | Unfit): void {
     const unfit = outcome instanceof Unfit;
-    if (unfit) this.reasons.set(this.values.length, outcome.reason);
-    this.values.push(unfit ? null : outcome);
+    if (unfit) this.reasons.set(place, outcome.reason);
+    putAt(this.values, place, unfit ? null : outcome);
   }
 }
 
