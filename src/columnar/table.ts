@@ -1,22 +1,37 @@
 import { copier, type Copier, type Row, type Value } from '../collections/index.js';
+import { Coded } from './coded.js';
 import { Texts } from './texts.js';
 
-/** The values of a column: texts as they came, or values that something made of them. */
-export type Cells = Texts | readonly Value[];
+/** The values of a column: texts as they came, or values that something made of them, with a dictionary where they are few. */
+export type Cells = Texts | Coded | readonly Value[];
 
 /** The value in a row of a column. */
 export function valueAt(cells: Cells, row: number): Value {
-  return cells instanceof Texts ? cells.text(row) : (cells[row] ?? null);
+  if (cells instanceof Texts) return cells.text(row);
+  return cells instanceof Coded ? cells.value(row) : (cells[row] ?? null);
 }
 
 /** All values of a column, for whoever cannot work on bytes. */
 export function valuesOf(cells: Cells): readonly Value[] {
-  return cells instanceof Texts ? Array.from({ length: cells.length }, (_, row) => cells.text(row)) : cells;
+  if (cells instanceof Texts) return Array.from({ length: cells.length }, (_, row) => cells.text(row));
+  return cells instanceof Coded ? Array.from(cells.codes, (code) => cells.values[code] ?? null) : cells;
 }
 
 /** The values of some rows, in the order given. */
 export function pickCells(cells: Cells, rows: readonly number[]): Cells {
-  return cells instanceof Texts ? cells.pick(rows) : rows.map((row) => cells[row] ?? null);
+  if (cells instanceof Texts) return cells.pick(rows);
+  return cells instanceof Coded ? new Coded(cells.values, pickCodes(cells.codes, rows)) : rows.map((row) => cells[row] ?? null);
+}
+
+/** The same for some columns; those that share their codes still do. */
+export function pickAll(columns: readonly Cells[], rows: readonly number[]): readonly Cells[] {
+  const picked = new Map<Uint16Array, Uint16Array>();
+  return columns.map((cells) => {
+    if (!(cells instanceof Coded)) return pickCells(cells, rows);
+    const codes = picked.get(cells.codes) ?? pickCodes(cells.codes, rows);
+    picked.set(cells.codes, codes);
+    return new Coded(cells.values, codes);
+  });
 }
 
 /**
@@ -51,7 +66,8 @@ export class Table {
 
   /** Some rows, in the order given; the same row may come more than once. */
   pick(rows: readonly number[]): Table {
-    return new Table(rows.length, new Map([...this.columns].map(([name, cells]) => [name, pickCells(cells, rows)])));
+    const picked = pickAll([...this.columns.values()], rows);
+    return new Table(rows.length, new Map([...this.columns.keys()].map((name, index) => [name, picked[index] ?? []])));
   }
 
   /** Some of the columns, in the order given; those that it has. */
@@ -77,6 +93,10 @@ export class Table {
   #valuesAt(columns: readonly Cells[], row: number): Value[] {
     return columns.map((cells) => valueAt(cells, row));
   }
+}
+
+function pickCodes(codes: Uint16Array, rows: readonly number[]): Uint16Array {
+  return Uint16Array.from(rows, (row) => codes[row] ?? 0);
 }
 
 /** What makes rows of some fields. A run has a few such sets; a stream of ever new ones must not fill the memory. */

@@ -1,4 +1,4 @@
-import { Texts, type Cells, type Table } from '../columnar/index.js';
+import { Texts, valueAt, type Cells, type Table } from '../columnar/index.js';
 
 /**
  * 32 bits of some values, in their order, to tell whether content is another one than before: the body of MurmurHash3 (Appleby,
@@ -45,7 +45,7 @@ function digesting(cells: Cells): (sums: Int32Array, from: number, to: number) =
     return (sums, from, to) => addTexts(sums, cells, view, from, to);
   }
   return (sums, from, to) => {
-    for (let row = from; row < to; row += 1) sums[row] = withValue(sums[row] ?? 0, cells[row] ?? null);
+    for (let row = from; row < to; row += 1) sums[row] = withValue(sums[row] ?? 0, valueAt(cells, row));
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Row, Value } from '../collections/index.js';
-import { Table, Texts, type Content } from '../columnar/index.js';
+import { Table, Texts, valueAt, type Content } from '../columnar/index.js';
 import { cellsIn } from './cells.js';
 
 /**
@@ -42,7 +42,7 @@ export function keyIn(
 
 function partIn(table: Table, column: string, normalize: (text: string) => string): (row: number) => string | undefined {
   const cells = cellsIn(table, column);
-  if (!(cells instanceof Texts)) return (row) => part(cells[row], normalize);
+  if (!(cells instanceof Texts)) return (row) => part(valueAt(cells, row), normalize);
   return (row) => (cells.start(row) === cells.end(row) ? undefined : part(cells.text(row), normalize));
 }
 

@@ -129,7 +129,7 @@ function checkValues(name: string, accepted: readonly string[], column: Column |
     observe: (content) => {
       const cells = cellsIn(content, name);
       for (let row = 0; row < cells.length; row += 1) {
-        if (cells instanceof Texts ? isAcceptedText(cells, row) : isAccepted(textOf(cells[row] ?? null, type))) continue;
+        if (cells instanceof Texts ? isAcceptedText(cells, row) : isAccepted(textOf(valueAt(cells, row), type))) continue;
         others += 1;
         if (samples.size < 5 && column?.sensitivity === 'plain') samples.add((textOf(valueAt(cells, row), type) ?? '').slice(0, 40));
       }
@@ -144,7 +144,8 @@ function checkValues(name: string, accepted: readonly string[], column: Column |
 
 function isEmptyAt(cells: Cells, row: number): boolean {
   if (cells instanceof Texts) return cells.start(row) === cells.end(row);
-  return (cells[row] ?? null) === null || cells[row] === '';
+  const value = valueAt(cells, row);
+  return value === null || value === '';
 }
 
 function refusal(message: string | undefined): readonly Refusal[] {

@@ -1,6 +1,6 @@
 import { discoveredColumns, type CollectionReader, type Findings } from '../client/index.js';
 import { originalName, type Collection, type Column, type Row } from '../collections/index.js';
-import { Table, Texts, type Content } from '../columnar/index.js';
+import { Table, Texts, valuesOf, type Content } from '../columnar/index.js';
 import type { Warning } from '../errors.js';
 import { contentOf, type Page } from '../flow/index.js';
 import type { Published, UndeclaredField } from '../sinks/index.js';
@@ -61,7 +61,7 @@ function inOrderOf(content: Content, columns: readonly Column[]): readonly Colum
 function comes(name: string, content: Content): boolean {
   if (!(content instanceof Table)) return content.some((row) => (row[name] ?? null) !== null);
   const cells = content.columns.get(name) ?? [];
-  return cells instanceof Texts ? cells.length > 0 : cells.some((value) => value !== null);
+  return cells instanceof Texts ? cells.length > 0 : valuesOf(cells).some((value) => value !== null);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { SinkError } from '../errors.js';
 import type { Value } from '../collections/index.js';
-import { memoOfTexts, Texts, type Cells } from '../columnar/index.js';
+import { Coded, memoOfTexts, perDictionary, putAt, Texts, valuesOf, type Cells } from '../columnar/index.js';
 import type { Fault, OnError } from '../flow/index.js';
 import type { Cast, QuickCast } from './cast.js';
 
@@ -26,9 +26,16 @@ interface Outcome {
   readonly reason: string | undefined;
 }
 
-/** Casts one column, page by page. What becomes of a text is remembered over all of them, see `memoOfTexts`. */
+/** A dictionary of values that were cast, and the reasons against some, by code. */
+interface Dictionary {
+  readonly values: Value[];
+  readonly reasons: Map<number, string>;
+}
+
+/** Casts one column, page by page. What becomes of a text or of a dictionary is remembered over all of them, see `memoOfTexts`. */
 export class ColumnCast {
   readonly #outcomeOf: (texts: Texts, row: number) => Outcome;
+  readonly #dictionary: (coded: Coded) => Dictionary;
 
   constructor(
     private readonly plan: CastPlan,
@@ -36,15 +43,24 @@ export class ColumnCast {
     private readonly nulled: (field: string) => void,
   ) {
     this.#outcomeOf = memoOfTexts((text) => outcome(text, plan));
+    this.#dictionary = perDictionary(
+      (): Dictionary => ({ values: [], reasons: new Map() }),
+      ({ values, reasons }, given, code) => {
+        const { value, reason } = outcome(given, plan);
+        if (reason !== undefined) reasons.set(code, reason);
+        putAt(values, code, value);
+      },
+    );
   }
 
   /**
-   * Casts the values of a page: arrays in place, texts into an array unless they stay.
+   * Casts the values of a page: arrays in place, texts into an array unless they stay, dictionaries into others.
    *
    * @param faults By row; where there is none yet, those of this column are added under `on_error: reject`.
    * @throws {SinkError} `E_SINK_VALUE` under `on_error: fail`.
    */
-  take(cells: Texts | Value[], faults: Map<number, Fault>): Cells {
+  take(cells: Texts | Coded | Value[], faults: Map<number, Fault>): Cells {
+    if (cells instanceof Coded) return this.#coded(cells, faults);
     if (!(cells instanceof Texts)) return this.#values(cells, faults);
     return this.plan.plain ? cells : this.#texts(cells, faults);
   }
@@ -76,6 +92,22 @@ export class ColumnCast {
       if (reason !== undefined) this.#note(reason, row, faults);
     }
     return values;
+  }
+
+  #coded(coded: Coded, faults: Map<number, Fault>): Cells {
+    let dictionary: Dictionary;
+    try {
+      dictionary = this.#dictionary(coded);
+    } catch {
+      // What fails a cast altogether, like a date that is none, does so in its row, after the faults of those before it.
+      return this.#values([...valuesOf(coded)], faults);
+    }
+    const { values, reasons } = dictionary;
+    for (let row = 0; reasons.size > 0 && row < coded.length; row += 1) {
+      const reason = reasons.get(coded.codes[row] ?? 0);
+      if (reason !== undefined) this.#note(reason, row, faults);
+    }
+    return new Coded(values, coded.codes);
   }
 
   #note(reason: string, row: number, faults: Map<number, Fault>): void {

@@ -1,7 +1,7 @@
 import { SinkError } from '../errors.js';
 import { columnReader, expectations, type Column, type DeclaredType, type Value } from '../collections/index.js';
 import type { Fault, OnError } from '../flow/index.js';
-import { type Cells, type Content, pickCells, Table, Texts } from '../columnar/index.js';
+import { type Cells, Coded, type Content, pickAll, Table, Texts } from '../columnar/index.js';
 import { castText, castTyped, quickCast } from './cast.js';
 import { ColumnCast, type CastPlan } from './column-cast.js';
 import type { Naming, SinkContext } from './sink.js';
@@ -85,15 +85,15 @@ export function project(columns: readonly Column[], options: ProjectionOptions, 
         if (fault) reject(content, index, fault);
         else left.push(index);
       }
-      return { rows: left.length, columns: columns.map((cells) => pickCells(cells, left)) };
+      return { rows: left.length, columns: pickAll(columns, left) };
     },
   };
 
   /** What a table has for each column, as arrays that are the caller's and texts that are not. */
-  function cellsOf(table: Table): readonly (Texts | Value[])[] {
+  function cellsOf(table: Table): readonly (Texts | Coded | Value[])[] {
     return outputs.map(({ field }) => {
       const cells = table.columns.get(field);
-      if (cells instanceof Texts) return cells;
+      if (cells instanceof Texts || cells instanceof Coded) return cells;
       return cells?.slice() ?? new Array<Value>(table.length).fill(null);
     });
   }

@@ -1,5 +1,6 @@
 import type { Value } from '../collections/index.js';
-import { Texts, type Cells } from '../columnar/index.js';
+import { Coded, Texts, type Cells } from '../columnar/index.js';
+import type { EncodedValues } from './encoded-values.js';
 
 /**
  * UTF-8 that is put together from many small pieces. Texts of plain ASCII, which nearly all values are, cost a loop over their
@@ -19,10 +20,12 @@ export class Utf8 {
   }
 
   piece({ bytes, length }: Piece): void {
-    this.#reserve(length);
-    const [view, start] = [this.#view, this.#length];
-    for (let at = 0; at < length; at += word) view.setInt32(start + at, bytes.getInt32(at, true), true);
-    this.#length = start + length;
+    this.#words(bytes, 0, length);
+  }
+
+  /** Appends a value that was encoded. */
+  encoded({ view, places }: EncodedValues, code: number): void {
+    this.#words(view, places[2 * code] ?? 0, places[2 * code + 1] ?? 0);
   }
 
   /** Appends any text. Lone surrogates become U+FFFD. */
@@ -84,6 +87,14 @@ export class Utf8 {
     return taken;
   }
 
+  /** Appends bytes that have others behind them, which fill the last word. */
+  #words(from: DataView, start: number, length: number): void {
+    this.#reserve(length);
+    const [view, end] = [this.#view, this.#length];
+    for (let at = 0; at < length; at += word) view.setInt32(end + at, from.getInt32(start + at, true), true);
+    this.#length = end + length;
+  }
+
   #bytewise(from: DataView, start: number, end: number, { table }: PlainBytes): boolean {
     const [bytes, length] = [this.#bytes, this.#length];
     for (let at = start; at < end; at += 1) {
@@ -132,10 +143,18 @@ export interface Viewed {
 }
 
 /** A column as what can be appended as it is, or as values. */
-export function partsOf(cells: Cells): { readonly texts: Viewed | undefined; readonly values: readonly Value[] } {
-  if (!(cells instanceof Texts)) return { texts: undefined, values: cells };
+export interface Parts {
+  readonly texts: Viewed | undefined;
+  readonly coded: { readonly codes: Uint16Array; readonly encoded: EncodedValues } | undefined;
+  readonly values: readonly Value[];
+}
+
+/** @param encode Gives the values of a dictionary as they are to be appended. */
+export function partsOf(cells: Cells, encode: (coded: Coded) => EncodedValues): Parts {
+  if (cells instanceof Coded) return { texts: undefined, coded: { codes: cells.codes, encoded: encode(cells) }, values: [] };
+  if (!(cells instanceof Texts)) return { texts: undefined, coded: undefined, values: cells };
   const { buffer, byteOffset, byteLength } = cells.bytes;
-  return { texts: { texts: cells, view: new DataView(buffer, byteOffset, byteLength) }, values: [] };
+  return { texts: { texts: cells, view: new DataView(buffer, byteOffset, byteLength) }, coded: undefined, values: [] };
 }
 
 /** What `Utf8.bytes` takes for plain. */

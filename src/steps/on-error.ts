@@ -1,13 +1,12 @@
-import type { Value } from '../collections/index.js';
-import { rowAt, type Content } from '../columnar/index.js';
+import { pickAll, rowAt, type Cells, type Content } from '../columnar/index.js';
 import { StepError } from '../errors.js';
 import { keepRows, type OnError, type StepContext } from '../flow/index.js';
-import { outcomesOf, Unfit, type Expression, type Outcomes } from './expression/index.js';
+import { outcomesOf, type Expression, type Outcomes } from './expression/index.js';
 
 /** The rows of a page that are not rejected, and what each expression gives for them. */
 export interface Evaluated {
   readonly content: Content;
-  readonly columns: readonly (readonly Value[])[];
+  readonly columns: readonly Cells[];
 }
 
 /**
@@ -25,11 +24,10 @@ export function evaluating(
   const outcomesIn = outcomesOf([...expressions.values()]);
 
   /** Reports the first failure of a row, or counts all of them. */
-  function stays(content: Content, row: number, columns: readonly Outcomes[]): boolean {
-    for (const [index, column] of columns.entries()) {
-      const outcome = column[row];
-      if (!(outcome instanceof Unfit)) continue;
-      const { reason } = outcome;
+  function stays(content: Content, row: number, outcomes: readonly Outcomes[]): boolean {
+    for (const [index, { unfit }] of outcomes.entries()) {
+      const reason = unfit?.(row);
+      if (reason === undefined) continue;
       const field = fields[index] ?? '';
       if (onError === 'fail') throw new StepError('E_STEP_EXPRESSION', `${context.at}: ${field}: ${reason}`);
       if (onError === 'reject') {
@@ -43,18 +41,11 @@ export function evaluating(
   }
 
   return (content) => {
-    const columns = outcomesIn(content);
-    if (columns.every(areValues)) return { content, columns };
+    const outcomes = outcomesIn(content);
+    const columns = outcomes.map(({ cells }) => cells);
+    if (outcomes.every(({ unfit }) => unfit === undefined)) return { content, columns };
     const kept: number[] = [];
-    for (let row = 0; row < content.length; row += 1) if (stays(content, row, columns)) kept.push(row);
-    return { content: keepRows(content, kept), columns: columns.map((column) => kept.map((row) => valueOf(column[row]))) };
+    for (let row = 0; row < content.length; row += 1) if (stays(content, row, outcomes)) kept.push(row);
+    return { content: keepRows(content, kept), columns: kept.length === content.length ? columns : pickAll(columns, kept) };
   };
-}
-
-function areValues(outcomes: Outcomes): outcomes is readonly Value[] {
-  return !outcomes.some((outcome) => outcome instanceof Unfit);
-}
-
-function valueOf(outcome: Value | Unfit | undefined): Value {
-  return outcome === undefined || outcome instanceof Unfit ? null : outcome;
 }

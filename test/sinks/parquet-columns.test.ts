@@ -11,6 +11,7 @@ import { KeyIndex } from '../../src/sinks/parquet/table/key-index.js';
 import { appending } from '../../src/sinks/parquet/table/appending.js';
 import { partitionBy } from '../../src/sinks/parquet/partitions.js';
 import { cellsOf, textsOf } from '../support/cells.js';
+import { codedTables } from '../support/tables.js';
 import { engineCodecs, fileOf, output } from './parquet-support.js';
 import { column, facts, recording, temporaryFolder } from './support.js';
 
@@ -34,6 +35,14 @@ const columns = [column('id', 'text', { source: 'id' }), column('name'), column(
 
 function tableOf(of: readonly Row[]): Table {
   return new Table(of.length, new Map(columns.map(({ name }) => [name, cellsOf(of.map((each) => each[name] ?? null))])));
+}
+
+const names = columns.map(({ name }) => name);
+
+/** The same as codes, whose dictionaries grow from page to page. */
+function coded(shared: boolean) {
+  const table = codedTables(shared);
+  return (of: readonly Row[]) => table(of, names);
 }
 
 const asRows = (of: readonly Row[]): Content => of;
@@ -72,8 +81,13 @@ describe.each(engines)('by %s, a page of columns gives the files that its rows g
       fc.asyncProperty(rows, async (of) => {
         await using folder = await temporaryFolder();
         const one = await run(join(folder.path, 'rows'), 'run', { engine, ...options }, pagesOf(of, asRows));
-        const other = await run(join(folder.path, 'table'), 'run', { engine, ...options }, pagesOf(of, tableOf));
-        expect(other).toEqual(one);
+        for (const [name, table] of [
+          ['table', tableOf],
+          ['shared', coded(true)],
+          ['coded', coded(false)],
+        ] as const) {
+          expect(await run(join(folder.path, name), 'run', { engine, ...options }, pagesOf(of, table))).toEqual(one);
+        }
       }),
       { numRuns: 10 },
     );
@@ -91,11 +105,13 @@ describe.each(engines)('by %s, a page of columns gives the files that its rows g
         for (const [name, content] of [
           ['rows', asRows],
           ['table', tableOf],
+          ['coded', coded(false)],
         ] as const) {
           const base = join(folder.path, name);
           runs.push([await run(base, 'run-1', both, pagesOf(first, content)), await run(base, 'run-2', both, pagesOf(second, content))]);
         }
         expect(runs[1]).toEqual(runs[0]);
+        expect(runs[2]).toEqual(runs[0]);
       }),
       { numRuns: 5 },
     );

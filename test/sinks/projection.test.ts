@@ -6,7 +6,7 @@ import { type Content, Table, Texts, valuesOf } from '../../src/columnar/index.j
 import { castTyped } from '../../src/sinks/cast.js';
 import { standaloneSink } from '../../src/sinks/context.js';
 import { project, type ProjectionOptions } from '../../src/sinks/projection.js';
-import { tableOf } from '../support/tables.js';
+import { codedTables, tableOf } from '../support/tables.js';
 import { column, recording } from './support.js';
 
 const typed: ProjectionOptions = { types: 'typed', naming: 'snake_case' };
@@ -62,7 +62,9 @@ describe('a table', () => {
     fc.assert(
       fc.property(fc.constantFrom(...declaredTypes), options, values, (type, options, pages) => {
         const rows = pages.map((values) => values.map((a) => ({ a })));
-        expect(taken(type, options, ...rows.map((page) => tableOf(page)))).toEqual(taken(type, options, ...rows));
+        const expected = taken(type, options, ...rows);
+        for (const table of [tableOf, codedTables(true), codedTables(false)])
+          expect(taken(type, options, ...rows.map((page) => table(page)))).toEqual(expected);
       }),
       { numRuns: 500 },
     );

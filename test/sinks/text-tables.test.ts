@@ -9,7 +9,7 @@ import { csvFormat, nul } from '../../src/sinks/csv/format.js';
 import { ndjsonFormat } from '../../src/sinks/ndjson/format.js';
 import { tableFormat } from '../../src/sinks/stdout/table.js';
 import { textSink, type TextSink, type TextTarget } from '../../src/sinks/text-sink.js';
-import { tableOf } from '../support/tables.js';
+import { codedTables, tableOf } from '../support/tables.js';
 import { column, recording } from './support.js';
 
 const awkward = [
@@ -96,13 +96,10 @@ describe.each(Object.entries(sinks))('%s', (_name, sink) => {
     await fc.assert(
       fc.asyncProperty(sink, pages, async (options, { columns, pages }) => {
         const ofRows = await written(options, columns, pages);
-        expect(
-          await written(
-            options,
-            columns,
-            pages.map((rows) => tableOf(rows)),
-          ),
-        ).toEqual(ofRows);
+        for (const table of [tableOf, codedTables(true), codedTables(false)]) {
+          const tables = pages.map((rows) => table(rows));
+          expect(await written(options, columns, tables)).toEqual(ofRows);
+        }
       }),
       { numRuns: 400 },
     );
@@ -122,7 +119,9 @@ describe.each([
     ['with any character anywhere', codes.flatMap((code) => places.map((place) => ({ a: around(code, place), b: `${place}` })))],
   ])('%s has the bytes of strings', async (_what, rows) => {
     const options: TextSink = { types: 'text', naming, format };
-    expect(await written(options, columns, [tableOf(rows), tableOf(rows)])).toEqual(await written(options, columns, [rows, rows]));
+    const expected = await written(options, columns, [rows, rows]);
+    for (const table of [tableOf, codedTables(true), codedTables(false)])
+      expect(await written(options, columns, [table(rows), table(rows)])).toEqual(expected);
   });
 });
 

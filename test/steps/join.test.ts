@@ -163,6 +163,12 @@ describe('the order of reading', () => {
     expect(out.every(({ id, b_v }) => id === `k${String(b_v)}`)).toBe(true);
     expect(context.tally).toMatchObject({ matched: 10_000, missed: 0 });
   });
+
+  test('finds each of more rows than a dictionary has', async () => {
+    const right = Array.from({ length: 66_000 }, (_, index) => ({ id: `${index}`, v: `v${index}` }));
+    const out = await joined([{ id: '0' }, { id: '65999' }, { id: '66000' }], right);
+    expect(out.map(({ b_v }) => b_v)).toEqual(['v0', 'v65999', null]);
+  });
 });
 
 describe('several matches', () => {

@@ -5,7 +5,7 @@ import type { Row, Value } from '../../src/collections/index.js';
 import { Table } from '../../src/columnar/index.js';
 import { standalone, type OnError, type Page, type Step } from '../../src/flow/index.js';
 import { cast, dedupe, select, steps, type StepDefinition } from '../../src/steps/index.js';
-import { pageWithoutRows, tableOf } from '../support/tables.js';
+import { codedTables, pageWithoutRows, tableOf } from '../support/tables.js';
 import { opened, pages, runtime, sample, watched } from './support.js';
 
 /** Configurations whose rows and columns must agree, beside the examples. */
@@ -145,8 +145,8 @@ function openedWith(definition: StepDefinition, config: unknown, onError: OnErro
   return (context: ReturnType<typeof watched>) => opened(definition, config, runtime({ ...context, onError }));
 }
 
-function tablesOf(lists: readonly (readonly Row[])[]): readonly Page[] {
-  return pages(...lists).map((page) => ({ ...page, table: tableOf(page.rows) }));
+function tablesOf(lists: readonly (readonly Row[])[], of: (rows: readonly Row[]) => Table = tableOf): readonly Page[] {
+  return pages(...lists).map((page) => ({ ...page, table: of(page.rows) }));
 }
 
 test.each(cases)('%s %s gives of a table what it gives of its rows', async (_name, _json, definition, config) => {
@@ -157,6 +157,8 @@ test.each(cases)('%s %s gives of a table what it gives of its rows', async (_nam
       const mixed = tablesOf(lists).map((page, index) => (index === 1 ? { ...page, table: undefined } : page));
       expect(await outcome(open, tablesOf(lists))).toEqual(expected);
       expect(await outcome(open, mixed)).toEqual(expected);
+      expect(await outcome(open, tablesOf(lists, codedTables(true)))).toEqual(expected);
+      expect(await outcome(open, tablesOf(lists, codedTables(false)))).toEqual(expected);
     }),
     { numRuns: 40 },
   );

@@ -1,5 +1,5 @@
 import type { Row, Value } from '../../src/collections/index.js';
-import { Table, Texts, type Cells } from '../../src/columnar/index.js';
+import { Coded, Table, Texts, type Cells } from '../../src/columnar/index.js';
 import type { Page } from '../../src/flow/index.js';
 
 /**
@@ -27,6 +27,38 @@ export function tableOf(rows: readonly Row[], names: readonly string[] = Object.
     return [column[0], place < 0 ? column[1] : new Texts(bytes, bounds, 2 * place, 2 * texts.length, rows.length)];
   });
   return new Table(rows.length, new Map(cells));
+}
+
+/**
+ * Makes tables of pages of rows, as steps would leave them: all columns are codes, and their dictionaries grow from page to page.
+ *
+ * @param shared Whether the columns of a page share their codes, where each row has a code of its own.
+ */
+export function codedTables(shared: boolean): (rows: readonly Row[], names?: readonly string[]) => Table {
+  const dictionaries = new Map<string, Value[]>();
+  let size = 0;
+
+  return (rows, names = Object.keys(rows[0] ?? {})) => {
+    const own = Uint16Array.from(rows, (_, row) => size + row);
+    for (const name of names) {
+      const dictionary = dictionaries.get(name) ?? [];
+      dictionaries.set(name, dictionary);
+      if (!shared) continue;
+      while (dictionary.length < size) dictionary.push(null);
+      dictionary.push(...rows.map((row) => row[name] ?? null));
+    }
+    if (shared) size += rows.length;
+    const columns = names.map((name): [string, Cells] => {
+      const dictionary = dictionaries.get(name) ?? [];
+      return [name, new Coded(dictionary, shared ? own : Uint16Array.from(rows, (row) => codeOf(row[name] ?? null, dictionary)))];
+    });
+    return new Table(rows.length, new Map(columns));
+  };
+}
+
+function codeOf(value: Value, dictionary: Value[]): number {
+  const code = dictionary.findIndex((known) => Object.is(known, value));
+  return code < 0 ? dictionary.push(value) - 1 : code;
 }
 
 /** A page of a table that makes no rows, neither by itself nor by its table. */

@@ -2,6 +2,7 @@ import { format as formatter } from 'fast-csv';
 import { SinkError } from '../../errors.js';
 import { textOf, type Value } from '../../collections/index.js';
 import { memoOfTexts } from '../../columnar/index.js';
+import { encoding } from '../encoded-values.js';
 import { instantTexts } from '../instant-text.js';
 import type { OutputColumn } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
@@ -18,9 +19,9 @@ export interface CsvDialect {
  * more than their text are formatted by fast-csv; the others, nearly all, pass it by: its way to finding that there is nothing to
  * do is longer than writing them.
  */
-export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, escape_formulas: escape }: CsvDialect): TextFormat {
+export function csvFormat(outputs: readonly OutputColumn[], { delimiter, bom, escape_formulas: escape }: CsvDialect): TextFormat {
   // The line of an empty cell would be an empty line, which readers skip.
-  const always = columns.length === 1;
+  const always = outputs.length === 1;
   // What fast-csv quotes or takes out; the bar is an idea of its own.
   const special = new RegExp(`[${delimiter}|\\r\\n"\\0]`);
   const plain = plainExcept(special);
@@ -29,6 +30,7 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
   const oddly = memoOfTexts((text) => pieceOf(whole(disarmed(text))), mostOdd);
   const between = pieceOf(delimiter);
   const instant = instantTexts();
+  const columns = outputs.map((column) => ({ column, encode: encoding((value) => whole(textIn(value, column))) }));
   const out = new Utf8();
 
   function putBytes(viewed: Viewed, row: number): void {
@@ -58,7 +60,7 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
   return {
     head() {
       if (bom) out.text('\ufeff');
-      columns.forEach(({ name }, index) => {
+      outputs.forEach(({ name }, index) => {
         if (index > 0) out.piece(between);
         put(name);
       });
@@ -66,13 +68,14 @@ export function csvFormat(columns: readonly OutputColumn[], { delimiter, bom, es
       return out.take();
     },
     rows({ rows, columns: values }) {
-      const all = columns.map((column, index) => ({ column, ...partsOf(values[index] ?? []) }));
+      const all = columns.map(({ column, encode }, index) => ({ column, ...partsOf(values[index] ?? [], encode) }));
       for (let row = 0; row < rows; row += 1) {
         let first = true;
-        for (const { column, texts, values } of all) {
+        for (const { column, texts, coded, values } of all) {
           if (!first) out.piece(between);
           first = false;
           if (texts) putBytes(texts, row);
+          else if (coded) out.encoded(coded.encoded, coded.codes[row] ?? 0);
           else put(textIn(values[row] ?? null, column));
         }
         out.piece(lineEnd);

@@ -1,5 +1,6 @@
 import type { Value } from '../../collections/index.js';
 import { memoOfTexts } from '../../columnar/index.js';
+import { encoding } from '../encoded-values.js';
 import { instantTexts } from '../instant-text.js';
 import type { OutputColumn } from '../projection.js';
 import type { TextFormat } from '../text-sink.js';
@@ -9,17 +10,26 @@ import { partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from '..
  * One JSON object per line, keys in column order. The lines are put together from texts, so whole numbers keep all
  * digits and a column may have any name.
  */
-export function ndjsonFormat(columns: readonly OutputColumn[]): TextFormat {
-  const keys = columns.map(({ name }, index) => pieceOf(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`));
+export function ndjsonFormat(outputs: readonly OutputColumn[]): TextFormat {
   const escaped = memoOfTexts((text) => pieceOf(JSON.stringify(text).slice(1)), mostEscaped);
   const instant = instantTexts();
   const out = new Utf8();
+  const columns = outputs.map((column, index) => ({
+    column,
+    key: pieceOf(`${index === 0 ? '{' : ','}${JSON.stringify(column.name)}:`),
+    encode: encoding((value) => textIn(value, column)),
+  }));
 
   function put(value: Value, { type }: OutputColumn): void {
     if (value === null) out.piece(nothing);
     else if (typeof value === 'string') putText(value);
     else if (value instanceof Date) putText(instant(value, type));
     else putWhole(String(value));
+  }
+
+  function textIn(value: Value, { type }: OutputColumn): string {
+    if (typeof value === 'string') return JSON.stringify(value);
+    return value instanceof Date ? JSON.stringify(instant(value, type)) : String(value);
   }
 
   function putBytes(viewed: Viewed, row: number): void {
@@ -41,11 +51,12 @@ export function ndjsonFormat(columns: readonly OutputColumn[]): TextFormat {
   return {
     head: () => '',
     rows: ({ rows, columns: values }) => {
-      const members = columns.map((column, index) => ({ column, key: keys[index] ?? nothing, ...partsOf(values[index] ?? []) }));
+      const members = columns.map(({ encode, ...column }, index) => ({ ...column, ...partsOf(values[index] ?? [], encode) }));
       for (let row = 0; row < rows; row += 1) {
-        for (const { column, key, texts, values } of members) {
+        for (const { column, key, texts, coded, values } of members) {
           out.piece(key);
           if (texts) putBytes(texts, row);
+          else if (coded) out.encoded(coded.encoded, coded.codes[row] ?? 0);
           else put(values[row] ?? null, column);
         }
         out.piece(end);

@@ -1,6 +1,6 @@
 import type { DeclaredType, Value } from '../../collections/index.js';
 import { textOf } from '../../collections/index.js';
-import { memoOfTexts, pickCells, Texts, type Cells } from '../../columnar/index.js';
+import { memoOfTexts, pickCells, Texts, valueAt, type Cells } from '../../columnar/index.js';
 import type { Batch, OutputColumn } from '../projection.js';
 
 /** In `partition_by` it stands for the UTC date on which the run was first started. */
@@ -48,7 +48,7 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
     const names = levels.map(({ index, name, type, nameOfText }): ((row: number) => string) => {
       if (index < 0) return () => constant;
       const cells: Cells = batch.columns[index] ?? [];
-      return cells instanceof Texts ? (row) => nameOfText(cells, row) : (row) => folderName(name, cells[row] ?? null, type);
+      return cells instanceof Texts ? (row) => nameOfText(cells, row) : (row) => folderName(name, valueAt(cells, row), type);
     });
     return (row) => names.map((nameOf) => nameOf(row)).join('/');
   }

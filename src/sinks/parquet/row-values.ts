@@ -1,6 +1,6 @@
 import { SinkError } from '../../errors.js';
 import type { DeclaredType, Value } from '../../collections/index.js';
-import { Texts } from '../../columnar/index.js';
+import { Texts, valuesOf } from '../../columnar/index.js';
 import type { Batch, OutputColumn } from '../projection.js';
 import { daysOf, type GroupPlan, type RowGroup, type SortKey } from './encoder.js';
 
@@ -37,7 +37,7 @@ export class RowValues implements RowGroup<ValueBatch> {
   add(batch: Batch, from: number, to: number): void {
     for (const [index, column] of this.#columns.entries()) {
       const cells = batch.columns[index] ?? [];
-      this.#text += cells instanceof Texts ? addTexts(column, cells, from, to) : addValues(column, cells, from, to);
+      this.#text += cells instanceof Texts ? addTexts(column, cells, from, to) : addValues(column, valuesOf(cells), from, to);
     }
     this.#rows += to - from;
   }

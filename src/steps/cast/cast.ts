@@ -1,7 +1,7 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, type Value } from '../../collections/index.js';
-import { type Cells, type Content, memoOfTexts, pickCells, pickFrom, rowAt, Texts } from '../../columnar/index.js';
+import { type Cells, type Content, memoOfTexts, pickCells, pickFrom, rowAt, Texts, valueAt } from '../../columnar/index.js';
 import { StepError } from '../../errors.js';
 import {
   cellsReader,
@@ -92,7 +92,7 @@ function casting(type: DeclaredType): (cells: Cells, refuse: (row: number) => vo
     if (type === 'text' && cells instanceof Texts) return cells;
     const values: Value[] = [];
     for (let row = 0; row < cells.length; row += 1) {
-      const parsed = cells instanceof Texts ? parseText(cells, row) : parsedOf(cells[row] ?? null, parse);
+      const parsed = cells instanceof Texts ? parseText(cells, row) : parsedOf(valueAt(cells, row), parse);
       if (parsed === undefined) refuse(row);
       values.push(parsed ?? null);
     }

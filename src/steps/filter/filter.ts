@@ -1,6 +1,7 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
+import { valueAt } from '../../columnar/index.js';
 import { contentOf, keepWhere, standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
 import { openExpression, planExpression } from '../expression/index.js';
 import { evaluating } from '../on-error.js';
@@ -37,7 +38,7 @@ export const filterStep = defineStep('filter', {
         content,
         columns: [values = []],
       } = evaluate(contentOf(page));
-      const kept = keepWhere(content, (row) => values[row] === true);
+      const kept = keepWhere(content, (row) => valueAt(values, row) === true);
       runtime.tally.filtered += content.length - kept.length;
       return withRows(page, kept);
     });

@@ -1,5 +1,5 @@
 import { map, type Observable } from 'rxjs';
-import { copier, type Row, type Value } from '../../collections/index.js';
+import { copier, type Row } from '../../collections/index.js';
 import { pickFrom, rowsIn, type Content } from '../../columnar/index.js';
 import { StepError } from '../../errors.js';
 import {
@@ -16,6 +16,7 @@ import {
   type StepContext,
 } from '../../flow/index.js';
 import { byColumns } from './by-columns.js';
+import { addable, unmatched, type Index, type Matches } from './addable.js';
 import { preferenceOf, type Pick } from './pick.js';
 
 /** How two sides of a join meet. */
@@ -40,12 +41,6 @@ export interface JoinOptions<Left extends Row, Right extends Row, As extends str
 export type Joined<Left, Right, As extends string, Field extends keyof Right & string> = Left & {
   readonly [F in Field as `${As}_${F}`]: Right[F] | null;
 };
-
-/** The added fields of each row that matches. */
-type Matches = readonly (readonly Value[])[];
-
-/** The rows of the other side that share a key. Only added fields and what `pick` compares are kept. */
-type Index = Map<string, Row[]>;
 
 /**
  * Adds fields of matching rows of another stream, which is read to its end before the first page of this one is
@@ -75,7 +70,6 @@ export function join<Left extends Row, Right extends Row, const As extends strin
   const compared = typeof pick === 'string' ? [] : ['max' in pick ? pick.max : pick.min, ...key];
   const kept = [...new Set<string>([...select, ...compared])];
   const keep = copier(new Map(kept.map((field, index) => [field, index])));
-  const unmatched: Matches = [select.map(() => null)];
   const withAdded = reshapeAll(withFields(select.map((field) => `${as}_${field}`)));
 
   function add(index: Index, page: Page<Right>): void {
@@ -95,27 +89,30 @@ export function join<Left extends Row, Right extends Row, const As extends strin
   }
 
   function joinWith(index: Index): Step<Left, Joined<Left, Right, As, Field>> {
-    const added = new Map([...index].map(([text, matches]) => [text, matches.map((match) => select.map((field) => match[field] ?? null))]));
+    const { places, cellsOf } = addable(index, select);
     index.clear();
 
-    function find(row: Row): Matches | null {
+    function find(row: Row): Matches {
       const text = keyOf(row, leftFields, fold);
-      return (text === undefined ? undefined : added.get(text)) ?? null;
+      return (text === undefined ? undefined : places.get(text)) ?? unmatched;
     }
 
     // A single text that is compared as it stands is found as fast as it could be remembered.
     const matchesOf = fold === undefined && leftFields.length === 1 ? find : memoByFields(leftFields, find);
     const matchesIn = byColumns(leftFields, matchesOf);
 
-    /** The matches that a row is put together with. */
-    function taken(matches: Matches | null): Matches {
-      if (!matches) {
-        context.tally.missed += 1;
-        if (type === 'left') return unmatched;
-        context.tally.unmatched += 1;
-        return [];
-      }
-      if (pick === 'error' && matches.length > 1) {
+    /** Whether a row stays that has one match or none. */
+    function staysWith(match: number): boolean {
+      if (match !== unmatched) context.tally.matched += 1;
+      else context.tally.missed += 1;
+      if (match !== unmatched || type === 'left') return true;
+      context.tally.unmatched += 1;
+      return false;
+    }
+
+    /** The matches that a row is put together with, of several. */
+    function taken(matches: readonly number[]): readonly number[] {
+      if (pick === 'error') {
         throw new StepError(
           'E_STEP_MATCHES',
           `${context.at}: ${matches.length} rows match on ${rightFields.join(' + ')}; say which one with pick`,
@@ -130,18 +127,21 @@ export function join<Left extends Row, Right extends Row, const As extends strin
       const content = contentOf<Row>(page);
       const find = matchesIn(content);
       const rows: number[] = [];
-      const found: (readonly Value[])[] = [];
+      const found: number[] = [];
       let same = true;
+      const put = (row: number, match: number) => {
+        same &&= rows.length === row;
+        rows.push(row);
+        found.push(match);
+      };
       for (let row = 0; row < content.length; row += 1) {
-        for (const match of taken(find(row))) {
-          same &&= rows.length === row;
-          rows.push(row);
-          found.push(match);
-        }
+        const matches = find(row);
+        if (typeof matches === 'number') {
+          if (staysWith(matches)) put(row, matches);
+        } else for (const match of taken(matches)) put(row, match);
       }
       const left = same && rows.length === content.length ? content : pickFrom(content, rows);
-      const added = select.map((_, index) => found.map((match) => match[index] ?? null));
-      return withRows(page, withAdded(left, added) as Content<Joined<Left, Right, As, Field>>);
+      return withRows(page, withAdded(left, cellsOf(found)) as Content<Joined<Left, Right, As, Field>>);
     });
   }
 

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { map } from 'rxjs';
 import { z } from 'zod';
 import { textOf, type Column, type Origin, type Row } from '../../collections/index.js';
-import { memoOfTexts, Texts, type Cells } from '../../columnar/index.js';
+import { memoOfTexts, Texts, valuesOf, type Cells } from '../../columnar/index.js';
 import { StepError } from '../../errors.js';
 import { cellsReader, contentOf, reshapeAll, withRows, type Step } from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
@@ -87,7 +87,7 @@ function hiding(cover: Cover): (cells: Cells) => Cells {
 
   return (cells) => {
     if (cells instanceof Texts) return Array.from({ length: cells.length }, (_, row) => hideTexts(cells, row));
-    return cells.map((value) => {
+    return valuesOf(cells).map((value) => {
       const text = textOf(value, 'text');
       return text === null || text === '' ? value : hide(text);
     });

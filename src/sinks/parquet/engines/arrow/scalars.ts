@@ -1,5 +1,5 @@
 import type { DeclaredType, Value } from '../../../../collections/index.js';
-import { valuesOf, type Cells } from '../../../../columnar/index.js';
+import { valueAt, type Cells } from '../../../../columnar/index.js';
 import { daysOf } from '../../encoder.js';
 import type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
 import { Validity } from './validity.js';
@@ -61,11 +61,10 @@ export class Scalars implements ColumnBuilder {
   constructor(private readonly layout: Layout) {}
 
   append(cells: Cells, from: number, to: number): number {
-    const values = valuesOf(cells);
     this.#makeRoom(this.#rows + to - from);
     const { put } = this.layout;
     for (let index = from; index < to; index += 1) {
-      const value = values[index] ?? null;
+      const value = valueAt(cells, index);
       if (value === null) this.#validity.setNull(this.#rows);
       else put(this.#view, this.#rows, value);
       this.#rows += 1;

@@ -1,5 +1,6 @@
 import type { Value } from '../../../../collections/index.js';
-import { Texts, type Cells } from '../../../../columnar/index.js';
+import { Coded, Texts, type Cells } from '../../../../columnar/index.js';
+import { encoding } from '../../../encoded-values.js';
 import type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
 import { Validity } from './validity.js';
 
@@ -16,11 +17,12 @@ export class TextColumn implements ColumnBuilder {
   #data = buffer(0);
   #view = viewOf(this.#data);
   #rows = 0;
+  readonly #encoded = encoding((value) => (typeof value === 'string' ? value : null));
 
   append(cells: Cells, from: number, to: number): number {
     const start = this.#offsets[this.#rows] ?? 0;
     this.#makeRoom(this.#rows + to - from);
-    const end = cells instanceof Texts ? this.#copy(cells, from, to, start) : this.#encode(cells, from, to, start);
+    const end = this.#put(cells, from, to, start);
     this.#rows += to - from;
     return end - start;
   }
@@ -53,6 +55,36 @@ export class TextColumn implements ColumnBuilder {
       seen.add(hashOf(this.#data, start, end));
     }
     return seen.size <= texts * sample.different;
+  }
+
+  /** @returns Where the last text ends. */
+  #put(cells: Cells, from: number, to: number, start: number): number {
+    if (cells instanceof Texts) return this.#copy(cells, from, to, start);
+    return cells instanceof Coded ? this.#copyCoded(cells, from, to, start) : this.#encode(cells, from, to, start);
+  }
+
+  /** @returns Where the last text ends. */
+  #copyCoded(coded: Coded, from: number, to: number, start: number): number {
+    const { bytes, view, places } = this.#encoded(coded);
+    const { codes } = coded;
+    const offsets = this.#offsets;
+    let row = this.#rows;
+    let end = start;
+    for (let index = from; index < to; index += 1) {
+      const place = 2 * (codes[index] ?? 0);
+      const length = places[place + 1] ?? 0;
+      if (length < 0) this.#validity.setNull(row);
+      else {
+        const begin = places[place] ?? 0;
+        this.#reserve(end, length);
+        if (length <= short.bytes) this.#copyWords(view, begin, length, end);
+        else bytes.copy(this.#data, end, begin, begin + length);
+        end += length;
+      }
+      row += 1;
+      offsets[row] = end;
+    }
+    return end;
   }
 
   /** @returns Where the last text ends. */

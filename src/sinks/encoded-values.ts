@@ -1,0 +1,61 @@
+import { perDictionary, type Coded } from '../columnar/index.js';
+import type { Value } from '../collections/index.js';
+
+/**
+ * Encodes each value of a dictionary that rows have once.
+ *
+ * Memory: the bytes of the different texts of the dictionary that came last.
+ */
+export function encoding(textOf: (value: Value) => string | null): (coded: Coded) => EncodedValues {
+  return perDictionary(
+    () => new EncodedValues(),
+    (encoded, value, code) => encoded.put(code, textOf(value)),
+  );
+}
+
+/** UTF-8 of values by their code, with at least a word of bytes behind each that may be read along. Equal ones are there once. */
+export class EncodedValues {
+  /** For each code where its bytes begin and how many they are, -1 where there is no text. */
+  places = new Int32Array(512);
+  bytes = Buffer.alloc(4096);
+  view = viewOf(this.bytes);
+  readonly #known = new Map<string, number>();
+  #end = 0;
+
+  /** Lone surrogates become U+FFFD. */
+  put(code: number, text: string | null): void {
+    const at = 2 * code;
+    while (at >= this.places.length) this.places = twice(this.places);
+    const known = text === null ? undefined : this.#known.get(text);
+    this.places[at] = known === undefined ? this.#end : (this.places[known] ?? 0);
+    this.places[at + 1] = known === undefined ? this.#write(text) : (this.places[known + 1] ?? 0);
+    if (text !== null && known === undefined) this.#known.set(text, at);
+  }
+
+  /** @returns Bytes. */
+  #write(text: string | null): number {
+    if (text === null) return -1;
+    const needed = this.#end + text.length * 3 + word;
+    if (needed > this.bytes.length) {
+      const bytes = Buffer.alloc(2 * needed);
+      bytes.set(this.bytes);
+      this.bytes = bytes;
+      this.view = viewOf(bytes);
+    }
+    const length = this.bytes.write(text, this.#end);
+    this.#end += length;
+    return length;
+  }
+}
+
+const word = 4;
+
+function twice(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const longer = new Int32Array(2 * array.length);
+  longer.set(array);
+  return longer;
+}
+
+function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, length);
+}
