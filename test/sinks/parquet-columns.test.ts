@@ -89,7 +89,7 @@ describe.each(engines)('by %s, a page of columns gives the files that its rows g
           expect(await run(join(folder.path, name), 'run', { engine, ...options }, pagesOf(of, table))).toEqual(one);
         }
       }),
-      { numRuns: 10 },
+      { numRuns: 6 },
     );
   });
 
@@ -113,7 +113,7 @@ describe.each(engines)('by %s, a page of columns gives the files that its rows g
         expect(runs[1]).toEqual(runs[0]);
         expect(runs[2]).toEqual(runs[0]);
       }),
-      { numRuns: 5 },
+      { numRuns: 3 },
     );
   });
 });
