@@ -95,11 +95,20 @@ const maxLimit = 500;
 
 /** @throws {SourceError} `E_SOURCE_REFUSED` when an option cannot be right. */
 export function createClient(options: ClientOptions): ServiceClient {
-  const { auth, limit = 30, concurrency = 4, ratePerSecond = Infinity, timeoutMs = 60_000, maxBodyBytes = 64 * 1024 * 1024 } = options;
+  const {
+    auth,
+    limit = 30,
+    concurrency = 4,
+    ratePerSecond = Infinity,
+    timeoutMs = 60_000,
+    maxBodyBytes = 64 * 1024 * 1024,
+    threads = 0,
+  } = options;
   checkLimit(limit);
   checkPositive({ concurrency, ratePerSecond, timeoutMs, maxBodyBytes });
+  checkThreads(threads);
   const baseUrl = checkedUrl(options.baseUrl);
-  const transport = openTransport({ baseUrl, query: queryOf(auth), concurrency, timeoutMs, maxBodyBytes }, options.threads ?? 0);
+  const transport = openTransport({ baseUrl, query: queryOf(auth), concurrency, timeoutMs, maxBodyBytes }, threads);
   const pacer = createPacer(ratePerSecond);
   const throttle = createThrottle(concurrency);
   const redact = createRedactor(secretsOf(auth));
@@ -209,6 +218,11 @@ function contentOf<N extends CollectionName>(decoder: Decoder, path: string, ans
 function checkLimit(limit: number): void {
   if (Number.isInteger(limit) && limit >= 1 && limit <= maxLimit) return;
   throw new SourceError('E_SOURCE_REFUSED', 'permanent', `limit must be a whole number from 1 to ${maxLimit}`);
+}
+
+function checkThreads(threads: number): void {
+  if (threads === 0 || threads === 1) return;
+  throw new SourceError('E_SOURCE_REFUSED', 'permanent', 'threads must be 0 or 1');
 }
 
 function checkPositive(options: Readonly<Record<string, number>>): void {

@@ -25,7 +25,7 @@ const [openList, closeList, openRecord, closeRecord] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
  * Reads a JSON array of records in which all have the same fields in the same order and every value is a string, as the service
- * sends them: 1 µs for a record of 33 fields where `JSON.parse` and its strings take 6.
+ * sends them: 1.3 µs for a record of 33 fields where UTF-8 and `JSON.parse` take 6.
  *
  * It looks for nothing else. What stands between the values of the first record must stand there in all others, byte by byte.
  *

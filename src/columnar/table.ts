@@ -58,12 +58,6 @@ export class Table {
     return copy({}, this.#valuesAt([...this.columns.values()], index));
   }
 
-  /** The value of a column in a row; `null` where there is no such column. */
-  value(column: string, row: number): Value {
-    const cells = this.columns.get(column);
-    return cells === undefined ? null : valueAt(cells, row);
-  }
-
   /** Some rows, in the order given; the same row may come more than once. */
   pick(rows: readonly number[]): Table {
     const picked = pickAll([...this.columns.values()], rows);
@@ -77,11 +71,6 @@ export class Table {
       return cells ? [[name, cells] as const] : [];
     });
     return new Table(this.length, new Map(found));
-  }
-
-  /** The same rows with more columns, or others in their place. */
-  with(added: Iterable<readonly [string, Cells]>): Table {
-    return new Table(this.length, new Map([...this.columns, ...added]));
   }
 
   #made(): readonly Row[] {

@@ -81,9 +81,14 @@ export class Thread<Answer extends { readonly id: number }> {
   }
 
   #end(thrown: unknown): void {
-    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'it was stopped';
-    this.#lost ??= code;
+    this.#lost ??= reasonOf(thrown);
     for (const asking of this.#asking.values()) asking.lost(this.#lost);
     this.#asking.clear();
   }
+}
+
+/** Its code or its class: a message can hold data. */
+function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return 'it was stopped';
+  return 'code' in thrown ? String(thrown.code) : thrown.name;
 }

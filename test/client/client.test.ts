@@ -263,12 +263,17 @@ describe('options', () => {
     expect(() => createClient({ ...base, limit })).toThrow('limit must be a whole number from 1 to 500');
   });
 
-  test.each([{ concurrency: 0 }, { ratePerSecond: 0 }, { ratePerSecond: -1 }, { timeoutMs: Number.NaN }, { maxBodyBytes: 0 }])(
-    'refuse %j',
-    (options) => {
-      expect(() => createClient({ ...base, ...options })).toThrow(expect.objectContaining({ code: 'E_SOURCE_REFUSED' }));
-    },
-  );
+  test.each([
+    { concurrency: 0 },
+    { ratePerSecond: 0 },
+    { ratePerSecond: -1 },
+    { timeoutMs: Number.NaN },
+    { maxBodyBytes: 0 },
+    { threads: 2 },
+    { threads: Number.NaN },
+  ])('refuse %j', (options) => {
+    expect(() => createClient({ ...base, ...options })).toThrow(expect.objectContaining({ code: 'E_SOURCE_REFUSED' }));
+  });
 
   test('take what is wrong with the address for a failure of the read, not of the client', async () => {
     await withClient({ baseUrl: 'http://127.0.0.1:1', retry: { attempts: 1 } }, async (client) => {

@@ -3,15 +3,15 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import type { Row } from '../../src/collections/index.js';
-import { type Content, Table } from '../../src/columnar/index.js';
+import type { Content } from '../../src/columnar/index.js';
 import { publish } from '../../src/files/index.js';
 import { pageOf } from '../../src/flow/index.js';
 import { parquet, type ParquetOptions } from '../../src/sinks/index.js';
 import { KeyIndex } from '../../src/sinks/parquet/table/key-index.js';
 import { appending } from '../../src/sinks/parquet/table/appending.js';
 import { partitionBy } from '../../src/sinks/parquet/partitions.js';
-import { cellsOf, textsOf } from '../support/cells.js';
-import { codedTables } from '../support/tables.js';
+import { textsOf } from '../support/cells.js';
+import { codedTables, tableOf } from '../support/tables.js';
 import { engineCodecs, fileOf, output } from './parquet-support.js';
 import { column, facts, recording, temporaryFolder } from './support.js';
 
@@ -33,11 +33,8 @@ const row = fc.record({
 const rows = fc.uniqueArray(row, { selector: ({ id }) => id, maxLength: 60 });
 const columns = [column('id', 'text', { source: 'id' }), column('name'), column('state'), column('score', 'integer'), column('note')];
 
-function tableOf(of: readonly Row[]): Table {
-  return new Table(of.length, new Map(columns.map(({ name }) => [name, cellsOf(of.map((each) => each[name] ?? null))])));
-}
-
 const names = columns.map(({ name }) => name);
+const asTable = (of: readonly Row[]) => tableOf(of, names);
 
 /** The same as codes, whose dictionaries grow from page to page. */
 function coded(shared: boolean) {
@@ -82,7 +79,7 @@ describe.each(engines)('by %s, a page of columns gives the files that its rows g
         await using folder = await temporaryFolder();
         const one = await run(join(folder.path, 'rows'), 'run', { engine, ...options }, pagesOf(of, asRows));
         for (const [name, table] of [
-          ['table', tableOf],
+          ['table', asTable],
           ['shared', coded(true)],
           ['coded', coded(false)],
         ] as const) {
@@ -104,7 +101,7 @@ describe.each(engines)('by %s, a page of columns gives the files that its rows g
         const runs = [];
         for (const [name, content] of [
           ['rows', asRows],
-          ['table', tableOf],
+          ['table', asTable],
           ['coded', coded(false)],
         ] as const) {
           const base = join(folder.path, name);

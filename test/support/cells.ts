@@ -3,9 +3,12 @@ import { Texts, type Cells } from '../../src/columnar/index.js';
 
 /** A column as bytes where all values are texts that an answer can hold as such, otherwise as values. */
 export function cellsOf(values: readonly Value[]): Cells {
-  return values.every((value) => typeof value === 'string' && value.isWellFormed() && !value.includes('\0'))
-    ? textsOf(values.map(String))
-    : values;
+  return values.every(isPlainText) ? textsOf(values.map(String)) : values;
+}
+
+/** Whether an answer can hold a value as bytes: no lone surrogate, no NUL. */
+export function isPlainText(value: Value): boolean {
+  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
 }
 
 /** Texts behind one another in some bytes, with others between them, before the first and, if wanted, behind the last. */

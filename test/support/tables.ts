@@ -1,6 +1,7 @@
 import type { Row, Value } from '../../src/collections/index.js';
 import { Coded, Table, Texts, type Cells } from '../../src/columnar/index.js';
 import type { Page } from '../../src/flow/index.js';
+import { isPlainText } from './cells.js';
 
 /**
  * Rows as a table, as a page of the service would come: columns that are texts throughout as bytes, others as values. A column with a
@@ -74,7 +75,3 @@ export function pageWithoutRows(number: number, table: Table): Page {
 
 /** What a reader of too few or too many bytes would see. */
 const between = Buffer.from('","=');
-
-function isPlainText(value: Value): boolean {
-  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
-}

@@ -1,6 +1,5 @@
 import type { Row, Value } from '../../collections/index.js';
 import { Coded, codesOfTexts, perDictionary, putAt, Table, Texts, type Cells, type Content } from '../../columnar/index.js';
-
 import type { Expression } from './expression.js';
 import { ExpressionFault } from './fault.js';
 
