@@ -2,7 +2,7 @@ import tseslint from 'typescript-eslint';
 
 /**
  * The import table of the design: what each folder of `src` may import of ours, always through the other's `index.ts`.
- * test/architecture.test.ts proves that these rules bite.
+ * test/unit/architecture.test.ts proves that these rules bite.
  */
 export const importTable = {
   collections: [],

@@ -1,17 +1,29 @@
 /** @jest-config-loader esbuild-register */
 import type { Config } from 'jest';
 
-/** Tests run as native ES modules, because got is one; `npm run jest` sets the Node option that this needs. */
-const config: Config = {
+/**
+ * The rungs of the ladder: `unit` is pure and in process, `system` uses the service, files and the command, `soak` is what needs many
+ * kills, seeds or rows. `npm test` climbs the first two.
+ *
+ * Tests run as native ES modules, because got is one; `npm run jest` sets the Node option that this needs.
+ */
+const rung = (name: string) => ({
+  displayName: name,
   testEnvironment: 'node',
-  roots: ['<rootDir>/test'],
+  roots: [`<rootDir>/test/${name}`],
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
     '\\.ts$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'es6' } }],
   },
-  testTimeout: 60_000,
+});
+
+const config: Config = {
+  projects: ['unit', 'system', 'soak'].map(rung),
+  // A project's own time limit is ignored. A test that hangs is ended; none is measured by this.
+  testTimeout: 120_000,
+  maxWorkers: '100%',
 };
 
 export default config;

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { readFile, readdir, realpath, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { generate } from '../../src/service/index.js';
+import { pagesIn } from '../support/landing.js';
+import { cli, startCli } from '../support/cli.js';
+import { pipelineText, service, type LoggedService } from '../support/services.js';
+import { temporaryFolder } from '../support/temporary.js';
+
+/** `npm run test:crash` kills fifty runs; within all other tests it is a few. */
+const kills = Number(process.env.LEADSTREAM_KILLS ?? 6);
+const source = generate({ leads: 4_000, bridges: 250, seed: 7 });
+const faults = ['delay=8', '503=0@rate=0.04', 'html@rate=0.02', 'cut=chunked@rate=0.02'];
+
+const pipeline = pipelineText(`from: leads
+steps:
+  - dedupe: {}
+  - join: { with: bridges, on: { bridge_id: id }, as: bridge, select: [title] }
+to:
+  - parquet: { path: lake/leads, row_group_rows: 1500 }
+  - csv: { path: lake/leads.csv }`);
+
+async function workplace(): Promise<string> {
+  const cwd = await temporaryFolder();
+  await writeFile(join(cwd, 'p.yaml'), pipeline);
+  return cwd;
+}
+
+const parameters = ['run', 'p.yaml', '--set', 'service.retry.base=1ms', '--set', 'service.retry.cap=5ms'];
+
+/** Digests of what readers find under the final names; `undefined` for what is not there. */
+async function published(cwd: string): Promise<{ table: string | undefined; csv: string | undefined }> {
+  const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+  const csv = await readFile(join(cwd, 'lake', 'leads.csv')).then(digest, () => undefined);
+  const folder = await realpath(join(cwd, 'lake', 'leads')).catch(() => undefined);
+  if (folder === undefined) return { table: undefined, csv };
+  const parts = (await readdir(folder)).filter((name) => name.endsWith('.parquet')).sort();
+  const bytes = await Promise.all(parts.map((name) => readFile(join(folder, name))));
+  return { table: digest(Buffer.concat(bytes)), csv };
+}
+
+/** The pages that a killed run has landed, as the request log names them. */
+async function landedPages(cwd: string): Promise<readonly string[]> {
+  const landings = join(cwd, '.leadstream', 'landing');
+  const logs = (await readdir(landings, { recursive: true }).catch(() => [])).filter((name) => name.endsWith('/pages.log'));
+  const pages = logs.map(async (log) => {
+    const [collection = ''] = log.split('-');
+    return (await pagesIn(join(landings, log))).map((page) => `${collection}?page=${page}&limit=100`);
+  });
+  return (await Promise.all(pages)).flat();
+}
+
+let undisturbed: Awaited<ReturnType<typeof published>>;
+let durationMs: number;
+
+beforeAll(async () => {
+  const [from, cwd] = [await service(source, { faults }), await workplace()];
+  const started = Date.now();
+  const { code, stderr } = await cli(parameters, { cwd, env: from.env });
+  durationMs = Date.now() - started;
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  undisturbed = await published(cwd);
+});
+
+/** Kills a run after a part of the time that an undisturbed one takes. */
+async function killed(cwd: string, from: LoggedService, part: number): Promise<void> {
+  const { process: child, finished } = startCli(parameters, { cwd, env: from.env });
+  const timer = setTimeout(() => child.kill('SIGKILL'), part * durationMs);
+  await finished;
+  clearTimeout(timer);
+}
+
+describe('a run that is killed and run again', () => {
+  test.each(Array.from({ length: kills }, (_, index) => (index + 0.5) / kills))(
+    'after %f of its time publishes what an undisturbed one does, and asks for no landed page again',
+    async (part) => {
+      const [from, cwd] = [await service(source, { faults, seed: Math.round(part * 1000) }), await workplace()];
+      await killed(cwd, from, part);
+      const between = await published(cwd);
+      expect([undefined, undisturbed.table]).toContain(between.table);
+      expect([undefined, undisturbed.csv]).toContain(between.csv);
+
+      const landed = await landedPages(cwd);
+      from.requests.length = 0;
+      const { code, stderr } = await cli(parameters, { cwd, env: from.env });
+      expect({ code, stderr }).toMatchObject({ code: 0 });
+      expect(from.requests.filter((request) => landed.includes(request))).toEqual([]);
+      expect(await published(cwd)).toEqual(undisturbed);
+      expect(await landedPages(cwd)).toEqual([]);
+    },
+  );
+});

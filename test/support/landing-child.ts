@@ -1,0 +1,14 @@
+/** A run that lands pages without end, until it is killed. Arguments: folder, first page. Sends the number of each page landed. */
+import { openLanding } from '../../src/landing/index.js';
+import { bodyOf, sourceOf } from './landing.js';
+
+const [folder = '', first = '1'] = process.argv.slice(2);
+const landing = await openLanding({ folder, source: sourceOf(), runId: `child-${process.pid}`, maxAgeMs: 60_000 });
+process.send?.({ resumed: landing.resumed });
+const strand = async (start: number) => {
+  for (let page = start; ; page += 4) {
+    await landing.land(page, bodyOf(page));
+    process.send?.({ page });
+  }
+};
+await Promise.all([0, 1, 2, 3].map((offset) => strand(Number(first) + offset)));

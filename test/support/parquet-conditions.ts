@@ -1,0 +1,64 @@
+import type { Row, Value } from '../../src/collections/index.js';
+import type { EngineName } from '../../src/sinks/parquet/encoder.js';
+import type { OutputColumn } from '../../src/sinks/projection.js';
+import { duck } from './sinks.js';
+
+/** Values of a column to ask for. */
+export interface Sample extends Pick<OutputColumn, 'name' | 'type'> {
+  readonly values: readonly Value[];
+}
+
+/** Asks for samples by `=`, `<` and `>=`: by conditions that a reader prunes by, and by ones that it cannot prune by. Gives those whose count is wrong. */
+export async function disagreements(
+  path: string,
+  engine: EngineName,
+  rows: readonly Row[],
+  samples: readonly Sample[],
+): Promise<unknown[]> {
+  const asked = samples.flatMap((sample) => questions(engine, rows, sample));
+  const pruned = await duck(
+    asked.map(({ condition }) => `SELECT count(*)::INT AS n FROM '${path}' WHERE ${condition}`).join(' UNION ALL '),
+  );
+  const scans = asked.map(({ condition }, index) => `count(*) FILTER (WHERE ${condition})::INT AS n${index}`);
+  const [scanned] = await duck(`SELECT ${scans.join(', ')} FROM '${path}'`);
+  return asked
+    .map((question, index) => ({ ...question, pruned: pruned[index]?.['n'], scanned: scanned?.[`n${index}`] }))
+    .filter(({ expected, pruned, scanned }) => pruned !== expected || scanned !== expected)
+    .map(({ condition, ...counts }) => ({ condition: condition.slice(0, 200), ...counts }));
+}
+
+function questions(engine: EngineName, rows: readonly Row[], { name, type, values }: Sample) {
+  return values.flatMap((value, index) =>
+    (['=', index % 2 ? '<' : '>='] as const).map((sign) => {
+      const expected = rows.filter((row) => {
+        const found = order(keyOf(row[name] ?? null, type), keyOf(value, type));
+        return sign === '=' ? found === 0 : sign === '<' ? found < 0 : found >= 0;
+      });
+      return { condition: `"${name}" ${sign} ${literal(value, type, engine)}`, expected: expected.length };
+    }),
+  );
+}
+
+/** What makes two values of a column the same one. */
+export function keyOf(value: Value, type: OutputColumn['type']): Value {
+  if (!(value instanceof Date)) return value === 0 ? 0 : value;
+  return type === 'date' ? Math.floor(value.getTime() / 86_400_000) : value.getTime();
+}
+
+function literal(value: Value, type: OutputColumn['type'], engine: EngineName): string {
+  if (value instanceof Date) {
+    if (type === 'date') return `(DATE '1970-01-01' + (${String(keyOf(value, type))})::INT)::DATE`;
+    const moment = `make_timestamp(${BigInt(value.getTime()) * 1000n})`;
+    // parquetjs-lite has no logical type that says UTC.
+    return engine === 'parquetjs-lite' ? moment : `${moment}::TIMESTAMPTZ`;
+  }
+  if (typeof value === 'string') return `'${value.replaceAll("'", "''")}'`;
+  if (typeof value === 'bigint') return `'${value}'::BIGINT`;
+  return typeof value === 'number' ? `'${Object.is(value, -0) ? '-0' : String(value)}'::DOUBLE` : String(value);
+}
+
+function order(one: Value, other: Value): number {
+  if (typeof one === 'string' && typeof other === 'string') return Buffer.compare(Buffer.from(one), Buffer.from(other));
+  if (one === null || other === null) return NaN;
+  return one < other ? -1 : one > other ? 1 : 0;
+}

@@ -1,0 +1,66 @@
+import { asyncBufferFromFile, parquetMetadataAsync, type FileMetaData } from 'hyparquet';
+import { rename } from 'node:fs/promises';
+import type { Row, Value } from '../../src/collections/index.js';
+import type { OutputColumn } from '../../src/sinks/projection.js';
+import { engines, loadEngine, type Compression, type Encoding, type EngineName } from '../../src/sinks/parquet/encoder.js';
+import { Part } from '../../src/sinks/parquet/part.js';
+import { cellsOf } from './cells.js';
+
+/** Every engine with each of its codecs. */
+export const engineCodecs: readonly (readonly [EngineName, Compression])[] = (['arrow', 'hyparquet', 'parquetjs-lite'] as const).flatMap(
+  (name) => engines[name].compressions.map((compression) => [name, compression] as const),
+);
+
+export function output(name: string, type: OutputColumn['type'], original = name): OutputColumn {
+  return { name, field: name, original, type };
+}
+
+export interface FileOptions extends Partial<Encoding> {
+  readonly engine?: EngineName;
+  /** Rows of a group, or of one group after the other, over and over. */
+  readonly groupRows?: number | readonly number[];
+  /** Whether row groups are collected like those of a table with many partitions. */
+  readonly many?: boolean;
+  /** Whether columns of texts come as bytes. */
+  readonly texts?: boolean;
+}
+
+/** Writes rows of exact values to one verified Parquet file in a folder and gives its path. */
+export async function fileOf(
+  folder: string,
+  columns: readonly OutputColumn[],
+  rows: readonly Row[],
+  options: FileOptions = {},
+): Promise<string> {
+  const { engine: name = 'arrow', groupRows = 10_000, many = false, texts = false, ...more } = options;
+  const encoding: Encoding = {
+    compression: 'snappy',
+    bloomFilters: [],
+    columnIndex: false,
+    sortedBy: [],
+    metadata: {},
+    ...more,
+  };
+  const part = await Part.open(folder, `${name}-${String((counter += 1))}.parquet`, 0o600);
+  const engine = await loadEngine(name);
+  const writer = await part.begin(engine, columns, encoding);
+  const sizes = [groupRows].flat();
+  const group = engine.rowGroup(columns, { rows: Math.max(...sizes), text: Infinity, sortedBy: encoding.sortedBy, many });
+  for (let from = 0, turn = 0; from < rows.length; turn += 1) {
+    const slice = rows.slice(from, from + (sizes[turn % sizes.length] ?? 1));
+    const values = columns.map(({ name }) => slice.map((row): Value => row[name] ?? null));
+    group.add({ rows: slice.length, columns: texts ? values.map(cellsOf) : values }, 0, slice.length);
+    await writer.writeGroup(group.take(), slice.length);
+    from += slice.length;
+  }
+  await writer.finish();
+  const { from, to } = part.move;
+  await rename(from, to);
+  return to;
+}
+
+let counter = 0;
+
+export async function footerOf(path: string): Promise<FileMetaData> {
+  return parquetMetadataAsync(await asyncBufferFromFile(path));
+}

@@ -1,0 +1,158 @@
+import { once } from 'node:events';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import type { Responder } from '../../../src/service/index.js';
+import { cli, startCli } from '../../support/cli.js';
+import { service, testKey } from '../../support/services.js';
+import { temporaryFolder, visible } from '../../support/temporary.js';
+import { toCsv, workplace } from './support.js';
+
+describe('leadstream run', () => {
+  test('exits with 0 after publishing, with the summary on stderr and nothing on stdout', async () => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    const { code, stdout, stderr } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toContain('to[0] csv: 1,200 read = 1,200 written');
+    expect((await readdir(join(cwd, 'out'))).sort()).toEqual(['leads.csv', 'leads.csv.rejects.ndjson']);
+  });
+
+  test('writes rows to stdout and everything else to stderr', async () => {
+    const [from, cwd] = [await service(), await workplace('from: users\nto:\n  - stdout: {}')];
+    const { code, stdout } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
+    expect(code).toBe(0);
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line): unknown => JSON.parse(line)),
+    ).toHaveLength(300);
+  });
+
+  test('exits with 77 and one line when the credentials are refused, and writes nothing', async () => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong' } });
+    expect(code).toBe(77);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(await visible(cwd)).toEqual(['p.yaml']);
+  });
+
+  test('exits with 69 after its retries when the service is down', async () => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    await from.close();
+    const { code, stderr } = await cli(['run', 'p.yaml', '--set', 'service.retry.attempts=3', '--set', 'service.retry.base=1ms'], {
+      cwd,
+      env: from.env,
+    });
+    expect(code).toBe(69);
+    expect(stderr).toContain('after 3 attempts');
+    expect(await visible(cwd)).toEqual(['p.yaml']);
+  });
+
+  test('exits with 78 and the places of all problems, before any request', async () => {
+    const from = await service();
+    const cwd = await workplace('from: leads\nsteps:\n  - select: [lead_idd]\nto:\n  - cvs: { path: x }');
+    const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
+    expect(code).toBe(78);
+    expect(stderr).toBe(
+      "p.yaml:9:14 unknown field 'lead_idd', did you mean 'lead_id'?\np.yaml:11:5 unknown sink 'cvs', did you mean 'csv'?\n",
+    );
+    expect(from.requests).toEqual([]);
+  });
+
+  test('exits with 1 before any request when the output cannot be written', async () => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    await writeFile(join(cwd, 'out'), 'in the way');
+    const { code } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
+    expect(code).toBe(1);
+    expect(from.requests).toEqual([]);
+  });
+
+  test('exits with 65 when a gate refuses', async () => {
+    const from = await service();
+    const cwd = await workplace('from: leads\nsteps:\n  - derive: { x: int(firstname) }\nto:\n  - csv: { path: leads.csv }');
+    const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
+    expect(code).toBe(65);
+    expect(stderr).toContain('E_GATE_REJECTS');
+    expect(await visible(cwd)).toEqual(['leads.csv.rejects.ndjson', 'p.yaml']);
+  });
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('publishes nothing after %s and exits with %i', async (signal, expected) => {
+    const from = await service(undefined, { responders: [slow] });
+    const cwd = await workplace(toCsv);
+    const { process: child, finished } = startCli(['run', 'p.yaml'], { cwd, env: from.env });
+    while (from.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill(signal);
+    expect((await finished).code).toBe(expected);
+    expect(await visible(cwd)).toEqual(['p.yaml']);
+  });
+
+  test('leaves no file under a final name when it is killed', async () => {
+    const from = await service(undefined, { responders: [slow] });
+    const cwd = await workplace('from: leads\nto:\n  - csv: { path: out/leads.csv }\n  - parquet: { path: out/leads }');
+    const { process: child, finished } = startCli(['run', 'p.yaml'], { cwd, env: from.env });
+    while (from.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill('SIGKILL');
+    await finished;
+    const names = await readdir(join(cwd, 'out'), { recursive: true });
+    expect(names.filter((name) => /\.(?:csv|ndjson|parquet)$/.test(name) || name === 'leads')).toEqual([]);
+  });
+
+  test('says everything as JSON lines when asked', async () => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    const { stderr } = await cli(['run', 'p.yaml', '--log-format', 'json'], { cwd, env: from.env });
+    const said = stderr
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line));
+    expect(said.at(-1)).toMatchObject({ level: 'info', report: { read: 1_200 } });
+  });
+
+  test('takes what the environment lacks or leaves empty from --env-file', async () => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    await writeFile(join(cwd, '.env'), `LEADSTREAM_BASE_URL=${from.url}\nLEADSTREAM_REST_API_KEY='${testKey}'\n`);
+    expect((await cli(['run', 'p.yaml', '--env-file', '.env'], { cwd, env: { LEADSTREAM_BASE_URL: '' } })).code).toBe(0);
+  });
+});
+
+describe('leadstream validate', () => {
+  test('accepts a right file without a request', async () => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd, env: from.env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'p.yaml: ok, leads > csv, 33 columns\n' });
+    expect(from.requests).toEqual([]);
+  });
+});
+
+describe('leadstream serve', () => {
+  test('prints its URL, serves a folder of files, and ends on SIGTERM', async () => {
+    const cwd = await temporaryFolder();
+    await mkdir(join(cwd, 'data'));
+    await writeFile(join(cwd, 'data', 'users.csv'), 'uid,email,affid\n007,a@example.org,1\n');
+    const { process: child, finished } = startCli(['serve', '--port', '0', '--data', 'data'], {
+      cwd,
+      env: { LEADSTREAM_REST_API_KEY: 'k' },
+    });
+    if (!child.stdout) throw new Error('no stdout');
+    const [url] = (await once(child.stdout, 'data')) as [string];
+    const answer = await fetch(`${url.trim()}/api/users/007?rest_api_key=k`);
+    expect(await answer.json()).toEqual([{ uid: '007', email: 'a@example.org', affid: '1' }]);
+    child.kill('SIGTERM');
+    expect((await finished).code).toBe(0);
+  });
+
+  test('refuses to serve without an account', async () => {
+    const { code, stderr } = await cli(['serve', '--port', '0'], { cwd: await temporaryFolder() });
+    expect(code).toBe(2);
+    expect(stderr).toContain('--accounts');
+  });
+});
+
+/** Lets every page take a while, so that a signal comes in the middle. */
+const slow: Responder = async (facts, next) => {
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  return next(facts);
+};

@@ -1,0 +1,82 @@
+import { EventEmitter, once } from 'node:events';
+import { describe, expect, test } from '@jest/globals';
+import type { Responder } from '../../../src/service/index.js';
+import { cli, startCli } from '../../support/cli.js';
+import { service } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+describe('leadstream fetch', () => {
+  test('prints a collection', async () => {
+    const [from, cwd] = [await service(), await temporaryFolder()];
+    const { code, stdout } = await cli(['fetch', 'users', '--format', 'csv', '--quiet'], { cwd, env: from.env });
+    expect(code).toBe(0);
+    expect(stdout.split('\n')[0]).toBe('uid,email,affid');
+    expect(stdout.trim().split('\n')).toHaveLength(301);
+  });
+
+  test('prints the record with an identifier, without its credentials', async () => {
+    const [from, cwd] = [await service(), await temporaryFolder()];
+    const list = await cli(['fetch', 'bridges', '--quiet'], { cwd, env: from.env });
+    const first: unknown = JSON.parse(list.stdout.split('\n')[0] ?? '');
+    const id = (first as { id: string }).id;
+    const { code, stdout } = await cli(['fetch', 'bridges', id], { cwd, env: from.env });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual(first);
+    expect(stdout).not.toContain('CRM_KEY');
+  });
+
+  test('exits with 1 when there is no such record', async () => {
+    const [from, cwd] = [await service(), await temporaryFolder()];
+    const { code, stdout, stderr } = await cli(['fetch', 'leads', 'nobody'], { cwd, env: from.env });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('no leads with the identifier nobody');
+  });
+
+  test('asks for as many rows per request as --page-size says, and prints them all', async () => {
+    const [from, cwd] = [await service(), await temporaryFolder()];
+    const { stdout } = await cli(['fetch', 'users', '--page-size', '200', '--quiet'], { cwd, env: from.env });
+    expect(stdout.trim().split('\n')).toHaveLength(300);
+    expect(from.requests).toContain('users?page=2&limit=200');
+  });
+
+  test.each([
+    [['leads', '--page-size', '0'], '--page-size takes a whole number from 1 to 500'],
+    [['leads', '--page-size', '501'], '--page-size takes a whole number from 1 to 500'],
+    [['leads', '--page-size', 'many'], '--page-size takes a whole number from 1 to 500'],
+    [['leads', ''], 'an identifier must not be empty or made of dots'],
+    [['leads', '..'], 'an identifier must not be empty or made of dots'],
+  ])('answers %j with 2', async (parameters, message) => {
+    const { code, stderr } = await cli(['fetch', ...parameters], { cwd: await temporaryFolder() });
+    expect(code).toBe(2);
+    expect(stderr).toContain(`: ${message}. See`);
+  });
+
+  test.each([[['leads']], [['leads', '1000001']]])('names the variables that %j misses, in one line', async (parameters) => {
+    const cwd = await temporaryFolder();
+    const place = await cli(['fetch', ...parameters], { cwd });
+    const key = await cli(['fetch', ...parameters], { cwd, env: { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1' } });
+    expect([place.code, key.code]).toEqual([78, 78]);
+    expect(place.stderr).toMatch(/^leadstream: E_SPEC_REFERENCE: .*must set LEADSTREAM_BASE_URL\..*\n$/);
+    expect(key.stderr).toMatch(/^leadstream: E_SPEC_REFERENCE: .*must set LEADSTREAM_REST_API_KEY, or .*\n$/);
+  });
+
+  test.each([[['users']], [['leads', 'nobody']]])('tells the retries of %j', async (parameters) => {
+    const [from, cwd] = [await service(undefined, { faults: ['503@times=1'] }), await temporaryFolder()];
+    const { stderr } = await cli(['fetch', ...parameters], { cwd, env: from.env });
+    expect(stderr).toMatch(/^retry 1 in \d+ ms: .*503/m);
+  });
+
+  test('gives a request up when it is stopped', async () => {
+    const requests = new EventEmitter();
+    const unanswered: Responder = () => {
+      requests.emit('arrived');
+      return new Promise(() => {});
+    };
+    const [from, cwd] = [await service(undefined, { responders: [unanswered] }), await temporaryFolder()];
+    const arrived = once(requests, 'arrived');
+    const { process: child, finished } = startCli(['fetch', 'leads', '1000001'], { cwd, env: from.env });
+    await arrived;
+    child.kill('SIGINT');
+    expect((await finished).code).toBe(130);
+  }, 20_000);
+});

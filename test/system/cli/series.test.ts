@@ -1,0 +1,122 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { cli, startCli } from '../../support/cli.js';
+import { service } from '../../support/services.js';
+import { temporaryFolder, visible } from '../../support/temporary.js';
+
+const head = (name: string) =>
+  `name: ${name}\nservice: { base_url: "\${LEADSTREAM_BASE_URL}", auth: { rest_api_key: "\${LEADSTREAM_REST_API_KEY}" }, limit: 100 }`;
+const good = (name: string, from = 'users') => `${head(name)}\nfrom: ${from}\nto:\n  - csv: { path: ${name}.csv }\n`;
+const refused = (name: string) => `${good(name)}expect: { min_rows: 100000 }\n`;
+
+/** A folder with the given pipelines in one file. */
+async function workplaceOf(...documents: readonly string[]): Promise<string> {
+  const cwd = await temporaryFolder();
+  await writeFile(join(cwd, 'p.yaml'), documents.join('---\n'));
+  return cwd;
+}
+
+const run = ['run', 'p.yaml', '--report', 'r.json'];
+const reportIn = async (cwd: string): Promise<unknown> => JSON.parse(await readFile(join(cwd, 'r.json'), 'utf8'));
+const csvs = async (cwd: string) => (await visible(cwd)).filter((name) => name.endsWith('.csv'));
+
+describe('leadstream run on a file of several pipelines', () => {
+  test('runs one after another, and says in the end which were published', async () => {
+    const [from, cwd] = [await service(), await workplaceOf(good('b'), good('a', 'bridges'))];
+    const { code, stderr } = await cli(run, { cwd, env: from.env });
+    expect({ code, csvs: await csvs(cwd) }).toEqual({ code: 0, csvs: ['a.csv', 'b.csv'] });
+    expect(stderr.trim().split('\n').at(-1)).toBe('published: b, a');
+    const collections = from.requests.map((request) => request.split('?')[0]);
+    expect(collections.lastIndexOf('users')).toBeLessThan(collections.indexOf('bridges'));
+    expect(await reportIn(cwd)).toMatchObject({
+      status: 'published',
+      pipelines: [
+        { status: 'published', pipeline: 'b' },
+        { status: 'published', pipeline: 'a' },
+      ],
+    });
+  });
+
+  test('goes on after a failure, and exits with the code of the first', async () => {
+    const unreadable = good('links', 'links');
+    const from = await service(undefined, { faults: ['404@collection=links'] });
+    const cwd = await workplaceOf(good('a'), refused('b'), unreadable, good('c'));
+    const { code, stderr } = await cli(run, { cwd, env: from.env });
+    expect({ code, csvs: await csvs(cwd) }).toEqual({ code: 65, csvs: ['a.csv', 'c.csv'] });
+    const said = stderr.trim().split('\n');
+    expect(said.at(-1)).toBe('published: a, c; failed: b, links');
+    expect(said.findIndex((line) => line.includes('E_GATE_EXPECT'))).toBeLessThan(said.findIndex((line) => line.includes('c: read')));
+    expect(await reportIn(cwd)).toMatchObject({
+      status: 'failed',
+      pipelines: [
+        { status: 'published', pipeline: 'a' },
+        { status: 'failed', pipeline: 'b', error: { code: 'E_GATE_EXPECT' } },
+        { status: 'failed', pipeline: 'links', error: { code: 'E_SOURCE_REFUSED' } },
+        { status: 'published', pipeline: 'c' },
+      ],
+    });
+  });
+
+  test('stops when credentials are refused, which all would meet', async () => {
+    const [from, cwd] = [await service(), await workplaceOf(good('a'), good('b'))];
+    const { code, stderr } = await cli(run, { cwd, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong' } });
+    expect({ code, csvs: await csvs(cwd) }).toEqual({ code: 77, csvs: [] });
+    expect(stderr.match(/E_SOURCE_AUTH/g)).toHaveLength(1);
+    expect(stderr.trim().split('\n').at(-1)).toBe('failed: a; not run: b');
+    expect(await reportIn(cwd)).toMatchObject({
+      status: 'failed',
+      pipelines: [{ status: 'failed' }, { status: 'not_run', pipeline: 'b' }],
+    });
+  });
+
+  test('stops after a signal, keeps what was published, and exits with its code', async () => {
+    const from = await service(undefined, { faults: ['delay=100@collection=leads'] });
+    const cwd = await workplaceOf(good('a'), refused('r'), good('b', 'leads'), good('c'));
+    const { process: child, finished } = startCli(run, { cwd, env: from.env });
+    while (!from.requests.some((request) => request.startsWith('leads'))) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill('SIGTERM');
+    const { code, stderr } = await finished;
+    expect({ code, csvs: await csvs(cwd) }).toEqual({ code: 143, csvs: ['a.csv'] });
+    expect(stderr.trim().split('\n').at(-1)).toBe('published: a; failed: r, b; not run: c');
+  });
+
+  test('requests nothing when any of them is wrong', async () => {
+    const [from, cwd] = [await service(), await workplaceOf(good('a'), good('b').replace('csv:', 'cvs:'))];
+    const { code, stderr } = await cli(run, { cwd, env: from.env });
+    expect(code).toBe(78);
+    expect(stderr).toMatch(/^p\.yaml:11:5 unknown sink 'cvs'/);
+    expect(from.requests).toEqual([]);
+    expect(await reportIn(cwd)).toMatchObject({ status: 'failed', error: { code: 'E_SPEC_INVALID' } });
+  });
+});
+
+describe('leadstream validate', () => {
+  test('checks every pipeline of a file', async () => {
+    const [from, cwd] = [await service(), await workplaceOf(good('a'), good('b', 'bridges'))];
+    const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd, env: from.env });
+    expect(code).toBe(0);
+    expect(stderr).toBe('p.yaml: a ok, users > csv, 3 columns\np.yaml: b ok, bridges > csv, 21 columns\n');
+    expect((await cli(['validate', 'p.yaml', '--set', 'name=x'], { cwd, env: from.env })).code).toBe(78);
+  });
+});
+
+describe('leadstream run --keep-failed', () => {
+  test('says where refused outputs are, on stderr and in the report', async () => {
+    const [from, cwd] = [await service(), await workplaceOf(refused('a'))];
+    const { code, stderr } = await cli([...run, '--keep-failed'], { cwd, env: from.env });
+    expect(code).toBe(65);
+    const report = await reportIn(cwd);
+    expect(report).toMatchObject({ status: 'failed', kept: [expect.stringMatching(/\/a\.csv\.[\w-]+\.failed$/)] });
+    expect(stderr).toMatch(/W_RUN_KEPT[\s\S]*Kept for inspection: .*\/a\.csv\.[\w-]+\.failed\.\n$/);
+    expect(await csvs(cwd)).toEqual([]);
+  });
+
+  test('tells each gate on a line of its own', async () => {
+    const [from, cwd] = [await service(), await workplaceOf(refused('a').replace('100000', '100000, accepted_values: { affid: [none] }'))];
+    const { stderr } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
+    expect(stderr).toMatch(
+      /^leadstream: E_GATE_EXPECT:\n {2}expect\.min_rows: .*\.\n {2}expect\.accepted_values\.affid: .*\.\n {2}Look into the rows/m,
+    );
+  });
+});

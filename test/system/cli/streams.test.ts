@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import { start, startCli } from '../../support/cli.js';
+import { service } from '../../support/services.js';
+import { toCsv, toStdout, workplace } from './support.js';
+
+describe('the readers of a command', () => {
+  test('may have had enough of stdout: it ends quietly and with 0', async () => {
+    const [from, cwd] = [await service(), await workplace(toStdout)];
+    const { process: child, finished } = startCli(['run', 'p.yaml'], { cwd, env: from.env });
+    if (child.stdout) await once(child.stdout, 'data');
+    child.stdout?.destroy();
+    const { code, stderr } = await finished;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  test('may close stderr: the run goes on', async () => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    const { process: child, finished } = startCli(['run', 'p.yaml'], { cwd, env: from.env });
+    child.stderr?.destroy();
+    expect((await finished).code).toBe(0);
+  });
+
+  test('may take their time: a signal ends the process at once', async () => {
+    const [from, cwd] = [await service(), await workplace(toStdout)];
+    const { process: child, finished } = startCli(['run', 'p.yaml'], { cwd, env: from.env });
+    child.stdout?.pause();
+    while (from.requests.length < 3) await setTimeout(20);
+    await setTimeout(300);
+    child.kill('SIGTERM');
+    const ended = await Promise.race([once(child, 'exit'), setTimeout(5_000, ['still running'], { ref: false })]);
+    child.stdout?.resume();
+    await finished;
+    expect(ended).toEqual([143, null]);
+  });
+
+  test('may have no room: that is a clean failure', async () => {
+    const full = await start('sh', ['-c', `"${process.execPath}" dist/cli/main.js schema > /dev/full`], { cwd: process.cwd() }).finished;
+    expect(full.code).toBe(1);
+    expect(full.stderr).toMatch(/^leadstream: E_SINK_WRITE: stdout: ENOSPC/);
+  });
+});

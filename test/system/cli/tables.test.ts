@@ -1,0 +1,93 @@
+import { appendFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { cli } from '../../support/cli.js';
+import { pipelineText, service } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+/** A folder with a table of users that was published twice. */
+async function lake(): Promise<{ cwd: string; runs: readonly string[] }> {
+  const [cwd, from] = [await temporaryFolder(), await service()];
+  await writeFile(join(cwd, 'p.yaml'), pipelineText('from: users\nto:\n  - parquet: { path: lake/users }'));
+  for (let run = 0; run < 2; run += 1) expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
+  return { cwd, runs: (await readdir(join(cwd, 'lake/.users.runs'))).sort() };
+}
+
+describe('verify', () => {
+  test('exits with 0 when a table is as its manifest says', async () => {
+    const { cwd } = await lake();
+    const { code, stderr } = await cli(['verify', 'lake/users'], { cwd });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^lake\/users: run \S+ is as its manifest says: [\d,]+ rows, 1 files, [\d,]+ bytes\n$/);
+  });
+
+  test('exits with 65 and every difference otherwise', async () => {
+    const { cwd } = await lake();
+    const [part = ''] = (await readdir(join(cwd, 'lake/users'))).filter((name) => name.endsWith('.parquet'));
+    await appendFile(join(cwd, 'lake/users', part), 'x');
+    await writeFile(join(cwd, 'lake/users/more.parquet'), '');
+    const { code, stderr } = await cli(['verify', 'lake/users'], { cwd });
+    expect(code).toBe(65);
+    expect(stderr).toContain('E_GATE_VERIFY');
+    expect(stderr).toContain(`lake/users: ${part} has `);
+    expect(stderr).toContain('lake/users: more.parquet is there, but not in the manifest');
+  });
+
+  test('exits with 1 when there is no table', async () => {
+    expect(await cli(['verify', 'nothing'], { cwd: await temporaryFolder() })).toMatchObject({ code: 1 });
+  });
+});
+
+describe('runs', () => {
+  test('lists what is there, the newest first', async () => {
+    const { cwd, runs } = await lake();
+    const { code, stdout } = await cli(['runs', 'lake/users'], { cwd });
+    expect(code).toBe(0);
+    const [titles, ...lines] = stdout.trimEnd().split('\n');
+    expect(titles).toMatch(/^run +state +finished +mode +rows +written +files +bytes +consistency$/);
+    expect(lines.map((line) => line.split(/ +/).slice(0, 2))).toEqual([
+      [runs[1], 'published'],
+      [runs[0], 'kept'],
+    ]);
+  });
+
+  test('gives whole manifests as JSON', async () => {
+    const { cwd, runs } = await lake();
+    const { stdout } = await cli(['runs', 'lake/users', '--json'], { cwd });
+    const found = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+    expect(found).toMatchObject([
+      { run: runs[1], state: 'published', manifest: { collection: 'users', mode: 'replace' } },
+      { run: runs[0], state: 'kept', manifest: { run_id: runs[0] } },
+    ]);
+  });
+});
+
+describe('rollback', () => {
+  test('publishes the run before again, and verify agrees', async () => {
+    const { cwd, runs } = await lake();
+    const { code, stderr } = await cli(['rollback', 'lake/users', '--to', runs[0] ?? ''], { cwd });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `lake/users: run ${runs[0]} is published again; run ${runs[1]} is kept\n` });
+    expect(await cli(['verify', 'lake/users'], { cwd })).toMatchObject({ code: 0 });
+    expect((await cli(['runs', 'lake/users'], { cwd })).stdout).toMatch(new RegExp(`${runs[0]} +published`));
+  });
+
+  test('names the runs that are there when another is asked for', async () => {
+    const { cwd, runs } = await lake();
+    const { code, stderr } = await cli(['rollback', 'lake/users', '--to', 'yesterday'], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`has no kept run yesterday; there is ${runs[0]}`);
+  });
+
+  test('is followed by a run that publishes and keeps what was published', async () => {
+    const { cwd, runs } = await lake();
+    await cli(['rollback', 'lake/users'], { cwd });
+    const from = await service();
+    expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
+    const left = (await readdir(join(cwd, 'lake/.users.runs'))).sort();
+    expect(left).toHaveLength(2);
+    expect(left).toContain(runs[0]);
+  });
+});

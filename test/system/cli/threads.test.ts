@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import type { StartOptions } from '../../../src/service/index.js';
+import { cli } from '../../support/cli.js';
+import { pipelineText, service } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const steps = `
+from: leads
+steps:
+  - dedupe: {}
+  - derive: { zip_city: zip_city(zipcode), zip_state: zip_state(zipcode) }
+  - join: { with: bridges, on: { bridge_id: id }, as: bridge, select: [title, niche] }
+  - join:
+      with: areacodes
+      on: { zip_state: state, zip_city: city }
+      normalize: casefold
+      pick: { max: percent_of_area_code_in_city }
+      as: area
+      select: [area_code, city_population]
+rejects: { max: 100% }
+to:
+  - parquet: { path: lake/leads, row_group_rows: 300, threads: THREADS }
+  - csv: { path: leads.csv }
+`;
+
+/** Digests of what a run with so many threads of each kind publishes. */
+async function published(threads: number, options: Partial<StartOptions>): Promise<Readonly<Record<string, unknown>>> {
+  const [cwd, from] = [await temporaryFolder(), await service(undefined, options)];
+  const text = pipelineText(steps.replace('THREADS', String(threads))).replace('  limit: 100', `  limit: 400\n  threads: ${threads}`);
+  await writeFile(join(cwd, 'p.yaml'), text);
+  const { code, stderr } = await cli(['run', 'p.yaml', '--quiet'], { cwd, env: from.env });
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  const table = join(cwd, 'lake/leads');
+  const parts = (await readdir(table)).filter((name) => name.endsWith('.parquet')).sort();
+  const digest = createHash('sha256');
+  for (const part of parts) digest.update(await readFile(join(table, part)));
+  return {
+    parts: parts.length,
+    parquet: digest.digest('hex'),
+    csv: createHash('sha256')
+      .update(await readFile(join(cwd, 'leads.csv')))
+      .digest('hex'),
+    rejects: await readFile(join(cwd, 'lake/leads.rejects.ndjson'), 'utf8').catch(() => ''),
+  };
+}
+
+test.each([
+  [
+    'odd rows among them',
+    { quirks: { 'missing-fields': 0.002, 'non-strings': 0.002, 'unknown-fields': 0.002, 'proto-key': 0.002 }, seed: 3 },
+  ],
+  ['failures in between', { faults: ['503=0@page=3,times=2', 'cut=chunked@page=2,times=1'] }],
+] as const)('the files are the same with threads and without, with %s', async (_what, options) => {
+  const [one, other] = [await published(0, options as Partial<StartOptions>), await published(1, options as Partial<StartOptions>)];
+  expect(one).toEqual(other);
+});

@@ -1,0 +1,219 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from '@jest/globals';
+import { lastValueFrom } from 'rxjs';
+import { answer, expectDiscreet, failedRead, failureOf, inTurn, json, oddKey, withClient, withServer, type Handler } from '../../support/odd-server.js';
+
+const attempts = 4;
+
+describe('transient failures', () => {
+  test.each([408, 425, 429, 500, 502, 503, 504, 599])('retries HTTP %d until the attempts are used up', async (status) => {
+    const { error, requests, notices } = await failedRead(answer(status, `the key is ${oddKey}`));
+    expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', kind: 'transient', status });
+    expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
+    expect(error.message).toContain(`: HTTP ${status} (after 4 attempts)`);
+    expect(requests).toBe(attempts);
+    expect(notices.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+  });
+
+  test('reads the page when a later attempt succeeds', async () => {
+    await withServer(inTurn(answer(503), answer(500), json([{ lead_id: '1' }])), async ({ url, requests }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        expect(await lastValueFrom(client.reader('leads').list(1))).toMatchObject([{ lead_id: '1' }]);
+        expect(requests).toHaveLength(3);
+      });
+    });
+  });
+
+  const cut: [string, Handler][] = [
+    [
+      'shorter than announced',
+      (response) => response.writeHead(200, { 'content-length': '100' }).write('[{"lead_id"', () => response.destroy()),
+    ],
+    ['cut in the middle of chunks', (response) => response.writeHead(200).write('[{"lead_id"', () => response.destroy())],
+    ['closed before its head', (response) => response.destroy()],
+    ['not the gzip that it claims to be', answer(200, '[]', { 'content-encoding': 'gzip' })],
+  ];
+  test.each(cut)('retries an answer that is %s', async (_name, handler) => {
+    const { error, requests } = await failedRead(handler);
+    expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', kind: 'transient' });
+    expect(requests).toBe(attempts);
+  });
+
+  test('retries a refused connection', async () => {
+    const probe = createServer().listen(0, '127.0.0.1');
+    await once(probe, 'listening');
+    const address = probe.address();
+    const port = address !== null && typeof address === 'object' ? address.port : 0;
+    probe.close();
+    await withClient({ baseUrl: `http://127.0.0.1:${port}` }, async (client, notices) => {
+      const error = await failureOf(client);
+      expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
+      expect(error.message).toContain(': no connection (ECONNREFUSED) (after 4 attempts)');
+      expect(notices).toHaveLength(3);
+      expectDiscreet(error);
+    });
+  });
+
+  test('retries when no answer begins in time', async () => {
+    const { error, requests } = await failedRead(() => {}, { timeoutMs: 40, retry: { attempts: 2, baseMs: 0 } });
+    expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', kind: 'transient' });
+    expect(error.message).toContain('no answer in time');
+    expect(requests).toBe(2);
+  });
+
+  test('retries when an answer begins and never ends', async () => {
+    const { error, requests } = await failedRead((response) => response.writeHead(200).write('['), {
+      timeoutMs: 40,
+      retry: { attempts: 2, baseMs: 0 },
+    });
+    expect(error.message).toContain('no answer in time');
+    expect(requests).toBe(2);
+  });
+
+  test('waits for the end of an answer beyond the time in which it has to begin', async () => {
+    const slowBody: Handler = (response) => {
+      response.writeHead(200).write('[');
+      setTimeout(() => response.end(']'), 500);
+    };
+    await withServer(slowBody, async ({ url, requests }) => {
+      await withClient({ baseUrl: url, timeoutMs: 450 }, async (client) => {
+        expect(await lastValueFrom(client.reader('leads').list(1))).toEqual([]);
+        expect(requests).toHaveLength(1);
+      });
+    });
+  });
+});
+
+describe('suspect answers', () => {
+  const leak = `"${oddKey}"`;
+  test.each([
+    ['HTML', `<html>${oddKey}</html>`, 'not JSON'],
+    ['cut JSON', `[{"lead_id":${JSON.stringify(oddKey)}`, 'not JSON'],
+    ['an empty body', '', 'not JSON'],
+    ['bytes that are no UTF-8', Uint8Array.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), 'not JSON'],
+    ['{}', '{}', 'not an array but an object'],
+    ['{"error": …}', JSON.stringify({ error: oddKey, code: 5 }), 'not an array but an object with the keys error, code'],
+    ['null', 'null', 'not an array but null'],
+    ['a text', JSON.stringify(leak), 'not an array but a string'],
+    ['an array of texts', JSON.stringify([oddKey]), 'an array that contains a string'],
+    ['an array with null', '[{}, null]', 'an array that contains null'],
+    ['an array of arrays', '[[]]', 'an array that contains an array'],
+    ['an object whose keys are odd', JSON.stringify({ [oddKey]: 1, fine: 2 }), 'not an array but an object with the keys fine'],
+  ])('tries %s of status 200 three times and tells status, size and key names', async (_name, body, what) => {
+    const { error, requests } = await failedRead(answer(200, body));
+    expect(error).toMatchObject({ code: 'E_SOURCE_ANSWER', kind: 'suspect', status: 200 });
+    const size = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+    expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
+    expect(error.message).toContain(`: HTTP 200 with ${size} bytes: ${what} (after 3 attempts)`);
+    expect(requests).toBe(3);
+  });
+
+  test('tells at most five key names', async () => {
+    const { error } = await failedRead(json({ a: 1, b: 1, c: 1, d: 1, e: 1, f: 1 }));
+    expect(error.message).toContain('with the keys a, b, c, d, e (after');
+  });
+
+  test('makes no more attempts than the policy allows', async () => {
+    const { requests } = await failedRead(answer(200, '<html>'), { retry: { attempts: 2, baseMs: 0 } });
+    expect(requests).toBe(2);
+  });
+
+  test('counts suspect answers apart from the failures before them', async () => {
+    const handler = inTurn(answer(503), answer(503), answer(503), answer(200, '<html>'), json([]));
+    await withServer(handler, async ({ url, requests }) => {
+      await withClient({ baseUrl: url, retry: { attempts: 6, baseMs: 0 } }, async (client) => {
+        expect(await lastValueFrom(client.reader('leads').list(1))).toEqual([]);
+        expect(requests).toHaveLength(5);
+      });
+    });
+  });
+
+  test('takes JSON with a byte order mark', async () => {
+    await withServer(answer(200, '\ufeff[]'), async ({ url }) => {
+      await withClient({ baseUrl: url }, async (client) => expect(await lastValueFrom(client.reader('leads').list(1))).toEqual([]));
+    });
+  });
+});
+
+describe('permanent failures', () => {
+  test.each([401, 403])('ends at once with E_SOURCE_AUTH on HTTP %d', async (status) => {
+    const { error, requests } = await failedRead(answer(status, JSON.stringify({ error: oddKey })));
+    expect(error).toMatchObject({ code: 'E_SOURCE_AUTH', kind: 'permanent', status, exit: 77 });
+    expect(requests).toBe(1);
+  });
+
+  test.each([400, 404, 405, 410, 418, 422])('ends at once with E_SOURCE_REFUSED on HTTP %d', async (status) => {
+    const { error, requests } = await failedRead(answer(status, `refused ${oddKey}`));
+    expect(error).toMatchObject({ code: 'E_SOURCE_REFUSED', kind: 'permanent', status });
+    expect(requests).toBe(1);
+  });
+
+  test.each([301, 302, 303, 307, 308])('follows no redirect (HTTP %d): the other host never gets the query', async (status) => {
+    await withServer(json([]), async (other) => {
+      const redirect: Handler = (response, url) =>
+        response.writeHead(status, { location: `${other.url}${url.pathname}${url.search}` }).end();
+      const { error, requests } = await failedRead(redirect);
+      expect(error).toMatchObject({ code: 'E_SOURCE_REFUSED', kind: 'permanent', status });
+      expect(requests).toBe(1);
+      expect(other.requests).toEqual([]);
+    });
+  });
+
+  test('follows no redirect to the same host either', async () => {
+    const { requests } = await failedRead(answer(302, '', { location: '/api/users' }));
+    expect(requests).toBe(1);
+  });
+});
+
+describe('TLS', () => {
+  test('fails at once when the server does not speak it', async () => {
+    await withServer(json([]), async ({ url }) => {
+      await withClient({ baseUrl: url.replace('http:', 'https:') }, async (client, notices) => {
+        const error = await failureOf(client);
+        expect(error).toMatchObject({ code: 'E_SOURCE_REFUSED', kind: 'permanent' });
+        expect(notices).toEqual([]);
+        expectDiscreet(error);
+      });
+    });
+  });
+});
+
+describe('the size of an answer', () => {
+  const body = (bytes: number): string => `[${' '.repeat(bytes - 2)}]`;
+
+  test('may be exactly the largest', async () => {
+    await withServer(answer(200, body(1000)), async ({ url }) => {
+      await withClient({ baseUrl: url, maxBodyBytes: 1000 }, async (client) => {
+        expect(await lastValueFrom(client.reader('leads').list(1))).toEqual([]);
+      });
+    });
+  });
+
+  test.each([
+    ['one byte more', answer(200, body(1001))],
+    ['much more', answer(200, body(5_000_000))],
+    ['one byte more after gzip', answer(200, gzipSync(body(1001)), { 'content-encoding': 'gzip' })],
+    ['a gzip bomb', answer(200, gzipSync(body(100_000_000)), { 'content-encoding': 'gzip' })],
+    ['much more under an error status', answer(404, body(5_000_000))],
+  ])('ends the read at once with E_SOURCE_LIMIT when it is %s', async (_name, handler) => {
+    const { error, requests } = await failedRead(handler, { maxBodyBytes: 1000 });
+    expect(error).toMatchObject({ code: 'E_SOURCE_LIMIT', kind: 'permanent' });
+    expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
+    expect(error.message).toContain(': the answer is larger than 1000 bytes');
+    expect(requests).toBe(1);
+  });
+
+  test('is bounded for an endless answer', async () => {
+    const endless: Handler = (response) => {
+      const more = (): void => {
+        while (!response.destroyed && response.write(' '.repeat(65_536)));
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+    };
+    const { error } = await failedRead(endless, { maxBodyBytes: 1_000_000 });
+    expect(error.code).toBe('E_SOURCE_LIMIT');
+  });
+});

@@ -1,0 +1,172 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from '@jest/globals';
+import { lastValueFrom } from 'rxjs';
+import type { Answer, Transport, TransportOptions } from '../../../src/client/attempt.js';
+import type { openTransport } from '../../../src/client/fetching.js';
+import { scan } from '../../../src/client/scan.js';
+import { start } from '../../support/cli.js';
+import { answer, expectDiscreet, json, oddKey, withServer, type Handler } from '../../support/odd-server.js';
+
+/** The thread runs from the built files only. */
+const built = pathToFileURL(join(process.cwd(), 'dist/client/fetching.js')).href;
+const { openTransport: open }: { openTransport: typeof openTransport } = await import(built);
+
+const target = { path: '/api/leads', label: 'leads page 1', query: { page: '1' } };
+
+function transport(baseUrl: string, threads: number, options: Partial<TransportOptions> = {}): Transport {
+  const all = { baseUrl, query: { rest_api_key: oddKey }, concurrency: 2, timeoutMs: 2000, maxBodyBytes: 100_000, ...options };
+  return open(all, threads);
+}
+
+/** What one request came to, as far as a caller can see. */
+async function outcome(baseUrl: string, threads: number, options: Partial<TransportOptions> = {}): Promise<unknown> {
+  const opened = transport(baseUrl, threads, options);
+  try {
+    const { status, body } = await lastValueFrom(opened.get(target));
+    return { status, body: Buffer.from(body).toString('latin1') };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    expectDiscreet(error);
+    return { ...error, name: error.name, message: error.message };
+  } finally {
+    opened.close();
+  }
+}
+
+const large = JSON.stringify(
+  Array.from({ length: 300 }, (_, index) => ({ lead_id: String(index), zipcode: `1000${index}`, note: 'é\n"' })),
+);
+const handlers: readonly (readonly [string, Handler, Partial<TransportOptions>?])[] = [
+  ['a small list', json([{ lead_id: '1' }])],
+  ['a large list', answer(200, large)],
+  ['an empty list', json([])],
+  ['records of several forms', json([{ a: '1' }, { b: 2 }])],
+  ['no JSON', answer(200, '<html>')],
+  ['no body', answer(200, '')],
+  ['bytes that are no UTF-8', answer(200, Uint8Array.from([0x5b, 0xff, 0x5d]))],
+  ['gzip', answer(200, gzipSync(large), { 'content-encoding': 'gzip' })],
+  ['404', answer(404, '{}')],
+  ['401', answer(401, oddKey)],
+  ['418', answer(418)],
+  ['503 with Retry-After', answer(503, '', { 'retry-after': '7' })],
+  ['a redirect', answer(302, '', { location: 'http://127.0.0.1:9/' })],
+  ['a body that is too large', answer(200, 'x'.repeat(300_000))],
+  ['a gzip bomb', answer(200, gzipSync(Buffer.alloc(3_000_000, 0x20)), { 'content-encoding': 'gzip' })],
+  ['a cut answer', (response) => response.writeHead(200, { 'content-length': '100' }).write('[', () => response.destroy())],
+  ['a closed connection', (response) => response.destroy()],
+  ['no answer in time', () => {}, { timeoutMs: 40 }],
+];
+
+describe('the thread that fetches', () => {
+  test.each(handlers.map(([what, handler, options = {}]) => [what, handler, options] as const))(
+    'gives and tells of %s what this thread would',
+    async (_what, handler, options) => {
+      await withServer(handler, async ({ url }) => {
+        expect(await outcome(url, 1, options)).toEqual(await outcome(url, 0, options));
+      });
+    },
+  );
+
+  test('tells of a refused connection what this thread would', async () => {
+    const probe = createServer().listen(0, '127.0.0.1');
+    await once(probe, 'listening');
+    const address = probe.address();
+    const url = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
+    probe.close();
+    const there = await outcome(url, 1);
+    expect(there).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', message: expect.stringContaining('ECONNREFUSED') });
+    expect(there).toEqual(await outcome(url, 0));
+  });
+
+  test.each([
+    ['small', json([{ lead_id: 'é"' }, { lead_id: '2' }])],
+    ['large', answer(200, large)],
+    ['odd', json([{ a: '1' }, { b: '2' }])],
+  ])('has looked through a %s answer', async (_what, handler) => {
+    await withServer(handler, async ({ url }) => {
+      const opened = transport(url, 1);
+      const { body, scanned }: Answer = await lastValueFrom(opened.get(target));
+      opened.close();
+      const own = scan(body);
+      expect(scanned).toEqual(own === undefined ? null : { ...own, bytes: new Uint8Array(own.bytes) });
+    });
+  });
+
+  test('sends what it is told, several at a time, and mixes nothing up', async () => {
+    const echo: Handler = (response, url, _attempt, request) => {
+      setTimeout(() => response.end(`${url.search} ${request.headers['x-leadstream-purpose']}`), 20 * Math.random());
+    };
+    await withServer(echo, async ({ url }) => {
+      const opened = transport(url, 1, { concurrency: 8 });
+      const pages = Array.from({ length: 40 }, (_, page) => String(page));
+      const answers = await Promise.all(
+        pages.map(async (page) => {
+          const { body } = await lastValueFrom(opened.get({ ...target, query: { page }, purpose: 'probe' }));
+          return Buffer.from(body).toString();
+        }),
+      );
+      opened.close();
+      expect(answers.map((text) => new URLSearchParams(text.split(' ')[0]).get('page'))).toEqual(pages);
+      expect(
+        answers.every((text) => text.endsWith(' probe') && text.includes(new URLSearchParams({ k: oddKey }).toString().slice(2))),
+      ).toBe(true);
+    });
+  });
+
+  test('aborts a request that is left', async () => {
+    let began = () => {};
+    const beginning = new Promise<void>((resolve) => (began = resolve));
+    const closed = new Promise<void>((resolve) => {
+      const handler: Handler = (response) => {
+        response.on('close', resolve);
+        began();
+      };
+      void withServer(handler, async ({ url }) => {
+        const opened = transport(url, 1);
+        const subscription = opened.get(target).subscribe();
+        await beginning;
+        subscription.unsubscribe();
+        await closed;
+        opened.close();
+      });
+    });
+    await closed;
+  });
+
+  test('is told to have ended when it is closed in the middle, and begins anew', async () => {
+    const handler: Handler = (response, _url, attempt) => {
+      if (attempt > 1) response.end('[]');
+    };
+    await withServer(handler, async ({ url, requests }) => {
+      const opened = transport(url, 1);
+      const read = lastValueFrom(opened.get(target));
+      while (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      opened.close();
+      await expect(read).rejects.toMatchObject({
+        code: 'E_SOURCE_UNAVAILABLE',
+        kind: 'permanent',
+        message: expect.stringContaining('ended'),
+      });
+      expect(await lastValueFrom(opened.get(target))).toMatchObject({ status: 200 });
+      opened.close();
+    });
+  });
+
+  test('keeps the process alive while somebody waits, and no longer', async () => {
+    const slow: Handler = (response) => setTimeout(() => response.end('[]'), 300);
+    await withServer(slow, async ({ url }) => {
+      const script = `
+        import { openTransport } from '${built}';
+        const opened = openTransport({ baseUrl: '${url}', query: {}, concurrency: 1, timeoutMs: 5000, maxBodyBytes: 1000 }, 1);
+        opened.get({ path: '/x', label: 'x' }).subscribe(({ status }) => console.log(status));
+      `;
+      const { code, stdout, stderr } = await start(process.execPath, ['--input-type=module', '--eval', script], { cwd: process.cwd() })
+        .finished;
+      expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '200\n', stderr: '' });
+    });
+  });
+});

@@ -1,0 +1,112 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+import {
+  catalogue,
+  GateError,
+  LeadstreamError,
+  reasonOf,
+  SinkError,
+  SourceError,
+  SpecError,
+  StepError,
+  type ErrorCode,
+} from '../../src/errors.js';
+
+/** Exit statuses of the design: failed, usage, gate, service, lock, credentials, pipeline file, stopped. */
+const exits = [1, 2, 65, 69, 75, 77, 78, 130, 143];
+const entries = Object.entries(catalogue);
+const source = fileURLToPath(new URL('../../src', import.meta.url));
+
+/** The text of every source file but the catalogue's own. */
+function sources(): string {
+  return readdirSync(source, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && file !== 'errors.ts')
+    .map((file) => readFileSync(join(source, file), 'utf8'))
+    .join('\n');
+}
+
+describe.each(entries)('%s', (code, { exit, help }) => {
+  test('has the form E_PART_REASON', () => {
+    expect(code).toMatch(/^E_[A-Z]+(_[A-Z]+)*$/);
+  });
+
+  test('ends the process with a status of the design', () => {
+    expect(exits).toContain(exit);
+  });
+
+  test('says what to do next, in whole sentences', () => {
+    expect(help).toMatch(/^[A-Z].*\.$/);
+  });
+});
+
+test.each([
+  [/^E_USAGE$/, 2],
+  [/^E_SPEC_/, 78],
+  [/_CONFIG$/, 78],
+  [/^E_SOURCE_AUTH$/, 77],
+  [/^E_SOURCE_(?!AUTH)/, 69],
+  [/^E_STEP_(?!CONFIG)/, 1],
+  [/^E_SINK_(?!CONFIG)/, 1],
+  [/^E_GATE_/, 65],
+  [/^E_RUN_ABORTED$/, 130],
+])('%s ends with %i', (pattern, status) => {
+  const found = entries.filter(([code]) => pattern.test(code));
+  expect(found.length).toBeGreaterThan(0);
+  for (const [, { exit }] of found) expect(exit).toBe(status);
+});
+
+test('every code of the catalogue is used', () => {
+  const text = sources();
+  const unused = Object.keys(catalogue).filter((code) => !new RegExp(`\\b${code}\\b`).test(text));
+  expect(unused).toEqual([]);
+});
+
+test('an error knows exit status, retry and help of its code', () => {
+  const error = new SourceError('E_SOURCE_UNAVAILABLE', 'transient', 'no answer', { status: 503, retryAfterMs: 1000 });
+  expect(error).toMatchObject({ exit: 69, retry: true, kind: 'transient', status: 503, retryAfterMs: 1000 });
+  expect(error.help).toBe(catalogue.E_SOURCE_UNAVAILABLE.help);
+});
+
+test.each([
+  ['StepError', new StepError('E_STEP_FIELD', 'x')],
+  ['SinkError', new SinkError('E_SINK_PATH', 'x')],
+  ['GateError', new GateError('E_GATE_MATCH', 'x')],
+  ['SourceError', new SourceError('E_SOURCE_AUTH', 'permanent', 'x')],
+  ['SpecError', new SpecError('E_SPEC_YAML', 'x.yaml', [])],
+] as const)('%s is a LeadstreamError that bears its name', (name, error) => {
+  expect(error).toBeInstanceOf(LeadstreamError);
+  expect(error.name).toBe(name);
+});
+
+test('a SpecError has one FILE:LINE:COLUMN message line per problem', () => {
+  const issues = [
+    { message: 'one', line: 3, column: 5 },
+    { message: 'two', line: 9, column: 1 },
+  ];
+  const error = new SpecError('E_SPEC_INVALID', 'p.yaml', issues);
+  expect(error.message).toBe('p.yaml:3:5 one\np.yaml:9:1 two');
+  expect(error.issues).toEqual(issues);
+});
+
+test('an error keeps its cause', () => {
+  const cause = new Error('disk');
+  expect(new SinkError('E_SINK_WRITE', 'x', { cause }).cause).toBe(cause);
+});
+
+test.each<[unknown, string]>([
+  [new Error('disk full'), 'disk full'],
+  ['thrown text', 'thrown text'],
+  [undefined, 'unknown failure'],
+  [{ secret: 'x' }, 'unknown failure'],
+])('the reason of %p is %j', (thrown, reason) => {
+  expect(reasonOf(thrown)).toBe(reason);
+});
+
+test('codes are a closed type', () => {
+  const code: ErrorCode = 'E_USAGE';
+  // @ts-expect-error A code that the catalogue does not have.
+  const stranger: ErrorCode = 'E_STRANGER';
+  expect([code in catalogue, stranger in catalogue]).toEqual([true, false]);
+});

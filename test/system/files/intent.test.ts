@@ -1,0 +1,181 @@
+import { describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { finishIntents, lockOutputs, publish, removeIntent, writeIntent, type Intent } from '../../../src/files/index.js';
+import { filesBelow, temporaryFolder } from '../../support/sinks.js';
+import { start } from './support.js';
+
+const run = { runId: 'run-2' };
+
+/** A run that is ready to publish a new file, a replaced file and the link of a table, over what an earlier one published. */
+async function staged(folder: string): Promise<{ readonly state: string; readonly intent: Intent }> {
+  const at = (name: string) => join(folder, name);
+  await writeFile(at('a.csv'), 'old');
+  for (const name of ['.a.csv.partial', '.b.csv.partial']) await writeFile(at(name), 'new');
+  await symlink('old', at('table'));
+  await symlink('new', at('table.next'));
+  const moves = [
+    { from: at('.a.csv.partial'), to: at('a.csv') },
+    { from: at('.b.csv.partial'), to: at('b.csv') },
+    { from: at('table.next'), to: at('table'), link: 'new' },
+  ];
+  const outputs = [at('a.csv'), at('b.csv'), at('table')];
+  return { state: at('state/intents'), intent: { runId: 'run-1', pipeline: 'test', outputs, moves } };
+}
+
+async function expectPublished(folder: string): Promise<void> {
+  expect(await readFile(join(folder, 'a.csv'), 'utf8')).toBe('new');
+  expect(await readFile(join(folder, 'b.csv'), 'utf8')).toBe('new');
+  expect(await readlink(join(folder, 'table'))).toBe('new');
+  expect(await filesBelow(folder)).toEqual(['a.csv', 'b.csv', 'state', 'state/intents', 'table']);
+}
+
+describe('writeIntent', () => {
+  test('writes one whole file, which removeIntent removes', async () => {
+    await using folder = await temporaryFolder();
+    const { state, intent } = await staged(folder.path);
+    await writeIntent(state, intent);
+    expect(await readdir(state)).toEqual(['run-1.intent.json']);
+    expect(JSON.parse(await readFile(join(state, 'run-1.intent.json'), 'utf8'))).toMatchObject({
+      ...intent,
+      version: 1,
+      writtenAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+
+    await removeIntent(state, 'run-1');
+    await removeIntent(state, 'run-1');
+    expect(await readdir(state)).toEqual([]);
+  });
+
+  test('names the folder when nothing can be written there', async () => {
+    await using folder = await temporaryFolder();
+    const { state, intent } = await staged(folder.path);
+    await mkdir(join(state, 'run-1.intent.json'), { recursive: true });
+    await expect(writeIntent(state, intent)).rejects.toMatchObject({ code: 'E_SINK_WRITE', message: expect.stringContaining(state) });
+    expect(await readdir(state)).toEqual(['run-1.intent.json']);
+  });
+});
+
+describe('finishIntents', () => {
+  test('makes a link again that was lost before it arrived', async () => {
+    await using folder = await temporaryFolder();
+    const { state, intent } = await staged(folder.path);
+    await writeIntent(state, intent);
+    await rm(join(folder.path, 'table.next'));
+    await finishIntents(state, run);
+    await expectPublished(folder.path);
+  });
+
+  test('gives the spent pages away before it forgets the intent', async () => {
+    await using folder = await temporaryFolder();
+    const { state, intent } = await staged(folder.path);
+    await writeIntent(state, { ...intent, spent: ['/landing/leads'] });
+    const seen: unknown[] = [];
+    await finishIntents(state, { ...run, removeSpent: async (spent) => void seen.push(spent, await readdir(state)) });
+    expect(seen).toEqual(['/landing/leads', ['run-1.intent.json']]);
+  });
+
+  test.each([0, 1, 2, 3])('completes a run that was killed after %i of 3 moves', async (done) => {
+    await using folder = await temporaryFolder();
+    const { state, intent } = await staged(folder.path);
+    const child = start('test/system/files/intent-child.ts', [state, JSON.stringify(intent), String(done)]);
+    expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+    const finished = await finishIntents(state, run);
+
+    expect(finished).toEqual([expect.objectContaining({ ...intent, writtenAt: expect.any(String) })]);
+    await expectPublished(folder.path);
+    expect(await finishIntents(state, run)).toEqual([]);
+  });
+
+  test('completes what an earlier attempt to complete left', async () => {
+    await using folder = await temporaryFolder();
+    const { state, intent } = await staged(folder.path);
+    await writeIntent(state, intent);
+    for (const done of [1, 2]) await publish(intent.moves.slice(0, done));
+    await finishIntents(state, run);
+    await expectPublished(folder.path);
+  });
+
+  test('finds nothing where there is no folder', async () => {
+    await using folder = await temporaryFolder();
+    expect(await finishIntents(join(folder.path, 'state'), run)).toEqual([]);
+  });
+
+  test('ignores a half-written intent, and removes it when it is an hour old', async () => {
+    await using folder = await temporaryFolder();
+    const { state, intent } = await staged(folder.path);
+    await writeIntent(state, intent);
+    const [young, old] = ['run-1.intent.json.aa.tmp', 'run-1.intent.json.bb.tmp'];
+    await rename(join(state, 'run-1.intent.json'), join(state, young));
+    await writeFile(join(state, old), '{"version"');
+    await utimes(join(state, old), 0, 0);
+
+    expect(await finishIntents(state, run)).toEqual([]);
+    expect(await readdir(state)).toEqual([young]);
+    expect(await readFile(join(folder.path, 'a.csv'), 'utf8')).toBe('old');
+  });
+
+  test('refuses a damaged one and says how to give it up', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'run-1.intent.json');
+    await writeFile(path, '{"version":1');
+    await expect(finishIntents(folder.path, run)).rejects.toMatchObject({
+      code: 'E_SINK_WRITE',
+      message: `${path} is no intent to publish, or damaged; to give that publication up, look at its outputs and remove ${path}`,
+    });
+  });
+
+  test('names both ends of a move that are gone, and keeps the intent', async () => {
+    await using folder = await temporaryFolder();
+    const { state, intent } = await staged(folder.path);
+    await writeIntent(state, intent);
+    await rm(join(folder.path, '.b.csv.partial'));
+    await expect(finishIntents(state, run)).rejects.toMatchObject({
+      code: 'E_SINK_WRITE',
+      message: expect.stringMatching(
+        /^cannot finish what run run-1 decided .*: cannot publish .*\/b\.csv: ENOENT: neither it nor .*\/\.b\.csv\.partial is there; to give/,
+      ),
+    });
+    expect(await readdir(state)).toEqual(['run-1.intent.json']);
+  });
+
+  test('finishes only those asked for', async () => {
+    await using folder = await temporaryFolder();
+    const { state, intent } = await staged(folder.path);
+    await writeIntent(state, intent);
+    expect(await finishIntents(state, { ...run, only: ({ pipeline }) => pipeline === 'other' })).toEqual([]);
+    expect(await readdir(state)).toEqual(['run-1.intent.json']);
+  });
+
+  test('leaves one alone whose outputs a living run holds', async () => {
+    await using folder = await temporaryFolder();
+    const { state, intent } = await staged(folder.path);
+    await writeIntent(state, intent);
+    const lock = await lockOutputs(intent.outputs.slice(0, 1), { runId: 'run-1' });
+    expect(await finishIntents(state, run)).toEqual([]);
+    expect(await readFile(join(folder.path, 'a.csv'), 'utf8')).toBe('old');
+    await lock.release();
+  });
+
+  test('takes outputs that the caller holds for locked', async () => {
+    await using folder = await temporaryFolder();
+    const { state, intent } = await staged(folder.path);
+    await writeIntent(state, intent);
+    const held = intent.outputs.slice(0, 1);
+    const lock = await lockOutputs(held, run);
+    await finishIntents(state, { ...run, held });
+    await lock.release();
+    await expectPublished(folder.path);
+  });
+
+  test('makes the caller wait when another run holds the rest of an intent that shares an output with it', async () => {
+    await using folder = await temporaryFolder();
+    const { state, intent } = await staged(folder.path);
+    await writeIntent(state, intent);
+    const other = await lockOutputs(intent.outputs.slice(1), { runId: 'run-3' });
+    await expect(finishIntents(state, { ...run, held: intent.outputs.slice(0, 1) })).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+    await other.release();
+    expect((await stat(join(state, 'run-1.intent.json'))).isFile()).toBe(true);
+  });
+});

@@ -1,0 +1,237 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { lockOutputs } from '../../../src/files/index.js';
+import { filesBelow, temporaryFolder } from '../../support/sinks.js';
+import { lockPath, plantLock, Runner } from './support.js';
+
+const run = { runId: 'run-1' };
+const locked = { code: 'E_RUN_LOCKED', exit: 75, retry: true };
+
+/** What the lock file of this process says. */
+async function ownHolder(folder: string): Promise<Record<string, unknown>> {
+  const lock = await lockOutputs([join(folder, 'own')], run);
+  const text = await readFile(join(folder, '.own.lock'), 'utf8');
+  await lock.release();
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+describe('lockOutputs', () => {
+  test('puts a hidden file beside each output and removes it on release', async () => {
+    await using folder = await temporaryFolder();
+    const lock = await lockOutputs([join(folder.path, 'b.csv'), join(folder.path, 'a')], run);
+    expect(await filesBelow(folder.path)).toEqual(['.a.lock', '.b.csv.lock']);
+
+    await lock.release();
+    await lock.release();
+    expect(await filesBelow(folder.path)).toEqual([]);
+  });
+
+  test('says in the file who holds it', async () => {
+    await using folder = await temporaryFolder();
+    expect(await ownHolder(folder.path)).toMatchObject({
+      run: 'run-1',
+      host: hostname(),
+      pid: process.pid,
+      started: expect.stringMatching(/^\d+$/),
+      since: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+  });
+
+  test('refuses a second run, also of this process, and names output, host, process and time', async () => {
+    await using folder = await temporaryFolder();
+    const output = join(folder.path, 'a.csv');
+    const lock = await lockOutputs([output], run);
+    await expect(lockOutputs([output], { runId: 'run-2' })).rejects.toMatchObject({
+      ...locked,
+      message: expect.stringMatching(
+        new RegExp(`^${output} is held by run run-1 \\(host ${hostname()}, process ${process.pid}\\) since 2`),
+      ),
+    });
+    await lock.release();
+    await (await lockOutputs([output], run)).release();
+  });
+
+  test('gives back what it had when another output is locked', async () => {
+    await using folder = await temporaryFolder();
+    const [a, b] = [join(folder.path, 'a'), join(folder.path, 'b')];
+    const lock = await lockOutputs([b], run);
+    await expect(lockOutputs([b, a], run)).rejects.toMatchObject({ code: 'E_RUN_LOCKED', message: expect.stringContaining(b) });
+    expect(await filesBelow(folder.path)).toEqual(['.b.lock']);
+    await lock.release();
+  });
+
+  test('locks an output that is named twice once', async () => {
+    await using folder = await temporaryFolder();
+    const lock = await lockOutputs([join(folder.path, 'a'), join(folder.path, 'x/../a')], run);
+    await lock.release();
+    expect(await filesBelow(folder.path)).toEqual([]);
+  });
+
+  test('makes missing folders, and gives them back unless something was published', async () => {
+    await using folder = await temporaryFolder();
+    const [a, b] = [join(folder.path, 'lake/x/a'), join(folder.path, 'out/b')];
+    const lock = await lockOutputs([a, b], run);
+    await writeFile(b, '');
+    await lock.release();
+    expect(await filesBelow(folder.path)).toEqual(['out', 'out/b']);
+  });
+
+  test('names the path when no lock can be written', async () => {
+    await using folder = await temporaryFolder();
+    await mkdir(join(folder.path, '.a.lock'));
+    await expect(lockOutputs([join(folder.path, 'a')], run)).rejects.toMatchObject({
+      code: 'E_SINK_PATH',
+      message: `cannot lock ${folder.path}/a: EISDIR: illegal operation on a directory`,
+    });
+  });
+
+  test('gives signs of life', async () => {
+    await using folder = await temporaryFolder();
+    const output = join(folder.path, 'a');
+    const lock = await lockOutputs([output], { ...run, heartbeatMs: 10 });
+    await utimes(lockPath(output), 0, 0);
+    await setTimeout(200);
+    expect(Date.now() - (await stat(lockPath(output))).mtimeMs).toBeLessThan(1000);
+    await lock.release();
+  });
+});
+
+describe('a lock', () => {
+  test('knows whether it was lost, and then neither removes nor prolongs that of another run', async () => {
+    await using folder = await temporaryFolder();
+    const output = join(folder.path, 'a');
+    const lock = await lockOutputs([output], { ...run, heartbeatMs: 10 });
+    await lock.check();
+    await rm(lockPath(output));
+    await expect(lock.check()).rejects.toMatchObject({ code: 'E_RUN_LOCKED', message: expect.stringContaining('was removed') });
+    await plantLock(output, { host: 'elsewhere' }, 30_000);
+    await expect(lock.check()).rejects.toMatchObject({ code: 'E_RUN_LOCKED', message: expect.stringContaining('elsewhere') });
+    await setTimeout(50);
+    await lock.release();
+
+    expect(await filesBelow(folder.path)).toEqual(['.a.lock']);
+    expect(Date.now() - (await stat(lockPath(output))).mtimeMs).toBeGreaterThan(29_000);
+  });
+});
+
+describe('a lock of another run', () => {
+  test.each([
+    ['on another host is kept while it gives signs of life', { host: 'elsewhere' }, 50_000, false],
+    ['on another host is taken over after a minute without', { host: 'elsewhere' }, 70_000, true],
+    ['in another container with our host name is kept while it gives signs of life', { space: 'other' }, 50_000, false],
+    ['in another container with our host name is taken over after a minute without', { space: 'other' }, 70_000, true],
+    ['of a process that lives here is kept, however silent', {}, 3_600_000, false],
+    ['of a process whose number was used again is taken over at once', { started: '1' }, 0, true],
+    ['of a process that is gone is taken over at once', { pid: 2 ** 22 + 1 }, 0, true],
+    ['of a process of unknown start is kept while it gives signs of life', { started: null }, 50_000, false],
+    ['of a process of unknown start is taken over after a minute without', { started: null }, 70_000, true],
+  ])('%s', async (_behaviour, changes, silentMs, taken) => {
+    await using folder = await temporaryFolder();
+    const output = join(folder.path, 'a');
+    await plantLock(output, { ...(await ownHolder(folder.path)), ...changes }, silentMs);
+    const taking = lockOutputs([output], run);
+    if (!taken) return await expect(taking).rejects.toMatchObject(locked);
+    await (await taking).release();
+    expect(await filesBelow(folder.path)).toEqual([]);
+  });
+
+  test.each([
+    ['', 50_000, false],
+    ['{"pid":', 70_000, true],
+  ])('that reads %j after %i ms counts as taken over: %p', async (text, silentMs, taken) => {
+    await using folder = await temporaryFolder();
+    const output = join(folder.path, 'a');
+    await writeFile(lockPath(output), text);
+    const then = new Date(Date.now() - silentMs);
+    await utimes(lockPath(output), then, then);
+    const taking = lockOutputs([output], run);
+    if (!taken) return await expect(taking).rejects.toMatchObject({ ...locked, message: expect.stringContaining('an unknown run') });
+    await (await taking).release();
+  });
+
+  test('that died while it took over is taken over too, and leaves nothing', async () => {
+    await using folder = await temporaryFolder();
+    const output = join(folder.path, 'a');
+    const dead = { ...(await ownHolder(folder.path)), pid: 2 ** 22 + 1 };
+    const [x, y, z] = ['aaaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbbb', 'cccccccccccccccc'];
+    await plantLock(output, { ...dead, id: x });
+    for (const [name, id] of [
+      [`.a.lock-${x}.lock`, y],
+      [`.a.lock-${x}.lock-${y}.lock`, z],
+      ['.a.lock-dddddddddddddddd.lock', z],
+    ] as const)
+      await writeFile(join(folder.path, name), JSON.stringify({ ...dead, id }));
+    const lock = await lockOutputs([output], run);
+
+    expect(await readdir(folder.path)).toEqual(['.a.lock']);
+    await lock.release();
+  });
+});
+
+describe('of several processes', () => {
+  const runners: Runner[] = [];
+  beforeAll(async () => {
+    runners.push(...(await Promise.all([1, 2, 3, 4].map(() => Runner.start()))));
+  });
+  afterAll(async () => {
+    await Promise.all(runners.map((runner) => runner.kill()));
+  });
+
+  /** Lets processes go for a lock at the same moment. */
+  async function race(racers: readonly Runner[], output: string): Promise<readonly string[]> {
+    const at = Date.now() + 15;
+    const results = await Promise.all(racers.map((runner) => runner.lock(output, at)));
+    expect(existsSync(lockPath(output))).toBe(true);
+    await Promise.all(racers.map((runner) => runner.release()));
+    return results.map((result) => result.split(' ', 1)[0] ?? '').sort();
+  }
+
+  test('one gets a free lock, 50 times', async () => {
+    await using folder = await temporaryFolder();
+    for (let round = 0; round < 50; round += 1)
+      expect(await race(runners.slice(0, 2), join(folder.path, `new-${round}/a`))).toEqual(['E_RUN_LOCKED', 'won']);
+    expect((await filesBelow(folder.path)).filter((name) => name.includes('.lock'))).toEqual([]);
+  });
+
+  test('one takes over the lock of a dead run, 50 times', async () => {
+    await using folder = await temporaryFolder();
+    const dead = { ...(await ownHolder(folder.path)), pid: 2 ** 22 + 1 };
+    for (let round = 0; round < 50; round += 1) {
+      const output = join(folder.path, `a-${round}`);
+      await plantLock(output, dead);
+      expect(await race(runners, output)).toEqual(['E_RUN_LOCKED', 'E_RUN_LOCKED', 'E_RUN_LOCKED', 'won']);
+    }
+    expect(await filesBelow(folder.path)).toEqual([]);
+  });
+
+  test('one takes over after two died in the middle, 20 times', async () => {
+    await using folder = await temporaryFolder();
+    const dead = { ...(await ownHolder(folder.path)), pid: 2 ** 22 + 1 };
+    const [x, y] = ['aaaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbbb'];
+    for (let round = 0; round < 20; round += 1) {
+      const output = join(folder.path, `a-${round}`);
+      await plantLock(output, { ...dead, id: x });
+      await writeFile(join(folder.path, `.a-${round}.lock-${x}.lock`), JSON.stringify({ ...dead, id: y }));
+      expect(await race(runners, output)).toEqual(['E_RUN_LOCKED', 'E_RUN_LOCKED', 'E_RUN_LOCKED', 'won']);
+    }
+    expect(await filesBelow(folder.path)).toEqual([]);
+  });
+
+  test('a killed one is followed at once', async () => {
+    await using folder = await temporaryFolder();
+    await using victim = await Runner.start();
+    const output = join(folder.path, 'a');
+    expect(await victim.lock(output)).toBe('won');
+    await expect(lockOutputs([output], run)).rejects.toMatchObject({
+      ...locked,
+      message: expect.stringContaining(`process ${victim.child.pid}`),
+    });
+    await victim.kill();
+    await (await lockOutputs([output], run)).release();
+    expect(await filesBelow(folder.path)).toEqual([]);
+  });
+});

@@ -1,0 +1,36 @@
+import { readFile, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { start } from '../support/cli.js';
+import { temporaryFolder } from '../support/temporary.js';
+
+/** Packs as `npm pack` does and unpacks where `npm install` would; the dependencies are those of this checkout. */
+async function installed(): Promise<string> {
+  const folder = await temporaryFolder();
+  const packed = await start('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder], { cwd: process.cwd() })
+    .finished;
+  const unpacked = await start('tar', ['-xzf', join(folder, packed.stdout.trim()), '-C', folder], { cwd: folder }).finished;
+  expect(unpacked).toMatchObject({ code: 0 });
+  await symlink(join(process.cwd(), 'node_modules'), join(folder, 'package', 'node_modules'));
+  return join(folder, 'package');
+}
+
+test('the package has a working command, its pipeline files and nothing of the workshop', async () => {
+  const folder = await installed();
+  const manifest: { bin: { leadstream: string }; version: string } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  const command = join(folder, manifest.bin.leadstream);
+  const version = await start(command, ['--version'], { cwd: folder }).finished;
+  expect(version).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
+  const demo = await start(command, ['demo', '--leads', '600', '--quiet'], { cwd: await temporaryFolder() }).finished;
+  expect(demo).toMatchObject({ code: 0, stderr: '' });
+  const listed = await start('ls', ['-A'], { cwd: folder }).finished;
+  expect(listed.stdout.trim().split('\n')).toEqual([
+    'CHANGELOG.md',
+    'LICENSE',
+    'README.md',
+    'dist',
+    'node_modules',
+    'package.json',
+    'pipelines',
+  ]);
+});

@@ -1,0 +1,188 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { failure, type Responder } from '../../../src/service/index.js';
+import { cli, startCli, type Finished } from '../../support/cli.js';
+import { pipelineText, service, testKey } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+/** The key as it is, and as URLs, forms, JSON and base64 show it. */
+const spellings = [
+  testKey,
+  encodeURIComponent(testKey),
+  encodeURI(testKey),
+  new URLSearchParams({ k: testKey }).toString().slice(2),
+  JSON.stringify(testKey).slice(1, -1),
+  Buffer.from(testKey).toString('base64'),
+];
+
+async function expectNoKey(cwd: string, { stdout, stderr }: Finished): Promise<void> {
+  const files = (await readdir(cwd, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const texts = await Promise.all(files.map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1')));
+  for (const spelling of spellings) {
+    for (const text of [stdout, stderr, ...texts, ...files.map(({ name }) => name)]) expect(text.includes(spelling)).toBe(false);
+  }
+}
+
+const body =
+  'from: leads\nsteps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\nto:\n  - parquet: { path: lake/leads }\n  - csv: { path: lake/leads.csv }';
+const quickly = ['--set', 'service.retry.attempts=2', '--set', 'service.retry.base=1ms', '--set', 'service.timeout=500ms'];
+
+async function run(
+  env: Readonly<Record<string, string>>,
+  text = body,
+  parameters: readonly string[] = [],
+): Promise<{ cwd: string; finished: Finished }> {
+  const cwd = await temporaryFolder();
+  await writeFile(join(cwd, 'p.yaml'), pipelineText(text));
+  return { cwd, finished: await cli(['run', 'p.yaml', '--report', 'report.json', ...quickly, ...parameters], { cwd, env }) };
+}
+
+const raw = (status: number, headers: Record<string, string>, body: string) => ({ kind: 'raw', status, headers, body }) as const;
+const inQuery = `rest_api_key=${encodeURIComponent(testKey)}`;
+
+/** What the service answers, by name, and what the run says of it. */
+const answers: readonly (readonly [string, Responder, string])[] = [
+  ['HTTP 500', () => failure(500, testKey), 'HTTP 500'],
+  ['HTTP 400', () => failure(400, testKey), 'HTTP 400'],
+  [
+    'a redirect that copies the query',
+    () => raw(302, { location: `http://127.0.0.1:9/?${inQuery}` }, ''),
+    'a redirect, which is never followed',
+  ],
+  ['HTML with 200', () => raw(200, { 'content-type': 'text/html' }, `<a href="?${inQuery}">`), 'not JSON'],
+  ['an error object that repeats the key', () => raw(200, {}, JSON.stringify({ error: testKey })), 'an object with the keys error'],
+  ['an object with the key as a name', () => raw(200, {}, JSON.stringify({ [testKey]: 1 })), 'an object'],
+  ['an answer that never comes', () => new Promise(() => {}), 'no answer in time'],
+];
+
+describe('the key of a run occurs nowhere', () => {
+  test('when all goes well', async () => {
+    const from = await service();
+    const { cwd, finished } = await run(from.env);
+    expect(finished.code).toBe(0);
+    await expectNoKey(cwd, finished);
+  });
+
+  test.each(answers)('after %s', async (_what, responder, told) => {
+    const from = await service(undefined, { responders: [responder] });
+    const { cwd, finished } = await run(from.env);
+    expect(finished.code).toBe(69);
+    expect(finished.stderr).toContain(told);
+    await expectNoKey(cwd, finished);
+  });
+
+  test.each([
+    ['500'],
+    ['503=1'],
+    ['429=date+1'],
+    ['hang'],
+    ['stall'],
+    ['cut=length'],
+    ['cut=chunked'],
+    ['cut=close'],
+    ['html'],
+    ['empty-body'],
+    ['empty-object'],
+    ['null'],
+    ['non-objects'],
+    ['gzip-bomb=100'],
+    ['redirect=http://127.0.0.1:9'],
+  ])('after the fault %s on page 2, in every word that is said', async (fault) => {
+    const from = await service(undefined, { faults: [`${fault}@page=2`] });
+    const { cwd, finished } = await run(from.env, body, ['--log-level', 'debug', '--set', 'service.deadline=8s']);
+    expect(finished.code).toBe(69);
+    await expectNoKey(cwd, finished);
+  });
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('after %s', async (signal) => {
+    const from = await service(undefined, { faults: ['delay=100'] });
+    const cwd = await temporaryFolder();
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(body));
+    const { process: child, finished } = startCli(['run', 'p.yaml', '--log-level', 'debug'], { cwd, env: from.env });
+    while (from.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill(signal);
+    expect((await finished).code).toBe(signal === 'SIGINT' ? 130 : 143);
+    await expectNoKey(cwd, await finished);
+  });
+
+  test('after an error that nobody caught', async () => {
+    const from = await service();
+    const cwd = await temporaryFolder();
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(body));
+    const bomb = `data:text/javascript,setTimeout(() => { throw new Error('at ' + process.env.LEADSTREAM_REST_API_KEY) }, 600)`;
+    const slow = { ...from.env, NODE_OPTIONS: `--import "${bomb}"` };
+    await from.close();
+    const finished = await cli(['run', 'p.yaml', '--log-level', 'debug', '--set', 'service.retry.base=5s'], { cwd, env: slow });
+    expect(finished.code).toBe(1);
+    expect(finished.stderr).toContain('E_RUN_FAILED');
+    await expectNoKey(cwd, finished);
+  });
+
+  test('when it is refused', async () => {
+    const from = await service(undefined, { accounts: [{ restApiKey: 'another' }] });
+    const { cwd, finished } = await run(from.env, body, ['--log-format', 'json']);
+    expect(finished.code).toBe(77);
+    await expectNoKey(cwd, finished);
+  });
+
+  test('when nobody answers', async () => {
+    const from = await service();
+    await from.close();
+    const { cwd, finished } = await run(from.env);
+    expect(finished.code).toBe(69);
+    await expectNoKey(cwd, finished);
+  });
+
+  test('when the pipeline file is wrong', async () => {
+    const from = await service();
+    const { cwd, finished } = await run(from.env, `${body}\n  - csvv: {}`);
+    expect(finished.code).toBe(78);
+    await expectNoKey(cwd, finished);
+  });
+
+  test('when the base URL holds it', async () => {
+    const from = await service();
+    const { cwd, finished } = await run({ ...from.env, LEADSTREAM_BASE_URL: `${from.url}/?rest_api_key=${encodeURIComponent(testKey)}` });
+    expect(finished.code).toBe(78);
+    await expectNoKey(cwd, finished);
+  });
+
+  test('when an output cannot be written', async () => {
+    const from = await service();
+    const { cwd, finished } = await run(from.env, body.replace('lake/leads.csv', 'p.yaml/leads.csv'));
+    expect(finished.code).toBe(1);
+    await expectNoKey(cwd, finished);
+  });
+
+  test('when a gate refuses', async () => {
+    const from = await service();
+    const { cwd, finished } = await run(from.env, body.replace('steps:', 'steps:\n  - derive: { x: int(firstname) }'));
+    expect(finished.code).toBe(65);
+    await expectNoKey(cwd, finished);
+  });
+});
+
+describe('another host', () => {
+  const servers: ReturnType<typeof createServer>[] = [];
+  afterEach(() => servers.splice(0).forEach((server) => server.close()));
+
+  test('is never asked, wherever a redirect points', async () => {
+    let asked = 0;
+    const other = createServer((_request, response) => {
+      asked += 1;
+      response.end('[]');
+    }).listen(0, '127.0.0.1');
+    servers.push(other);
+    await once(other, 'listening');
+    const address = other.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    const from = await service(undefined, {
+      responders: [() => ({ kind: 'raw', status: 302, headers: { location: `http://127.0.0.1:${port}/` }, body: '' })],
+    });
+    expect((await run(from.env)).finished.code).toBe(69);
+    expect(asked).toBe(0);
+  });
+});

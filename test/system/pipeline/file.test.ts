@@ -1,0 +1,198 @@
+import { describe, expect, test } from '@jest/globals';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SpecError } from '../../../src/errors.js';
+import { loadPipeline, parsePipeline } from '../../../src/pipeline/index.js';
+import { pipelineText } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
+const to = 'to:\n  - csv: { path: out.csv }';
+
+function problems(text: string, environment: Record<string, string> = env, set: Record<string, string> = {}): SpecError {
+  try {
+    parsePipeline(text, 'p.yaml', { env: environment, set });
+  } catch (error) {
+    if (error instanceof SpecError) return error;
+    throw error;
+  }
+  throw new Error('the file was accepted');
+}
+
+describe('a pipeline file', () => {
+  test('is accepted when everything is right', () => {
+    const pipeline = parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', { env });
+    expect(pipeline.connection).toMatchObject({ baseUrl: 'https://data.example', auth: { rest_api_key: 'key-of-the-test' }, limit: 100 });
+    expect(pipeline.plan.columns()).toHaveLength(33);
+  });
+
+  test.each([
+    ['an unknown key', `from: leads\nstep: []\n${to}`, 'p.yaml:8:1', "unknown key 'step', did you mean 'steps'?"],
+    ['a wrong type', `from: leads\nsteps: 5\n${to}`, 'p.yaml:8:8', 'expected a list'],
+    ['an unknown collection', `from: lead\n${to}`, 'p.yaml:7:7', "did you mean 'leads'?"],
+    ['an unknown step', `from: leads\nsteps:\n  - dedup: {}\n${to}`, 'p.yaml:9:5', "unknown step 'dedup', did you mean 'dedupe'?"],
+    ['an unknown sink', 'from: leads\nto:\n  - cvs: { path: x }', 'p.yaml:9:5', "unknown sink 'cvs', did you mean 'csv'?"],
+    [
+      'an unknown field',
+      `from: leads\nsteps:\n  - select: [lead_id, zipcod]\n${to}`,
+      'p.yaml:9:23',
+      "unknown field 'zipcod', did you mean 'zipcode'?",
+    ],
+    [
+      'an unknown function',
+      `from: leads\nsteps:\n  - derive: { x: zip_citi(zipcode) }\n${to}`,
+      'p.yaml:9:18',
+      "unknown function 'zip_citi', did you mean 'zip_city'?",
+    ],
+    [
+      'an unknown field of the other side',
+      `from: leads\nsteps:\n  - join: { with: bridges, on: { bridge_id: id }, select: [titel] }\n${to}`,
+      'p.yaml:9:60',
+      "did you mean 'title'?",
+    ],
+    [
+      'an unknown key of a step',
+      `from: leads\nsteps:\n  - dedupe: { bye: [lead_id] }\n${to}`,
+      'p.yaml:9:15',
+      "unknown key 'bye', did you mean 'by'?",
+    ],
+    ['an unknown key of a sink', 'from: leads\nto:\n  - csv: { path: x, delimeter: ";" }', 'p.yaml:9:21', "did you mean 'delimiter'?"],
+    [
+      'a field that an earlier step dropped',
+      `from: leads\nsteps:\n  - select: [lead_id]\n  - filter: zipcode == '1'\n${to}`,
+      'p.yaml:10:13',
+      "unknown field 'zipcode'",
+    ],
+    [
+      'a credential-like field that is not revealed',
+      `from: bridges\nsteps:\n  - select: [id, crm_key]\n${to}`,
+      'p.yaml:9:18',
+      'is withheld because it is credential-like',
+    ],
+    ['a step of two keys', `from: leads\nsteps:\n  - dedupe: {}\n    select: [lead_id]\n${to}`, 'p.yaml:9:5', 'a map with a single key'],
+    ['a limit over the cap', `from: leads\n${to}`, 'p.yaml:6:10', '<=500'],
+    [
+      'two sinks on one path',
+      'from: leads\nto:\n  - csv: { path: a/x }\n  - ndjson: { path: a/../a/x }',
+      'p.yaml:10:13',
+      'writes to the same path',
+    ],
+    ['no output', 'from: leads\nto: []', 'p.yaml:8:5', '>=1'],
+    [
+      'a codec that the engine does not have',
+      'from: leads\nto:\n  - parquet: { path: x, engine: parquetjs-lite, compression: brotli }',
+      'p.yaml:9:',
+      'expected one of',
+    ],
+  ])('tells %s with its place', (_what, body, place, message) => {
+    const text = _what.startsWith('a limit') ? pipelineText(body).replace('limit: 100', 'limit: 501') : pipelineText(body);
+    const error = problems(text);
+    expect(error.exit).toBe(78);
+    const line = error.message.split('\n').find((each) => each.startsWith(place));
+    expect(line ?? error.message).toContain(message);
+  });
+
+  test('tells every problem at once, in the order of the file', () => {
+    const error = problems(pipelineText('from: leads\nsteps:\n  - select: [a]\n  - dedup: {}\nto:\n  - csv: {}'));
+    expect(error.issues.map(({ line }) => line)).toEqual([9, 10, 12]);
+  });
+
+  test.each([
+    ['broken YAML', 'a: [', /p\.yaml:\d+:\d+ /],
+    ['a key that stands twice', 'name: a\nname: b', /p\.yaml:2:1 /],
+    ['anchors', 'name: &a x\nfrom: *a', /anchors and aliases/],
+  ])('refuses %s', (_what, text, message) => {
+    expect(problems(text).message).toMatch(message);
+  });
+
+  test('reads unquoted numbers, flags and null as the text they are', () => {
+    const { plan } = parsePipeline(
+      pipelineText(`from: leads\nsteps:\n  - mask: { email: null }\n  - filter: zipcode == '0123'\n${to}`),
+      'p.yaml',
+      { env },
+    );
+    expect(plan.steps.map(({ name }) => name)).toEqual(['mask', 'filter']);
+  });
+});
+
+describe('references', () => {
+  const withName = (reference: string) => pipelineText(`from: leads\nto:\n  - csv: { path: "${reference}" }`);
+
+  test.each([
+    ['${OUT}', 'made'],
+    ['${MISSING:-fallback}', 'fallback'],
+    ['${MISSING:-}x', 'x'],
+    ['a/${OUT}/$${OUT}', 'a/made/${OUT}'],
+  ])('resolve %s to %s', (reference, expected) => {
+    const pipeline = parsePipeline(withName(reference), 'p.yaml', { env: { ...env, OUT: 'made' }, baseDir: '/base' });
+    expect(pipeline.plan.sinks[0]?.output).toBe(`/base/${expected}`);
+  });
+
+  test.each([
+    ['${MISSING}', 'the environment variable MISSING is not set'],
+    ['${MISSING:?say where}', '${MISSING}: say where'],
+    ['${file:/nowhere/at/all}', 'the file /nowhere/at/all cannot be read'],
+    ['${not a name}', 'is no reference'],
+  ])('tell what is wrong with %s', (reference, message) => {
+    expect(problems(withName(reference)).message).toContain(message);
+  });
+
+  test('read a file without its last line end', async () => {
+    const file = join(await temporaryFolder(), 'key');
+    await writeFile(file, 'from-a-file\n');
+    const text = pipelineText(`from: leads\n${to}`).replace('${LEADSTREAM_REST_API_KEY}', `\${file:${file}}`);
+    expect(parsePipeline(text, 'p.yaml', { env }).connection.auth).toEqual({ rest_api_key: 'from-a-file' });
+  });
+
+  test('give a key that wants a number its number', () => {
+    const text = pipelineText(`from: leads\n${to}`).replace('limit: 100', 'limit: ${LIMIT}');
+    expect(parsePipeline(text, 'p.yaml', { env: { ...env, LIMIT: '42' } }).connection.limit).toBe(42);
+  });
+
+  test.each(['literal-key', '${KEY:-default}', 'a${KEY}'])('are all that auth accepts, so not %s', (value) => {
+    const text = pipelineText(`from: leads\n${to}`).replace('${LEADSTREAM_REST_API_KEY}', `"${value}"`);
+    const error = problems(text, { ...env, KEY: 'k' });
+    expect(error.message).toContain('a credential is given by a reference alone');
+    expect(error.message).not.toContain('literal-key');
+  });
+});
+
+describe('the environment', () => {
+  const bare = `name: bare\nfrom: users\n${to}`;
+
+  test('serves when there is no service block', () => {
+    expect(parsePipeline(bare, 'p.yaml', { env }).connection).toEqual({
+      baseUrl: 'https://data.example',
+      auth: { rest_api_key: 'key-of-the-test' },
+    });
+  });
+
+  test('may name the account by its pair', () => {
+    const pair = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_AUTHORIZED_UID: '7', LEADSTREAM_AUTHORIZED_REST_API_KEY: 'k' };
+    expect(parsePipeline(bare, 'p.yaml', { env: pair }).connection.auth).toEqual({ authorized_uid: '7', authorized_rest_api_key: 'k' });
+  });
+
+  test('is told what it lacks', () => {
+    expect(problems(bare, {}).message).toContain('LEADSTREAM_BASE_URL');
+  });
+});
+
+describe('--set', () => {
+  test('takes the place of a value of the file', () => {
+    const pipeline = parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', {
+      env,
+      set: { 'service.limit': '7', 'to.0.csv.path': 'b.csv' },
+      baseDir: '/x',
+    });
+    expect(pipeline.connection.limit).toBe(7);
+    expect(pipeline.plan.sinks[0]?.output).toBe('/x/b.csv');
+  });
+
+  test.each(['service.auth.rest_api_key', 'service.auth', 'service'])('refuses %s, because a command line is no place for keys', (key) => {
+    expect(problems(pipelineText(`from: leads\n${to}`), env, { [key]: 'x' }).message).toContain('not accepted on the command line');
+  });
+});
+
+test('a file that is not there is told with its name', async () => {
+  await expect(loadPipeline('/nowhere/p.yaml', { env })).rejects.toThrow('/nowhere/p.yaml:1:1 cannot be read');
+});

@@ -1,0 +1,86 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { readFile, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { throwError } from 'rxjs';
+import { collections, columnsOf } from '../../../src/collections/index.js';
+import { connect, finishRuns, land, parsePipeline, runPipeline } from '../../../src/pipeline/index.js';
+import { csv } from '../../../src/sinks/index.js';
+import { pipelineText, service, testKey } from '../../support/services.js';
+import { temporaryFolder, visible } from '../../support/temporary.js';
+
+const body = 'from: users\nto:\n  - parquet: { path: lake/users }\n  - csv: { path: lake/users.csv }';
+
+describe('a publication over several outputs', () => {
+  /** Something comes into the way of the second output while the run reads. */
+  async function halfPublished() {
+    const [from, baseDir] = [await service(), await temporaryFolder()];
+    const pipeline = parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir });
+    const inTheWay = join(baseDir, 'lake', 'users.csv');
+    const run = runPipeline(pipeline, {
+      onProgress: () => {
+        mkdirSync(inTheWay, { recursive: true });
+        writeFileSync(join(inTheWay, 'file'), '');
+      },
+    });
+    await expect(run).rejects.toMatchObject({ code: 'E_SINK_WRITE' });
+    return { pipeline, baseDir, inTheWay };
+  }
+
+  test('that was decided and cut short is completed by the next run, which says so', async () => {
+    const { pipeline, baseDir, inTheWay } = await halfPublished();
+    await rm(inTheWay, { recursive: true });
+    const report = await runPipeline(pipeline);
+    expect(report.warnings.map(({ code }) => code)).toEqual(['W_RUN_FINISHED']);
+    expect((await readFile(join(baseDir, 'lake', 'users.csv'), 'utf8')).split('\n')).toHaveLength(302);
+  });
+
+  test('and was completed by finishRuns is not read again from its landed pages', async () => {
+    const { pipeline, baseDir, inTheWay } = await halfPublished();
+    await rm(inTheWay, { recursive: true });
+    await finishRuns(join(baseDir, '.leadstream'));
+    const { resumed } = await runPipeline(pipeline);
+    expect(resumed).toBe(0);
+  });
+
+  test('is completed by finishRuns alone, without a request', async () => {
+    const { baseDir, inTheWay } = await halfPublished();
+    await rm(inTheWay, { recursive: true });
+    expect(await finishRuns(join(baseDir, '.leadstream'))).toEqual(['test']);
+    expect((await readFile(join(baseDir, 'lake', 'users.csv'), 'utf8')).split('\n')).toHaveLength(302);
+    expect(await readdir(join(baseDir, '.leadstream', 'publishing'))).toEqual([]);
+  });
+});
+
+describe('an output', () => {
+  test('belongs to one run at a time', async () => {
+    const [from, baseDir] = [await service(undefined, { faults: ['delay=50'] }), await temporaryFolder()];
+    const pipeline = parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir });
+    const results = await Promise.allSettled([runPipeline(pipeline), runPipeline(pipeline)]);
+    const refused = results.filter((result) => result.status === 'rejected');
+    expect(refused).toMatchObject([{ reason: { code: 'E_RUN_LOCKED', exit: 75 } }]);
+    expect(await visible(join(baseDir, 'lake'))).toEqual(['.users.runs', 'users', 'users.csv', 'users.rejects.ndjson']);
+  });
+});
+
+describe('land', () => {
+  const connected = async () => {
+    const from = await service();
+    return connect({ baseUrl: from.url, auth: { rest_api_key: testKey } });
+  };
+  const columns = columnsOf(collections.users);
+
+  test('publishes a stream of pages', async () => {
+    const [users, folder] = [await connected(), await temporaryFolder()];
+    const landed = await land(users.users$, await csv({ path: join(folder, 'users.csv') }), { columns });
+    expect(landed).toMatchObject({ rows: 300, path: join(folder, 'users.csv') });
+    expect((await readFile(join(folder, 'users.csv'), 'utf8')).split('\n')).toHaveLength(302);
+  });
+
+  test('leaves nothing when the stream fails', async () => {
+    const folder = await temporaryFolder();
+    const failing$ = throwError(() => new Error('broken'));
+    await expect(land(failing$, await csv({ path: join(folder, 'users.csv') }), { columns })).rejects.toThrow('broken');
+    expect(await readdir(folder)).toEqual([]);
+  });
+});

@@ -1,0 +1,255 @@
+import { existsSync } from 'node:fs';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { parsePipeline, runPipeline, type RunOptions } from '../../../src/pipeline/index.js';
+import { pipelineText, service, serviceOf, type LoggedService } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+async function run(from: LoggedService, body: string, baseDir: string, options: RunOptions = {}, env: Record<string, string> = {}) {
+  return runPipeline(
+    parsePipeline(pipelineText(body), 'p.yaml', { env: { ...from.env, ...env }, baseDir, set: { 'service.retry.base': '1ms' } }),
+    { stateDir: join(await temporaryFolder(), 'state'), ...options },
+  );
+}
+
+const lead = (id: number, more: Record<string, unknown> = {}) => ({
+  lead_id: String(id),
+  bridge_id: '1',
+  age: '40',
+  timestamp: '1700000000',
+  ...more,
+});
+const lines = async (...path: string[]) => (await readFile(join(...path), 'utf8')).trim().split('\n');
+const objects = async (...path: string[]) =>
+  (await lines(...path)).filter(Boolean).map((line): Record<string, unknown> => JSON.parse(line));
+
+describe('a run', () => {
+  test('under landing: off publishes without writing a page to the state folder', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    const stateDir = join(folder, 'state');
+    const report = await run(from, 'from: leads\nlanding: off\nto:\n  - ndjson: { path: leads.ndjson }', folder, {
+      stateDir,
+      onProgress: () => expect(existsSync(join(stateDir, 'landing'))).toBe(false),
+    });
+    expect(report).toMatchObject({ read: 1_200, resumed: 0 });
+    expect(await lines(folder, 'leads.ndjson')).toHaveLength(1_200);
+    expect(existsSync(join(stateDir, 'landing'))).toBe(false);
+  });
+
+  test('under landing: off removes pages that an earlier run left too long', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    const stateDir = join(folder, 'state');
+    const stop = new AbortController();
+    const landing = (value: string) => `from: leads\nlanding: ${value}\nto:\n  - csv: { path: leads.csv }`;
+    const stopped = run(from, landing('{ max_age: 1ms }'), folder, { stateDir, signal: stop.signal, onProgress: () => stop.abort() });
+    await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
+    const kept = async () => (await readdir(join(stateDir, 'landing'))).filter((name) => name.startsWith('leads-'));
+    expect(await kept()).not.toEqual([]);
+    await run(from, landing('off'), folder, { stateDir });
+    expect((await kept()).filter((name) => !name.includes('.'))).toEqual([]);
+  });
+
+  test('publishes every row of the collection, in the order of the service', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    const report = await run(from, 'from: leads\nto:\n  - ndjson: { path: leads.ndjson }', folder);
+    const ids = (await objects(folder, 'leads.ndjson')).map(({ lead_id }) => lead_id);
+    expect(ids).toHaveLength(1_200);
+    expect(new Set(ids).size).toBe(1_200);
+    expect(ids).toEqual([...ids].sort((a, b) => Number(a) - Number(b)));
+    expect(report).toMatchObject({ pages: 12, read: 1_200, sinks: [{ books: { read: 1_200, written: 1_200, rejected: 0 } }] });
+  });
+
+  test('asks for every page once, and looks twice where the list ends', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    await run(from, 'from: leads\nto:\n  - csv: { path: leads.csv }', folder);
+    const asked = (page: number) => from.requests.filter((request) => request === `leads?page=${page}&limit=100`).length;
+    expect(Array.from({ length: 12 }, (_, index) => asked(index + 1))).toEqual(Array(12).fill(1));
+    expect(asked(13)).toBe(2);
+    expect(asked(14)).toBeGreaterThanOrEqual(1);
+  });
+
+  test('reads the other sides of joins to their ends before the first page of the main side', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    const steps =
+      'steps:\n  - join: { with: bridges, on: { bridge_id: id }, as: bridge, select: [title] }\n  - join: { with: users, on: { uid: uid }, as: user, select: [affid] }';
+    await run(from, `from: leads\n${steps}\nto:\n  - csv: { path: leads.csv }`, folder);
+    const collections = from.requests.map((request) => request.split('?')[0]);
+    expect(collections.lastIndexOf('bridges')).toBeLessThan(collections.indexOf('leads'));
+    expect(collections.lastIndexOf('users')).toBeLessThan(collections.indexOf('leads'));
+  });
+
+  test('gives the same bytes for the same rows', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    const body = (name: string) =>
+      `from: leads\nsteps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\nto:\n  - csv: { path: ${name}.csv }`;
+    await run(from, body('a'), folder);
+    await run(from, body('b'), folder);
+    expect(await readFile(join(folder, 'a.csv'))).toEqual(await readFile(join(folder, 'b.csv')));
+  });
+
+  test('writes an empty collection as an output without rows', async () => {
+    const [from, folder] = [await serviceOf({ users: [] }), await temporaryFolder()];
+    await run(from, 'from: users\nto:\n  - csv: { path: users.csv }', folder);
+    expect(await readFile(join(folder, 'users.csv'), 'utf8')).toBe('uid,email,affid\n');
+  });
+
+  test('reads links in one request', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    const report = await run(from, 'from: links\nto:\n  - csv: { path: links.csv }', folder);
+    expect(report.read).toBe(400);
+    expect(from.requests).toHaveLength(1);
+  });
+
+  test('keeps a field that nobody declared, when page 1 has it', async () => {
+    const from = await serviceOf({ leads: [lead(1, { 'New Field': 'x' })] });
+    const folder = await temporaryFolder();
+    const report = await run(from, 'from: leads\nto:\n  - ndjson: { path: leads.ndjson }', folder);
+    expect((await objects(folder, 'leads.ndjson'))[0]).toMatchObject({ 'New Field': 'x' });
+    expect(report.findings).toMatchObject({ unknown: { 'New Field': 1 }, late: [] });
+  });
+
+  test('tells of a field that first appears after page 1, and leaves it out', async () => {
+    const from = await serviceOf({ leads: Array.from({ length: 300 }, (_, index) => lead(index, index === 250 ? { late: 'x' } : {})) });
+    const folder = await temporaryFolder();
+    const report = await run(from, 'from: leads\nto:\n  - csv: { path: leads.csv }', folder);
+    expect(report.findings).toMatchObject({ unknown: { late: 1 }, late: ['late'] });
+    expect((await lines(folder, 'leads.csv'))[0]).not.toContain('late');
+  });
+
+  test('withholds credential-like fields unless they are revealed', async () => {
+    const bridge = { id: '1', title: 'A', CRM_KEY: 'crm-secret', surprise_token: 'odd-secret' };
+    const folder = await temporaryFolder();
+    const from = await serviceOf({ bridges: [bridge] });
+    await run(from, 'from: bridges\nto:\n  - csv: { path: plain.csv }', folder);
+    await run(from, 'from: bridges\nreveal: [crm_key]\nto:\n  - csv: { path: revealed.csv }', folder);
+    expect(await readFile(join(folder, 'plain.csv'), 'utf8')).not.toMatch(/secret|CRM_KEY|token/);
+    expect(await readFile(join(folder, 'revealed.csv'), 'utf8')).toMatch(/CRM_KEY[\s\S]*crm-secret/);
+    expect(await readFile(join(folder, 'revealed.csv'), 'utf8')).not.toContain('odd-secret');
+  });
+
+  test('feeds several sinks from one reading', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    const report = await run(
+      from,
+      'from: users\nto:\n  - csv: { path: u.csv }\n  - ndjson: { path: u.ndjson }\n  - parquet: { path: u }',
+      folder,
+    );
+    expect(report.sinks.map(({ books }) => books.written)).toEqual([300, 300, 300]);
+    expect(from.requests.filter((request) => request.startsWith('users?page=1&'))).toHaveLength(1);
+  });
+});
+
+describe('rejected rows', () => {
+  const rows = [...Array.from({ length: 199 }, (_, index) => lead(index)), lead(500, { age: 'forty-two', email: 'a.person@example.org' })];
+
+  test('are counted and written with key, place, field and reason, and without a value', async () => {
+    const [from, folder] = [await serviceOf({ leads: rows }), await temporaryFolder()];
+    const report = await run(from, 'from: leads\nto:\n  - parquet: { path: leads }', folder);
+    expect(report.sinks[0]?.books).toMatchObject({ read: 200, written: 199, rejected: 1 });
+    expect(await objects(folder, 'leads.rejects.ndjson')).toEqual([
+      { at: 'to[0] parquet', key: { lead_id: '500' }, field: 'age', reason: 'is not a whole number of 64 bits' },
+    ]);
+  });
+
+  test('are written with the row itself when asked', async () => {
+    const [from, folder] = [await serviceOf({ leads: rows }), await temporaryFolder()];
+    await run(from, 'from: leads\nto:\n  - parquet: { path: leads }\nrejects: { rows: true, path: bad/rows.ndjson }', folder);
+    expect((await objects(folder, 'bad', 'rows.ndjson'))[0]).toMatchObject({ row: { age: 'forty-two', email: 'a.person@example.org' } });
+  });
+
+  test('beyond the gate keep everything unpublished, but their file is there', async () => {
+    const [from, folder] = [await serviceOf({ leads: rows }), await temporaryFolder()];
+    const refused = run(from, 'from: leads\nto:\n  - parquet: { path: leads }\nrejects: { max: 0.4% }', folder);
+    await expect(refused).rejects.toMatchObject({ code: 'E_GATE_REJECTS', exit: 65, message: expect.stringContaining('1 of 200 rows') });
+    expect(await readdir(folder)).toEqual(['leads.rejects.ndjson']);
+  });
+
+  test('of steps and of sinks balance the books of each sink by itself', async () => {
+    const broken = [...rows.slice(0, 198), lead(300, { timestamp: 'soon' }), lead(301, { age: 'x' })];
+    const [from, folder] = [await serviceOf({ leads: broken }), await temporaryFolder()];
+    const steps = 'steps:\n  - derive: { at: epoch(timestamp) }';
+    const report = await run(from, `from: leads\n${steps}\nto:\n  - parquet: { path: l }\n  - csv: { path: l.csv }`, folder);
+    expect(report.sinks.map(({ books }) => [books.written, books.rejected])).toEqual([
+      [198, 2],
+      [199, 1],
+    ]);
+  });
+});
+
+describe('a run that fails', () => {
+  const sinks = 'to:\n  - parquet: { path: lake/leads }\n  - csv: { path: lake/leads.csv }';
+
+  test('leaves what was published before as it was', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    await run(from, `from: leads\n${sinks}`, folder);
+    const before = await readFile(join(folder, 'lake', 'leads.csv'));
+    const names = await readdir(join(folder, 'lake'));
+    await from.close();
+    const failing = run(from, `from: leads\n${sinks}`, folder);
+    await expect(failing).rejects.toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', exit: 69 });
+    expect(await readFile(join(folder, 'lake', 'leads.csv'))).toEqual(before);
+    expect(await readdir(join(folder, 'lake'))).toEqual(names);
+  });
+
+  test('leaves nothing when nothing was there', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    const failing = run(from, `from: leads\n${sinks}`, folder, {}, { LEADSTREAM_REST_API_KEY: 'wrong' });
+    await expect(failing).rejects.toMatchObject({ code: 'E_SOURCE_AUTH', exit: 77 });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('fails before the first request when an output cannot be written', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    await writeFile(join(folder, 'file'), '');
+    const failing = run(from, 'from: leads\nto:\n  - csv: { path: ok.csv }\n  - parquet: { path: file/leads }', folder);
+    await expect(failing).rejects.toMatchObject({ code: 'E_SINK_PATH', exit: 1 });
+    expect(from.requests).toEqual([]);
+    expect(await readdir(folder)).toEqual(['file']);
+  });
+
+  test('says which join found too few matches, and publishes nothing', async () => {
+    const from = await serviceOf({ leads: [lead(1), lead(2, { bridge_id: '9' })], bridges: [{ id: '1', title: 'A' }] });
+    const folder = await temporaryFolder();
+    const steps = 'steps:\n  - join: { with: bridges, on: { bridge_id: id }, select: [title], min_match: 95% }';
+    await expect(run(from, `from: leads\n${steps}\nto:\n  - csv: { path: l.csv }`, folder)).rejects.toMatchObject({
+      code: 'E_GATE_MATCH',
+      message: 'steps[0] join: 50.00% of 2 rows matched, expected at least 95%',
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('publishes nothing after its signal, and makes no more requests', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    const stop = new AbortController();
+    const failing = run(from, 'from: leads\nto:\n  - csv: { path: leads.csv }', folder, {
+      signal: stop.signal,
+      onProgress: ({ pages }) => {
+        if (pages >= 2) stop.abort();
+      },
+    });
+    await expect(failing).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
+    expect(await readdir(folder)).toEqual([]);
+    const asked = from.requests.length;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(from.requests).toHaveLength(asked);
+  });
+});
+
+describe('one-to-many and inner joins', () => {
+  test('balance the books', async () => {
+    const from = await serviceOf({
+      leads: [lead(1), lead(2, { bridge_id: '2' }), lead(3, { bridge_id: '' })],
+      links: [
+        { id: '1', bridge_id: '1' },
+        { id: '2', bridge_id: '1' },
+        { id: '3', bridge_id: '1' },
+      ],
+    });
+    const folder = await temporaryFolder();
+    const steps = 'steps:\n  - join: { with: links, on: { bridge_id: bridge_id }, as: link, select: [id], pick: all, type: inner }';
+    const report = await run(from, `from: leads\n${steps}\nto:\n  - ndjson: { path: l.ndjson }`, folder);
+    expect(report.sinks[0]?.books).toMatchObject({ read: 3, expanded: 2, written: 3, unmatched: 2 });
+    expect((await objects(folder, 'l.ndjson')).map(({ link_id }) => link_id)).toEqual(['1', '2', '3']);
+  });
+});

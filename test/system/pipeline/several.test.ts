@@ -1,0 +1,95 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { SpecError } from '../../../src/errors.js';
+import { loadPipeline, loadPipelines, parsePipeline, parsePipelines } from '../../../src/pipeline/index.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
+const document = (name: string, path = `${name}.csv`) => `name: ${name}\nfrom: users\nto:\n  - csv: { path: ${path} }\n`;
+const file = (...documents: readonly string[]) => documents.join('---\n');
+const parse = (text: string, set: Record<string, string> = {}) => parsePipelines(text, 'p.yaml', { env, set, baseDir: '/base' });
+
+function problems(text: string, set: Record<string, string> = {}): readonly string[] {
+  try {
+    parse(text, set);
+  } catch (error) {
+    if (error instanceof SpecError) return error.message.split('\n');
+    throw error;
+  }
+  return [];
+}
+
+describe('a file of several pipelines', () => {
+  test('gives them in the order of the file', () => {
+    expect(parse(file(document('b'), document('a'))).map(({ name }) => name)).toEqual(['b', 'a']);
+  });
+
+  test.each([
+    ['behind the last separator', `${document('a')}---\n`],
+    ['of comments alone', `# first\n---\n${document('a')}---\n# nothing more\n`],
+    ['between two pipelines', `${document('a')}---\n---\n`],
+  ])('has no pipeline in an empty document %s', (_what, text) => {
+    expect(parse(text).map(({ name }) => name)).toEqual(['a']);
+    expect(parsePipeline(text, 'p.yaml', { env }).name).toBe('a');
+  });
+
+  test('has problems at the lines of the whole file, those of all documents at once', () => {
+    const text = file(document('a').replace('csv', 'cvs'), document('b'), document('c').replace('users', 'user'));
+    expect(problems(text)).toEqual([
+      "p.yaml:4:5 unknown sink 'cvs', did you mean 'csv'?",
+      expect.stringMatching(/^p\.yaml:12:7 .*did you mean 'users'\?$/),
+    ]);
+  });
+
+  test('has broken YAML at the line of the whole file', () => {
+    expect(problems(file(document('a'), 'name: b\nname: b\n'))[0]).toMatch(/^p\.yaml:7:1 /);
+    expect(problems(file(document('a'), 'name: &b b\nfrom: *b\n'))).toEqual(['p.yaml:6:1 anchors and aliases are not accepted']);
+  });
+
+  test('has a name once', () => {
+    expect(problems(file(document('a'), document('b'), document('a', 'other.csv')))).toEqual([
+      "p.yaml:11:7 the name 'a' is taken by the pipeline on line 1",
+    ]);
+  });
+
+  test.each([
+    ['the same file', document('b', 'a.csv'), "p.yaml:9:10 the pipeline 'a' writes to the same path, or one within already"],
+    ['a file within', document('b', 'a.csv/b.csv'), "p.yaml:9:10 the pipeline 'a' writes to the same path, or one within already"],
+    [
+      'the rejects of another',
+      `${document('b')}rejects: { path: a.csv.rejects.ndjson }\n`,
+      "p.yaml:10:18 the pipeline 'a' writes to the same path, or one within already",
+    ],
+  ])('has outputs that differ: not %s', (_what, other, problem) => {
+    expect(problems(file(document('a'), other))).toEqual([problem]);
+  });
+
+  test('has one pipeline at most that writes to stdout', () => {
+    const printing = (name: string) => `name: ${name}\nfrom: users\nto:\n  - stdout: {}\n`;
+    expect(problems(file(printing('a'), printing('b')))).toEqual(["p.yaml:9:13 the pipeline 'a' writes to stdout already"]);
+  });
+
+  test('takes --set in every document', () => {
+    const pipelines = parse(file(document('a'), document('b')), { from: 'bridges' });
+    expect(pipelines.map(({ plan }) => plan.collection.name)).toEqual(['bridges', 'bridges']);
+    expect(problems(file(document('a'), document('b')), { name: 'c' })).toHaveLength(1);
+  });
+
+  test('is refused where one pipeline is wanted', () => {
+    expect(() => parsePipeline(file(document('a'), document('b')), 'p.yaml', { env })).toThrow(
+      'p.yaml:6:1 the file holds 2 pipelines and one is wanted here; load them by loadPipelines, or keep one per file',
+    );
+  });
+
+  test('is read from disk', async () => {
+    const path = join(await temporaryFolder(), 'p.yaml');
+    await writeFile(path, file(document('a'), document('b')));
+    expect((await loadPipelines(path, { env })).map(({ name }) => name)).toEqual(['a', 'b']);
+    await expect(loadPipeline(path, { env })).rejects.toThrow('holds 2 pipelines');
+  });
+});
+
+test('a file without anything is told to lack what a pipeline needs', () => {
+  expect(problems('')).toEqual(expect.arrayContaining(["p.yaml:1:1 'name': expected a text"]));
+});

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { accountsFromEnv, readAccounts } from '../../../src/service/index.js';
+import { withFiles, withService } from './support.js';
+
+const statusWith = async (url: string, query: string): Promise<number> => (await fetch(`${url}/api/users?${query}`)).status;
+
+describe('accounts', () => {
+  test('accept the MD5 of the key alone when no rest api key is configured', async () => {
+    const md5 = createHash('md5').update('k-e-y').digest('hex');
+    await withService({ accounts: [{ uid: '7', key: 'k-e-y' }] }, async ({ url }) => {
+      expect(await statusWith(url, `rest_api_key=${md5}`)).toBe(200);
+    });
+    await withService({ accounts: [{ uid: '7', key: 'k-e-y', restApiKey: 'own' }] }, async ({ url }) => {
+      expect(await statusWith(url, `rest_api_key=${md5}`)).toBe(401);
+      expect(await statusWith(url, 'rest_api_key=own')).toBe(200);
+    });
+  });
+
+  test('are several, and the uid of one does not go with the key of another', async () => {
+    await withService({ accounts: [{ uid: '1', key: 'a' }, { uid: '2', key: 'b' }, { restApiKey: 'c' }] }, async ({ url }) => {
+      expect(await statusWith(url, 'authorized_uid=2&authorized_rest_api_key=b')).toBe(200);
+      expect(await statusWith(url, 'authorized_uid=1&authorized_rest_api_key=b')).toBe(401);
+      expect(await statusWith(url, 'rest_api_key=c')).toBe(200);
+    });
+  });
+
+  test('come from the environment in both forms', () => {
+    const two = { LEADSTREAM_AUTHORIZED_UID: '7', LEADSTREAM_AUTHORIZED_REST_API_KEY: 'k' };
+    expect(accountsFromEnv(two)).toEqual([{ uid: '7', key: 'k' }]);
+    expect(accountsFromEnv({ ...two, LEADSTREAM_REST_API_KEY: 'r' })).toEqual([{ uid: '7', key: 'k', restApiKey: 'r' }]);
+    expect(accountsFromEnv({ LEADSTREAM_REST_API_KEY: 'r' })).toEqual([{ restApiKey: 'r' }]);
+    expect(accountsFromEnv({ LEADSTREAM_REST_API_KEY: '' })).toEqual([]);
+  });
+
+  test('of the environment need both halves of the pair', () => {
+    expect(() => accountsFromEnv({ LEADSTREAM_AUTHORIZED_UID: '7' })).toThrow(expect.objectContaining({ code: 'E_USAGE' }));
+  });
+
+  test('come from a JSON file', async () => {
+    const accounts = [{ uid: '7', key: 'k' }, { restApiKey: 'r' }];
+    await withFiles({ 'accounts.json': JSON.stringify(accounts) }, async (directory) => {
+      expect(await readAccounts(join(directory, 'accounts.json'))).toEqual(accounts);
+    });
+  });
+
+  test.each(['', '{', '[]', '{}', '[{"uid":"7"}]', '[{"uid":"7","key":3}]', '[{"restApiKey":"hush","extra":"1"}]'])(
+    'of a file are refused without repeating it: %s',
+    async (content) => {
+      await withFiles({ 'accounts.json': content }, async (directory) => {
+        const refused = readAccounts(join(directory, 'accounts.json'));
+        await expect(refused).rejects.toMatchObject({ code: 'E_DATA', message: expect.not.stringContaining('hush') });
+      });
+    },
+  );
+});

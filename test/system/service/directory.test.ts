@@ -1,0 +1,118 @@
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { writeToString } from 'fast-csv';
+import { generate, openDirectory, startService } from '../../../src/service/index.js';
+import { account, allRows, rowsAt, small, withFiles, withService, type TextRow } from './support.js';
+
+const served = async (files: Record<string, string | Uint8Array>, path: string): Promise<TextRow[]> => {
+  let rows: TextRow[] = [];
+  await withFiles(files, async (directory) => {
+    await withService({ source: await openDirectory(directory) }, async (service) => {
+      rows = await rowsAt(service, path);
+    });
+  });
+  return rows;
+};
+
+const generated = async (): Promise<TextRow[]> => {
+  const service = await startService({ source: generate(small({ leads: 1500 })), accounts: [account] });
+  const rows = await allRows(service, 'leads');
+  await service.close();
+  return rows;
+};
+
+describe('a folder of files', () => {
+  test('serves a CSV with quoted commas, quotes and line breaks, CRLF and a byte order mark', async () => {
+    const csv = '\uFEFFuid,email,affid\r\n1,"a, ""b""\r\nc",\r\n\r\n"02",d,9';
+    expect(await served({ 'users.csv': csv }, 'users')).toEqual([
+      { uid: '1', email: 'a, "b"\r\nc', affid: '' },
+      { uid: '02', email: 'd', affid: '9' },
+    ]);
+  });
+
+  test('maps columns back to the names of the service and keeps unknown headers', async () => {
+    const csv = 'lead_id,lead_accepted,CONVERTED ON OFFER,psid,ip_address,Shoe Size\n1,Yes,No,p,192.0.2.1,43\n';
+    expect(await served({ 'leads.csv': csv }, 'leads')).toEqual([
+      { lead_id: '1', 'LEAD ACCEPTED': 'Yes', 'CONVERTED ON OFFER': 'No', PSID: 'p', IPAddress: '192.0.2.1', 'Shoe Size': '43' },
+    ]);
+  });
+
+  test.each(['ndjson', 'jsonl'])('serves .%s with values as text, and leaves out what is null', async (extension) => {
+    const lines = '{"lead_id":1,"lead_accepted":true,"age":null,"meta":{"a":[1]},"firstname":"Zoë"}\n\n{"lead_id":"2","extra":1.5}';
+    expect(await served({ [`leads.${extension}`]: lines }, 'leads')).toEqual([
+      { lead_id: '1', 'LEAD ACCEPTED': 'true', meta: '{"a":[1]}', firstname: 'Zoë' },
+      { lead_id: '2', extra: '1.5' },
+    ]);
+  });
+
+  test('serves an export again, as CSV', async () => {
+    const rows = await generated();
+    await withFiles({ 'leads.csv': await writeToString(rows, { headers: true }) }, async (directory) => {
+      await withService({ source: await openDirectory(directory) }, async (again) => expect(await allRows(again, 'leads')).toEqual(rows));
+    });
+  });
+
+  test('serves an export again, as NDJSON', async () => {
+    const rows = await generated();
+    await withFiles({ 'leads.ndjson': rows.map((row) => JSON.stringify(row)).join('\n') }, async (directory) => {
+      await withService({ source: await openDirectory(directory) }, async (again) => expect(await allRows(again, 'leads')).toEqual(rows));
+    });
+  });
+
+  test('finds by identifier, and every row when several share it', async () => {
+    const csv = 'area_code,city\n212,New York\n213,Los Angeles\n212,Bronx\n';
+    expect(await served({ 'areacodes.csv': csv }, 'areacodes/212')).toEqual([
+      { area_code: '212', city: 'New York' },
+      { area_code: '212', city: 'Bronx' },
+    ]);
+    expect(await served({ 'areacodes.csv': csv }, 'areacodes/999')).toEqual([]);
+    expect(await served({ 'areacodes.csv': 'city\nNew York\n' }, 'areacodes/undefined')).toEqual([]);
+  });
+
+  test('serves an empty collection where a file is missing, empty, or a header alone', async () => {
+    const files = { 'users.csv': 'uid,email\n', 'bridges.csv': '', 'notes.txt': 'x' };
+    for (const path of ['users', 'bridges', 'leads', 'links', 'leads/1']) expect(await served(files, path)).toEqual([]);
+  });
+
+  test('keeps a field called __proto__ as a field', async () => {
+    const rows = await served({ 'users.ndjson': '{"uid":"1","__proto__":"x"}' }, 'users');
+    expect(JSON.stringify(rows)).toBe('[{"uid":"1","__proto__":"x"}]');
+  });
+});
+
+describe('a malformed file is refused with file and line', () => {
+  const long = Array.from({ length: 1200 }, (_, index) => `${index},a@example.com,"two\nlines"`);
+  test.each([
+    ['a record with a missing cell', 'users.csv', 'uid,email\n1,"a\nb"\n2\n', 4],
+    ['text after a closing quote', 'users.csv', 'uid,email\n1,"a"b\n', 2],
+    ['a bad quote in a later batch', 'users.csv', ['uid,email,affid', ...long, 'x,"y"z,1', '2,b,3'].join('\n'), 2402],
+    ['a quote that is never closed', 'users.csv', 'uid,email\n1,a\n2,"b\n3,c\n', 3],
+    ['quotes in the middle of cells', 'users.csv', 'uid,email\n1,a"b\n2,c"d\n', 2],
+    ['a field named twice', 'leads.csv', 'lead_id,psid,PSID\n1,2,3\n', 1],
+    ['a line that is no JSON', 'users.ndjson', '{"uid":"1"}\n\n{"uid":\n', 3],
+    ['a line that is no object', 'users.jsonl', '{"uid":"1"}\n["uid"]\n', 2],
+    ['a key under both its names', 'leads.ndjson', '{"psid":"1","PSID":"2"}', 1],
+    ['a number that would be rounded', 'users.ndjson', '{"uid":12345678901234567890}', 1],
+  ])('for %s', async (_, file, content, line) => {
+    await withFiles({ [file]: content }, async (directory) => {
+      const message = expect.stringMatching(new RegExp(`^${join(directory, file)}:${line} `));
+      await expect(openDirectory(directory)).rejects.toMatchObject({ code: 'E_DATA', message });
+    });
+  });
+
+  test('for bytes that are not UTF-8', async () => {
+    await withFiles({ 'users.csv': Uint8Array.from([0x75, 0x69, 0x64, 0x0a, 0xff, 0x0a]) }, async (directory) => {
+      await expect(openDirectory(directory)).rejects.toMatchObject({ code: 'E_DATA', message: expect.stringContaining('users.csv:') });
+    });
+  });
+
+  test('for two files of one collection', async () => {
+    await withFiles({ 'users.csv': '', 'users.ndjson': '' }, async (directory) => {
+      await expect(openDirectory(directory)).rejects.toMatchObject({ code: 'E_DATA' });
+    });
+  });
+
+  test('for a folder that is none', async () => {
+    await expect(openDirectory('/nonexistent/leads')).rejects.toMatchObject({ code: 'E_DATA' });
+  });
+});

@@ -1,0 +1,184 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { collectionNames, collections, originalName, parserOf } from '../../../src/collections/index.js';
+import { generate, startService, type RunningService } from '../../../src/service/index.js';
+import { account, allRows, rowsAt, small, type TextRow } from './support.js';
+
+/** The field names of the service's document, written out because the document is no part of this repository. */
+const documented: Record<string, string> = {
+  leads:
+    'lead_id,bridge_id,bridge_uid,aff_sub,tag_string_local,PSID,LEAD ACCEPTED,CONVERTED ON OFFER,is_valid,campaign_id,campaign_name,firstname,middlename,lastname,age,email,marital_status,gender,language,home_phone,work_phone,cell_phone,zipcode,sin_number,lead_type,referer,source,timestamp,yearmonthday,uid,lead_status,IPAddress,meta',
+  bridges:
+    'id,delaytime,maxhourly,title,uid,CRM_KEY,TC_base64ApiKey,TC_campaignId,name,niche,method,timestamp,campaign_id,campaign_name,leadcapsule,lexington,subOne,subTwo,subThree,adnum,mc_swagger_key,smsbusiness_key,smsbusiness_cid,fb_access_token,fb_app_secret,fb_app_id,fb_ads_pixel_id',
+  areacodes: 'area_code,city,state,percent_of_area_code_in_city,percent_of_city_in_area_code,city_fips_geoid,city_population',
+  links:
+    'id,uid,name,chomeURL,url_loggedout,url_loggedin,fbpixel,fbpxtype,analytics_id,timestamp,nofb,nopx,offerid,offerid_rand,affid,affsub,folders,bridge_id,hybrid_strict,mc_swagger_key',
+  users: 'uid,email,affid',
+};
+
+let service: RunningService;
+const rows: Record<string, TextRow[]> = {};
+beforeAll(async () => {
+  service = await startService({ source: generate(small({ leads: 5000 })), accounts: [account] });
+  for (const name of collectionNames) rows[name] = name === 'links' ? await rowsAt(service, name) : await allRows(service, name);
+});
+afterAll(() => service.close());
+
+const of = (name: string): TextRow[] => rows[name] ?? [];
+const column = (name: string, field: string): string[] => of(name).map((row) => row[field] ?? '');
+const byKey = (name: string, field: string): Map<string | undefined, TextRow> => new Map(of(name).map((row) => [row[field], row]));
+
+describe('every collection', () => {
+  test.each(collectionNames)('has exactly the fields of the document, in its order: %s', (name) => {
+    for (const row of of(name)) expect(Object.keys(row).join()).toBe(documented[name]);
+  });
+
+  test.each(collectionNames)('has only values that cast to their declared type: %s', (name) => {
+    for (const [columnName, field] of Object.entries(collections[name].fields)) {
+      const parse = parserOf(field.type);
+      expect(column(name, originalName(columnName, field)).filter((text) => parse(text) === undefined)).toEqual([]);
+    }
+  });
+
+  test.each(collectionNames)('has unique keys: %s', (name) => {
+    const keys = of(name).map((row) => collections[name].key.map((field) => row[field]).join('|'));
+    expect(new Set(keys).size).toBe(of(name).length);
+  });
+
+  test.each(['leads', 'bridges', 'links', 'users'])('finds each of its rows by identifier: %s', async (name) => {
+    const field = name === 'leads' ? 'lead_id' : name === 'users' ? 'uid' : 'id';
+    for (const row of of(name).slice(0, 50)) expect(await rowsAt(service, `${name}/${row[field]}`)).toEqual([row]);
+  });
+
+  test('finds all entries of each area code, in list order', async () => {
+    for (const code of ['201', '604', '787', '989']) {
+      expect(await rowsAt(service, `areacodes/${code}`)).toEqual(of('areacodes').filter((row) => row['area_code'] === code));
+    }
+  });
+});
+
+describe('rows hang together', () => {
+  test('in leads: bridge, its user and campaign, and the user', () => {
+    const [bridges, users] = [byKey('bridges', 'id'), byKey('users', 'uid')];
+    for (const lead of of('leads')) {
+      const bridge = bridges.get(lead['bridge_id']);
+      expect([bridge?.['uid'], bridge?.['campaign_id'], bridge?.['campaign_name']]).toEqual([
+        lead['bridge_uid'],
+        lead['campaign_id'],
+        lead['campaign_name'],
+      ]);
+      expect(users.has(lead['uid'])).toBe(true);
+    }
+  });
+
+  test('in links and bridges: bridge, user and affiliate number', () => {
+    const [bridges, users] = [byKey('bridges', 'id'), byKey('users', 'uid')];
+    for (const link of of('links')) {
+      expect(bridges.get(link['bridge_id'])?.['uid']).toBe(link['uid']);
+      expect(users.get(link['uid'])?.['affid']).toBe(link['affid']);
+    }
+    expect(column('bridges', 'uid').every((uid) => users.has(uid))).toBe(true);
+  });
+
+  test('from a zipcode over its city and state to an area code, for more than 85 leads in a hundred', () => {
+    const cityStates = new Set(of('areacodes').map((row) => `${row['city']}|${row['state']}`));
+    const cityOf = zipCities();
+    const hits = column('leads', 'zipcode').filter((zip) => cityStates.has(cityOf(zip) ?? ''));
+    expect(hits.length / of('leads').length).toBeGreaterThan(0.85);
+  });
+
+  test('in the phones of a lead, whose area code is one of its city', () => {
+    const codes = new Map<string, Set<string>>();
+    for (const { area_code = '', city, state } of of('areacodes')) {
+      const key = `${city}|${state}`;
+      codes.set(key, (codes.get(key) ?? new Set()).add(area_code));
+    }
+    const cityOf = zipCities();
+    for (const lead of of('leads')) {
+      const known = codes.get(cityOf(lead['zipcode'] ?? '') ?? '');
+      if (known) expect(known).toContain(lead['cell_phone']?.slice(-10, -7));
+    }
+  });
+
+  test('in timestamp and yearmonthday, which name the same UTC day', () => {
+    for (const { timestamp, yearmonthday } of of('leads')) {
+      expect(new Date(Number(timestamp) * 1000).toISOString().slice(0, 10).replaceAll('-', '')).toBe(yearmonthday);
+    }
+  });
+});
+
+describe('generated values', () => {
+  test('are nobody’s: reserved phones, mail domains, addresses and numbers', () => {
+    for (const lead of of('leads')) {
+      expect(lead['cell_phone']).toMatch(/^1?[2-9]\d\d55501\d\d$/);
+      expect(lead['email']).toMatch(/^[a-z]+\.[a-z]+\.\d+@example\.(com|org)$/);
+      expect(lead['IPAddress']).toMatch(/^(192\.0\.2|198\.51\.100|203\.0\.113)\.\d{1,3}$/);
+      expect(lead['sin_number']).toMatch(/^000\d{6}$/);
+    }
+    expect(column('bridges', 'CRM_KEY').every((key) => key.startsWith('fake-crm-'))).toBe(true);
+  });
+
+  test('include what trips readers: quotes, commas, line breaks, apostrophes, leading zeros, Canadian codes, empty texts', () => {
+    const [metas, names, zips] = [column('leads', 'meta'), column('leads', 'lastname'), column('leads', 'zipcode')];
+    expect(metas.some((meta) => meta.includes('"') && meta.includes(','))).toBe(true);
+    expect(metas.some((meta) => meta.includes('\n'))).toBe(true);
+    expect(names.some((name) => name.includes("'"))).toBe(true);
+    expect(names.some((name) => /[^\u0000-\u00ff]/.test(name))).toBe(true);
+    expect(zips.some((zip) => /^0[1-9]/.test(zip))).toBe(true);
+    expect(zips.some((zip) => /^[A-Z]\d[A-Z] \d[A-Z]\d$/.test(zip))).toBe(true);
+    expect(column('leads', 'age')).toContain('');
+    expect(new Set(column('leads', 'is_valid'))).toEqual(new Set(['Yes', 'yes', 'No', 'no', '1', '0']));
+    expect(column('leads', 'home_phone').some((phone) => phone.length === 11)).toBe(true);
+  });
+
+  test('give about two leads in a hundred a zipcode that there is not', () => {
+    const cityOf = zipCities();
+    const unknown = column('leads', 'zipcode').filter((zip) => zip !== '' && cityOf(zip) === undefined).length;
+    expect(unknown / of('leads').length).toBeGreaterThan(0.01);
+    expect(unknown / of('leads').length).toBeLessThan(0.04);
+  });
+
+  test('differ between the area codes of one city', () => {
+    const percents = new Map<string, string[]>();
+    for (const { city, state, percent_of_area_code_in_city: percent = '' } of of('areacodes')) {
+      percents.set(`${city}|${state}`, [...(percents.get(`${city}|${state}`) ?? []), percent]);
+    }
+    const several = [...percents.values()].filter((list) => list.length > 1);
+    const tied = several.filter((list) => new Set(list).size < list.length);
+    expect(several.length).toBeGreaterThan(1000);
+    expect(tied.length / several.length).toBeLessThan(0.01);
+  });
+
+  test('have plausible area code entries', () => {
+    expect(of('areacodes').length).toBeGreaterThan(20_000);
+    for (const row of of('areacodes')) {
+      expect(Object.values(row).join('|')).toMatch(/^[2-9]\d\d\|[^|]+\|[A-Z]{2}\|\d{1,3}\.\d\d\|\d{1,3}\.\d\d\|\d{7}\|\d+$/);
+    }
+    expect(column('areacodes', 'city_fips_geoid').some((geoid) => geoid.startsWith('0'))).toBe(true);
+    expect(column('areacodes', 'state')).toEqual(expect.arrayContaining(['ON', 'QC', 'PR', 'NY']));
+  });
+
+  test('are computed without a list: the last of a billion leads comes at once', () => {
+    const { leads } = generate({ leads: 1_000_000_000 });
+    const lead: TextRow = JSON.parse(leads.row(999_999_999));
+    expect(leads.find(lead['lead_id'] ?? '')).toEqual([999_999_999]);
+  });
+});
+
+test.each([{ leads: -1 }, { users: 1.5 }, { seed: Number.NaN }, { bridges: 0 }, { users: 0 }])('generate refuses %j', (options) => {
+  expect(() => generate(options)).toThrow(expect.objectContaining({ code: 'E_USAGE' }));
+});
+
+/** City and two-letter state of a zipcode by the package's own text, read independently of the generator. */
+function zipCities(): (zip: string) => string | undefined {
+  const read = (file: string): string => readFileSync(createRequire(import.meta.url).resolve(`zipcodes/lib/${file}`), 'utf8');
+  const found = new Map<string, string>();
+  const provinces: Record<string, string> = { Ontario: 'ON', Quebec: 'QC', 'British Columbia': 'BC', Alberta: 'AB', Manitoba: 'MB' };
+  for (const file of ['codes.js', 'codesCanada.js']) {
+    for (const [, zip = '', city, state = ''] of read(file).matchAll(/"zip":"(\w+)".*?"city":"([^"]*)","state":"([^"]*)"/g)) {
+      found.set(zip, `${city}|${provinces[state] ?? state}`);
+    }
+  }
+  return (zip) => found.get(zip.includes(' ') ? zip.slice(0, 3) : zip);
+}

@@ -1,0 +1,179 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { generate, startService, type RunningService } from '../../../src/service/index.js';
+import { account, alone, pair, requestsOf, rowsAt, rowsOf, small, withFiles, withService } from './support.js';
+
+let service: RunningService;
+beforeAll(async () => {
+  service = await startService({ source: generate(small()), accounts: [account] });
+});
+afterAll(() => service.close());
+
+const ids = { leads: 'lead_id', bridges: 'id', areacodes: 'area_code', areacode: 'area_code', links: 'id', users: 'uid' };
+
+describe.each([
+  ['authorized_uid and authorized_rest_api_key', pair],
+  ['rest_api_key alone', alone],
+])('with %s', (_, credentials) => {
+  test.each(Object.keys(ids))('answers the list of /api/%s with an array of objects', async (path) => {
+    const response = await fetch(`${service.url}/api/${path}?${credentials}`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(rowsOf(await response.json()).length).toBeGreaterThan(0);
+  });
+
+  test.each(Object.entries(ids))('answers /api/%s/{%s} with the rows of that identifier', async (path, field) => {
+    const [first] = await rowsAt(service, path);
+    const response = await fetch(`${service.url}/api/${path}/${first?.[field]}?${credentials}`);
+    const rows = rowsOf(await response.json());
+    expect(rows).toContainEqual(first);
+    expect(new Set(rows.map((row) => row[field]))).toEqual(new Set([first?.[field]]));
+  });
+});
+
+describe('single records', () => {
+  test.each(['leads', 'bridges', 'links', 'users'])('come as an array of one from /api/%s', async (path) => {
+    const [first] = await rowsAt(service, path);
+    expect(await rowsAt(service, `${path}/${first?.[path === 'leads' ? 'lead_id' : path === 'users' ? 'uid' : 'id']}`)).toEqual([first]);
+  });
+
+  test('of an area code are all its entries', async () => {
+    const rows = await rowsAt(service, 'areacodes/212');
+    expect(rows.length).toBeGreaterThan(1);
+    expect(rows.every((row) => row['area_code'] === '212')).toBe(true);
+  });
+
+  test.each([
+    'leads/1',
+    'leads/none',
+    'bridges/9',
+    'areacodes/000',
+    'areacodes/2125',
+    'links/1',
+    'users/1',
+    'users/__proto__',
+    'leads/%E0%A4%A',
+  ])('are an empty array when nothing matches: /api/%s', async (path) => {
+    expect(await rowsAt(service, path)).toEqual([]);
+  });
+});
+
+describe('refusals', () => {
+  const wrong = [
+    '',
+    'authorized_uid=7',
+    'authorized_uid=7&authorized_rest_api_key=other',
+    'authorized_uid=8&authorized_rest_api_key=k-e-y',
+    'rest_api_key=k-e-y',
+    `authorized_uid=7&${alone}`,
+  ];
+  test.each(wrong)('answer 401 to the credentials "%s" and do not repeat them', async (credentials) => {
+    const response = await fetch(`${service.url}/api/leads?${credentials}`);
+    const body = await response.text();
+    expect(response.status).toBe(401);
+    expect(JSON.parse(body)).toEqual({ error: expect.any(String) });
+    expect(body).not.toMatch(/k-e-y|other|md5-like/);
+  });
+
+  test.each(['GET nowhere', 'POST leads', 'GET leads?page=x', 'GET leads/1'])('answer 401 before anything else: %s', async (request) => {
+    const [method, path] = request.split(' ');
+    expect((await fetch(`${service.url}/api/${path}`, { method })).status).toBe(401);
+  });
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('answer 405 with Allow: GET to %s', async (method) => {
+    for (const path of ['leads', 'leads/1', 'nowhere']) {
+      const response = await fetch(`${service.url}/api/${path}?${alone}`, { method });
+      expect(response.status).toBe(405);
+      expect(response.headers.get('allow')).toBe('GET');
+      expect(await response.json()).toEqual({ error: expect.any(String) });
+    }
+  });
+
+  test.each(['api/nowhere', 'api/leads/1/2', 'api', 'leads', ''])('answer 404 with a JSON body to /%s', async (path) => {
+    const response = await fetch(`${service.url}/${path}?${alone}`);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({ error: expect.any(String) });
+  });
+
+  test.each(['page=0', 'page=-1', 'page=x', 'page=', 'page=1.5', 'page=1e2', 'limit=0', 'limit=-3', 'limit=ten', 'limit='])(
+    'answer 400 with a JSON body to %s',
+    async (query) => {
+      const response = await fetch(`${service.url}/api/leads?${query}&${alone}`);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toEqual({ error: expect.any(String) });
+    },
+  );
+});
+
+describe('the service', () => {
+  test('answers HEAD as GET without a body', async () => {
+    const response = await fetch(`${service.url}/api/users?${alone}`, { method: 'HEAD' });
+    expect([response.status, await response.text()]).toEqual([200, '']);
+  });
+
+  test('tells onRequest what was asked and how it ended, and no credential', async () => {
+    const { entries, onRequest } = requestsOf();
+    await withService({ onRequest }, async (logged) => {
+      await fetch(`${logged.url}/api/leads?page=3&limit=700&${pair}`);
+      await fetch(`${logged.url}/api/areacode/212?${pair}`, { headers: { 'x-leadstream-purpose': 'probe' } });
+      await fetch(`${logged.url}/api/users?rest_api_key=wrong`);
+    });
+    expect(entries).toEqual([
+      { sequence: 1, collection: 'leads', path: 'leads', id: null, page: 3, limit: 700, purpose: 'page', status: 200 },
+      { sequence: 2, collection: 'areacodes', path: 'areacode', id: '212', page: 1, limit: 30, purpose: 'probe', status: 200 },
+      { sequence: 3, collection: 'users', path: 'users', id: null, page: 1, limit: 30, purpose: 'page', status: 401 },
+    ]);
+  });
+
+  test('writes the same lines into a request log before it answers, and adds to a file that is there', async () => {
+    await withFiles({ 'requests.ndjson': '{}\n' }, async (directory) => {
+      const { entries, onRequest } = requestsOf();
+      const file = join(directory, 'requests.ndjson');
+      await withService({ onRequest, requestLog: file, faults: ['hang@requests=2'] }, async (logged) => {
+        await fetch(`${logged.url}/api/leads?${pair}`);
+        await fetch(`${logged.url}/api/leads?${pair}`, { signal: AbortSignal.timeout(200) }).catch(() => {});
+        const content = await readFile(file, 'utf8');
+        expect(content.trimEnd().split('\n').slice(1)).toEqual(entries.map((entry) => JSON.stringify(entry)));
+        expect(entries).toHaveLength(2);
+        expect(content).not.toContain('k-e-y');
+      });
+    });
+  });
+
+  test('refuses a request log that cannot be written', async () => {
+    const options = { source: generate(small()), accounts: [account], requestLog: '/nowhere/requests.ndjson' };
+    await expect(startService(options)).rejects.toMatchObject({ code: 'E_USAGE' });
+  });
+
+  test('lets responders change the request, the answer, or answer by themselves', async () => {
+    await withService(
+      {
+        responders: [
+          (facts, next) => (facts.collection === 'users' ? { kind: 'raw', status: 503, headers: {}, body: 'busy' } : next(facts)),
+          (facts, next) => next({ ...facts, page: 1 }),
+        ],
+      },
+      async (odd) => {
+        expect((await fetch(`${odd.url}/api/users?${alone}`)).status).toBe(503);
+        expect(await rowsAt(odd, 'leads?page=2')).toEqual(await rowsAt(odd, 'leads?page=1'));
+      },
+    );
+  });
+
+  test('closes at once although connections are kept alive', async () => {
+    const closing = await startService({ source: generate(small()), accounts: [account] });
+    await rowsAt(closing, 'users');
+    const started = performance.now();
+    await closing.close();
+    await closing.close();
+    expect(performance.now() - started).toBeLessThan(1000);
+    await expect(fetch(closing.url)).rejects.toThrow();
+  });
+
+  test('refuses to start without an account, or on a port that is taken', async () => {
+    const source = generate(small());
+    await expect(startService({ source, accounts: [] })).rejects.toMatchObject({ code: 'E_USAGE' });
+    await expect(startService({ source, accounts: [account], port: service.port })).rejects.toMatchObject({ code: 'E_USAGE' });
+  });
+});

@@ -1,0 +1,89 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  generate,
+  startService,
+  type Account,
+  type GenerateOptions,
+  type RequestEntry,
+  type RunningService,
+  type StartOptions,
+} from '../../../src/service/index.js';
+
+export type TextRow = Record<string, string>;
+
+export const account: Account = { uid: '7', key: 'k-e-y', restApiKey: 'md5-like' };
+export const pair = 'authorized_uid=7&authorized_rest_api_key=k-e-y';
+export const alone = 'rest_api_key=md5-like';
+
+/** Small counts, so that a test needs no more rows than it says. */
+export function small(options: GenerateOptions = {}): GenerateOptions {
+  return { leads: 1200, bridges: 40, links: 60, users: 50, seed: 7, ...options };
+}
+
+/** Runs a test against a service that ends with it. */
+export async function withService(options: Partial<StartOptions>, test: (service: RunningService) => Promise<void>): Promise<void> {
+  const service = await startService({ source: generate(small()), accounts: [account], ...options });
+  try {
+    await test(service);
+  } finally {
+    await service.close();
+  }
+}
+
+/** The rows at a path with its query, read with good credentials. */
+export async function rowsAt(service: RunningService, path: string): Promise<TextRow[]> {
+  const response = await fetch(`${service.url}/api/${path}${path.includes('?') ? '&' : '?'}${alone}`);
+  if (response.status !== 200) throw new Error(`status ${response.status}`);
+  return rowsOf(await response.json());
+}
+
+/** Every row of a paged collection. */
+export async function allRows(service: RunningService, collection: string): Promise<TextRow[]> {
+  const rows: TextRow[] = [];
+  for (let page = 1; ; page += 1) {
+    const more = await rowsAt(service, `${collection}?page=${page}&limit=500`);
+    if (more.length === 0) return rows;
+    rows.push(...more);
+  }
+}
+
+/** A list of objects whose values are strings, or an error. */
+export function rowsOf(json: unknown): TextRow[] {
+  if (!Array.isArray(json)) throw new Error('no list');
+  return json.map((row: unknown) => {
+    if (typeof row !== 'object' || row === null) throw new Error('no object');
+    return Object.fromEntries(
+      Object.entries(row).map(([name, value]: [string, unknown]) => {
+        if (typeof value !== 'string') throw new Error(`${name} is no string`);
+        return [name, value];
+      }),
+    );
+  });
+}
+
+/** Runs a test with a folder that holds these files and is removed afterwards. */
+export async function withFiles(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  test: (directory: string) => Promise<void>,
+): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'leadstream-service-'));
+  try {
+    for (const [name, content] of Object.entries(files)) await writeFile(join(directory, name), content);
+    await test(directory);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+/** Anything at a path with its query, read with good credentials. */
+export function ask(service: RunningService, path: string, init?: RequestInit): Promise<Response> {
+  return fetch(`${service.url}/api/${path}${path.includes('?') ? '&' : '?'}${alone}`, init);
+}
+
+/** Collects the request log of a test. */
+export function requestsOf(): { readonly entries: RequestEntry[]; readonly onRequest: (entry: RequestEntry) => void } {
+  const entries: RequestEntry[] = [];
+  return { entries, onRequest: (entry) => entries.push(entry) };
+}

@@ -1,0 +1,224 @@
+import { describe, expect, test } from '@jest/globals';
+import { mkdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { publish } from '../../../src/files/index.js';
+import type { SinkContext, SinkWriter } from '../../../src/sinks/index.js';
+import { column, facts, filesBelow, page, recording, temporaryFolder, writeAll } from '../../support/sinks.js';
+
+/** One way to use a sink that publishes something below `out/`. */
+export interface SubjectSink {
+  readonly name: string;
+  open(context: Partial<SinkContext>, onError?: 'reject' | 'null' | 'fail'): Promise<SinkWriter>;
+  /** The published rows as `uid` and `age`, read by a program that did not write them. */
+  read(baseDir: string): Promise<unknown[]>;
+  /** Name under `out/` that appears when the output is published. */
+  readonly final: string;
+}
+
+const columns = [column('uid'), column('age', 'integer')];
+const first = [
+  { uid: '007', age: '1' },
+  { uid: '8', age: '2' },
+];
+const second = [{ uid: '9', age: '3' }];
+
+/** What every sink that publishes files must do. */
+export function fileSinkContract(subject: SubjectSink): void {
+  const final = join('out', subject.final);
+
+  describe(`${subject.name} as a file sink`, () => {
+    test('shows nothing under the final name before the moves of its publication', async () => {
+      await using folder = await temporaryFolder();
+      const writer = await subject.open(recording(folder.path));
+      await writer.begin(columns);
+      await writer.write(page(first));
+      const staged = await writer.finish();
+      const moves = await staged.publication(facts);
+      const before = await filesBelow(folder.path);
+      await publish(moves);
+
+      expect(before).not.toContain(final);
+      expect(before.filter((name) => /\.(csv|ndjson|parquet|json)$/.test(name))).toEqual([]);
+      expect(await filesBelow(folder.path)).toContain(final);
+    });
+
+    test('writes the rows of all pages in order', async () => {
+      await using folder = await temporaryFolder();
+      const staged = await writeAll(subject.open(recording(folder.path)), columns, first, second);
+
+      expect(staged.rows).toBe(3);
+      expect(staged.bytes).toBeGreaterThan(0);
+      expect(staged.path).toBe(join(folder.path, final));
+      expect(await subject.read(folder.path)).toEqual([...first, ...second]);
+    });
+
+    test('publishes an output without rows', async () => {
+      await using folder = await temporaryFolder();
+      const staged = await writeAll(subject.open(recording(folder.path)), columns);
+
+      expect(staged.rows).toBe(0);
+      expect(await subject.read(folder.path)).toEqual([]);
+    });
+
+    test('leaves nothing after an abort, folders included', async () => {
+      await using folder = await temporaryFolder();
+      const writer = await subject.open(recording(folder.path));
+      await writer.begin(columns);
+      await writer.write(page(first));
+      await writer.abort();
+
+      expect(await filesBelow(folder.path)).toEqual([]);
+    });
+
+    test('leaves nothing after an abort between finish and publication', async () => {
+      await using folder = await temporaryFolder();
+      const writer = await subject.open(recording(folder.path));
+      await writer.begin(columns);
+      await writer.write(page(first));
+      await (await writer.finish()).publication(facts);
+      await writer.abort();
+
+      expect(await filesBelow(folder.path)).toEqual([]);
+    });
+
+    test('leaves nothing after an abort before the columns are known', async () => {
+      await using folder = await temporaryFolder();
+      await (await subject.open(recording(folder.path))).abort();
+
+      expect(await filesBelow(folder.path)).toEqual([]);
+    });
+
+    test('keeps what stood in the folder before, after an abort', async () => {
+      await using folder = await temporaryFolder();
+      await mkdir(join(folder.path, 'out'));
+      await writeFile(join(folder.path, 'out', 'mine.txt'), 'mine');
+      await (await subject.open(recording(folder.path))).abort();
+
+      expect(await filesBelow(folder.path)).toEqual(['out', 'out/mine.txt']);
+    });
+
+    test('cannot be finished after a failed write', async () => {
+      await using folder = await temporaryFolder();
+      const writer = await subject.open(recording(folder.path), 'fail');
+      await writer.begin(columns);
+      const failure = await writer.write(page([{ uid: '1', age: '\ud800' }])).catch((thrown: unknown) => thrown);
+
+      expect(failure).toMatchObject({ code: 'E_SINK_VALUE' });
+      await expect(writer.write(page(second))).rejects.toBe(failure);
+      await expect(writer.finish()).rejects.toBe(failure);
+      await writer.abort();
+      expect(await filesBelow(folder.path)).toEqual([]);
+    });
+
+    test('replaces the earlier output, and only by its publication', async () => {
+      await using folder = await temporaryFolder();
+      await writeAll(subject.open(recording(folder.path, 'run-1')), columns, first);
+      const writer = await subject.open(recording(folder.path, 'run-2'));
+      await writer.begin(columns);
+      await writer.write(page(second));
+      const staged = await writer.finish();
+      const moves = await staged.publication(facts);
+      const before = await subject.read(folder.path);
+      await publish(moves);
+      await staged.settle();
+
+      expect(before).toEqual(first);
+      expect(await subject.read(folder.path)).toEqual(second);
+    });
+
+    test('is published by moves that can be repeated', async () => {
+      await using folder = await temporaryFolder();
+      await writeAll(subject.open(recording(folder.path, 'run-1')), columns, first);
+      const writer = await subject.open(recording(folder.path, 'run-2'));
+      await writer.begin(columns);
+      await writer.write(page(second));
+      const moves = await (await writer.finish()).publication(facts);
+      await publish(moves.slice(0, 1));
+      await publish(moves);
+      await publish(moves);
+
+      expect(await subject.read(folder.path)).toEqual(second);
+    });
+
+    test('clears away what a killed run left', async () => {
+      await using folder = await temporaryFolder();
+      const killed = await subject.open(recording(folder.path, 'run-1'));
+      await killed.begin(columns);
+      await killed.write(page(first));
+      await writeAll(subject.open(recording(folder.path, 'run-2')), columns, second);
+
+      expect((await filesBelow(folder.path)).filter((name) => name.includes('run-1'))).toEqual([]);
+      expect(await subject.read(folder.path)).toEqual(second);
+      await killed.abort();
+      expect(await subject.read(folder.path)).toEqual(second);
+    });
+
+    test('gives the same contents for the same rows, whatever the run', async () => {
+      await using one = await temporaryFolder();
+      await using other = await temporaryFolder();
+      await writeAll(subject.open(recording(one.path, 'run-1')), columns, first, second);
+      await writeAll(subject.open(recording(other.path, 'run-2')), columns, first, second);
+
+      expect(await contents(join(one.path, final))).toEqual(await contents(join(other.path, final)));
+    });
+
+    test('tells at once that the parent is no folder', async () => {
+      await using folder = await temporaryFolder();
+      await writeFile(join(folder.path, 'out'), '');
+
+      await expect(subject.open(recording(folder.path))).rejects.toMatchObject({ name: 'SinkError', code: 'E_SINK_PATH' });
+      expect(await filesBelow(folder.path)).toEqual(['out']);
+    });
+
+    test('tells at once that nothing can be written there', async () => {
+      await expect(subject.open(recording('/proc'))).rejects.toMatchObject({
+        code: 'E_SINK_PATH',
+        message: expect.stringMatching(/\/proc\/out.*ENOENT/),
+      });
+    });
+
+    test('refuses calls out of order', async () => {
+      await using folder = await temporaryFolder();
+      const writer = await subject.open(recording(folder.path));
+      await expect(writer.write(page(first))).rejects.toMatchObject({ code: 'E_RUN_FAILED' });
+      await writer.abort();
+    });
+
+    test('refuses two columns of one name', async () => {
+      await using folder = await temporaryFolder();
+      const writer = await subject.open(recording(folder.path));
+
+      await expect(writer.begin([column('uid'), column('uid')])).rejects.toMatchObject({ code: 'E_SINK_VALUE' });
+      await writer.abort();
+    });
+
+    test('takes a value that does not cast out of the output and into the rejects, without telling it', async () => {
+      await using folder = await temporaryFolder();
+      const context = recording(folder.path);
+      const bad = { uid: '1', age: 'Bob\ud800' };
+      const staged = await writeAll(subject.open(context), columns, [...first, bad]);
+
+      expect(staged.rows).toBe(2);
+      expect(context.rejects).toEqual([[bad, { field: 'age', reason: expect.stringMatching(/^is not /) }]]);
+      expect(JSON.stringify(context.rejects[0]?.[1])).not.toContain('Bob');
+      expect(await subject.read(folder.path)).toEqual(first);
+    });
+
+    test('writes null for a value that does not cast under on_error: null, and counts it', async () => {
+      await using folder = await temporaryFolder();
+      const context = recording(folder.path);
+      const staged = await writeAll(subject.open(context, 'null'), columns, [{ uid: '1', age: '\ud800' }]);
+
+      expect(staged.rows).toBe(1);
+      expect(context.nulls).toEqual(['age']);
+    });
+  });
+}
+
+/** The bytes of a file, or of every part of a table by its name. */
+async function contents(path: string): Promise<unknown> {
+  const target = await readlink(path).catch(() => undefined);
+  if (target === undefined) return readFile(path);
+  const parts = (await filesBelow(path)).filter((name) => name.endsWith('.parquet'));
+  return Promise.all(parts.map((name) => readFile(join(path, name))));
+}

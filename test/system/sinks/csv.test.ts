@@ -1,0 +1,126 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseString } from 'fast-csv';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Column, Row } from '../../../src/collections/index.js';
+import { csv, csvSink, type CsvOptions } from '../../../src/sinks/index.js';
+import { column, duck, recording, temporaryFolder, writeAll } from '../../support/sinks.js';
+
+const two = [column('a'), column('b', 'text', { original: 'B B' })];
+
+async function written(columns: readonly Column[], rows: readonly Row[], options: Partial<CsvOptions> = {}, context = {}): Promise<string> {
+  await using folder = await temporaryFolder();
+  await writeAll(csv({ path: 'x.csv', ...options }, { ...recording(folder.path), ...context }), columns, rows);
+  return await readFile(join(folder.path, 'x.csv'), 'utf8');
+}
+
+describe('csv', () => {
+  test('writes the original names and one line per row', async () => {
+    expect(await written(two, [{ a: '1', b: '2' }])).toBe('a,B B\n1,2\n');
+  });
+
+  test('writes snake_case names when asked', async () => {
+    expect(await written(two, [], { naming: 'snake_case' })).toBe('a,b\n');
+  });
+
+  test('quotes quotes, delimiters and line breaks', async () => {
+    expect(await written(two, [{ a: 'say "hi"', b: 'x,y\r\nz' }])).toBe('a,B B\n"say ""hi""","x,y\r\nz"\n');
+  });
+
+  test('writes null, an empty text and a missing field as empty cells', async () => {
+    expect(await written([...two, column('c')], [{ a: null, b: '' }])).toBe('a,B B,c\n,,\n');
+  });
+
+  test('quotes the cells of a single column, since an empty line is no row', async () => {
+    expect(await written([column('a')], [{ a: null }, { a: 'x' }])).toBe('"a"\n""\n"x"\n');
+  });
+
+  test('takes another delimiter', async () => {
+    expect(await written(two, [{ a: 'x;y', b: 'x,y' }], { delimiter: ';' })).toBe('a;B B\n"x;y";x,y\n');
+  });
+
+  test('begins with a byte order mark when asked', async () => {
+    expect((await written(two, [], { bom: true })).startsWith('\ufeffa,')).toBe(true);
+  });
+
+  test('leaves formulas alone by default', async () => {
+    expect(await written(two, [{ a: '=1+1', b: '-5' }])).toContain('=1+1,-5\n');
+  });
+
+  test('disarms formulas when asked', async () => {
+    expect(await written(two, [{ a: '=1+1', b: '@x' }], { escape_formulas: true })).toContain("'=1+1,'@x\n");
+  });
+
+  test('leaves numbers that are negative alone under escape_formulas with types: typed', async () => {
+    expect(
+      await written([column('a'), column('n', 'integer')], [{ a: '-x', n: '-5' }], { escape_formulas: true, types: 'typed' }),
+    ).toContain("'-x,-5\n");
+  });
+
+  test('keeps the text of the service by default', async () => {
+    expect(await written([column('f', 'flag'), column('d', 'date')], [{ f: 'Y', d: '20240131' }])).toContain('Y,20240131\n');
+  });
+
+  test('writes cast values in one form', async () => {
+    const columns = [column('f', 'flag'), column('d', 'date'), column('t', 'timestamp'), column('n', 'integer')];
+    const row = { f: 'Y', d: '20240131', t: '-1', n: '9007199254740993' };
+    expect(await written(columns, [row], { types: 'typed' })).toContain('true,2024-01-31,1969-12-31T23:59:59.000Z,9007199254740993\n');
+  });
+
+  test('rejects a NUL character instead of losing it', async () => {
+    const context = recording('');
+    expect(await written(two, [{ a: 'x\0y', b: '' }], {}, { reject: context.reject })).toBe('a,B B\n');
+    expect(context.rejects[0]?.[1]).toEqual({ field: 'a', reason: 'has a NUL character, which CSV cannot hold' });
+  });
+
+  test('rejects a lone surrogate instead of altering it', async () => {
+    const context = recording('');
+    await written(two, [{ a: '\ud83d', b: '' }], {}, { reject: context.reject });
+    expect(context.rejects).toHaveLength(1);
+  });
+
+  test('takes columns named like properties of every object', async () => {
+    expect(await written([column('constructor'), column('toString')], [{}])).toBe('constructor,toString\n,\n');
+  });
+
+  test('reads back as it was written, by DuckDB and by fast-csv', async () => {
+    const rows = ['plain', '"', ',', 'a\nb', '😀', '007', ' spaces '].map((a, index) => ({ a, b: String(index) }));
+    await using folder = await temporaryFolder();
+    await writeAll(csv({ path: 'x.csv', naming: 'snake_case' }, recording(folder.path)), two, rows);
+    const path = join(folder.path, 'x.csv');
+
+    expect(
+      await duck(`SELECT * FROM read_csv('${path}', all_varchar = true, header = true, quote = '"', escape = '"', delim = ',')`),
+    ).toEqual(rows);
+    expect(await parseString(await readFile(path, 'utf8'), { headers: true }).toArray()).toEqual(rows);
+  });
+
+  test('fails the write in code when nobody takes rejected rows', async () => {
+    await using folder = await temporaryFolder();
+    const sink = csv({ path: 'x.csv', types: 'typed' }, { baseDir: folder.path });
+    await expect(writeAll(sink, [column('n', 'integer')], [{ n: 'x' }])).rejects.toMatchObject({
+      code: 'E_SINK_VALUE',
+      message: 'csv: field n is not a whole number of 64 bits',
+    });
+  });
+
+  test('refuses a folder in the place of its file', async () => {
+    await using folder = await temporaryFolder();
+    await mkdir(join(folder.path, 'x.csv'));
+    await expect(csv({ path: 'x.csv' }, { baseDir: folder.path })).rejects.toMatchObject({
+      code: 'E_SINK_PATH',
+      message: expect.stringContaining('is a folder'),
+    });
+  });
+
+  test('refuses to replace a device', async () => {
+    await expect(csv({ path: '/dev/null' })).rejects.toMatchObject({
+      code: 'E_SINK_PATH',
+      message: expect.stringContaining('no regular file'),
+    });
+  });
+
+  test.each([{ delimiter: ']' }, { delimiter: ',,' }, { delimiter: '"' }, { separator: ';' }])('refuses the option %j', (option) => {
+    expect(csvSink.config.safeParse({ path: 'x.csv', ...option }).success).toBe(false);
+  });
+});

@@ -1,0 +1,163 @@
+import { describe, expect, test } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import type { Row } from '../../../src/collections/index.js';
+import { parquet } from '../../../src/sinks/index.js';
+import { fieldIds } from '../../../src/sinks/parquet/engines/field-ids.js';
+import { faultOf } from '../../../src/sinks/parquet/part.js';
+import { column, duck, recording, temporaryFolder, writeAll } from '../../support/sinks.js';
+import { engineCodecs, fileOf, footerOf, output } from '../../support/parquet-files.js';
+
+const columns = [
+  output('text', 'text', 'The Text'),
+  output('flag', 'flag'),
+  output('integer', 'integer'),
+  output('decimal', 'decimal'),
+  output('timestamp', 'timestamp'),
+  output('date', 'date'),
+];
+
+const megabyte = '😀é'.repeat(170_000);
+const rows: readonly Row[] = [
+  { text: '', flag: true, integer: 2n ** 53n - 1n, decimal: 0.1, timestamp: new Date(-1), date: new Date('1969-12-31T12:34:56Z') },
+  { text: '😀', flag: false, integer: -(2n ** 53n) + 1n, decimal: -1e300, timestamp: new Date(1), date: new Date('0001-01-01T23:59:59Z') },
+  { text: megabyte, flag: null, integer: 0n, decimal: 5e-324, timestamp: null, date: new Date('2024-02-29T00:00:00Z') },
+  {},
+];
+
+const select = `SELECT text, flag, integer::VARCHAR AS integer, "decimal", epoch_us("timestamp")::VARCHAR AS timestamp, "date"::VARCHAR AS date`;
+
+describe.each(engineCodecs)('a file by %s, %s', (engine, compression) => {
+  const how = { engine, compression };
+
+  test('reads back as it was written', async () => {
+    await using folder = await temporaryFolder();
+    const path = await fileOf(folder.path, columns, rows, { ...how, groupRows: 3 });
+    expect(await duck(`${select} FROM '${path}'`)).toEqual([
+      { text: '', flag: true, integer: '9007199254740991', decimal: 0.1, timestamp: '-1000', date: '1969-12-31' },
+      { text: '😀', flag: false, integer: '-9007199254740991', decimal: -1e300, timestamp: '1000', date: '0001-01-01' },
+      { text: megabyte, flag: null, integer: '0', decimal: 5e-324, timestamp: null, date: '2024-02-29' },
+      { text: null, flag: null, integer: null, decimal: null, timestamp: null, date: null },
+    ]);
+  });
+
+  test('has one schema, whether there are values, nulls only or no rows', async () => {
+    await using folder = await temporaryFolder();
+    const schemas = [];
+    for (const some of [rows, [{}, {}], []]) {
+      const path = await fileOf(folder.path, columns, some, how);
+      expect(await duck(`SELECT count(*)::INT AS n, count(text)::INT AS texts FROM '${path}'`)).toEqual([
+        { n: some.length, texts: some === rows ? 3 : 0 },
+      ]);
+      schemas.push(await duck(`SELECT * EXCLUDE (file_name) FROM parquet_schema('${path}')`));
+    }
+    expect(schemas[1]).toEqual(schemas[0]);
+    expect(schemas[2]).toEqual(schemas[0]);
+  });
+
+  test('has the same bytes for the same rows', async () => {
+    await using folder = await temporaryFolder();
+    const metadata = { b: '2', a: '1' };
+    const one = await fileOf(folder.path, columns, rows, { ...how, metadata });
+    const other = await fileOf(folder.path, columns, rows, { ...how, metadata: { a: '1', b: '2' } });
+    expect((await readFile(one)).equals(await readFile(other))).toBe(true);
+  });
+
+  test('carries key-value metadata, sorted, with the original names', async () => {
+    await using folder = await temporaryFolder();
+    const path = await fileOf(folder.path, columns, rows, { ...how, metadata: { 'z.last': 'ü', 'a.first': '1' } });
+    const found = await duck(`SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata('${path}')`);
+    expect(found.map(({ key }) => key)).toEqual(['a.first', 'leadstream.original_names', 'z.last']);
+    expect(found[2]?.['value']).toBe('ü');
+    expect(JSON.parse(String(found[1]?.['value']))).toMatchObject({ text: 'The Text' });
+  });
+
+  test('fails its check when the footer differs in rows, columns, types or places', async () => {
+    await using folder = await temporaryFolder();
+    const path = await fileOf(folder.path, columns, rows, how);
+    const [footer, { length: bytes }] = [await footerOf(path), await readFile(path)];
+    const encoding = { compression, bloomFilters: [], columnIndex: false, sortedBy: [], metadata: {} };
+    const expected = { columns, encoding, rows: 4, bytes };
+
+    expect(faultOf(footer, expected)).toBeUndefined();
+    expect(faultOf(footer, { ...expected, rows: 5 })).toBe('wrote 5 rows, read back 4, of which 4 in row groups');
+    expect(faultOf({ ...footer, row_groups: [] }, expected)).toBe('wrote 4 rows, read back 4, of which 0 in row groups');
+    expect(faultOf(footer, { ...expected, columns: columns.slice(1) })).toBe('wrote 5 columns, read back 6');
+    expect(faultOf(footer, { ...expected, columns: [output('texte', 'text'), ...columns.slice(1)] })).toBe(
+      'wrote column texte, read back text',
+    );
+    expect(faultOf(footer, { ...expected, columns: [output('text', 'date'), ...columns.slice(1)] })).toBe('column text is no DATE');
+    expect(faultOf(footer, { ...expected, bytes: bytes - 100_000 })).toMatch(/^the data of column \w+ lies outside the file$/);
+  });
+
+  test.each([NaN, Infinity, -Infinity])('never gets %p', async (share) => {
+    await using folder = await temporaryFolder();
+    const context = recording(folder.path);
+    const staged = await writeAll(parquet({ path: 't', engine }, context), [column('share', 'decimal', { cast: true })], [{ share }]);
+    expect([staged.rows, context.rejects.length]).toEqual([0, 1]);
+  });
+});
+
+describe.each(['arrow', 'hyparquet'] as const)('a file by %s', (engine) => {
+  test('keeps whole numbers of 64 bits exact', async () => {
+    await using folder = await temporaryFolder();
+    const numbers = [2n ** 53n + 1n, -(2n ** 53n) - 1n, 2n ** 63n - 1n, -(2n ** 63n)];
+    const path = await fileOf(
+      folder.path,
+      [output('n', 'integer')],
+      numbers.map((n) => ({ n })),
+      { engine },
+    );
+    expect(await duck(`SELECT n::VARCHAR AS n FROM '${path}'`)).toEqual(numbers.map((n) => ({ n: String(n) })));
+  });
+
+  test('says who wrote it in the shape that tools parse', async () => {
+    await using folder = await temporaryFolder();
+    expect((await footerOf(await fileOf(folder.path, columns, rows, { engine }))).created_by).toMatch(/^leadstream version \d+\.\d+\.\d+$/);
+  });
+
+  test('records by what its row groups are sorted, and only then', async () => {
+    await using folder = await temporaryFolder();
+    const sortedBy = [
+      { column: 'date', descending: true },
+      { column: 'text', descending: false },
+    ];
+    const sorted = await footerOf(await fileOf(folder.path, columns, rows, { engine, sortedBy, groupRows: 2 }));
+    const recorded = [
+      { column_idx: 5, descending: true, nulls_first: false },
+      { column_idx: 0, descending: false, nulls_first: false },
+    ];
+    expect(sorted.row_groups.map((group) => group.sorting_columns)).toEqual([recorded, recorded]);
+    const plain = await footerOf(await fileOf(folder.path, columns, rows, { engine }));
+    expect(plain.row_groups[0]?.sorting_columns).toBeUndefined();
+  });
+
+  test('gives a column the same field id whatever other columns there are', async () => {
+    await using folder = await temporaryFolder();
+    const ids = async (some: typeof columns) => {
+      const path = await fileOf(folder.path, some, [], { engine });
+      return await duck(`SELECT name, field_id::INT AS id FROM parquet_schema('${path}') WHERE name <> 'root' ORDER BY name`);
+    };
+    const all = await ids(columns);
+    expect(await ids(columns.toReversed())).toEqual(all);
+    expect(await ids(columns.filter(({ name }) => name === 'text'))).toEqual(all.filter(({ name }) => name === 'text'));
+    expect(all.every(({ id }) => Number(id) > 0)).toBe(true);
+    expect(all.find(({ name }) => name === 'text')?.['id']).toBe(fieldIds(['text']).get('text'));
+  });
+});
+
+test('gives different ids to two names with one hash', () => {
+  const seen = new Map<number, string>();
+  for (let index = 0; index < 400_000; index += 1) {
+    const name = `c${index}`;
+    const id = fieldIds([name]).get(name) ?? 0;
+    const twin = seen.get(id);
+    if (twin !== undefined) {
+      const both = fieldIds([name, twin]);
+      expect(new Set(both.values()).size).toBe(2);
+      expect(fieldIds([twin, name])).toEqual(both);
+      return;
+    }
+    seen.set(id, name);
+  }
+  throw new Error('no collision found');
+});

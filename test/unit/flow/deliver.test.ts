@@ -1,0 +1,119 @@
+import { describe, expect, test } from '@jest/globals';
+import { EMPTY, NEVER, Subject, concat, firstValueFrom, lastValueFrom, map, of, tap, throwError, timer, toArray } from 'rxjs';
+import { deliver, type Page } from '../../../src/flow/index.js';
+import { leasedPages, marbles, pageOf, turns } from '../../support/pages.js';
+
+const pages = { a: pageOf(1, ['x']), b: pageOf(2, ['y']), c: pageOf(3, ['z']) };
+
+describe('deliver', () => {
+  test('emits the number of each page when its write is done, one write at a time', () => {
+    marbles(({ cold, expectObservable }) => {
+      expectObservable(cold('(abc|)', pages).pipe(deliver(() => timer(5)))).toBe('-----1----2----(3|)', { 1: 1, 2: 2, 3: 3 });
+    });
+  });
+
+  test('begins the next write only when the one before it has ended', async () => {
+    let open = 0;
+    let most = 0;
+    const write = async (): Promise<void> => {
+      open += 1;
+      most = Math.max(most, open);
+      await turns(2);
+      open -= 1;
+    };
+    await lastValueFrom(leasedPages([['a'], ['b'], ['c'], ['d']]).pages$.pipe(deliver(write)));
+    expect(most).toBe(1);
+  });
+
+  test('writes pages in their order', async () => {
+    const written: string[] = [];
+    const write = async ({ rows }: Page<string>): Promise<void> => {
+      await turns(rows[0] === 'a' ? 5 : 1);
+      written.push(...rows);
+    };
+    await lastValueFrom(leasedPages([['a'], ['b', 'c'], ['d']]).pages$.pipe(deliver(write)));
+    expect(written).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('releases a page after its write and not before', async () => {
+    const { pages$, released } = leasedPages([['a']]);
+    const gate = new Subject<void>();
+    const done = lastValueFrom(pages$.pipe(deliver(() => firstValueFrom(gate))));
+    await turns();
+    expect(released).toEqual([]);
+    gate.next();
+    expect(await done).toBe(1);
+    expect(released).toEqual([1]);
+  });
+
+  test('runs a writer that returns an observable to its completion', async () => {
+    const written: string[] = [];
+    const write = ({ rows }: Page<string>) => concat(timer(0), of(1, 2)).pipe(tap((part) => void written.push(`${rows[0]}${part}`)));
+    const { pages$, released } = leasedPages([['a'], ['b']]);
+    expect(await lastValueFrom(pages$.pipe(deliver(write), toArray()))).toEqual([1, 2]);
+    expect(written).toEqual(['a0', 'a1', 'a2', 'b0', 'b1', 'b2']);
+    expect(released).toEqual([1, 2]);
+  });
+
+  test('counts a write that emits nothing as done when it completes', async () => {
+    const { pages$, released } = leasedPages([['a'], ['b']]);
+    await lastValueFrom(pages$.pipe(deliver(() => EMPTY)));
+    expect(released).toEqual([1, 2]);
+  });
+
+  test('keeps an error of the stream behind the pages that came before it', () => {
+    marbles(({ cold, expectObservable }) => {
+      expectObservable(cold('(ab#)', pages).pipe(deliver(() => timer(5)))).toBe('-----1----(2#)', { 1: 1, 2: 2 });
+    });
+  });
+
+  test('unsubscribes the source when the writer fails, and leaves the page unreleased', () => {
+    const released: number[] = [];
+    const leased = { a: pageOf(1, ['x'], () => void released.push(1)), b: pageOf(2, ['y'], () => void released.push(2)) };
+    marbles(({ cold, expectObservable, expectSubscriptions }) => {
+      const source = cold('a-b-------|', leased);
+      const write = ({ number }: Page<string>) => (number === 1 ? timer(1) : throwError(() => 'disk full'));
+      expectObservable(source.pipe(deliver(write))).toBe('-1#', { 1: 1 }, 'disk full');
+      expectSubscriptions(source.subscriptions).toBe('^-!');
+    });
+    expect(released).toEqual([1]);
+  });
+
+  test('fails the stream when the writer throws before it returns', async () => {
+    const thrown = lastValueFrom(
+      leasedPages([['a']]).pages$.pipe(
+        deliver(() => {
+          throw new Error('no such folder');
+        }),
+      ),
+    );
+    await expect(thrown).rejects.toThrow('no such folder');
+  });
+
+  test('begins no further write after an unsubscribe', async () => {
+    const begun: number[] = [];
+    const subscription = leasedPages([['a'], ['b']])
+      .pages$.pipe(
+        deliver(({ number }) => {
+          begun.push(number);
+          return NEVER;
+        }),
+      )
+      .subscribe();
+    subscription.unsubscribe();
+    await turns();
+    expect(begun).toEqual([1]);
+  });
+
+  test('completes without a write when there are no pages', async () => {
+    expect(
+      await lastValueFrom(
+        EMPTY.pipe(
+          deliver(() => of(1)),
+          map(String),
+        ),
+        { defaultValue: 'nothing' },
+      ),
+    ).toBe('nothing');
+  });
+});

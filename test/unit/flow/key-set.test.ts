@@ -1,0 +1,94 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { KeySet } from '../../../src/flow/index.js';
+
+function setOf(texts: Iterable<string>): KeySet {
+  const set = new KeySet();
+  for (const text of texts) set.add(text);
+  return set;
+}
+
+describe('KeySet', () => {
+  test('tells whether a text is new', () => {
+    const set = new KeySet();
+    expect(set.add('lead-1')).toBe(true);
+    expect(set.add('lead-1')).toBe(false);
+    expect(set.add('lead-2')).toBe(true);
+    expect(set.size).toBe(2);
+  });
+
+  test('takes 1,000,000 keys for new once and for known ever after', () => {
+    const set = new KeySet();
+    let known = 0;
+    for (let n = 0; n < 1_000_000; n += 1) if (!set.add(`lead-${n}`)) known += 1;
+    expect(known).toBe(0);
+    for (let n = 0; n < 1_000_000; n += 10) if (!set.add(`lead-${n}`)) known += 1;
+    expect(known).toBe(100_000);
+    expect(set.size).toBe(1_000_000);
+  });
+
+  test('needs at most 32 bytes per key at every size from 4,000 to 400,000', () => {
+    const set = new KeySet();
+    const worst = { ratio: 0, size: 0 };
+    for (let size = 1; size <= 400_000; size += 1) {
+      set.add(String(size));
+      if (size < 4000 || size % 997 !== 0) continue;
+      const ratio = set.bytes / size;
+      if (ratio > worst.ratio) Object.assign(worst, { ratio, size });
+    }
+    expect(worst.ratio).toBeLessThanOrEqual(32);
+  });
+
+  test('starts with 64 KiB', () => {
+    expect(new KeySet().bytes).toBe(65_536);
+  });
+
+  test('does not grow by texts that it has', () => {
+    const set = setOf(Array.from({ length: 10_000 }, (_, n) => `k${n}`));
+    for (let n = 0; n < 10_000; n += 1) set.add(`k${n}`);
+    const { bytes } = set;
+    for (let round = 0; round < 5; round += 1) for (let n = 0; n < 10_000; n += 1) set.add(`k${n}`);
+    expect(set.bytes).toBe(bytes);
+  });
+
+  test.each([
+    ['trailing NULs', ['', '\0', '\0\0', '\0\0\0', 'a', 'a\0', 'a\0\0', '\0a']],
+    ['prefixes', Array.from({ length: 200 }, (_, length) => 'x'.repeat(length))],
+    ['one differing character at any place', Array.from({ length: 64 }, (_, at) => `${'a'.repeat(at)}b${'a'.repeat(63 - at)}`)],
+    ['case', ['straße', 'STRASSE', 'Strasse', 'strasse']],
+    ['composed and decomposed accents', ['\u00e9', 'e\u0301', 'e']],
+    ['code points beyond 16 bits and lone surrogates', ['😀', '😁', '\ud83d', '\ude00', '\ude00\ud83d']],
+    ['code units that share their low byte', ['\u0141', '\u0041', '\u4100', '\u0100A']],
+    ['numbers with leading zeros', ['1', '01', '001', '10', '100', '0']],
+    ['what was made to collide under MurmurHash3', ['lead-0001-abcdef', 'lead-2001-\u17b6\u8e88\u807e\uc195ef']],
+    ['order of the parts', ['ab', 'ba', 'abcdabcd', 'cdabcdab', 'aabb', 'bbaa']],
+  ])('distinguishes %s', (_name, texts) => {
+    expect(setOf(texts).size).toBe(new Set(texts).size);
+  });
+
+  test('has a secret of its own, which shows only in how its tables grow', () => {
+    const bytes = (seed?: Uint32Array) => {
+      const set = new KeySet(seed);
+      for (let n = 0; n < 3000; n += 1) set.add(`lead-${n}`);
+      return set.bytes;
+    };
+    const each = Array.from({ length: 8 });
+    expect(new Set(each.map(() => bytes())).size).toBeGreaterThan(1);
+    expect(new Set(each.map(() => bytes(Uint32Array.of(1, 2, 3, 4)))).size).toBe(1);
+  });
+
+  test('agrees with Set on any texts, whatever its seed', () => {
+    const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ maxLength: 2 }), fc.nat(50).map(String));
+    const seed = fc.uint32Array({ minLength: 4, maxLength: 4 });
+    fc.assert(
+      fc.property(fc.array(text, { maxLength: 400 }), seed, (texts, words) => {
+        const [set, model] = [new KeySet(words), new Set<string>()];
+        for (const added of texts) {
+          expect(set.add(added)).toBe(!model.has(added));
+          model.add(added);
+        }
+        expect(set.size).toBe(model.size);
+      }),
+    );
+  });
+});

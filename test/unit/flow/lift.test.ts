@@ -1,0 +1,226 @@
+import { describe, expect, test } from '@jest/globals';
+import { delay, distinct, filter, from, map, of, pipe, scan, take, takeLast, throwError } from 'rxjs';
+import { filterRows, liftRows, mapRows, rows, type Page } from '../../../src/flow/index.js';
+import { leasedPages, marbles, pageOf, shown } from '../../support/pages.js';
+
+const pages = { a: pageOf(1, [1, 2]), b: pageOf(2, [2, 3]), c: pageOf(3, [3, 4]) };
+const show = map((page: Page<number>) => page.rows.join(' '));
+
+describe('mapRows', () => {
+  test('applies the function to every row and keeps pages, order and timing', () => {
+    marbles(({ cold, expectObservable }) => {
+      expectObservable(
+        cold('a-b|', pages).pipe(
+          mapRows((n) => n * 10),
+          show,
+        ),
+      ).toBe('x-y|', { x: '10 20', y: '20 30' });
+    });
+  });
+
+  test('keeps number and lease of the page', () => {
+    const page = pageOf(7, ['x']);
+    let seen: Page<number> | undefined;
+    of(page)
+      .pipe(mapRows((text) => text.length))
+      .subscribe((result) => (seen = result));
+    expect(seen).toEqual({ number: 7, rows: [1], lease: page.lease });
+    expect(seen?.lease).toBe(page.lease);
+  });
+
+  test('leaves the page that came in alone', () => {
+    const { pages$, pages: before } = leasedPages([[1, 2]]);
+    pages$.pipe(mapRows((n) => n + 1)).subscribe();
+    expect(before.map(shown)).toEqual([{ number: 1, rows: [1, 2] }]);
+  });
+
+  test('ends the stream with what the function throws', () => {
+    marbles(({ cold, expectObservable }) => {
+      const refuse = (n: number): number => {
+        if (n === 3) throw 'three';
+        return n;
+      };
+      expectObservable(cold('a-b-c|', pages).pipe(mapRows(refuse), show)).toBe('a-#', { a: '1 2' }, 'three');
+    });
+  });
+});
+
+describe('filterRows', () => {
+  test('keeps the rows that satisfy the condition', () => {
+    marbles(({ cold, expectObservable }) => {
+      const odd = filterRows((n: number) => n % 2 === 1);
+      expectObservable(cold('a-b|', pages).pipe(odd, show)).toBe('a-b|', { a: '1', b: '3' });
+    });
+  });
+
+  test('passes a page that became empty, so that its lease reaches the sink', () => {
+    marbles(({ cold, expectObservable }) => {
+      const none = filterRows<number>(() => false);
+      expectObservable(cold('a-b|', pages).pipe(none, show)).toBe('a-b|', { a: '', b: '' });
+    });
+  });
+});
+
+describe('liftRows', () => {
+  test('gives the operator one subscription over all pages, so that its memory spans them', () => {
+    marbles(({ cold, expectObservable }) => {
+      expectObservable(cold('a-b-c|', pages).pipe(liftRows(distinct()), show)).toBe('a-b-c|', { a: '1 2', b: '3', c: '4' });
+    });
+  });
+
+  test('takes a pipe of operators', () => {
+    marbles(({ cold, expectObservable }) => {
+      const sums = pipe(
+        filter((n: number) => n > 1),
+        scan((sum, n) => sum + n, 0),
+      );
+      expectObservable(cold('a-b|', pages).pipe(liftRows(sums), show)).toBe('a-b|', { a: '2', b: '4 7' });
+    });
+  });
+
+  test('sends what the operator emits at the end in one more page, numbered after the last', () => {
+    const seen: Page<number>[] = [];
+    leasedPages([
+      [1, 2],
+      [3, 4],
+    ])
+      .pages$.pipe(liftRows(takeLast(3)))
+      .subscribe((page) => seen.push(page));
+    expect(seen.map(shown)).toEqual([
+      { number: 1, rows: [] },
+      { number: 2, rows: [] },
+      { number: 3, rows: [2, 3, 4] },
+    ]);
+  });
+
+  test('ends behind the page in which the operator has enough, and leaves the source', () => {
+    marbles(({ cold, expectObservable, expectSubscriptions }) => {
+      const source = cold('a-b-c|', pages);
+      expectObservable(source.pipe(liftRows(take(3)), show)).toBe('a-(b|)', { a: '1 2', b: '2' });
+      expectSubscriptions(source.subscriptions).toBe('^-!');
+    });
+  });
+
+  test('leaves a source without an end that never gives way', () => {
+    function* numbers(): Generator<Page<number>> {
+      for (let number = 1; ; number += 1) yield pageOf(number, [number]);
+    }
+    const seen: Page<number>[] = [];
+    from(numbers())
+      .pipe(liftRows(take(2)))
+      .subscribe((page) => seen.push(page));
+    expect(seen.map(shown)).toEqual([
+      { number: 1, rows: [1] },
+      { number: 2, rows: [2] },
+    ]);
+  });
+
+  test('leaves the lease of the last page with it', () => {
+    const page = pageOf(1, [1, 2]);
+    const seen: Page<number>[] = [];
+    of(page)
+      .pipe(liftRows(take(1)))
+      .subscribe((out) => seen.push(out));
+    expect(seen).toEqual([{ number: 1, rows: [1], lease: page.lease }]);
+    expect(seen[0]?.lease).toBe(page.lease);
+  });
+
+  test('asks for no page when the operator wants none', () => {
+    marbles(({ cold, expectObservable, expectSubscriptions }) => {
+      const source = cold('a-b|', pages);
+      expectObservable(source.pipe(liftRows(take(0)), show)).toBe('|');
+      expectSubscriptions(source.subscriptions).toBe([]);
+    });
+  });
+
+  test('sends rows that come after their page with the next, and waits for those after the last', () => {
+    marbles(({ cold, expectObservable }) => {
+      expectObservable(cold('a--b|', pages).pipe(liftRows(delay(2)), show)).toBe('a--b-(c|)', { a: '', b: '1 2', c: '2 3' });
+    });
+  });
+
+  test('ends when the operator completes between two pages', () => {
+    marbles(({ cold, expectObservable, expectSubscriptions }) => {
+      const source = cold('a---b|', pages);
+      const some = pipe(delay<number>(1), take(2));
+      expectObservable(source.pipe(liftRows(some), show)).toBe('a(b|)', { a: '', b: '1 2' });
+      expectSubscriptions(source.subscriptions).toBe('^!');
+    });
+  });
+
+  test('ends the stream and the source with the error of the operator', () => {
+    marbles(({ cold, expectObservable, expectSubscriptions }) => {
+      const source = cold('a-b-c|', pages);
+      const refuse = map((n: number) => {
+        if (n === 3) throw 'three';
+        return n;
+      });
+      expectObservable(source.pipe(liftRows(refuse), show)).toBe('a-#', { a: '1 2' }, 'three');
+      expectSubscriptions(source.subscriptions).toBe('^-!');
+    });
+  });
+
+  test('passes an error of the source on', () => {
+    marbles(({ cold, expectObservable }) => {
+      expectObservable(cold('a-#', pages).pipe(liftRows(distinct()), show)).toBe('a-#', { a: '1 2' });
+    });
+  });
+
+  test('starts the memory of the operator anew with every subscription', () => {
+    const lifted$ = leasedPages([[1, 1, 2]]).pages$.pipe(liftRows(distinct()));
+    const seen: (readonly number[])[] = [];
+    lifted$.subscribe((page) => seen.push(page.rows));
+    lifted$.subscribe((page) => seen.push(page.rows));
+    expect(seen).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+  });
+});
+
+describe('rows', () => {
+  test('emits the rows of every page one by one', () => {
+    marbles(({ cold, expectObservable }) => {
+      expectObservable(cold('a---b---|', pages).pipe(rows())).toBe('(ab)(cd)|', { a: 1, b: 2, c: 2, d: 3 });
+    });
+  });
+
+  test('releases a page after its last row', () => {
+    const { pages$, released } = leasedPages([['a', 'b'], ['c']]);
+    const log: string[] = [];
+    pages$.pipe(rows()).subscribe((row) => log.push(`${row} after ${released.length} releases`));
+    expect(log).toEqual(['a after 0 releases', 'b after 0 releases', 'c after 1 releases']);
+    expect(released).toEqual([1, 2]);
+  });
+
+  test('releases a page without rows', () => {
+    const { pages$, released } = leasedPages([[], []]);
+    pages$.pipe(rows()).subscribe();
+    expect(released).toEqual([1, 2]);
+  });
+
+  test('stops in the middle of a page when the subscriber has enough', () => {
+    const taken: number[] = [];
+    const touched: number[] = [];
+    const { pages$, released } = leasedPages([[1, 2, 3], [4]]);
+    pages$
+      .pipe(
+        mapRows((n) => n),
+        rows(),
+        map((n) => (touched.push(n), n)),
+        take(2),
+      )
+      .subscribe((n) => taken.push(n));
+    expect(taken).toEqual([1, 2]);
+    expect(touched).toEqual([1, 2]);
+    expect(released).toEqual([]);
+  });
+
+  test('passes an error of the source on', () => {
+    let failure: unknown;
+    throwError(() => 'broken')
+      .pipe(rows())
+      .subscribe({ error: (error: unknown) => (failure = error) });
+    expect(failure).toBe('broken');
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Observable } from 'rxjs';
+import { EMPTY, NEVER, firstValueFrom, lastValueFrom, map, mergeMap, of, throwError, timer, toArray } from 'rxjs';
+import { mapAsync, type Page } from '../../../src/flow/index.js';
+import { leasedPages, marbles, pageOf, seeded, turns } from '../../support/pages.js';
+
+const pages = { a: pageOf(1, ['x']), b: pageOf(2, ['y']), c: pageOf(3, ['z']) };
+const show = map(({ number, rows }: Page<string>) => `${number}${rows.join('')}`);
+
+/** Gives the rows back after the first page's 6, the second's 4 and the third's 2 frames. */
+const laterForEarlier = (page: Page<string>) => timer(8 - 2 * page.number).pipe(map(() => page.rows));
+
+describe('mapAsync', () => {
+  test('emits results in page order though they come in another', () => {
+    marbles(({ cold, expectObservable }) => {
+      expectObservable(cold('(abc|)', pages).pipe(mapAsync(laterForEarlier, 3), show)).toBe('------(abc|)', { a: '1x', b: '2y', c: '3z' });
+    });
+  });
+
+  test('works on one page after the other when concurrency is 1', () => {
+    marbles(({ cold, expectObservable }) => {
+      expectObservable(cold('(abc|)', pages).pipe(mapAsync(laterForEarlier, 1), show)).toBe('------a---b-(c|)', {
+        a: '1x',
+        b: '2y',
+        c: '3z',
+      });
+    });
+  });
+
+  test('works on at most `concurrency` pages at once', async () => {
+    const random = seeded(11);
+    let open = 0;
+    let most = 0;
+    const project = async ({ rows }: Page<number>): Promise<readonly number[]> => {
+      open += 1;
+      most = Math.max(most, open);
+      await turns(1 + Math.floor(random() * 5));
+      open -= 1;
+      return rows;
+    };
+    const list = Array.from({ length: 60 }, (_, n) => [n]);
+    const results = await lastValueFrom(leasedPages(list).pages$.pipe(mapAsync(project, 5), toArray()));
+    expect(results.map(({ rows }) => rows)).toEqual(list);
+    expect(most).toBe(5);
+  });
+
+  test('keeps the lease of a page and does not release it', async () => {
+    const { pages$, pages: before, released } = leasedPages([['a']]);
+    const result = await firstValueFrom(pages$.pipe(mapAsync(() => of([1]), 1)));
+    expect(result.lease).toBe(before[0]?.lease);
+    expect(released).toEqual([]);
+  });
+
+  test('tells an error after the results of the pages before it', () => {
+    marbles(({ cold, expectObservable }) => {
+      const project = (page: Page<string>) => (page.number === 2 ? throwError(() => 'two') : laterForEarlier(page));
+      expectObservable(cold('(abc|)', pages).pipe(mapAsync(project, 3), show)).toBe('------(a#)', { a: '1x' }, 'two');
+    });
+  });
+
+  test('tells an error of the source after the results of the pages before it', () => {
+    marbles(({ cold, expectObservable }) => {
+      expectObservable(cold('(ab#)', pages).pipe(mapAsync(laterForEarlier, 2), show)).toBe('------(ab#)', { a: '1x', b: '2y' });
+    });
+  });
+
+  test('fails when the function throws before it returns', async () => {
+    const refuse = (): readonly string[] => {
+      throw new Error('refused');
+    };
+    await expect(lastValueFrom(leasedPages([['a']]).pages$.pipe(mapAsync<string, string>(() => of(refuse()), 1)))).rejects.toThrow(
+      'refused',
+    );
+  });
+
+  test('fails when a page gets no result, instead of losing it and those behind it', async () => {
+    const project = ({ number, rows }: Page<string>) => (number === 2 ? EMPTY : of(rows));
+    await expect(lastValueFrom(leasedPages([['a'], ['b'], ['c']]).pages$.pipe(mapAsync(project, 2)))).rejects.toThrow('no elements');
+  });
+
+  test('fails when a page gets two results, instead of losing one', async () => {
+    await expect(lastValueFrom(leasedPages([['a']]).pages$.pipe(mapAsync(() => of(['a'], ['b']), 1)))).rejects.toThrow('Too many');
+  });
+
+  test('aborts what is under way on unsubscribe', () => {
+    const signals: AbortSignal[] = [];
+    const project = (_page: Page<string>, signal: AbortSignal): Observable<readonly string[]> => {
+      signals.push(signal);
+      return NEVER;
+    };
+    const subscription = leasedPages([['a'], ['b'], ['c']])
+      .pages$.pipe(mapAsync(project, 2))
+      .subscribe();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
+    subscription.unsubscribe();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+  });
+
+  test('aborts what is under way when another page fails', async () => {
+    const signals: AbortSignal[] = [];
+    const project = ({ number }: Page<string>, signal: AbortSignal) => {
+      signals.push(signal);
+      return number === 1 ? timer(0).pipe(mergeMap(() => throwError(() => new Error('one')))) : NEVER;
+    };
+    const failing$ = leasedPages([['a'], ['b']]).pages$.pipe(mapAsync(({ number }, signal) => project(pageOf(number, ['x']), signal), 2));
+    await expect(lastValueFrom(failing$)).rejects.toThrow('one');
+    expect(signals[1]?.aborted).toBe(true);
+  });
+
+  test('leaves no unhandled rejection behind when an aborted promise rejects', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    const project = (_page: Page<string>, signal: AbortSignal) =>
+      new Promise<readonly string[]>((_done, fail) => signal.addEventListener('abort', () => fail(new Error('aborted'))));
+    leasedPages([['a']])
+      .pages$.pipe(mapAsync(project, 1))
+      .subscribe()
+      .unsubscribe();
+    await turns();
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
+  });
+});

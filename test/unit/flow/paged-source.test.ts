@@ -1,0 +1,382 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { Observable } from 'rxjs';
+import { EMPTY, concat, delay, firstValueFrom, lastValueFrom, of, take, tap, throwError, toArray } from 'rxjs';
+import { SourceError } from '../../../src/errors.js';
+import { deliver, pagedSource, rows, type Page } from '../../../src/flow/index.js';
+import { countedFetch, immediate, listOf, seeded, shown, turns } from '../../support/pages.js';
+
+/** Subscribes with a sink that keeps what it gets and releases nothing by itself. */
+function hoard<T>(source$: Observable<Page<T>>) {
+  const pages: Page<T>[] = [];
+  const state: { pages: Page<T>[]; failure?: unknown; completed: boolean } = { pages, completed: false };
+  const subscription = source$.subscribe({
+    next: (page) => pages.push(page),
+    error: (error: unknown) => (state.failure = error),
+    complete: () => (state.completed = true),
+  });
+  return { state, numbers: () => pages.map(({ number }) => number), subscription };
+}
+
+const readAll = <T>(source$: Observable<Page<T>>) => lastValueFrom(source$.pipe(rows(), toArray()));
+
+describe('pagedSource', () => {
+  describe('order', () => {
+    test('emits pages in page order though answers come in any order', async () => {
+      const list = countedFetch(listOf(3), 'hand');
+      const sink = hoard(pagedSource(list.fetch, { window: 8, concurrency: 3 }));
+      await turns();
+      for (const page of [3, 2]) list.answer(page);
+      await turns();
+      expect(sink.numbers()).toEqual([]);
+      list.answer(1);
+      await turns();
+      expect(sink.state.pages.map(shown)).toEqual([1, 2, 3].map((number) => ({ number, rows: listOf(3)(number) })));
+    });
+
+    test('gives every row exactly once and in order, whatever the latency, bounds and order of release', async () => {
+      const sizes = { window: fc.integer({ min: 1, max: 9 }), concurrency: fc.integer({ min: 1, max: 9 }) };
+      await fc.assert(
+        fc.asyncProperty(fc.record({ ...sizes, pages: fc.nat(25), seed: fc.integer() }), async ({ window, concurrency, pages, seed }) => {
+          const random = seeded(seed);
+          const list = countedFetch(listOf(pages), () => Math.floor(random() * 4));
+          const seen: number[] = [];
+          let outstanding = 0;
+          let most = 0;
+          const held: Page<number>[] = [];
+          await new Promise<void>((done, fail) => {
+            const release = (): void => {
+              const [page] = held.splice(Math.floor(random() * held.length), 1);
+              if (page === undefined) return;
+              outstanding -= 1;
+              page.lease.release();
+            };
+            pagedSource(list.fetch, { window, concurrency }).subscribe({
+              next: (page) => {
+                seen.push(...page.rows);
+                held.push(page);
+                outstanding += 1;
+                most = Math.max(most, outstanding);
+                void turns(Math.floor(random() * 4)).then(release);
+              },
+              error: fail,
+              complete: done,
+            });
+          });
+          expect(seen).toEqual(Array.from({ length: pages * 2 }, (_, row) => row));
+          expect(most).toBeLessThanOrEqual(window);
+          expect(list.mostInFlight()).toBeLessThanOrEqual(Math.min(concurrency, window));
+        }),
+        { numRuns: 150 },
+      );
+    });
+
+    test('begins at the first page it is told', async () => {
+      const list = countedFetch((page) => (page < 3 ? [page] : []), 'sync');
+      expect(await readAll(pagedSource(list.fetch, { firstPage: 0, window: 2, concurrency: 2 }))).toEqual([0, 1, 2]);
+    });
+
+    test('reads the list anew for every subscription', async () => {
+      const source$ = pagedSource(immediate(listOf(4)), { window: 2, concurrency: 2 });
+      expect(await readAll(source$)).toEqual(await readAll(source$));
+    });
+  });
+
+  describe('bounds', () => {
+    const bounds = [
+      [1, 1],
+      [2, 1],
+      [2, 2],
+      [3, 2],
+      [8, 4],
+      [5, 5],
+      [4, 9],
+    ] as const;
+
+    test.each(bounds)('requests exactly window=%i pages (concurrency=%i) for a sink that never answers', async (window, concurrency) => {
+      const list = countedFetch(listOf(1000), 'sync');
+      const sink = hoard(pagedSource(list.fetch, { window, concurrency }));
+      await turns(50);
+      expect([...list.asked].sort((a, b) => a - b)).toEqual(Array.from({ length: window }, (_, i) => i + 1));
+      expect(sink.numbers()).toEqual(Array.from({ length: window }, (_, i) => i + 1));
+    });
+
+    test.each(bounds)('requests no page beyond window=%i (concurrency=%i) while page 1 is in flight', async (window, concurrency) => {
+      const list = countedFetch(listOf(1000), 'hand');
+      hoard(pagedSource(list.fetch, { window, concurrency }));
+      for (let round = 0; round < 20; round += 1) {
+        await turns();
+        for (const page of list.asked) if (page !== 1) list.answer(page);
+      }
+      expect(Math.max(...list.asked)).toBeLessThanOrEqual(window);
+    });
+
+    test.each(bounds)('requests one page more for each one released (window=%i, concurrency=%i)', async (window, concurrency) => {
+      const list = countedFetch(listOf(1000), 'sync');
+      const sink = hoard(pagedSource(list.fetch, { window, concurrency }));
+      for (let released = 0; released < 10; released += 1) {
+        await turns(20);
+        expect(list.asked).toHaveLength(window + released);
+        sink.state.pages[released]?.lease.release();
+      }
+    });
+
+    test('grants nothing for a page that is released a second time', async () => {
+      const list = countedFetch(listOf(1000), 'sync');
+      const sink = hoard(pagedSource(list.fetch, { window: 2, concurrency: 1 }));
+      await turns(20);
+      sink.state.pages[0]?.lease.release();
+      sink.state.pages[0]?.lease.release();
+      await turns(20);
+      expect(list.asked).toEqual([1, 2, 3]);
+    });
+
+    test('grants by page number: a later page released first makes no room', async () => {
+      const list = countedFetch(listOf(1000), 'sync');
+      const sink = hoard(pagedSource(list.fetch, { window: 3, concurrency: 1 }));
+      await turns(20);
+      sink.state.pages[2]?.lease.release();
+      sink.state.pages[1]?.lease.release();
+      await turns(20);
+      expect(list.asked).toEqual([1, 2, 3]);
+      sink.state.pages[0]?.lease.release();
+      await turns(20);
+      expect(list.asked).toEqual([1, 2, 3, 4, 5, 6]);
+    });
+
+    test.each([
+      [8, 1],
+      [8, 4],
+      [3, 3],
+      [2, 6],
+    ])('keeps at most `concurrency` requests in flight (window=%i, concurrency=%i)', async (window, concurrency) => {
+      const random = seeded(5);
+      const list = countedFetch(listOf(40), () => 1 + Math.floor(random() * 3));
+      await readAll(pagedSource(list.fetch, { window, concurrency }));
+      expect(list.mostInFlight()).toBe(Math.min(window, concurrency));
+    });
+
+    test.each([
+      { window: 0 },
+      { window: Number.NaN },
+      { concurrency: 0 },
+      { concurrency: -1 },
+      { concurrency: 1.5 },
+      { window: Number.POSITIVE_INFINITY },
+    ])('refuses %j, which would read nothing or the wrong pages', (options) => {
+      expect(() => pagedSource(immediate(listOf(3)), options)).toThrow(expect.objectContaining({ code: 'E_SOURCE_REFUSED' }));
+    });
+
+    test('reads 100,000 pages that are fetched and released synchronously without growing the stack', async () => {
+      let seen = 0;
+      const source$ = pagedSource((page) => of(page > 100_000 ? [] : [page]), { window: 8, concurrency: 4 });
+      await lastValueFrom(source$.pipe(tap(({ lease }) => ((seen += 1), lease.release()))));
+      expect(seen).toBe(100_000);
+    });
+
+    test('reads 3,000 synchronous pages with one page in the window', async () => {
+      expect(await readAll(pagedSource(immediate(listOf(3000, 1)), { window: 1, concurrency: 1 }))).toHaveLength(3000);
+    });
+  });
+
+  describe('unsubscribe', () => {
+    test('aborts the requests in flight', async () => {
+      const list = countedFetch(listOf(100), 'hand');
+      const sink = hoard(pagedSource(list.fetch, { window: 8, concurrency: 3 }));
+      await turns();
+      sink.subscription.unsubscribe();
+      expect(list.aborted).toEqual([1, 2, 3]);
+      expect(list.inFlight()).toBe(0);
+    });
+
+    test('makes no further request, also when pages are released afterwards', async () => {
+      const list = countedFetch(listOf(100), 'sync');
+      const sink = hoard(pagedSource(list.fetch, { window: 2, concurrency: 2 }));
+      await turns(20);
+      sink.subscription.unsubscribe();
+      for (const page of sink.state.pages) page.lease.release();
+      await turns(20);
+      expect(list.asked).toEqual([1, 2]);
+    });
+
+    test('makes no request when it comes before the first one was sent', async () => {
+      const list = countedFetch(listOf(100), 'sync');
+      hoard(pagedSource(list.fetch)).subscription.unsubscribe();
+      await turns();
+      expect(list.asked).toEqual([]);
+    });
+
+    test('follows from a subscriber that has enough', async () => {
+      const list = countedFetch(listOf(100), 'sync');
+      expect(await lastValueFrom(pagedSource(list.fetch, { window: 4, concurrency: 1 }).pipe(rows(), take(3), toArray()))).toEqual([
+        0, 1, 2,
+      ]);
+      const asked = list.asked.length;
+      await turns(20);
+      expect(list.asked).toHaveLength(asked);
+    });
+  });
+
+  describe('failure', () => {
+    const broken = new SourceError('E_SOURCE_UNAVAILABLE', 'transient', 'page 3 is broken');
+
+    test('tells the error only after every earlier page was released', async () => {
+      const list = countedFetch(listOf(10), 'hand');
+      const sink = hoard(pagedSource(list.fetch, { window: 8, concurrency: 4 }));
+      await turns();
+      list.fail(3, broken);
+      list.answer(4);
+      list.answer(2);
+      list.answer(1);
+      await turns();
+      expect(sink.numbers()).toEqual([1, 2]);
+      expect(sink.state.failure).toBeUndefined();
+      sink.state.pages[1]?.lease.release();
+      expect(sink.state.failure).toBeUndefined();
+      sink.state.pages[0]?.lease.release();
+      expect(sink.state.failure).toBe(broken);
+    });
+
+    test('delivers every page before the broken one to a slow writer', async () => {
+      const list = (page: number) => (page === 6 ? throwError(() => broken) : of([page]));
+      const written: number[] = [];
+      const write = async (page: Page<number>): Promise<void> => {
+        await turns();
+        written.push(...page.rows);
+      };
+      await expect(lastValueFrom(pagedSource(list, { window: 8, concurrency: 4 }).pipe(deliver(write)))).rejects.toBe(broken);
+      expect(written).toEqual([1, 2, 3, 4, 5]);
+    });
+
+    test('requests nothing and aborts what is in flight once a page in order has failed', async () => {
+      const list = countedFetch(listOf(100), 'hand');
+      const sink = hoard(pagedSource(list.fetch, { window: 6, concurrency: 3 }));
+      await turns();
+      list.fail(1, broken);
+      await turns();
+      expect(sink.state.failure).toBe(broken);
+      expect(list.aborted).toEqual([2, 3]);
+      expect(list.asked).toEqual([1, 2, 3]);
+    });
+
+    test('fails with what fetch throws before it returns', async () => {
+      const fetch = (): Observable<readonly number[]> => {
+        throw new Error('no client');
+      };
+      await expect(readAll(pagedSource(fetch))).rejects.toThrow('no client');
+    });
+
+    test('fails when a page gets no answer at all, instead of waiting for it for ever', async () => {
+      const fetch = (page: number): Observable<readonly number[]> => (page === 2 ? EMPTY : of([page]));
+      await expect(readAll(pagedSource(fetch, { window: 4, concurrency: 2 }))).rejects.toThrow('no elements');
+    });
+
+    test('fails when a page is answered twice, instead of losing rows', async () => {
+      const fetch = (page: number): Observable<readonly number[]> => (page === 2 ? of([2], [22]) : of(page > 4 ? [] : [page]));
+      await expect(readAll(pagedSource(fetch, { window: 4, concurrency: 2 }))).rejects.toThrow('Too many');
+    });
+  });
+
+  describe('end of the list', () => {
+    const chains = [{ concurrency: 1 }, { concurrency: 2 }, { concurrency: 4 }];
+
+    test.each(chains)('is an empty page that is empty a second time, and so is the next one: %j', async ({ concurrency }) => {
+      const list = countedFetch(listOf(5, 1), 'sync');
+      expect(await readAll(pagedSource(list.fetch, { window: 4, concurrency }))).toHaveLength(5);
+      expect(list.asked.filter((page) => page === 6)).toHaveLength(2);
+      expect(list.asked.filter((page) => page === 7)).toHaveLength(2);
+      expect(list.asked.filter((page) => page <= 5)).toHaveLength(5);
+    });
+
+    test.each(chains)('is not a short page: %j', async ({ concurrency }) => {
+      const sizes = [3, 1, 3, 2, 3];
+      const list = (page: number): readonly string[] => Array.from({ length: sizes[page - 1] ?? 0 }, (_, row) => `${page}.${row}`);
+      expect(await readAll(pagedSource(immediate(list), { concurrency }))).toHaveLength(12);
+    });
+
+    test.each(chains)('is not an empty answer in the middle, which loses nothing: %j', async ({ concurrency }) => {
+      const emptied = new Set([3, 5]);
+      const list = countedFetch((page) => (emptied.delete(page) ? [] : listOf(6)(page)), 'sync');
+      expect(await readAll(pagedSource(list.fetch, { window: 4, concurrency }))).toHaveLength(12);
+      expect(list.asked.filter((page) => page === 3)).toHaveLength(2);
+    });
+
+    test.each(chains)('is E_SOURCE_ORDER when the page after an empty one has rows: %j', async ({ concurrency }) => {
+      const list = immediate((page) => (page === 4 ? [] : listOf(9)(page)));
+      const seen: number[] = [];
+      const reading = lastValueFrom(
+        pagedSource(list, { window: 4, concurrency }).pipe(
+          rows(),
+          tap((row) => seen.push(row)),
+        ),
+      );
+      await expect(reading).rejects.toMatchObject({ code: 'E_SOURCE_ORDER', message: 'page 5 has rows, but page 4 was empty twice' });
+      expect(seen).toEqual([0, 1, 2, 3, 4, 5]);
+    });
+
+    test.each(chains)('completes without a page for an empty list: %j', async ({ concurrency }) => {
+      const sink = hoard(pagedSource(immediate(listOf(0)), { concurrency }));
+      await turns(10);
+      expect(sink.state).toEqual({ pages: [], completed: true });
+    });
+
+    test('is found while the last pages are still in the chain', async () => {
+      const sink = hoard(pagedSource(immediate(listOf(2)), { window: 4, concurrency: 2 }));
+      await turns(20);
+      expect(sink.numbers()).toEqual([1, 2]);
+      expect(sink.state.completed).toBe(true);
+    });
+
+    test('does not depend on requests beyond it, which are aborted', async () => {
+      const list = countedFetch(listOf(1), 'hand');
+      const sink = hoard(pagedSource(list.fetch, { window: 8, concurrency: 4 }));
+      await turns();
+      for (const page of [1, 2, 3]) list.answer(page);
+      await turns();
+      for (const page of [2, 3]) list.answer(page);
+      await turns();
+      expect(sink.state.completed).toBe(true);
+      expect([...list.aborted].sort()).toEqual([4, 5]);
+    });
+
+    test('looks no further than one page after it', async () => {
+      const list = countedFetch(listOf(3), 'sync');
+      await readAll(pagedSource(list.fetch, { window: 2, concurrency: 1 }));
+      expect(Math.max(...list.asked)).toBe(5);
+    });
+  });
+
+  describe('a list that is not paged', () => {
+    test('makes exactly one request', async () => {
+      const list = countedFetch(listOf(3), 'sync');
+      expect(await readAll(pagedSource(list.fetch, { paged: false }))).toEqual([0, 1]);
+      await turns();
+      expect(list.asked).toEqual([1]);
+    });
+
+    test('completes without a page and without a second request when it is empty', async () => {
+      const list = countedFetch(listOf(0), 'sync');
+      expect(await readAll(pagedSource(list.fetch, { paged: false }))).toEqual([]);
+      expect(list.asked).toEqual([1]);
+    });
+
+    test('tells a failure', async () => {
+      const source$ = pagedSource(() => throwError(() => new Error('broken')), { paged: false });
+      await expect(firstValueFrom(source$)).rejects.toThrow('broken');
+    });
+
+    test('aborts its request on unsubscribe', async () => {
+      const list = countedFetch(listOf(1), 'hand');
+      const sink = hoard(pagedSource(list.fetch, { paged: false }));
+      await turns();
+      sink.subscription.unsubscribe();
+      expect(list.aborted).toEqual([1]);
+    });
+  });
+
+  test('does not starve the next page in order while later ones hold every place', async () => {
+    const slowFirst = (page: number): Observable<readonly number[]> => (page % 5 === 1 ? concat(of([page]).pipe(delay(5))) : of([page]));
+    const source$ = pagedSource((page) => (page > 40 ? of([]) : slowFirst(page)), { window: 5, concurrency: 5 });
+    expect(await readAll(source$)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
+  });
+});

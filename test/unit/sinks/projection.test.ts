@@ -1,0 +1,141 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { declaredTypes, type DeclaredType, type Row, type Value } from '../../../src/collections/index.js';
+import { type Content, Table, Texts, valuesOf } from '../../../src/columnar/index.js';
+
+import { castTyped } from '../../../src/sinks/cast.js';
+import { standaloneSink } from '../../../src/sinks/context.js';
+import { project, type ProjectionOptions } from '../../../src/sinks/projection.js';
+import { codedTables, tableOf } from '../../support/tables.js';
+import { column, recording } from '../../support/sinks.js';
+
+const typed: ProjectionOptions = { types: 'typed', naming: 'snake_case' };
+const text: ProjectionOptions = { types: 'text', naming: 'snake_case' };
+const digits = fc.constantFrom('0', '1', '5', '9');
+
+/** Texts that cast or nearly do. */
+const numberish = fc.oneof(
+  fc.string({ unit: digits, maxLength: 21 }),
+  fc.string({ unit: fc.oneof(digits, fc.constantFrom('+', '-', '.', 'e', 'E', ' ', '/', ':', '٣')), maxLength: 8 }),
+  fc.constantFrom('', '8640000000000', '8640000000001', '9223372036854775807', '-9223372036854775808', '999999999999', '-0', '00'),
+  fc.constantFrom('Yes', 'no', 'TRUE', 'n', 'İ', '20240229', '20230229', '00010101', '2024-01-01'),
+  fc.string({ unit: 'grapheme' }),
+);
+
+/** What a projection makes of pages, and all that it tells. */
+function taken(type: DeclaredType, options: ProjectionOptions, ...pages: readonly Content[]): unknown {
+  const { rejects, nulls, ...context } = recording('.');
+  const projection = project([column('a', type)], options, standaloneSink('test', context));
+  try {
+    const batches = pages.map((content) => projection.take(content));
+    return { values: batches.map(({ columns }) => columns.map((cells) => valuesOf(cells))), rejects, nulls };
+  } catch (failure) {
+    return { failure, rejects, nulls };
+  }
+}
+
+describe('a table', () => {
+  test.each(declaredTypes)('casts to %s like a text alone', (type) => {
+    const cast = castTyped(type);
+    fc.assert(
+      fc.property(fc.array(fc.array(numberish, { maxLength: 6 }), { maxLength: 3 }), (pages) => {
+        const context = recording('.');
+        const projection = project([column('a', type)], { ...typed, on_error: 'null' }, standaloneSink('test', context));
+        const values = pages.map((texts) => projection.take(tableOf(texts.map((a) => ({ a })))).columns.map(valuesOf));
+        expect(values).toEqual(pages.map((texts) => [texts.map((a) => cast(a) ?? null)]));
+        expect(context.nulls).toHaveLength(pages.flat().filter((a) => cast(a) === undefined).length);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('gives what its rows give, whatever is refused and required', () => {
+    const values = fc.array(fc.array(fc.oneof(numberish, fc.constantFrom<Value>(null, 'a\0b', '\ud800', 7n, true)), { maxLength: 5 }));
+    const options = fc.record({
+      types: fc.constantFrom('typed', 'text'),
+      naming: fc.constant('original'),
+      on_error: fc.constantFrom('reject', 'null', 'fail'),
+      required: fc.constantFrom([], ['a']),
+      nul: fc.constantFrom(undefined, 'has a NUL'),
+      refuses: fc.constantFrom(undefined, () => undefined, refusesFives),
+    } as const);
+    fc.assert(
+      fc.property(fc.constantFrom(...declaredTypes), options, values, (type, options, pages) => {
+        const rows = pages.map((values) => values.map((a) => ({ a })));
+        const expected = taken(type, options, ...rows);
+        for (const table of [tableOf, codedTables(true), codedTables(false)])
+          expect(taken(type, options, ...rows.map((page) => table(page)))).toEqual(expected);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('keeps texts as bytes and makes no rows', () => {
+    const { length, columns } = tableOf([{ a: 'x' }, { a: 'y' }]);
+    const table = new WithoutRows(length, columns);
+    const batch = project([column('a')], { ...text, nul: 'has a NUL' }, standaloneSink('test')).take(table);
+    expect(batch.columns[0]).toBe(columns.get('a'));
+  });
+
+  test('keeps the texts of the rows that are left', () => {
+    const context = recording('.');
+    const projection = project([column('a'), column('n', 'integer')], typed, standaloneSink('test', context));
+    const batch = projection.take(
+      tableOf([
+        { a: 'x', n: '1' },
+        { a: 'y', n: 'many' },
+        { a: 'z', n: '3' },
+      ]),
+    );
+    expect(batch.rows).toBe(2);
+    expect(batch.columns[0]).toBeInstanceOf(Texts);
+    expect(batch.columns.map(valuesOf)).toEqual([
+      ['x', 'z'],
+      [1n, 3n],
+    ]);
+    expect(context.rejects).toEqual([
+      [
+        { a: 'y', n: 'many' },
+        { field: 'n', reason: 'is not a whole number of 64 bits' },
+      ],
+    ]);
+  });
+
+  test('reports a rejected row whole, with columns that are not written', () => {
+    const context = recording('.');
+    const table = tableOf([{ other: 'o', a: 'x' }]);
+    project([column('a', 'flag')], typed, standaloneSink('test', context)).take(table);
+    expect(context.rejects.map(([row]) => row)).toEqual([{ other: 'o', a: 'x' }]);
+  });
+
+  test('gives null for a column that it does not have', () => {
+    expect(taken('integer', typed, tableOf([{ b: '1' }, { b: '2' }]))).toMatchObject({ values: [[[null, null]]], rejects: [] });
+  });
+
+  test('keeps its values when a cast makes others of them', () => {
+    const values: readonly Value[] = Object.freeze(['1', null, 'x']);
+    const table = new Table(3, new Map([['a', values]]));
+    expect(taken('integer', { ...typed, on_error: 'null' }, table)).toMatchObject({ values: [[[1n, null, null]]], nulls: ['a'] });
+    expect(values).toEqual(['1', null, 'x']);
+  });
+});
+
+test('asks once per column what a format refuses', () => {
+  const asked: string[] = [];
+  const refuses = ({ name }: { readonly name: string }) => void asked.push(name);
+  const projection = project([column('a'), column('b')], { ...typed, refuses }, standaloneSink('test'));
+  const rows: readonly Row[] = [{ a: '1', b: '2' }];
+  projection.take(rows);
+  projection.take(tableOf(rows));
+  expect(asked).toEqual(['a', 'b']);
+});
+
+function refusesFives() {
+  return (value: Value) => (String(value).includes('5') ? 'has a 5' : undefined);
+}
+
+class WithoutRows extends Table {
+  override get rows(): never {
+    throw new Error('rows were made');
+  }
+}

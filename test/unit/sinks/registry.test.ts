@@ -1,0 +1,60 @@
+import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { sinks } from '../../../src/sinks/index.js';
+import { config, engineOf } from '../../../src/sinks/parquet/config.js';
+
+describe.each(Object.entries(sinks))('the sink %s', (name, sink) => {
+  test('is registered under its own name', () => {
+    expect(sink.name).toBe(name);
+  });
+
+  test.each(sink.examples.map((example) => [JSON.stringify(example), example]))('accepts its example %s', (_text, example) => {
+    expect(sink.config.safeParse(example).error).toBeUndefined();
+  });
+
+  test('describes every option and refuses others', () => {
+    const schema = z.toJSONSchema(sink.config, { io: 'input' });
+    expect(schema.additionalProperties).toBe(false);
+    for (const [option, described] of Object.entries(schema.properties ?? {})) {
+      expect([option, described]).toEqual([option, expect.objectContaining({ description: expect.any(String) })]);
+    }
+  });
+});
+
+describe('sinks.parquet', () => {
+  test.each(['brotli', 'lzo'])('refuses the codec %s, which no engine writes', (compression) => {
+    expect(sinks.parquet.config.safeParse({ path: 'lake/t', compression }).success).toBe(false);
+  });
+
+  test.each([
+    ['arrow', {}],
+    ['arrow', { compression: 'gzip', sort_by: ['uid'], threads: 1 }],
+    ['hyparquet', { bloom_filter: ['uid'] }],
+    ['hyparquet', { column_index: true }],
+    ['hyparquet', { compression_level: 9 }],
+    ['parquetjs-lite', { engine: 'parquetjs-lite' }],
+  ])('chooses the engine %s for %j', (engine, options) => {
+    expect(engineOf(config.parse({ path: 'lake/t', ...options }))).toBe(engine);
+  });
+
+  test.each([
+    ['compression', { engine: 'parquetjs-lite', compression: 'zstd' }],
+    ['bloom_filter', { engine: 'parquetjs-lite', bloom_filter: ['uid'] }],
+    ['column_index', { engine: 'parquetjs-lite', column_index: true }],
+    ['sort_by', { engine: 'parquetjs-lite', sort_by: ['uid'] }],
+    ['bloom_filter', { engine: 'arrow', bloom_filter: ['uid'] }],
+    ['column_index', { engine: 'arrow', column_index: true }],
+    ['compression_level', { engine: 'arrow', compression_level: 3 }],
+    ['compression_level', { engine: 'parquetjs-lite', compression_level: 3 }],
+    ['threads', { engine: 'hyparquet', threads: 1 }],
+    ['threads', { bloom_filter: ['uid'], threads: 1 }],
+    ['threads', { threads: 2 }],
+    ['mode', { mode: 'replace_partitions' }],
+    ['key', { key: ['uid'] }],
+    ['partition_by', { partition_by: ['uid'], columns: ['email'] }],
+    ['permissions', { permissions: '0999' }],
+  ])('refuses a %s that does not go with the rest', (key, options) => {
+    const { error } = sinks.parquet.config.safeParse({ path: 'lake/t', ...options });
+    expect(error?.issues.map(({ path }) => path[0])).toEqual([key]);
+  });
+});

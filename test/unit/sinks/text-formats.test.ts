@@ -1,0 +1,117 @@
+import { describe, expect, test } from '@jest/globals';
+import { writeToBuffer } from 'fast-csv';
+import fc from 'fast-check';
+import { csvFormat } from '../../../src/sinks/csv/format.js';
+import { ndjsonFormat } from '../../../src/sinks/ndjson/format.js';
+import type { Batch, OutputColumn } from '../../../src/sinks/projection.js';
+import type { Piece, TextFormat } from '../../../src/sinks/text-sink.js';
+
+const awkward = [
+  '',
+  '"',
+  '""',
+  ',',
+  ';',
+  '|',
+  '\r',
+  '\n',
+  '\0',
+  ' x ',
+  "'",
+  '\\',
+  'é',
+  '😀',
+  '\ud83d',
+  '\ude00',
+  '=1',
+  '-',
+  '\u2028',
+  '\x7f',
+];
+const cell = fc.option(
+  fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: fc.constantFrom(...awkward) }), fc.constantFrom(...awkward)),
+);
+const delimiter = fc.constantFrom(',', ';', '\t', '|', '-', '[', '.', ' ', 'é', '😀');
+
+/** Column names, and pages of rows that are as wide. */
+const table = fc
+  .uniqueArray(fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom(...awkward)), { minLength: 1, maxLength: 4 })
+  .chain((names) => {
+    const row = fc.array(cell, { minLength: names.length, maxLength: names.length });
+    return fc.record({ names: fc.constant(names), pages: fc.array(fc.array(row, { maxLength: 5 }), { maxLength: 3 }) });
+  });
+
+describe('csvFormat', () => {
+  test('makes the bytes that fast-csv makes of the same rows', async () => {
+    await fc.assert(
+      fc.asyncProperty(table, delimiter, fc.boolean(), async ({ names, pages }, delimiter, bom) => {
+        const theirs = await writeToBuffer([names, ...pages.flat()], {
+          delimiter,
+          headers: false,
+          quoteColumns: names.length === 1,
+          includeEndRowDelimiter: true,
+          writeBOM: bom,
+        });
+        expect(await output(csvFormat(names.map(textColumn), { delimiter, bom, escape_formulas: false }), pages)).toEqual(theirs);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('makes the bytes that fast-csv makes of disarmed cells', async () => {
+    await fc.assert(
+      fc.asyncProperty(table, async ({ names, pages }) => {
+        const disarmed = pages.flat().map((row) => row.map((text) => text?.replace(/^[=+\-@\t\r]/, "'$&")));
+        const theirs = await writeToBuffer([names, ...disarmed], {
+          headers: false,
+          quoteColumns: names.length === 1,
+          includeEndRowDelimiter: true,
+        });
+        const ours = csvFormat(names.map(textColumn), { delimiter: ',', bom: false, escape_formulas: true });
+        expect(await output(ours, pages)).toEqual(theirs);
+      }),
+    );
+  });
+
+  test('takes cells of any length', async () => {
+    const long = ['x', '"', 'é', '\n'].map((character) => character.repeat(300_000));
+    const theirs = await writeToBuffer([['a', 'b', 'c', 'd'], long, long], { headers: false, includeEndRowDelimiter: true });
+    const ours = csvFormat(['a', 'b', 'c', 'd'].map(textColumn), { delimiter: ',', bom: false, escape_formulas: false });
+    expect(Buffer.compare(await output(ours, [[long], [long]]), theirs)).toBe(0);
+  });
+});
+
+describe('ndjsonFormat', () => {
+  test('makes the texts that JSON.stringify makes', async () => {
+    await fc.assert(
+      fc.asyncProperty(table, async ({ names, pages }) => {
+        const lines = pages
+          .flat()
+          .map((row) => `{${row.map((text, index) => `${JSON.stringify(names[index])}:${JSON.stringify(text)}`).join(',')}}\n`);
+        expect(String(await output(ndjsonFormat(names.map(textColumn)), pages))).toBe(lines.join(''));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+test('every page of text has bytes of its own', async () => {
+  const format = ndjsonFormat([textColumn('a')]);
+  const first = await format.rows(batch([['1']], 1));
+  await format.rows(batch([['2']], 1));
+  expect(String(first)).toBe('{"a":"1"}\n');
+});
+
+function textColumn(name: string): OutputColumn {
+  return { name, field: name, original: name, type: 'text' };
+}
+
+function batch(rows: readonly (readonly (string | null)[])[], width: number): Batch {
+  return { rows: rows.length, columns: Array.from({ length: width }, (_, index) => rows.map((row) => row[index] ?? null)) };
+}
+
+async function output(format: TextFormat, pages: readonly (readonly (readonly (string | null)[])[])[]): Promise<Buffer> {
+  const pieces: Piece[] = [await format.head()];
+  for (const rows of pages) pieces.push(await format.rows(batch(rows, rows[0]?.length ?? 0)));
+  return Buffer.concat([...pieces, format.tail()].map((piece) => Buffer.from(piece)));
+}

@@ -1,0 +1,155 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { declaredTypes, type Column, type Row, type Value } from '../../../src/collections/index.js';
+import type { Content } from '../../../src/columnar/index.js';
+
+import { pageOf } from '../../../src/flow/index.js';
+import { standaloneSink } from '../../../src/sinks/context.js';
+import { csvFormat, nul } from '../../../src/sinks/csv/format.js';
+import { ndjsonFormat } from '../../../src/sinks/ndjson/format.js';
+import { tableFormat } from '../../../src/sinks/stdout/table.js';
+import { textSink, type TextSink, type TextTarget } from '../../../src/sinks/text-sink.js';
+import { codedTables, tableOf } from '../../support/tables.js';
+import { column, recording } from '../../support/sinks.js';
+
+const awkward = [
+  '',
+  '"',
+  ',',
+  ';',
+  '|',
+  '\r',
+  '\n',
+  ' x ',
+  '\\',
+  'é',
+  'è',
+  '£',
+  '😀',
+  '😁',
+  '𐀀',
+  '=1',
+  '-',
+  '@',
+  '\t',
+  '\x01',
+  '\u2028',
+  '\x7f',
+];
+const words = fc.oneof(
+  fc.string({ unit: fc.constantFrom(...awkward), maxLength: 4 }),
+  fc.string({ unit: 'grapheme' }),
+  fc.constantFrom('1', '0', 'no', 'Yes', '007', '-5', '1.50', '20240229', '1700000000', '1'.repeat(80), 'ü"'.repeat(40)),
+);
+const values = fc.oneof(
+  words,
+  fc.constantFrom<Value>(
+    null,
+    'a\0b',
+    '\ud83d',
+    true,
+    12n,
+    1.5,
+    Number.NaN,
+    new Date(0),
+    new Date(1_700_000_000_123),
+    new Date(Number.NaN),
+  ),
+);
+
+/** Columns, some of them texts throughout, and pages of rows that may lack the last. */
+const pages = fc.integer({ min: 1, max: 4 }).chain((width) =>
+  fc.record({
+    columns: fc.tuple(
+      ...Array.from({ length: width }, (_, index) => fc.constantFrom(...declaredTypes).map((type) => column(`c${index}`, type))),
+    ),
+    pages: fc.array(
+      fc
+        .record({ missing: fc.boolean(), ofTexts: fc.array(fc.boolean(), { minLength: width, maxLength: width }) })
+        .chain(({ missing, ofTexts }) =>
+          fc.array(
+            fc.record(Object.fromEntries(ofTexts.slice(missing ? 1 : 0).map((texts, index) => [`c${index}`, texts ? words : values]))),
+          ),
+        ),
+      { maxLength: 3 },
+    ),
+  }),
+);
+
+/** Characters of one, two, three and four bytes. */
+const codes = [...Array.from({ length: 0x100 }, (_, code) => code).slice(1), 0x7ff, 0x2028, 0xffff, 0x1f600];
+const places = Array.from({ length: 9 }, (_, place) => place);
+const naming = 'original';
+const common = fc.record({ types: fc.constantFrom('typed', 'text'), on_error: fc.constantFrom('reject', 'null', 'fail') } as const);
+const delimiter = fc.constantFrom(',', ';', '\t', '|', '-', '[', ' ', 'é', '€', '😀');
+
+const sinks: Readonly<Record<string, fc.Arbitrary<TextSink>>> = {
+  csv: fc
+    .tuple(common, fc.record({ delimiter, bom: fc.boolean(), escape_formulas: fc.boolean() }))
+    .map(([options, dialect]) => ({ ...options, naming, nul, format: (columns) => csvFormat(columns, dialect) })),
+  ndjson: common.map((options) => ({ ...options, naming, surrogates: true, format: ndjsonFormat })),
+  table: common.map((options) => ({ ...options, naming, surrogates: true, format: (columns) => tableFormat(columns, 8) })),
+};
+
+describe.each(Object.entries(sinks))('%s', (_name, sink) => {
+  test('has the same bytes, rejects and failures of tables as of their rows', async () => {
+    await fc.assert(
+      fc.asyncProperty(sink, pages, async (options, { columns, pages }) => {
+        const ofRows = await written(options, columns, pages);
+        for (const table of [tableOf, codedTables(true), codedTables(false)]) {
+          const tables = pages.map((rows) => table(rows));
+          expect(await written(options, columns, tables)).toEqual(ofRows);
+        }
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe.each([
+  ['csv', (columns) => csvFormat(columns, { delimiter: ';', bom: false, escape_formulas: true })],
+  ['csv with a delimiter beyond ASCII', (columns) => csvFormat(columns, { delimiter: 'é', bom: false, escape_formulas: false })],
+  ['ndjson', ndjsonFormat],
+] satisfies [string, TextSink['format']][])('%s of texts', (_name, format) => {
+  const columns = [column('a'), column('b')];
+
+  test.each<[string, readonly Row[]]>([
+    ['that come again', Array.from({ length: 60 }, (_, index) => ({ a: ['"', 'x\ny', 'é', ''][index % 4] ?? null, b: `${index}"` }))],
+    ['of any length', ['x', '"', 'é', '\n', ''].map((character) => ({ a: character.repeat(100_000), b: `x${character.repeat(70_001)}` }))],
+    ['with any character anywhere', codes.flatMap((code) => places.map((place) => ({ a: around(code, place), b: `${place}` })))],
+  ])('%s has the bytes of strings', async (_what, rows) => {
+    const options: TextSink = { types: 'text', naming, format };
+    const expected = await written(options, columns, [rows, rows]);
+    for (const table of [tableOf, codedTables(true), codedTables(false)])
+      expect(await written(options, columns, [table(rows), table(rows)])).toEqual(expected);
+  });
+});
+
+/** Everything that a sink does with some pages. */
+async function written(options: TextSink, columns: readonly Column[], pages: readonly Content[]) {
+  const pieces: Buffer[] = [];
+  const { rejects, nulls, ...context } = recording('.');
+  const writer = textSink(memory(pieces), options, standaloneSink('test', context));
+  await writer.begin(columns);
+  try {
+    for (const [index, content] of pages.entries()) await writer.write(pageOf(index + 1, content, { release: () => undefined }));
+    const { rows } = await writer.finish();
+    return { text: Buffer.concat(pieces).toString('latin1'), rows, rejects, nulls };
+  } catch (failure) {
+    return { text: Buffer.concat(pieces).toString('latin1'), failure, rejects, nulls };
+  }
+}
+
+function memory(pieces: Buffer[]): TextTarget {
+  const staged = { publication: async () => [], settle: async () => undefined, setAside: async () => undefined };
+  return {
+    bytes: 0,
+    append: async (piece) => void pieces.push(Buffer.from(piece)),
+    finish: async () => staged,
+    abort: async () => undefined,
+  };
+}
+
+function around(code: number, place: number): string {
+  return `${'!'.repeat(place)}${String.fromCodePoint(code)}${'~'.repeat(9 - place)}`;
+}

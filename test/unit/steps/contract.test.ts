@@ -1,0 +1,238 @@
+import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { collections, columnsOf, type Column, type DeclaredType, type Row } from '../../../src/collections/index.js';
+import { steps, type StepDefinition } from '../../../src/steps/index.js';
+import { leads, opened, pages, parsed, planned, runtime, through } from './support.js';
+
+const definitions: readonly StepDefinition[] = Object.values(steps);
+const input = columnsOf(collections.leads);
+/** Frozen, like their pages: a step that changed one would throw. */
+const rows: readonly Row[] = leads;
+
+/** Further configurations whose rows must agree with their plan. */
+const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
+  dedupe: [{ by: ['uid', 'lead_status'] }],
+  derive: [
+    { zipcode: 'trim(zipcode)' },
+    { age_in_years: 'num(age)', adult: 'num(age) >= 18.0', day: 'date(yearmonthday)', at: 'epoch(timestamp)', letters: 'size(email)' },
+    { nothing: 'null', copy: 'lead_status', either: "blank(email) ? 'none' : email" },
+  ],
+  filter: ['true', 'false', 'blank(email)'],
+  join: [
+    { with: 'bridges', on: { bridge_id: 'id' } },
+    { with: 'bridges', on: { bridge_id: 'id' }, select: ['crm_key', 'title'], reveal: ['crm_key'], as: 'b', type: 'inner' },
+    { with: 'areacodes', on: { zipcode: 'city' }, pick: 'all', lookup: 'preload' },
+    { with: 'users', on: { uid: 'uid' }, pick: { min: 'affid' } },
+  ],
+  select: [['zipcode', 'lead_id', 'middlename']],
+  rename: [{}, { uid: 'lead_id', lead_id: 'uid' }, { ip_address: 'ip' }],
+  cast: [{ types: { lead_accepted: 'flag', zipcode: 'text' } }, { types: { zipcode: 'integer' } }],
+  mask: [{}, { age: 'null', firstname: 'redact', lastname: 'drop', zipcode: 'last4', lead_id: 'hmac' }],
+};
+
+const cases = definitions.flatMap((definition) =>
+  [...definition.examples, ...(more[definition.name as keyof typeof steps] ?? [])].map(
+    (config) => [definition.name, JSON.stringify(config), definition, config] as const,
+  ),
+);
+
+/** Whether a value is what a column promises. */
+function keeps(column: Column, value: Row[string] | undefined): boolean {
+  const kinds: Readonly<Record<DeclaredType, (value: unknown) => boolean>> = {
+    text: (value) => typeof value === 'string',
+    flag: (value) => typeof value === 'boolean',
+    integer: (value) => typeof value === 'bigint',
+    decimal: (value) => typeof value === 'number',
+    timestamp: (value) => value instanceof Date,
+    date: (value) => value instanceof Date && value.getTime() % 86_400_000 === 0,
+  };
+  return value === null || (value !== undefined && (column.cast ? kinds[column.type](value) : typeof value === 'string'));
+}
+
+test('registers every step under its own name', () => {
+  expect(Object.entries(steps).map(([name, definition]) => [name, definition.name])).toEqual(
+    Object.keys(steps).map((name) => [name, name]),
+  );
+});
+
+describe.each(definitions.map((definition) => [definition.name, definition] as const))('%s', (_name, definition) => {
+  test('has a summary of one sentence', () => {
+    expect(definition.summary).toMatch(/^[A-Z].*\.$/);
+  });
+
+  test('has at least one example', () => {
+    expect(definition.examples.length).toBeGreaterThan(0);
+  });
+
+  test('describes its configuration, key by key', () => {
+    const schema = z.toJSONSchema(definition.config, { io: 'input' });
+    const keys = Object.values(schema.properties ?? {});
+    const described = keys.length > 0 ? keys : [schema];
+    for (const key of described) expect(key).toMatchObject({ description: expect.stringMatching(/\.$/) });
+  });
+
+  test('refuses configurations of another kind', () => {
+    for (const config of [null, 7, true, { no_such_key: [{}] }]) expect(definition.config.safeParse(config).success).toBe(false);
+  });
+
+  test('turns a page without rows into a page without rows', async () => {
+    const [out] = await through(opened(definition, definition.examples[0]), pages<Row>([]));
+    expect(out).toMatchObject({ number: 1, rows: [] });
+  });
+
+  test('gives nothing for nothing', async () => {
+    expect(await through(opened(definition, definition.examples[0]), [])).toEqual([]);
+  });
+});
+
+describe.each(cases)('%s: %s', (_name, _json, definition, config) => {
+  test('parses and plans without a problem', () => {
+    expect(planned(definition, config).problems).toEqual([]);
+  });
+
+  test('gives rows with exactly the planned columns, in their order', async () => {
+    const { columns } = planned(definition, config);
+    for (const out of await through(opened(definition, config), pages(rows))) {
+      for (const row of out.rows) expect(Object.keys(row)).toEqual(columns.map(({ name }) => name));
+    }
+  });
+
+  test('gives values of the planned types', async () => {
+    const { columns } = planned(definition, config);
+    for (const out of await through(opened(definition, config), pages(rows))) {
+      const strays = out.rows.flatMap((row) => columns.filter((column) => !keeps(column, row[column.name])).map(({ name }) => name));
+      expect(strays).toEqual([]);
+    }
+  });
+
+  test('plans columns with names of their own', () => {
+    const names = planned(definition, config).columns.map(({ name }) => name);
+    expect(names).toEqual([...new Set(names)]);
+  });
+
+  test('keeps the number and the lease of every page, also of one that becomes empty', async () => {
+    const sent = pages(rows, [], rows);
+    const got = await through(opened(definition, config), sent);
+    expect(got.map(({ number }) => number)).toEqual([1, 2, 3]);
+    expect(got.map(({ lease }) => lease)).toEqual(sent.map(({ lease }) => lease));
+  });
+
+  test('accounts for every row', async () => {
+    const context = runtime();
+    const out = await through(opened(definition, config, context), pages(rows, rows));
+    const { filtered, duplicates, unmatched, rejected, expanded } = context.tally;
+    const written = out.reduce((sum, { rows }) => sum + rows.length, 0);
+    expect(written + filtered + duplicates + unmatched + rejected).toBe(2 * rows.length + expanded);
+    expect(context.rejects.length).toBe(rejected);
+  });
+
+  test('gives the same for the same pages', async () => {
+    const [first, second] = await Promise.all([1, 2].map(() => through(opened(definition, config), pages(rows))));
+    expect(first?.map(({ rows }) => rows)).toEqual(second?.map(({ rows }) => rows));
+  });
+});
+
+/** Configurations with an unknown field: the place of the problem, and the name that was meant. */
+const unknownFields = [
+  ['dedupe', { by: ['lead_id', 'emial'] }, ['by', 1], "unknown field 'emial', did you mean 'email'?"],
+  ['derive', { city: 'zip_city(zipcod)' }, ['city'], "unknown field 'zipcod', did you mean 'zipcode'?"],
+  ['filter', "lead_statsu == 'new'", [], "unknown field 'lead_statsu', did you mean 'lead_status'?"],
+  ['select', ['lead_id', 'psd'], [1], "unknown field 'psd', did you mean 'psid'?"],
+  ['rename', { leadid: 'id' }, ['leadid'], "unknown field 'leadid', did you mean 'lead_id'?"],
+  ['cast', { types: { aeg: 'integer' } }, ['types', 'aeg'], "unknown field 'aeg', did you mean 'age'?"],
+  ['mask', { sin_numbr: 'drop' }, ['sin_numbr'], "unknown field 'sin_numbr', did you mean 'sin_number'?"],
+  [
+    'join',
+    { with: 'bridges', on: { bridgeid: 'id' }, select: ['title'] },
+    ['on', 'bridgeid'],
+    "unknown field 'bridgeid', did you mean 'bridge_id'?",
+  ],
+  [
+    'join',
+    { with: 'bridges', on: { bridge_id: 'idd' }, select: ['title'] },
+    ['on', 'bridge_id'],
+    "unknown field 'idd', did you mean 'id'?",
+  ],
+  ['join', { with: 'bridges', on: { bridge_id: 'id' }, select: ['titel'] }, ['select', 0], "unknown field 'titel', did you mean 'title'?"],
+  [
+    'join',
+    { with: 'bridges', on: { bridge_id: 'id' }, pick: { max: 'maxhourl' } },
+    ['pick', 'max'],
+    "unknown field 'maxhourl', did you mean 'maxhourly'?",
+  ],
+  [
+    'join',
+    { with: 'bridges', on: { bridge_id: 'id' }, pick: { min: 'maxhourl' } },
+    ['pick', 'min'],
+    "unknown field 'maxhourl', did you mean 'maxhourly'?",
+  ],
+  [
+    'join',
+    { with: 'bridges', on: { bridge_id: 'id' }, reveal: ['crm_kye'] },
+    ['reveal', 0],
+    "unknown field 'crm_kye', did you mean 'crm_key'?",
+  ],
+] as const;
+
+test.each(unknownFields)('%s reports the unknown field of %j where it stands, with the nearest name', (name, config, path, message) => {
+  const definition: StepDefinition = steps[name];
+  expect(planned(definition, config).problems).toEqual([{ path, message }]);
+});
+
+/** Configurations, and what each makes of the column `lead_id`: the name and source of every column that is left of three. */
+const sources: readonly (readonly [keyof typeof steps, unknown, Readonly<Record<string, string | undefined>>])[] = [
+  ['dedupe', {}, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
+  ['filter', 'true', { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
+  ['select', ['age', 'lead_id'], { age: 'age', lead_id: 'lead_id' }],
+  ['rename', { lead_id: 'id' }, { id: 'lead_id', uid: 'uid', age: 'age' }],
+  ['rename', { lead_id: 'uid', uid: 'lead_id' }, { uid: 'lead_id', lead_id: 'uid', age: 'age' }],
+  ['cast', { types: { lead_id: 'integer' } }, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
+  ['cast', {}, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
+  ['derive', { lead_id: 'uid', copy: 'age' }, { lead_id: undefined, uid: 'uid', age: 'age', copy: undefined }],
+  ['mask', { uid: 'drop', lead_id: 'hmac' }, { lead_id: undefined, age: 'age' }],
+  ['mask', { lead_id: 'null', uid: 'last4', age: 'redact' }, { lead_id: undefined, uid: undefined, age: undefined }],
+  [
+    'join',
+    { with: 'users', on: { uid: 'uid' }, select: ['uid'], pick: 'all' },
+    { lead_id: 'lead_id', uid: 'uid', age: 'age', users_uid: undefined },
+  ],
+];
+
+describe('the source of a column', () => {
+  test('is its own name as it arrives', () => {
+    expect(input.map(({ source }) => source)).toEqual(input.map(({ name }) => name));
+  });
+
+  test.each(sources)('%s %j keeps it where the values are kept', (name, config, expected) => {
+    const definition: StepDefinition = steps[name];
+    const some = input.filter((column) => ['lead_id', 'uid', 'age'].includes(column.name));
+    const { columns } = planned(definition, config, some);
+    expect(Object.fromEntries(columns.map((column) => [column.name, column.source]))).toEqual(expected);
+  });
+
+  test('is looked at in every step', () => {
+    expect(new Set(sources.map(([name]) => name))).toEqual(new Set(Object.keys(steps)));
+  });
+});
+
+test.each([
+  ['dedupe', {}, []],
+  ['select', ['lead_id', 'zzzzzzzzz'], [1]],
+] as const)('%s reports a field that is gone at this step', (name, config, path) => {
+  const definition: StepDefinition = steps[name];
+  const left = input.filter((column) => column.name !== 'lead_id');
+  expect(planned(definition, config, left).problems.map((problem) => problem.path)).toContainEqual(path);
+});
+
+test('every step says why a credential-like field is not there', () => {
+  const problems: string[] = [];
+  const plan = {
+    collection: collections.bridges,
+    reveal: [],
+    problem: (_path: unknown, message: string) => {
+      problems.push(message);
+    },
+  };
+  steps.select.columns(parsed(steps.select, ['crm_key']), columnsOf(collections.bridges), plan);
+  expect(problems).toEqual(["field 'crm_key' is withheld because it is credential-like; name it under reveal to use it"]);
+});

@@ -1,0 +1,113 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { dedupe, steps } from '../../../src/steps/index.js';
+import { opened, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
+
+test('keeps the first row of every key and its order', async () => {
+  const rows = [
+    { id: 'b', n: '1' },
+    { id: 'a', n: '2' },
+    { id: 'b', n: '3' },
+    { id: 'c', n: '4' },
+  ];
+  expect(await rowsThrough(dedupe(['id']), rows)).toEqual([rows[0], rows[1], rows[3]]);
+});
+
+test('remembers keys from page to page', async () => {
+  const out = await through(dedupe(['id']), pages([{ id: '1' }], [{ id: '1' }, { id: '2' }], [{ id: '2' }]));
+  expect(out.map(({ rows }) => rows)).toEqual([[{ id: '1' }], [{ id: '2' }], []]);
+});
+
+test('forgets them for the next subscription', async () => {
+  const step = dedupe(['id']);
+  await rowsThrough(step, [{ id: '1' }]);
+  expect(await rowsThrough(step, [{ id: '1' }])).toEqual([{ id: '1' }]);
+});
+
+test('counts what it drops', async () => {
+  const context = watched();
+  await through(dedupe(['id'], context), pages([{ id: '1' }, { id: '1' }], [{ id: '1' }, { id: '2' }]));
+  expect(context.tally).toMatchObject({ duplicates: 2, rejected: 0, filtered: 0 });
+});
+
+describe('a key that lacks a part', () => {
+  test.each([
+    ['null', { a: '1', b: null }],
+    ['empty', { a: '1', b: '' }],
+    ['missing', { a: '1' }],
+  ])('passes every time when the part is %s', async (_what, row: Record<string, string | null>) => {
+    expect(await rowsThrough(dedupe(['a', 'b']), [row, row])).toEqual([row, row]);
+  });
+});
+
+describe('keys of several columns', () => {
+  test.each([
+    [
+      { a: 'a', b: 'bc' },
+      { a: 'ab', b: 'c' },
+    ],
+    [
+      { a: '1:x', b: 'y' },
+      { a: '1', b: ':xy' },
+    ],
+    [
+      { a: 'x1:y', b: 'z' },
+      { a: 'x', b: '1:yz' },
+    ],
+    [
+      { a: 'x\u0000', b: 'y' },
+      { a: 'x', b: '\u0000y' },
+    ],
+  ])('%j and %j are two', async (one, other) => {
+    expect(await rowsThrough(dedupe(['a', 'b']), [one, other])).toEqual([one, other]);
+  });
+
+  test('are equal only when every part is', async () => {
+    const part = fc.string({ minLength: 1, maxLength: 4, unit: fc.constantFrom('a', 'b', '1', ':') });
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.record({ a: part, b: part }), { maxLength: 30 }), async (rows) => {
+        const kept = await rowsThrough(dedupe(['a', 'b']), rows);
+        expect(kept.length).toBe(new Set(rows.map(({ a, b }) => JSON.stringify([a, b]))).size);
+      }),
+    );
+  });
+});
+
+test('compares typed values by what they are', async () => {
+  const day = (text: string) => ({ at: new Date(text) });
+  const rows = [day('2024-01-01T00:00:00Z'), day('2024-01-01T00:00:00.001Z'), day('2024-01-01T00:00:00Z')];
+  expect(await rowsThrough(dedupe(['at']), rows)).toEqual(rows.slice(0, 2));
+});
+
+test('takes case and white space for differences', async () => {
+  const rows = [{ id: 'a' }, { id: 'A' }, { id: 'a ' }];
+  expect(await rowsThrough(dedupe(['id']), rows)).toEqual(rows);
+});
+
+test('goes by the key of the collection unless told otherwise', async () => {
+  const rows = [sample('leads', { lead_id: '1', email: 'x' }), sample('leads', { lead_id: '2', email: 'x' })];
+  expect(await rowsThrough(opened(steps.dedupe, {}), rows)).toHaveLength(2);
+  expect(await rowsThrough(opened(steps.dedupe, { by: ['email'] }), rows)).toHaveLength(1);
+});
+
+test('counts into the context of the pipeline', async () => {
+  const context = runtime();
+  await rowsThrough(opened(steps.dedupe, {}, context), [sample('leads'), sample('leads')]);
+  expect(context.tally.duplicates).toBe(1);
+});
+
+test('keeps no keys of rows that a checked read gives once each, and any others all the same', async () => {
+  const context = runtime({ distinct: true });
+  const input = pages([sample('leads', { lead_id: '1', email: 'x' }), sample('leads', { lead_id: '2', email: 'x' })]);
+  for (const config of [{}, { by: ['lead_id'] }]) expect((await through(opened(steps.dedupe, config, context), input))[0]).toBe(input[0]);
+  for (const by of [['email'], ['email', 'uid']])
+    expect((await through(opened(steps.dedupe, { by }, context), input))[0]?.rows).toEqual(input[0]?.rows.slice(0, 1));
+});
+
+test('needs at least one field under by', () => {
+  expect(steps.dedupe.config.safeParse({ by: [] }).success).toBe(false);
+});
+
+test('leaves the columns as they are', () => {
+  expect(planned(steps.dedupe, {}).columns).toHaveLength(33);
+});

@@ -1,0 +1,136 @@
+import { describe, expect, test } from '@jest/globals';
+import { collections, columnsOf, type Row } from '../../../src/collections/index.js';
+import { derive, steps } from '../../../src/steps/index.js';
+import { opened, page, pages, planned, rowsThrough, runtime, sample, through } from './support.js';
+
+describe('derive in code', () => {
+  test('adds a field to every row', async () => {
+    const step = derive({ prefix: (row: Row) => String(row.zip).slice(0, 3) });
+    expect(await rowsThrough(step, [{ zip: '10001' }, { zip: '90210' }])).toEqual([
+      { zip: '10001', prefix: '100' },
+      { zip: '90210', prefix: '902' },
+    ]);
+  });
+
+  test('gives a field that exists the new value', async () => {
+    expect(await rowsThrough(derive({ a: (row: Row) => String(row.a).toUpperCase() }), [{ a: 'x' }])).toEqual([{ a: 'X' }]);
+  });
+
+  test('shows every function the row as it came in', async () => {
+    const step = derive({ a: (row: Row) => `${String(row.a)}1`, b: (row: Row) => `${String(row.a)}2` });
+    expect(await rowsThrough(step, [{ a: 'x' }])).toEqual([{ a: 'x1', b: 'x2' }]);
+  });
+
+  test('takes undefined for null', async () => {
+    expect(await rowsThrough(derive({ b: () => undefined }), [{ a: '1' }])).toEqual([{ a: '1', b: null }]);
+  });
+
+  test('lets an error of a function end the stream', async () => {
+    const step = derive({
+      b: () => {
+        throw new RangeError('mine');
+      },
+    });
+    await expect(rowsThrough(step, [{ a: '1' }])).rejects.toThrow(new RangeError('mine'));
+  });
+});
+
+describe('derive in a file', () => {
+  const failing = { half: "num(age) / 2.0 > 1.0 ? 'old' : 'young'" };
+  const rows = [
+    sample('leads', { lead_id: '1', age: '41' }),
+    sample('leads', { lead_id: '2', age: 'forty' }),
+    sample('leads', { lead_id: '3' }),
+  ];
+
+  function ids(out: readonly Row[]): unknown[] {
+    return out.map(({ lead_id }) => lead_id);
+  }
+
+  test('computes fields by expressions', async () => {
+    const [row] = await rowsThrough(opened(steps.derive, { zip_city: 'zip_city(zipcode)', zip_state: 'zip_state(zipcode)' }), [
+      sample('leads', { zipcode: '10001' }),
+    ]);
+    expect(row).toMatchObject({ zipcode: '10001', zip_city: 'New York', zip_state: 'NY' });
+  });
+
+  test('shows every expression the row as it came in', async () => {
+    const config = { uid: "'changed'", old: 'uid' };
+    const [row] = await rowsThrough(opened(steps.derive, config), [sample('leads', { uid: '7' })]);
+    expect(row).toMatchObject({ uid: 'changed', old: '7' });
+  });
+
+  test('does not know the fields that it adds', () => {
+    expect(planned(steps.derive, { a: 'uid', b: 'a' }).problems).toEqual([{ path: ['b'], message: "unknown field 'a'" }]);
+  });
+
+  test('keeps the place and the original name of a column that it replaces', () => {
+    const before = columnsOf(collections.leads);
+    const { columns } = planned(steps.derive, { psid: 'upper(psid)' });
+    expect(columns.map(({ name, original }) => [name, original])).toEqual(before.map(({ name, original }) => [name, original]));
+    expect(columns.find(({ name }) => name === 'psid')).toMatchObject({ type: 'text', cast: true });
+  });
+
+  test('is as sensitive as the fields that it uses', () => {
+    const { columns } = planned(steps.derive, { city: 'zip_city(zipcode)', word: "lead_status + '!'" });
+    expect(columns.slice(-2).map(({ sensitivity }) => sensitivity)).toEqual(['personal', 'plain']);
+    const input = columnsOf(collections.bridges, ['crm_key']);
+    expect(planned(steps.derive, { key: 'name + crm_key' }, input).columns.at(-1)).toMatchObject({ sensitivity: 'secret' });
+  });
+
+  test('sends a failing row to the rejects, with field and reason and without the value', async () => {
+    const context = runtime();
+    expect(ids(await rowsThrough(opened(steps.derive, failing, context), rows))).toEqual(['1', '3']);
+    expect(context.rejects).toEqual([{ row: rows[1], fault: { field: 'half', reason: 'num() cannot read the text' } }]);
+    expect(context.tally).toMatchObject({ rejected: 1, nulled: 0 });
+  });
+
+  test('rejects a row once, however many of its expressions fail', async () => {
+    const context = runtime();
+    await rowsThrough(opened(steps.derive, { a: 'num(age)', b: 'num(age)' }, context), [sample('leads', { age: 'x' })]);
+    expect(context.rejects).toHaveLength(1);
+    expect(context.tally.rejected).toBe(1);
+  });
+
+  test('gives null instead under on_error: null, and counts it', async () => {
+    const context = runtime({ onError: 'null' });
+    const out = await rowsThrough(opened(steps.derive, failing, context), rows);
+    expect(out.map(({ half }) => half)).toEqual(['old', null, 'old']);
+    expect(context.tally).toMatchObject({ rejected: 0, nulled: 1 });
+  });
+
+  test('fails the stream under on_error: fail, naming step and field but no value', async () => {
+    const step = opened(steps.derive, failing, runtime({ onError: 'fail', at: 'steps[3] derive' }));
+    await expect(rowsThrough(step, rows)).rejects.toMatchObject({
+      code: 'E_STEP_EXPRESSION',
+      message: 'steps[3] derive: half: num() cannot read the text',
+    });
+  });
+
+  test('keeps a page whose rows were all rejected', async () => {
+    const out = await through(opened(steps.derive, failing), pages([rows[1] ?? {}], [rows[0] ?? {}]));
+    expect(out.map(({ number, rows }) => [number, rows.length])).toEqual([
+      [1, 0],
+      [2, 1],
+    ]);
+  });
+
+  test('reports every expression that is wrong, each at its place', () => {
+    const { problems } = planned(steps.derive, { a: 'zipcode +', b: 'nope', c: "zip_stat('1')" });
+    expect(problems.map(({ path }) => path)).toEqual([['a'], ['b'], ['c']]);
+  });
+
+  test.each(['Upper', 'with space', '1st', '', 'a-b'])('refuses %j as the name of a field', (name) => {
+    expect(steps.derive.config.safeParse({ [name]: '1' }).success).toBe(false);
+  });
+
+  test('does not open what planning would have refused', () => {
+    expect(() => opened(steps.derive, { a: 'nope' })).toThrow(expect.objectContaining({ code: 'E_STEP_CONFIG' }));
+  });
+});
+
+test('keeps the number and the lease of a page', async () => {
+  const sent = page(7, [{ a: '1' }]);
+  const [got] = await through(derive({ b: () => '2' }), [sent]);
+  expect([got?.number, got?.lease]).toEqual([7, sent.lease]);
+});

@@ -1,0 +1,548 @@
+import { describe, expect, test } from '@jest/globals';
+import { collections, columnsOf, type Column, type Row, type Value } from '../../../src/collections/index.js';
+import { valuesOf, type Content } from '../../../src/columnar/index.js';
+import { ExpressionFault, expressionsOver, functions, outcomesOf, type Expression } from '../../../src/steps/expression/index.js';
+
+import { steps } from '../../../src/steps/index.js';
+import { tableOf } from '../../support/tables.js';
+import { castTo, opened, planned, rowsThrough, runtime } from './support.js';
+
+/** Columns of text, as the service delivers them. */
+function texts(...names: string[]): Column[] {
+  return names.map((name) => ({ name, original: name, type: 'text', cast: false, sensitivity: 'plain' }));
+}
+
+function compiled(source: string, columns: readonly Column[] = texts('s', 't')): Expression {
+  const result = expressionsOver(columns).compile(source);
+  if (!('evaluate' in result)) throw new Error(result.message);
+  return result;
+}
+
+function valueOf(source: string, row: Row = {}, columns: readonly Column[] = texts(...Object.keys(row))): Value {
+  return compiled(source, columns).evaluate(row);
+}
+
+/** The message of the fault that an expression meets, which must be of the one kind that steps handle. */
+function faultOf(source: string, row: Row, columns: readonly Column[] = texts(...Object.keys(row))): string {
+  try {
+    compiled(source, columns).evaluate(row);
+  } catch (error) {
+    if (error instanceof ExpressionFault) return error.message;
+    throw error;
+  }
+  throw new Error(`${source} did not fail`);
+}
+
+function problemOf(source: string, columns: readonly Column[] = texts('s', 'zipcode')) {
+  const result = expressionsOver(columns).compile(source);
+  if ('evaluate' in result) throw new Error(`${source} compiles`);
+  return result;
+}
+
+describe('a function of ours', () => {
+  test.each(Object.entries(functions))('%s does what its example says', (_name, { example }) => {
+    expect(valueOf(example)).toBe(true);
+  });
+
+  test.each(Object.entries(functions))('%s has its own name in its example, and a summary', (name, { example, summary }) => {
+    expect(example).toContain(`${name}(`);
+    expect(summary).toMatch(/^[A-Z].*\.$/);
+  });
+
+  test.each(Object.keys(functions).filter((name) => name !== 'blank'))('%s gives null for null', (name) => {
+    expect(valueOf(`${name}(s)`, { s: null })).toBeNull();
+  });
+
+  test.each(Object.keys(functions).filter((name) => name !== 'blank'))('%s gives null for a column that the row lacks', (name) => {
+    expect(valueOf(`${name}(s)`, {}, texts('s'))).toBeNull();
+  });
+
+  test.each(Object.keys(functions).filter((name) => name !== 'blank'))('%s refuses a flag', (name) => {
+    expect(faultOf(`${name}(s)`, { s: true })).toBe('the function does not take a value of this type');
+  });
+
+  test('are the documented ones', () => {
+    expect(Object.keys(functions)).toEqual([
+      'zip_city',
+      'zip_state',
+      'zip_prefix',
+      'area_code',
+      'num',
+      'date',
+      'epoch',
+      'blank',
+      'lower',
+      'upper',
+      'trim',
+    ]);
+  });
+});
+
+describe('a call of a function of ours on one field', () => {
+  const values: readonly Value[] = [
+    '10001',
+    '10001-1234',
+    ' k1a 0b1 ',
+    'k1a',
+    '212 555 0142',
+    '20240229',
+    '',
+    ' ',
+    'x',
+    41,
+    41n,
+    true,
+    new Date(0),
+    null,
+  ];
+
+  /** What an expression gives for a value, or the fault. */
+  function outcome(source: string, s: Value): Value {
+    try {
+      return valueOf(source, { s }, texts('s'));
+    } catch (error) {
+      return String(error);
+    }
+  }
+
+  test.each(Object.keys(functions))('gives what the interpreter gives: %s', (name) => {
+    for (const value of values) expect([value, outcome(`${name}(s)`, value)]).toEqual([value, outcome(`${name}([s][0])`, value)]);
+  });
+});
+
+describe('expressions over a table', () => {
+  const rows: readonly Row[] = [
+    { s: '41', t: null, u: 'x' },
+    { s: 'x', t: 'y', u: 'x' },
+    { s: '', t: '41', u: '' },
+    { s: '41', t: 'x', u: '1' },
+  ];
+
+  /** What each gives for every row of some pages. */
+  function outcomes(expressions: readonly Expression[], ...contents: readonly Content[]) {
+    const outcomesIn = outcomesOf(expressions);
+    return contents.map((content) =>
+      outcomesIn(content).map(({ cells, unfit }) => valuesOf(cells).map((value, row) => ({ value, reason: unfit?.(row) }))),
+    );
+  }
+
+  test('give what they give for its rows, also for texts that come again', () => {
+    const sources = [
+      'num(s)',
+      'int(s)',
+      'num(t)',
+      's == t',
+      't == s',
+      't == null',
+      "[u, s].exists(x, x == 'x')",
+      '1 + 1',
+      'num(v)',
+      'upper(s)',
+    ];
+    const expressions = sources.map((source) => compiled(source, texts('s', 't', 'u', 'v')));
+    const [expected] = outcomes(expressions, rows);
+    expect(expected?.flat()).toContainEqual({ value: null, reason: expect.any(String) });
+    expect(outcomes(expressions, tableOf(rows), tableOf(rows))).toEqual([expected, expected]);
+  });
+
+  test('are evaluated once for a text of a single column', () => {
+    const asked: Row[] = [];
+    const counting: Expression = {
+      type: 'text',
+      names: ['s', 'x'],
+      evaluate: (row) => {
+        asked.push(row);
+        return null;
+      },
+    };
+    outcomes([counting], tableOf(rows), tableOf(rows));
+    expect(asked).toEqual([{ s: '41' }, { s: 'x' }, { s: '' }]);
+  });
+
+  test('get rows of the fields that they name', () => {
+    const asked: Row[] = [];
+    outcomes([{ type: 'text', names: ['t', 's', 'x'], evaluate: (row) => asked.push(row) }], tableOf(rows));
+    expect(asked).toEqual(rows.map(({ s, t }) => ({ s, t })));
+  });
+});
+
+describe('area_code', () => {
+  test.each([
+    ['2125550142', '212'],
+    ['12125550142', '212'],
+    ['+1 (212) 555-0142', '212'],
+    ['212.555.0142', '212'],
+    ['0125550142', null],
+    ['1125550142', null],
+    ['212555014', null],
+    ['22125550142', null],
+    ['212-555-0142 x9', null],
+    ['', null],
+  ])('of %j is %j', (phone, code) => {
+    expect(valueOf('area_code(s)', { s: phone })).toBe(code);
+  });
+});
+
+describe('num', () => {
+  test.each<[Value, Value]>([
+    ['41', 41],
+    ['-1.5', -1.5],
+    ['', null],
+    [41n, 41],
+    [1.5, 1.5],
+  ])('of %p is %p', (value, number) => {
+    expect(valueOf('num(s)', { s: value })).toBe(number);
+  });
+
+  test.each(['forty', '1,5', ' 1', 'NaN', '0x10'])('cannot read %j', (text) => {
+    expect(faultOf('num(s)', { s: text })).toBe('num() cannot read the text');
+  });
+});
+
+describe('date and epoch', () => {
+  const noon = new Date('2024-02-29T12:00:00Z');
+
+  test('read their texts', () => {
+    expect(valueOf('date(s)', { s: '20240229' })).toEqual(new Date('2024-02-29T00:00:00Z'));
+    expect(valueOf('epoch(s)', { s: '1709208000' })).toEqual(noon);
+  });
+
+  test('give null for an empty text', () => {
+    expect([valueOf('date(s)', { s: '' }), valueOf('epoch(s)', { s: '' })]).toEqual([null, null]);
+  });
+
+  test('cannot read other texts', () => {
+    expect(faultOf('date(s)', { s: '20240230' })).toBe('date() cannot read the text');
+    expect(faultOf('epoch(s)', { s: '2024-02-29' })).toBe('epoch() cannot read the text');
+  });
+
+  test('take an instant: epoch as it is, date as its day', () => {
+    expect(valueOf('epoch(s)', { s: noon })).toEqual(noon);
+    expect(valueOf('date(s)', { s: noon })).toEqual(new Date('2024-02-29T00:00:00Z'));
+  });
+
+  test('leave the instant of the row alone', () => {
+    const row = { s: new Date('2024-02-29T12:00:00Z') };
+    valueOf('date(s)', row);
+    expect(row.s).toEqual(noon);
+  });
+});
+
+describe('blank', () => {
+  test.each<[Value, boolean]>([
+    [null, true],
+    ['', true],
+    [' \t\n', true],
+    ['x', false],
+    ['0', false],
+    [false, false],
+    [0n, false],
+  ])('of %p is %p', (value, expected) => {
+    expect(valueOf('blank(s)', { s: value })).toBe(expected);
+  });
+
+  test('of a column that the row lacks is true', () => {
+    expect(valueOf('blank(s)', {}, texts('s'))).toBe(true);
+  });
+});
+
+describe('the type of an expression', () => {
+  const columns = [
+    ...texts('s'),
+    ...castTo({ flag: 'flag', whole: 'integer', share: 'decimal', at: 'timestamp', day: 'date', word: 'text' }),
+  ];
+
+  test.each([
+    ["'x'", 'text'],
+    ['s', 'text'],
+    ["s + '!'", 'text'],
+    ['lower(s)', 'text'],
+    ["s == 'x' ? s : word", 'text'],
+    ['null', 'text'],
+    ['whole', 'integer'],
+    ['whole + 1', 'integer'],
+    ['size(s)', 'integer'],
+    ['int(s)', 'integer'],
+    ['share', 'decimal'],
+    ['share * 2.0', 'decimal'],
+    ['num(s)', 'decimal'],
+    ['num(s) / 2.0', 'decimal'],
+    ['double(s)', 'decimal'],
+    ['flag', 'flag'],
+    ['!flag', 'flag'],
+    ["s == 'x'", 'flag'],
+    ['whole > 3', 'flag'],
+    ['blank(s)', 'flag'],
+    ["s in ['a', 'b']", 'flag'],
+    ['at', 'timestamp'],
+    ['epoch(s)', 'timestamp'],
+    ["at + duration('1h')", 'timestamp'],
+    ['date(s)', 'date'],
+    ['date(at)', 'date'],
+  ])('%s is %s', (source, type) => {
+    expect(compiled(source, columns).type).toBe(type);
+  });
+
+  test.each(['[s]', "{'a': s}", "b'x'", "duration('1h')", '3u', 'type(s)'])('%s fits no column', (source) => {
+    expect(problemOf(source).message).toMatch(/^gives a .+, which no column can hold$/);
+  });
+
+  test.each<[string, Value, Value]>([
+    ['[s][0]', true, 'true'],
+    ['[s][0]', 2n ** 62n, '4611686018427387904'],
+    ['[s][0]', new Date(0), '1970-01-01T00:00:00.000Z'],
+  ])('%s of an open type takes %p as its text', (source, value, text) => {
+    expect(valueOf(source, { s: value })).toBe(text);
+  });
+
+  test('refuses a whole number beyond 64 bits', () => {
+    expect(faultOf('int(num(s))', { s: '1e300' })).toBe('the result does not fit the type of its column');
+  });
+
+  test('refuses an instant beyond the range of dates', () => {
+    const columns = castTo({ s: 'timestamp' });
+    expect(faultOf("s + duration('9000000000000s')", { s: new Date(8.64e15) }, columns)).toMatch(/./);
+    expect(faultOf("[s][0] + duration('9000000000000s')", { s: new Date(8.64e15) }, columns)).toMatch(/./);
+  });
+});
+
+describe('a column that the row lacks', () => {
+  test('counts as null', () => {
+    expect(valueOf('s == null', {}, texts('s'))).toBe(true);
+    expect(valueOf('s', {}, texts('s'))).toBeNull();
+  });
+
+  test('counts as null inside macros too', () => {
+    expect(valueOf("['a', 'b'].exists(x, x == s)", {}, texts('s'))).toBe(false);
+  });
+});
+
+describe('an unknown name', () => {
+  test('is reported as a field, with the fields there are', () => {
+    expect(problemOf('lower(zipcod)').unknown).toEqual({ kind: 'field', name: 'zipcod', known: ['s', 'zipcode'] });
+  });
+
+  test('is reported as a function, with the functions there are', () => {
+    const { unknown } = problemOf('zip_stat(zipcode)');
+    expect(unknown).toMatchObject({ kind: 'function', name: 'zip_stat' });
+    expect(unknown?.known).toEqual(expect.arrayContaining([...Object.keys(functions), 'size', 'int', 'timestamp']));
+  });
+
+  test.each([
+    ['zip_stat(zipcode)', "unknown function 'zip_stat', did you mean 'zip_state'?"],
+    ['siez(zipcode)', "unknown function 'siez', did you mean 'size'?"],
+    ['lower(zipcod)', "unknown field 'zipcod', did you mean 'zipcode'?"],
+    ['process', "unknown field 'process'"],
+    ['constructor', "unknown field 'constructor'"],
+  ])('in %s gives the nearest right one, if any', (source, message) => {
+    expect(planned(steps.derive, { x: source }).problems).toEqual([{ path: ['x'], message }]);
+  });
+
+  test.each(['size(3)', 'int(true)', 'size()'])('is not what is wrong with %s', (source) => {
+    expect(problemOf(source).unknown).toBeUndefined();
+    expect(problemOf(source).message).toMatch(/^found no matching overload for/);
+  });
+});
+
+describe('a syntax error', () => {
+  test.each(['s +', 's ==', "'open", 's s', '(s', 's = 1', 's ? 1', ''])('in %j is a problem of one line', (source) => {
+    expect(problemOf(source).message).toMatch(/^.+$/);
+  });
+});
+
+describe('matches()', () => {
+  test.each([
+    "s.matches('(a+)+$')",
+    "'x'.matches(s)",
+    "!s.matches('a')",
+    "blank(s) || s.matches('a')",
+    "s.matches('a') ? 1 : 2",
+    "['a'].exists(x, s.matches(x))",
+    "{'a': s.matches('a')}['a']",
+    "[1, 2][s.matches('a') ? 0 : 1]",
+    "lower(s.matches('a') ? 'a' : 'b')",
+    "cel.bind(m, s.matches('a'), m)",
+  ])('is refused in %s', (source) => {
+    expect(problemOf(source).message).toMatch(/^matches\(\) is refused/);
+  });
+
+  test('is refused as a function too', () => {
+    expect(problemOf("matches(s, 'a')").message).toMatch(/matches/);
+  });
+
+  test('is a word like any other inside a text', () => {
+    expect(valueOf("'matches(' + s", { s: 'x' })).toBe('matches(x');
+  });
+});
+
+describe('a column whose name CEL keeps for itself', () => {
+  const words = 'as break const continue else false for function if import in let loop namespace null package return true var void while';
+  const types = 'bool bytes cel double google int list map optional string type uint';
+
+  test.each(`${words} ${types} dyn timestamp duration size has date num zip_city 2nd`.split(' '))(
+    'like %s does not stop the others',
+    (name) => {
+      const columns = texts(name, 's');
+      expect(compiled("s == 'x'", columns).evaluate({ [name]: '1', s: 'x' })).toBe(true);
+    },
+  );
+
+  test.each(['timestamp', 'size', 'date', 'num'])('can be used where it is only the name of a function: %s', (name) => {
+    expect(valueOf(`${name} + '!'`, { [name]: 'x' })).toBe('x!');
+  });
+
+  test('can come from a rename', async () => {
+    const { columns } = planned(steps.rename, { lead_type: 'type', source: 'map' });
+    const [row] = await rowsThrough(opened(steps.derive, { x: 'upper(uid)' }, runtime({ input: columns })), [
+      { type: 'a', map: 'b', uid: 'c' },
+    ]);
+    expect(row).toMatchObject({ type: 'a', map: 'b', x: 'C' });
+  });
+});
+
+describe('an expression that is right for no row', () => {
+  const columns = [
+    ...columnsOf(collections.leads),
+    ...castTo({ word: 'text', whole: 'integer', share: 'decimal', flag: 'flag', at: 'timestamp', day: 'date' }),
+  ];
+
+  test.each([
+    ['age > 18', 'age is text here; use num(age), or cast before'],
+    ['18 < age', 'age is text here; use num(age), or cast before'],
+    ['age == 18', 'age is text here; use num(age), or cast before'],
+    ['age in [18, 19]', 'age is text here; use num(age), or cast before'],
+    ['-age', 'age is text here; use num(age), or cast before'],
+    ['age * timestamp', 'age and timestamp are text here; use num(age) and epoch(timestamp), or cast before'],
+    ['timestamp > at', 'timestamp is text here; use epoch(timestamp), or cast before'],
+    ['yearmonthday < day', 'yearmonthday is text here; use date(yearmonthday), or cast before'],
+    ['zipcode ? 1 : 2', "zipcode is text here; compare, like zipcode == 'yes', or cast before"],
+    ['is_valid && flag', "is_valid is text here; compare, like is_valid == 'yes', or cast before"],
+    ['is_valid == true', "is_valid is text here; compare, like is_valid == 'yes', or cast before"],
+    ['!is_valid', "is_valid is text here; compare, like is_valid == 'yes', or cast before"],
+    ['is_valid || lead_accepted', "lead_accepted and is_valid are text here; compare, like lead_accepted == 'yes', or cast before"],
+    ['word > 18', 'word is text here; use num(word)'],
+  ])('is refused, with the fields at fault: %s', (source, message) => {
+    expect(problemOf(source, columns)).toEqual({ message });
+  });
+
+  test.each([
+    ['num(age) / 2', 'no such overload: double / int'],
+    ["whole == '18'", 'no such overload: int == string'],
+    ["date(yearmonthday) == '20240229'", 'no such overload: google.protobuf.Timestamp == string'],
+    ['timestamp.getFullYear()', "found no matching overload for 'string.getFullYear()'"],
+    ['size(whole)', "found no matching overload for 'size(int)'"],
+    ['zipcode.prefix', "Cannot index type 'string'"],
+    ["zipcode.exists(x, x == '1')", "Expression of type 'string' cannot be range of a comprehension"],
+  ])('is refused, with the types at fault: %s', (source, reason) => {
+    expect(problemOf(source, columns).message).toContain(reason);
+    expect(problemOf(source, columns).message).toMatch(/, whatever the row \(a field is text unless cast/);
+  });
+
+  test.each(['age == null || age > 18', 'blank(age) || age > 18', '(age == null ? 0 : 1) > 0 && age > 18'])(
+    'is refused behind a guard against null too: %s',
+    (source) => {
+      expect(problemOf(source, columns).message).toBe('age is text here; use num(age), or cast before');
+    },
+  );
+
+  test('is a problem of the file, at its place', () => {
+    const message = 'expression: age is text here; use num(age), or cast before';
+    expect(planned(steps.filter, 'age > 18').problems).toEqual([{ path: [], message }]);
+    expect(planned(steps.derive, { adult: 'age > 18' }).problems).toEqual([{ path: ['adult'], message }]);
+  });
+});
+
+describe('an expression that is right for some rows', () => {
+  const columns = [...texts('s', 't'), ...castTo({ whole: 'integer', share: 'decimal', flag: 'flag', at: 'timestamp' })];
+
+  test.each<[string, Row, Value]>([
+    ["s == null ? '' : s", { s: null }, ''],
+    ["null == s || s == ''", { s: '' }, true],
+    ['s != null', { s: 'x' }, true],
+    ['whole == null || whole > 18', { whole: 19n }, true],
+    ['share == null || flag == null || at == null', {}, true],
+    ['num(s) == null', { s: '' }, true],
+    ['s in [null]', {}, true],
+    ['[s] == [null]', {}, true],
+    ['s == null ? 0.0 : num(s)', { s: '1.5' }, 1.5],
+    ['blank(s) ? null : num(s)', { s: '1.5' }, '1.5'],
+    ['flag ? s : whole', { flag: false, whole: 4n }, '4'],
+    ['whole == 18.0', { whole: 18n }, true],
+    ['num(s) == 18', { s: '18' }, true],
+    ['num(s) in [18, 19]', { s: '19' }, true],
+    ['whole in [18.0]', { whole: 18n }, true],
+    ['[whole] == [18.0]', { whole: 18n }, true],
+    ["share in {1: 'a'}", { share: 1 }, true],
+    ["['a', 'b'][num(s)]", { s: '1' }, 'b'],
+    ['size([s] + [1])', { s: 'x' }, 2n],
+    ['[s, whole][1] > 3', { whole: 4n }, true],
+    ['dyn(s) == 18', { s: '18' }, false],
+    ['num(s) > 18', { s: '19' }, true],
+    ["s + t == 'xy'", { s: 'x', t: 'y' }, true],
+    ['at < epoch(s)', { at: new Date(0), s: '1' }, true],
+  ])('stays accepted: %s', (source, row, value) => {
+    expect(valueOf(source, row, columns)).toEqual(value);
+  });
+});
+
+describe('a fault', () => {
+  const secret = 'Geheim-4711';
+
+  test.each([
+    'int(s)',
+    'uint(s) == 1u',
+    'double(s)',
+    'bool(s)',
+    'timestamp(s)',
+    'timestamp(s).getFullYear() == 2024',
+    "duration(s) == duration('1h')",
+    "{'a': 1}[s]",
+    '[1, 2][int(size(s))]',
+    'dyn(s)[0] == 1',
+    'dyn(s)[s] == 1',
+    'dyn(s).field == 1',
+    'dyn(s).getFullYear()',
+    'dyn(s) + 1',
+    'dyn(s) - dyn(s)',
+    '-dyn(s)',
+    '!dyn(s)',
+    'dyn(s) < 3',
+    'dyn(s) && true',
+    'dyn(s) ? 1 : 2',
+    'dyn(s) in dyn(s)',
+    's.substring(1000)',
+    'dyn(s).startsWith(3)',
+    '1 / (size(s) - size(s))',
+    '1 % (size(s) - size(s))',
+    "epoch('0').getHours(s)",
+    'bytes(s).json().a',
+    'bytes(s).at(1000)',
+    'num(s)',
+    'date(s)',
+    'epoch(s)',
+    '[dyn(s)].map(x, x.y)[0]',
+    'dyn(s).join(s)',
+    '9223372036854775807 + size(s)',
+  ])('of %s is of our kind and does not show the value', (source) => {
+    const message = faultOf(source, { s: secret });
+    expect(message).not.toBe('');
+    for (const part of [secret, secret.slice(1), 'Geheim', '4711']) expect(message).not.toContain(part);
+  });
+
+  test.each([
+    ['int(s)', 'int conversion error'],
+    ["{'a': 1}[s]", 'no such key'],
+    ['1 / 0', 'division by zero'],
+    ['dyn(s) + 1', 'no such overload: dyn<string> + int'],
+    ['dyn(s).startsWith(3)', "found no matching overload for 'string.startsWith(int)'"],
+    ["epoch('0').getHours(s)", 'the expression failed'],
+  ])('of %s says what is wrong: %s', (source, message) => {
+    expect(faultOf(source, { s: secret })).toBe(message);
+  });
+});
+
+test('a row gives no way to what objects inherit', () => {
+  for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
+    expect(() => compiled(`dyn(s).${name}`).evaluate({ s: 'x' })).toThrow(ExpressionFault);
+  }
+});

@@ -1,0 +1,81 @@
+import { describe, expect, test } from '@jest/globals';
+import { filter, steps } from '../../../src/steps/index.js';
+import { castTo, opened, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
+
+describe('filter in code', () => {
+  test('keeps the rows that satisfy the condition, in order', async () => {
+    const rows = [{ n: '1' }, { n: '2' }, { n: '3' }];
+    expect(
+      await rowsThrough(
+        filter(({ n }: { n: string }) => n !== '2'),
+        rows,
+      ),
+    ).toEqual([{ n: '1' }, { n: '3' }]);
+  });
+
+  test('counts what it drops and keeps emptied pages', async () => {
+    const context = watched();
+    const out = await through(
+      filter(() => false, context),
+      pages([{ n: '1' }, { n: '2' }], [{ n: '3' }]),
+    );
+    expect(out.map(({ number, rows }) => [number, rows])).toEqual([
+      [1, []],
+      [2, []],
+    ]);
+    expect(context.tally.filtered).toBe(3);
+  });
+});
+
+describe('filter in a file', () => {
+  const condition = 'num(age) > 40.0';
+  const rows = [
+    sample('leads', { lead_id: '1', age: '41' }),
+    sample('leads', { lead_id: '2', age: '40' }),
+    sample('leads', { lead_id: '3', age: 'forty' }),
+    sample('leads', { lead_id: '4', age: '42' }),
+  ];
+
+  test('keeps the rows for which the expression is true', async () => {
+    const context = runtime();
+    const out = await rowsThrough(opened(steps.filter, condition, context), rows);
+    expect(out.map(({ lead_id }) => lead_id)).toEqual(['1', '4']);
+    expect(context.tally).toMatchObject({ filtered: 1, rejected: 1 });
+  });
+
+  test('drops a row whose condition is null, as filtered', async () => {
+    const context = runtime({ input: castTo({ flag: 'flag' }) });
+    const out = await rowsThrough(opened(steps.filter, 'flag', context), [{ flag: null }, { flag: true }, { flag: false }, {}]);
+    expect(out).toEqual([{ flag: true }]);
+    expect(context.tally).toMatchObject({ filtered: 3, rejected: 0 });
+  });
+
+  test('sends a failing row to the rejects, with a reason and without the value', async () => {
+    const context = runtime();
+    await rowsThrough(opened(steps.filter, condition, context), rows);
+    expect(context.rejects).toEqual([{ row: rows[2], fault: { field: 'condition', reason: 'num() cannot read the text' } }]);
+  });
+
+  test('drops a failing row as filtered under on_error: null', async () => {
+    const context = runtime({ onError: 'null' });
+    expect(await rowsThrough(opened(steps.filter, condition, context), rows)).toHaveLength(2);
+    expect(context.tally).toMatchObject({ filtered: 2, nulled: 1, rejected: 0 });
+  });
+
+  test('fails the stream under on_error: fail', async () => {
+    const step = opened(steps.filter, condition, runtime({ onError: 'fail', at: 'steps[0] filter' }));
+    await expect(rowsThrough(step, rows)).rejects.toMatchObject({
+      code: 'E_STEP_EXPRESSION',
+      message: 'steps[0] filter: condition: num() cannot read the text',
+    });
+  });
+
+  test.each([
+    ['lead_status', 'text'],
+    ['size(email)', 'integer'],
+    ['num(age)', 'decimal'],
+    ['date(yearmonthday)', 'date'],
+  ])('refuses %s, which gives %s and no condition', (source, type) => {
+    expect(planned(steps.filter, source).problems).toEqual([{ path: [], message: `a condition is true or false, but this gives ${type}` }]);
+  });
+});

@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals';
+import { rename, steps } from '../../../src/steps/index.js';
+import { planned, rowsThrough } from './support.js';
+
+test('gives a field another name at the same place', async () => {
+  const [row] = await rowsThrough(rename<{ uid: string; affid: string }, { uid: 'user_id' }>({ uid: 'user_id' }), [
+    { uid: '7', affid: '1' },
+  ]);
+  expect(Object.entries(row ?? {})).toEqual([
+    ['user_id', '7'],
+    ['affid', '1'],
+  ]);
+});
+
+test('swaps names', async () => {
+  const step = rename<{ a: string; b: string }, { a: 'b'; b: 'a' }>({ a: 'b', b: 'a' });
+  expect(await rowsThrough(step, [{ a: '1', b: '2' }])).toEqual([{ b: '1', a: '2' }]);
+});
+
+test('turns names round', async () => {
+  const step = rename<{ a: string; b: string; c: string }, { a: 'b'; b: 'c'; c: 'a' }>({ a: 'b', b: 'c', c: 'a' });
+  expect(await rowsThrough(step, [{ a: '1', b: '2', c: '3' }])).toEqual([{ b: '1', c: '2', a: '3' }]);
+});
+
+test('plans the new name as the original one too', () => {
+  const column = planned(steps.rename, { ip_address: 'ip' }).columns.find(({ name }) => name === 'ip');
+  expect(column).toMatchObject({ name: 'ip', original: 'ip', sensitivity: 'personal' });
+});
+
+test('plans a swap without a problem', () => {
+  expect(planned(steps.rename, { uid: 'bridge_uid', bridge_uid: 'uid' }).problems).toEqual([]);
+});
+
+test('reports a name that is taken', () => {
+  expect(planned(steps.rename, { lead_id: 'uid' }).problems).toEqual([{ path: ['lead_id'], message: "there is a field 'uid' already" }]);
+});
+
+test('reports two fields that would have one name', () => {
+  const { problems } = planned(steps.rename, { home_phone: 'phone', cell_phone: 'phone' });
+  expect(problems.map(({ path }) => path)).toEqual([['home_phone'], ['cell_phone']]);
+});
+
+test.each(['Id', 'lead id', '1', '', '__proto__'])('refuses %j as a name', (name) => {
+  expect(steps.rename.config.safeParse({ lead_id: name }).success).toBe(false);
+});

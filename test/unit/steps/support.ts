@@ -1,0 +1,132 @@
+import { from, lastValueFrom, toArray } from 'rxjs';
+import {
+  collections,
+  columnsOf,
+  type Collection,
+  type CollectionName,
+  type Column,
+  type Row,
+  type Value,
+} from '../../../src/collections/index.js';
+import { emptyTally, type Fault, type Page, type Step, type StepContext, type Tally } from '../../../src/flow/index.js';
+import type { ConfigPath, PlanContext, StepDefinition, StepRuntime } from '../../../src/steps/index.js';
+
+/** A page whose rows cannot be changed and whose lease cannot be released: that is not for steps to do. */
+export function page<T extends Row>(number: number, rows: readonly T[]): Page<T> {
+  const lease = {
+    release: () => {
+      throw new Error(`a step released page ${number}`);
+    },
+  };
+  return Object.freeze({ number, rows: Object.freeze(rows.map((row) => Object.freeze({ ...row }))), lease });
+}
+
+/** A stream of such pages, numbered from 1. */
+export function pages<T extends Row>(...lists: readonly (readonly T[])[]): Page<T>[] {
+  return lists.map((rows, index) => page(index + 1, rows));
+}
+
+/** The same for the other side of a join, which releases its pages. */
+export function otherSide<T extends Row>(...lists: readonly (readonly T[])[]): Page<T>[] {
+  return lists.map((rows, index) => ({ number: index + 1, rows, lease: { release: () => {} } }));
+}
+
+/** Sends pages through a step and collects what comes out. */
+export function through<In, Out>(step: Step<In, Out>, input: readonly Page<In>[]): Promise<Page<Out>[]> {
+  return lastValueFrom(from(input).pipe(step, toArray()));
+}
+
+/** Sends the rows of one page through a step. */
+export async function rowsThrough<In extends Row, Out>(step: Step<In, Out>, rows: readonly In[]): Promise<readonly Out[]> {
+  return (await through(step, pages(rows))).flatMap((out) => out.rows);
+}
+
+/** A context that remembers what was rejected. */
+export interface WatchedContext extends StepContext {
+  readonly tally: Tally;
+  readonly rejects: { readonly row: Row; readonly fault: Fault }[];
+}
+
+export function watched(at = 'steps[1] tested'): WatchedContext {
+  const rejects: { row: Row; fault: Fault }[] = [];
+  return { at, tally: emptyTally(), rejects, reject: (row, fault) => rejects.push({ row, fault }) };
+}
+
+/** A sample row of each collection, as the client delivers it with all secrets revealed. */
+export function sample(name: CollectionName, values: Row = {}): Row {
+  const byType = { text: 'text', flag: 'Yes', integer: '41', decimal: '12.5', timestamp: '1709164800', date: '20240229' };
+  const collection: Collection = collections[name];
+  const fields = Object.entries(collection.fields).map(([column, { type }]) => [column, byType[type]]);
+  return { ...Object.fromEntries(fields), ...values };
+}
+
+/** Two leads that differ in every value that steps look at. */
+export const leads: readonly Row[] = [
+  sample('leads', { lead_id: '1', bridge_id: '4', zipcode: '10001', email: 'a@b.c', lead_status: 'accepted', cell_phone: '2125550142' }),
+  sample('leads', { lead_id: '2', bridge_id: '', zipcode: 'nowhere', email: '', lead_status: 'new', age: '', middlename: null }),
+];
+
+/** Sample rows for a definition that reads another collection. */
+const others: { readonly [N in CollectionName]: readonly Row[] } = {
+  leads,
+  bridges: [sample('bridges', { id: '4', title: 'Auto' })],
+  areacodes: [sample('areacodes', { area_code: '212', city: '10001', state: 'NY' })],
+  links: [sample('links')],
+  users: [sample('users')],
+};
+
+/** What a step of a pipeline over leads gets, with a context that remembers. */
+export function runtime(overrides: Partial<StepRuntime> = {}): StepRuntime & WatchedContext {
+  return {
+    ...watched(),
+    collection: collections.leads,
+    input: columnsOf(collections.leads),
+    onError: 'reject',
+    hmacKey: 'sixteen characters at least',
+    read: (collection, reveal) => {
+      const visible = columnsOf(collections[collection], reveal).map(({ name }) => name);
+      const rows = others[collection].map((row) => Object.fromEntries(visible.map((name): [string, Value] => [name, row[name] ?? null])));
+      return from(otherSide(rows));
+    },
+    ...overrides,
+  };
+}
+
+/** A configuration as the definition's schema lets it through. */
+export function parsed<C>(definition: StepDefinition<string, C>, config: unknown): C {
+  return definition.config.parse(config);
+}
+
+export interface Planned {
+  readonly columns: readonly Column[];
+  readonly problems: readonly { readonly path: ConfigPath; readonly message: string }[];
+}
+
+/** Plans a configuration over the columns of leads, or others. */
+export function planned<C>(
+  definition: StepDefinition<string, C>,
+  config: unknown,
+  input: readonly Column[] = columnsOf(collections.leads),
+  context: Pick<PlanContext, 'hmacKey'> = {},
+): Planned {
+  const problems: { path: ConfigPath; message: string }[] = [];
+  const plan = {
+    collection: collections.leads,
+    reveal: [],
+    problem: (path: ConfigPath, message: string) => {
+      problems.push({ path, message });
+    },
+    ...context,
+  };
+  return { columns: definition.columns(parsed(definition, config), input, plan), problems };
+}
+
+/** Opens a configuration as a pipeline does. */
+export function opened<C>(definition: StepDefinition<string, C>, config: unknown, context: StepRuntime = runtime()): Step {
+  return definition.open(parsed(definition, config), context);
+}
+
+/** Columns as if `cast` had turned them into these types. */
+export function castTo(types: Readonly<Record<string, Column['type']>>): Column[] {
+  return Object.entries(types).map(([name, type]) => ({ name, original: name, type, cast: true, sensitivity: 'plain' }));
+}

@@ -1,0 +1,222 @@
+import { from, type Observable } from 'rxjs';
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { Row, Value } from '../../../src/collections/index.js';
+import { Table } from '../../../src/columnar/index.js';
+import { standalone, type OnError, type Page, type Step } from '../../../src/flow/index.js';
+import { cast, dedupe, select, steps, type StepDefinition } from '../../../src/steps/index.js';
+import { codedTables, pageWithoutRows, tableOf } from '../../support/tables.js';
+import { opened, pages, runtime, sample, watched } from './support.js';
+
+/** Configurations whose rows and columns must agree, beside the examples. */
+const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
+  dedupe: [{ by: ['email'] }, { by: ['age'] }, { by: ['lead_status', 'email', 'age'] }, { by: ['email', 'no_field'] }],
+  derive: [
+    { zipcode: 'zip_prefix(zipcode)', before: 'zipcode' },
+    { years: 'num(age)', adult: 'num(age) >= 18.0', day: 'date(yearmonthday)', at: 'epoch(timestamp)', letters: 'size(email)' },
+    { both: 'lower(email) + lead_status', none: 'null', one: '1 + 1', code: 'area_code(cell_phone)' },
+    { any: "[email, lead_status].exists(x, x == '1')", either: "blank(email) ? 'none' : email", email: 'upper(email)' },
+    { whole: 'int(age)', other: 'int(uid)', short: 'email.size() < 3' },
+    {},
+  ],
+  filter: [
+    'true',
+    'false',
+    'null',
+    'blank(email)',
+    'num(age) > 2.0',
+    "email == lead_status || email.startsWith('1')",
+    'int(age) == int(uid)',
+    "lead_status != ''",
+  ],
+  join: [
+    { with: 'bridges', on: { bridge_id: 'id' } },
+    { with: 'areacodes', on: { zipcode: 'city', email: 'state' }, select: ['area_code'], normalize: 'casefold', type: 'inner' },
+  ],
+  select: [
+    ['zipcode', 'lead_id', 'middlename'],
+    ['email', 'no_field', 'age'],
+    ['uid', 'email', 'uid'],
+  ],
+  rename: [{}, { uid: 'lead_id', lead_id: 'uid' }, { email: 'zipcode' }, { zipcode: 'email' }, { no_field: 'x', email: 'new', age: 'new' }],
+  cast: [
+    { types: { lead_accepted: 'flag', zipcode: 'text', age: 'integer' } },
+    ...(['null', 'reject', 'fail'] as const).map((on_error) => ({
+      types: {
+        uid: 'integer',
+        email: 'flag',
+        no_field: 'date',
+        age: 'decimal',
+        yearmonthday: 'date',
+        timestamp: 'timestamp',
+        zipcode: 'text',
+      },
+      on_error,
+    })),
+  ],
+  mask: [
+    {},
+    { age: 'null', email: 'redact', lastname: 'drop', zipcode: 'last4', uid: 'hmac', no_field: 'redact' },
+    { age: 'last4', email: 'null', uid: 'redact', lead_id: 'drop', lead_status: 'hmac' },
+  ],
+};
+
+const definitions: readonly StepDefinition[] = Object.values(steps);
+
+const cases = definitions.flatMap((definition) =>
+  [...definition.examples, ...(more[definition.name as keyof typeof steps] ?? [])].map(
+    (config) => [definition.name, JSON.stringify(config), definition, config] as const,
+  ),
+);
+
+const long = 'a text of more than sixty-four bytes, which is remembered by nobody at all';
+const texts = [
+  '',
+  '1',
+  '17',
+  '1.5',
+  'Yes',
+  'new',
+  '10001',
+  'K1A 0B1',
+  '20240229',
+  '1709164800',
+  '2125550142',
+  'Zo\u00eb \u{1f600}',
+  ' ny ',
+  long,
+];
+const odd = ['a\0b', '\ud800', '\u{1f600}x\ud83d'];
+const others: readonly Value[] = [null, true, 17n, -1.5, new Date('2024-02-29T12:00:00.000Z')];
+
+/** Fields that the configurations speak of, in pages whose columns are of texts only, of texts and null, or of anything. */
+const varied = [
+  'lead_id',
+  'uid',
+  'zipcode',
+  'email',
+  'lead_status',
+  'cell_phone',
+  'age',
+  'yearmonthday',
+  'timestamp',
+  'bridge_id',
+  'lead_accepted',
+];
+
+const kinds: fc.Arbitrary<fc.Arbitrary<Value>> = fc.oneof(
+  { arbitrary: fc.constant(fc.constantFrom<Value>(...texts)), weight: 4 },
+  { arbitrary: fc.constant(fc.constantFrom<Value>(...texts.slice(0, 3))), weight: 2 },
+  { arbitrary: fc.constant(fc.constantFrom<Value>(null, ...texts)), weight: 1 },
+  { arbitrary: fc.constant(fc.constantFrom<Value>(...texts, ...odd, ...others)), weight: 1 },
+);
+
+const pageOfRows: fc.Arbitrary<readonly Row[]> = fc
+  .record(Object.fromEntries(varied.map((name) => [name, kinds])))
+  .chain((values) => fc.array(fc.record(values), { maxLength: 5 }))
+  .map((rows) => rows.map((row) => sample('leads', row)));
+
+const listsOfRows = fc.array(pageOfRows, { minLength: 1, maxLength: 3 });
+
+/** What a step gives, down to the order of fields, and what it does beside. */
+async function outcome(open: (context: ReturnType<typeof watched>) => Step, input: readonly Page[]): Promise<object> {
+  const context = watched();
+  const given: unknown[] = [];
+  const failure = await ended(from(input).pipe(open(context)), ({ number, rows }) => given.push([number, rows.map(entriesOf)]));
+  const rejects = context.rejects.map(({ row, fault }) => [entriesOf(row), fault]);
+  return { given, rejects, tally: context.tally, failure };
+}
+
+function ended(pages$: Observable<Page>, next: (page: Page) => void): Promise<unknown> {
+  return new Promise((resolve) => {
+    pages$.subscribe({
+      next,
+      complete: () => resolve('completed'),
+      error: (error: unknown) => resolve([(error as { code?: unknown }).code, String(error)]),
+    });
+  });
+}
+
+function entriesOf(row: Row): readonly unknown[] {
+  return Object.entries(row);
+}
+
+function openedWith(definition: StepDefinition, config: unknown, onError: OnError) {
+  return (context: ReturnType<typeof watched>) => opened(definition, config, runtime({ ...context, onError }));
+}
+
+function tablesOf(lists: readonly (readonly Row[])[], of: (rows: readonly Row[]) => Table = tableOf): readonly Page[] {
+  return pages(...lists).map((page) => ({ ...page, table: of(page.rows) }));
+}
+
+test.each(cases)('%s %s gives of a table what it gives of its rows', async (_name, _json, definition, config) => {
+  await fc.assert(
+    fc.asyncProperty(listsOfRows, fc.constantFrom('reject', 'null', 'fail'), async (lists, onError) => {
+      const open = openedWith(definition, config, onError);
+      const expected = await outcome(open, pages(...lists));
+      const mixed = tablesOf(lists).map((page, index) => (index === 1 ? { ...page, table: undefined } : page));
+      expect(await outcome(open, tablesOf(lists))).toEqual(expected);
+      expect(await outcome(open, mixed)).toEqual(expected);
+      expect(await outcome(open, tablesOf(lists, codedTables(true)))).toEqual(expected);
+      expect(await outcome(open, tablesOf(lists, codedTables(false)))).toEqual(expected);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test.each(cases)('%s %s gives nothing of a table that was emptied', async (_name, _json, definition, config) => {
+  const open = openedWith(definition, config, 'reject');
+  const empty: Page = { number: 1, rows: [], table: tableOf([sample('leads')]).pick([]), lease: { release: () => {} } };
+  expect(await outcome(open, [empty])).toEqual(await outcome(open, pages([])));
+});
+
+/** Configurations that take rows out, change them and add to them, without a fault. */
+const withoutFaults: Readonly<Record<Exclude<keyof typeof steps, 'join'>, unknown>> = {
+  dedupe: { by: ['lead_status', 'uid'] },
+  derive: { city: 'zip_city(zipcode)', both: 'uid + zipcode' },
+  filter: "lead_status == 'new'",
+  select: ['uid', 'email'],
+  rename: { uid: 'user_id' },
+  cast: {},
+  mask: { email: 'hmac', zipcode: 'last4', uid: 'null', lead_id: 'redact' },
+};
+
+test.each(Object.entries(withoutFaults))('%s makes no rows of a table that has no faults', async (name, config) => {
+  const definition: StepDefinition = steps[name as keyof typeof withoutFaults];
+  const table = tableOf([sample('leads', { lead_status: 'new' }), sample('leads', { lead_status: 'sold' })]);
+  const out: Page[] = [];
+  const end = await ended(from([pageWithoutRows(1, table)]).pipe(opened(definition, config)), (page) => out.push(page));
+  expect(end).toBe('completed');
+  expect(out.map((page) => page.table)).toEqual([expect.any(Table)]);
+});
+
+test('a column that is cast to text stays bytes', async () => {
+  const table = tableOf([{ a: '1', b: '2' }]);
+  const out: Page[] = [];
+  await ended(from([pageWithoutRows(1, table)]).pipe(cast({ a: 'text', b: 'integer' })), (page) => out.push(page));
+  expect(out[0]?.table?.columns.get('a')).toBe(table.columns.get('a'));
+});
+
+test('a page of which all rows stay keeps its table as it is', async () => {
+  const table = tableOf([{ id: '1' }, { id: '2' }]);
+  const out: Page[] = [];
+  await ended(from([pageWithoutRows(1, table)]).pipe(dedupe(['id'])), (page) => out.push(page));
+  expect(out[0]?.table).toBe(table);
+});
+
+test('a field that a table lacks is told like one that all rows lack', async () => {
+  const failure = await ended(from(tablesOf([[{ id: '1' }]])).pipe(select(['id', 'name'])), () => {});
+  expect(failure).toEqual(['E_STEP_FIELD', 'StepError: select: no row of page 1 has a field name']);
+});
+
+test('without a context that takes rejects, the first row that does not cast fails the stream', async () => {
+  const rows = [
+    { a: '1', b: 'x' },
+    { a: 'x', b: '1' },
+  ];
+  const step = cast({ a: 'integer', b: 'integer' }, {}, standalone('cast'));
+  expect(await ended(from(tablesOf([rows])).pipe(step), () => {})).toEqual([
+    'E_STEP_VALUE',
+    'StepError: cast: field b: is not a whole number of 64 bits',
+  ]);
+});
