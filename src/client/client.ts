@@ -7,7 +7,7 @@ import { queryOf, secretsOf, type Credentials } from './credentials.js';
 import { createDecoder, type Decoder, type Findings } from './decoder.js';
 import { openTransport } from './fetching.js';
 import { createPacer } from './pacer.js';
-import { createRedactor } from './redact.js';
+import { createRedactor } from '../redact.js';
 import { readList, readSingle, type RawRecord } from './records.js';
 import { scan } from './scan.js';
 import { createThrottle } from './throttle.js';

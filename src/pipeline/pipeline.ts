@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { SpecError, reasonOf } from '../errors.js';
 import type { ConsistencyMode, OnError } from '../flow/index.js';
 import { checkPipeline, type Checked } from './check.js';
@@ -43,7 +44,9 @@ export interface LoadOptions {
   readonly env?: Environment;
   /** Values that take the place of the file's, for example `{ 'service.limit': '100' }`. Not under `service.auth`. */
   readonly set?: Readonly<Record<string, string>>;
-  /** Folder that relative paths resolve against. Default: the working directory. */
+  /** Folder that the path of the pipeline file resolves against. Default: the working directory. */
+  readonly cwd?: string;
+  /** Folder that relative paths in the file resolve against. Default: `cwd`. */
   readonly baseDir?: string;
 }
 
@@ -53,7 +56,7 @@ export interface LoadOptions {
  * @throws {SpecError} With every problem of the file, each with its place; also when it holds several pipelines.
  */
 export async function loadPipeline(file: string, options: LoadOptions = {}): Promise<Pipeline> {
-  return parsePipeline(await textOf(file), file, options);
+  return parsePipeline(await textOf(file, options), file, options);
 }
 
 /**
@@ -64,7 +67,7 @@ export async function loadPipeline(file: string, options: LoadOptions = {}): Pro
  * @throws {SpecError} With every problem of every document, each with its place.
  */
 export async function loadPipelines(file: string, options: LoadOptions = {}): Promise<readonly Pipeline[]> {
-  return parsePipelines(await textOf(file), file, options);
+  return parsePipelines(await textOf(file, options), file, options);
 }
 
 /**
@@ -98,16 +101,16 @@ export function parsePipelines(text: string, file: string, options: LoadOptions 
   return pipelines;
 }
 
-async function textOf(file: string): Promise<string> {
+async function textOf(file: string, { cwd = process.cwd() }: LoadOptions): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    return await readFile(resolve(cwd, file), 'utf8');
   } catch (error) {
     throw new SpecError('E_SPEC_YAML', file, [{ message: `cannot be read (${reasonOf(error)})`, line: 1, column: 1 }]);
   }
 }
 
 function checkDocuments(text: string, file: string, options: LoadOptions): readonly Checked[] {
-  const { env = process.env, set = {}, baseDir = process.cwd() } = options;
+  const { env = process.env, set = {}, cwd = process.cwd(), baseDir = cwd } = options;
   const checked = parseSpecDocuments(file, text, overridesOf(file, set)).map((document) => checkPipeline(document, env, baseDir));
   checked.forEach((later, index) => {
     for (const earlier of checked.slice(0, index)) refuseClashes(earlier, later);
