@@ -35,7 +35,7 @@ export interface ClientOptions {
    * more than a third of reading. Default 0.
    */
   readonly threads?: number;
-  readonly onRetry?: (notice: RetryNotice) => void;
+  readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** Source of the jitter. Default `Math.random`. */
   readonly random?: () => number;
 }
