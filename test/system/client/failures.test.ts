@@ -3,7 +3,18 @@ import { once } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
-import { answer, expectDiscreet, failedRead, failureOf, inTurn, json, oddKey, withClient, withServer, type Handler } from '../../support/odd-server.js';
+import {
+  answer,
+  expectDiscreet,
+  failedRead,
+  failureOf,
+  inTurn,
+  json,
+  oddKey,
+  withClient,
+  withServer,
+  type Handler,
+} from '../../support/odd-server.js';
 
 const attempts = 4;
 
