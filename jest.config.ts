@@ -9,7 +9,7 @@ import type { Config } from 'jest';
  */
 const rung = (name: string) => ({
   displayName: name,
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/environment.ts',
   roots: [`<rootDir>/test/${name}`],
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],

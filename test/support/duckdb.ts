@@ -1,15 +1,32 @@
 import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll } from '@jest/globals';
 
-/** Asks DuckDB, a reader that nobody here wrote. Values come as JSON would show them. */
+let instance: Promise<DuckDBInstance> | undefined;
+
+afterAll(async () => {
+  (await instance)?.closeSync();
+  instance = undefined;
+});
+
+/**
+ * Asks DuckDB, a reader that nobody here wrote. Values come as JSON would show them; times are those of UTC.
+ *
+ * A suite has one instance. It keeps nothing of the files that it read, because tests replace them.
+ */
 export async function duckdb(sql: string): Promise<Record<string, unknown>[]> {
-  const instance = await DuckDBInstance.create();
-  const connection = await instance.connect();
+  instance ??= open();
+  const connection = await (await instance).connect();
   try {
-    await connection.run("set timezone = 'UTC'");
-    const reader = await connection.runAndReadAll(sql);
-    return reader.getRowObjectsJson();
+    return (await connection.runAndReadAll(sql)).getRowObjectsJson();
   } finally {
     connection.closeSync();
-    instance.closeSync();
   }
+}
+
+async function open(): Promise<DuckDBInstance> {
+  const opened = await DuckDBInstance.create(':memory:', { enable_external_file_cache: 'false' });
+  const connection = await opened.connect();
+  await connection.run("set global timezone = 'UTC'");
+  connection.closeSync();
+  return opened;
 }

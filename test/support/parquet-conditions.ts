@@ -1,7 +1,7 @@
 import type { Row, Value } from '../../src/collections/index.js';
 import type { EngineName } from '../../src/sinks/parquet/encoder.js';
 import type { OutputColumn } from '../../src/sinks/output-column.js';
-import { duck } from './sinks.js';
+import { duckdb } from './duckdb.js';
 
 /** Values of a column to ask for. */
 export interface Sample extends Pick<OutputColumn, 'name' | 'type'> {
@@ -16,11 +16,11 @@ export async function disagreements(
   samples: readonly Sample[],
 ): Promise<unknown[]> {
   const asked = samples.flatMap((sample) => questions(engine, rows, sample));
-  const pruned = await duck(
+  const pruned = await duckdb(
     asked.map(({ condition }) => `SELECT count(*)::INT AS n FROM '${path}' WHERE ${condition}`).join(' UNION ALL '),
   );
   const scans = asked.map(({ condition }, index) => `count(*) FILTER (WHERE ${condition})::INT AS n${index}`);
-  const [scanned] = await duck(`SELECT ${scans.join(', ')} FROM '${path}'`);
+  const [scanned] = await duckdb(`SELECT ${scans.join(', ')} FROM '${path}'`);
   return asked
     .map((question, index) => ({ ...question, pruned: pruned[index]?.['n'], scanned: scanned?.[`n${index}`] }))
     .filter(({ expected, pruned, scanned }) => pruned !== expected || scanned !== expected)

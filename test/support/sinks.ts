@@ -1,30 +1,11 @@
-import { DuckDBInstance } from '@duckdb/node-api';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Column, DeclaredType, Row } from '../../src/collections/index.js';
 import { publish } from '../../src/files/index.js';
-import type { Fault, Page } from '../../src/flow/index.js';
+import type { Fault } from '../../src/flow/index.js';
 import type { RunFacts, SinkContext, SinkWriter, Staged } from '../../src/sinks/index.js';
-
-/** A temporary folder, removed when the scope that `await using` it ends. */
-export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
-  const path = await mkdtemp(join(tmpdir(), 'leadstream-sinks-'));
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
-}
-
-/** Everything below a folder, sorted, as relative paths; links are not followed. */
-export async function filesBelow(folder: string): Promise<string[]> {
-  const found = await readdir(folder, { recursive: true });
-  return found.sort();
-}
+import { pageOf } from './pages.js';
 
 export function column(name: string, type: DeclaredType = 'text', more: Partial<Column> = {}): Column {
   return { name, original: name, type, cast: false, sensitivity: 'plain', ...more };
-}
-
-export function page(rows: readonly Row[], number = 1): Page {
-  return { number, rows, lease: { release: () => undefined } };
 }
 
 export const facts: RunFacts = {
@@ -59,7 +40,7 @@ export async function writeAll(sink: Promise<SinkWriter>, columns: readonly Colu
   const writer = await sink;
   try {
     await writer.begin(columns);
-    for (const [index, rows] of pages.entries()) await writer.write(page(rows, index + 1));
+    for (const [index, rows] of pages.entries()) await writer.write(pageOf(index + 1, rows));
     const staged = await writer.finish();
     await publish(await staged.publication(facts));
     await staged.settle();
@@ -67,18 +48,5 @@ export async function writeAll(sink: Promise<SinkWriter>, columns: readonly Colu
   } catch (failure) {
     await writer.abort();
     throw failure;
-  }
-}
-
-/** What DuckDB answers to a query: one object per row. */
-export async function duck(sql: string): Promise<Record<string, unknown>[]> {
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  try {
-    await connection.run("SET TimeZone = 'UTC'");
-    return (await connection.runAndReadAll(sql)).getRowObjectsJS();
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
   }
 }

@@ -20,3 +20,9 @@ export async function temporaryFolder(): Promise<string> {
   folders.push(folder);
   return folder;
 }
+
+/** Everything below a folder, sorted, as relative paths; links are not followed. */
+export async function filesBelow(folder: string): Promise<string[]> {
+  const found = await readdir(folder, { recursive: true });
+  return found.sort();
+}

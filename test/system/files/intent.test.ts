@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finishIntents, lockOutputs, publish, removeIntent, writeIntent, type Intent } from '../../../src/files/index.js';
-import { filesBelow, temporaryFolder } from '../../support/sinks.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 import { start } from './support.js';
 
 const run = { runId: 'run-2' };
@@ -33,8 +33,8 @@ async function expectPublished(folder: string): Promise<void> {
 
 describe('writeIntent', () => {
   test('writes one whole file, which removeIntent removes', async () => {
-    await using folder = await temporaryFolder();
-    const { state, intent } = await staged(folder.path);
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
     await writeIntent(state, intent);
     expect(await readdir(state)).toEqual(['run-1.intent.json']);
     expect(JSON.parse(await readFile(join(state, 'run-1.intent.json'), 'utf8'))).toMatchObject({
@@ -49,8 +49,8 @@ describe('writeIntent', () => {
   });
 
   test('names the folder when nothing can be written there', async () => {
-    await using folder = await temporaryFolder();
-    const { state, intent } = await staged(folder.path);
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
     await mkdir(join(state, 'run-1.intent.json'), { recursive: true });
     await expect(writeIntent(state, intent)).rejects.toMatchObject({ code: 'E_SINK_WRITE', message: expect.stringContaining(state) });
     expect(await readdir(state)).toEqual(['run-1.intent.json']);
@@ -59,17 +59,17 @@ describe('writeIntent', () => {
 
 describe('finishIntents', () => {
   test('makes a link again that was lost before it arrived', async () => {
-    await using folder = await temporaryFolder();
-    const { state, intent } = await staged(folder.path);
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
     await writeIntent(state, intent);
-    await rm(join(folder.path, 'table.next'));
+    await rm(join(folder, 'table.next'));
     await finishIntents(state, run);
-    await expectPublished(folder.path);
+    await expectPublished(folder);
   });
 
   test('gives the spent pages away before it forgets the intent', async () => {
-    await using folder = await temporaryFolder();
-    const { state, intent } = await staged(folder.path);
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
     await writeIntent(state, { ...intent, spent: ['/landing/leads'] });
     const seen: unknown[] = [];
     await finishIntents(state, { ...run, removeSpent: async (spent) => void seen.push(spent, await readdir(state)) });
@@ -77,34 +77,34 @@ describe('finishIntents', () => {
   });
 
   test.each([0, 1, 2, 3])('completes a run that was killed after %i of 3 moves', async (done) => {
-    await using folder = await temporaryFolder();
-    const { state, intent } = await staged(folder.path);
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
     const child = start('test/system/files/intent-child.ts', [state, JSON.stringify(intent), String(done)]);
     expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
     const finished = await finishIntents(state, run);
 
     expect(finished).toEqual([expect.objectContaining({ ...intent, writtenAt: expect.any(String) })]);
-    await expectPublished(folder.path);
+    await expectPublished(folder);
     expect(await finishIntents(state, run)).toEqual([]);
   });
 
   test('completes what an earlier attempt to complete left', async () => {
-    await using folder = await temporaryFolder();
-    const { state, intent } = await staged(folder.path);
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
     await writeIntent(state, intent);
     for (const done of [1, 2]) await publish(intent.moves.slice(0, done));
     await finishIntents(state, run);
-    await expectPublished(folder.path);
+    await expectPublished(folder);
   });
 
   test('finds nothing where there is no folder', async () => {
-    await using folder = await temporaryFolder();
-    expect(await finishIntents(join(folder.path, 'state'), run)).toEqual([]);
+    const folder = await temporaryFolder();
+    expect(await finishIntents(join(folder, 'state'), run)).toEqual([]);
   });
 
   test('ignores a half-written intent, and removes it when it is an hour old', async () => {
-    await using folder = await temporaryFolder();
-    const { state, intent } = await staged(folder.path);
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
     await writeIntent(state, intent);
     const [young, old] = ['run-1.intent.json.aa.tmp', 'run-1.intent.json.bb.tmp'];
     await rename(join(state, 'run-1.intent.json'), join(state, young));
@@ -113,24 +113,24 @@ describe('finishIntents', () => {
 
     expect(await finishIntents(state, run)).toEqual([]);
     expect(await readdir(state)).toEqual([young]);
-    expect(await readFile(join(folder.path, 'a.csv'), 'utf8')).toBe('old');
+    expect(await readFile(join(folder, 'a.csv'), 'utf8')).toBe('old');
   });
 
   test('refuses a damaged one and says how to give it up', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'run-1.intent.json');
+    const folder = await temporaryFolder();
+    const path = join(folder, 'run-1.intent.json');
     await writeFile(path, '{"version":1');
-    await expect(finishIntents(folder.path, run)).rejects.toMatchObject({
+    await expect(finishIntents(folder, run)).rejects.toMatchObject({
       code: 'E_SINK_WRITE',
       message: `${path} is no intent to publish, or damaged; to give that publication up, look at its outputs and remove ${path}`,
     });
   });
 
   test('names both ends of a move that are gone, and keeps the intent', async () => {
-    await using folder = await temporaryFolder();
-    const { state, intent } = await staged(folder.path);
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
     await writeIntent(state, intent);
-    await rm(join(folder.path, '.b.csv.partial'));
+    await rm(join(folder, '.b.csv.partial'));
     await expect(finishIntents(state, run)).rejects.toMatchObject({
       code: 'E_SINK_WRITE',
       message: expect.stringMatching(
@@ -141,37 +141,37 @@ describe('finishIntents', () => {
   });
 
   test('finishes only those asked for', async () => {
-    await using folder = await temporaryFolder();
-    const { state, intent } = await staged(folder.path);
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
     await writeIntent(state, intent);
     expect(await finishIntents(state, { ...run, only: ({ pipeline }) => pipeline === 'other' })).toEqual([]);
     expect(await readdir(state)).toEqual(['run-1.intent.json']);
   });
 
   test('leaves one alone whose outputs a living run holds', async () => {
-    await using folder = await temporaryFolder();
-    const { state, intent } = await staged(folder.path);
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
     await writeIntent(state, intent);
     const lock = await lockOutputs(intent.outputs.slice(0, 1), { runId: 'run-1' });
     expect(await finishIntents(state, run)).toEqual([]);
-    expect(await readFile(join(folder.path, 'a.csv'), 'utf8')).toBe('old');
+    expect(await readFile(join(folder, 'a.csv'), 'utf8')).toBe('old');
     await lock.release();
   });
 
   test('takes outputs that the caller holds for locked', async () => {
-    await using folder = await temporaryFolder();
-    const { state, intent } = await staged(folder.path);
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
     await writeIntent(state, intent);
     const held = intent.outputs.slice(0, 1);
     const lock = await lockOutputs(held, run);
     await finishIntents(state, { ...run, held });
     await lock.release();
-    await expectPublished(folder.path);
+    await expectPublished(folder);
   });
 
   test('makes the caller wait when another run holds the rest of an intent that shares an output with it', async () => {
-    await using folder = await temporaryFolder();
-    const { state, intent } = await staged(folder.path);
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
     await writeIntent(state, intent);
     const other = await lockOutputs(intent.outputs.slice(1), { runId: 'run-3' });
     await expect(finishIntents(state, { ...run, held: intent.outputs.slice(0, 1) })).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { lockOutputs } from '../../../src/files/index.js';
-import { filesBelow, temporaryFolder } from '../../support/sinks.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 import { lockPath, plantLock, Runner } from './support.js';
 
 const run = { runId: 'run-1' };
@@ -21,18 +21,18 @@ async function ownHolder(folder: string): Promise<Record<string, unknown>> {
 
 describe('lockOutputs', () => {
   test('puts a hidden file beside each output and removes it on release', async () => {
-    await using folder = await temporaryFolder();
-    const lock = await lockOutputs([join(folder.path, 'b.csv'), join(folder.path, 'a')], run);
-    expect(await filesBelow(folder.path)).toEqual(['.a.lock', '.b.csv.lock']);
+    const folder = await temporaryFolder();
+    const lock = await lockOutputs([join(folder, 'b.csv'), join(folder, 'a')], run);
+    expect(await filesBelow(folder)).toEqual(['.a.lock', '.b.csv.lock']);
 
     await lock.release();
     await lock.release();
-    expect(await filesBelow(folder.path)).toEqual([]);
+    expect(await filesBelow(folder)).toEqual([]);
   });
 
   test('says in the file who holds it', async () => {
-    await using folder = await temporaryFolder();
-    expect(await ownHolder(folder.path)).toMatchObject({
+    const folder = await temporaryFolder();
+    expect(await ownHolder(folder)).toMatchObject({
       run: 'run-1',
       host: hostname(),
       pid: process.pid,
@@ -42,8 +42,8 @@ describe('lockOutputs', () => {
   });
 
   test('refuses a second run, also of this process, and names output, host, process and time', async () => {
-    await using folder = await temporaryFolder();
-    const output = join(folder.path, 'a.csv');
+    const folder = await temporaryFolder();
+    const output = join(folder, 'a.csv');
     const lock = await lockOutputs([output], run);
     await expect(lockOutputs([output], { runId: 'run-2' })).rejects.toMatchObject({
       ...locked,
@@ -56,42 +56,42 @@ describe('lockOutputs', () => {
   });
 
   test('gives back what it had when another output is locked', async () => {
-    await using folder = await temporaryFolder();
-    const [a, b] = [join(folder.path, 'a'), join(folder.path, 'b')];
+    const folder = await temporaryFolder();
+    const [a, b] = [join(folder, 'a'), join(folder, 'b')];
     const lock = await lockOutputs([b], run);
     await expect(lockOutputs([b, a], run)).rejects.toMatchObject({ code: 'E_RUN_LOCKED', message: expect.stringContaining(b) });
-    expect(await filesBelow(folder.path)).toEqual(['.b.lock']);
+    expect(await filesBelow(folder)).toEqual(['.b.lock']);
     await lock.release();
   });
 
   test('locks an output that is named twice once', async () => {
-    await using folder = await temporaryFolder();
-    const lock = await lockOutputs([join(folder.path, 'a'), join(folder.path, 'x/../a')], run);
+    const folder = await temporaryFolder();
+    const lock = await lockOutputs([join(folder, 'a'), join(folder, 'x/../a')], run);
     await lock.release();
-    expect(await filesBelow(folder.path)).toEqual([]);
+    expect(await filesBelow(folder)).toEqual([]);
   });
 
   test('makes missing folders, and gives them back unless something was published', async () => {
-    await using folder = await temporaryFolder();
-    const [a, b] = [join(folder.path, 'lake/x/a'), join(folder.path, 'out/b')];
+    const folder = await temporaryFolder();
+    const [a, b] = [join(folder, 'lake/x/a'), join(folder, 'out/b')];
     const lock = await lockOutputs([a, b], run);
     await writeFile(b, '');
     await lock.release();
-    expect(await filesBelow(folder.path)).toEqual(['out', 'out/b']);
+    expect(await filesBelow(folder)).toEqual(['out', 'out/b']);
   });
 
   test('names the path when no lock can be written', async () => {
-    await using folder = await temporaryFolder();
-    await mkdir(join(folder.path, '.a.lock'));
-    await expect(lockOutputs([join(folder.path, 'a')], run)).rejects.toMatchObject({
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, '.a.lock'));
+    await expect(lockOutputs([join(folder, 'a')], run)).rejects.toMatchObject({
       code: 'E_SINK_PATH',
-      message: `cannot lock ${folder.path}/a: EISDIR: illegal operation on a directory`,
+      message: `cannot lock ${folder}/a: EISDIR: illegal operation on a directory`,
     });
   });
 
   test('gives signs of life', async () => {
-    await using folder = await temporaryFolder();
-    const output = join(folder.path, 'a');
+    const folder = await temporaryFolder();
+    const output = join(folder, 'a');
     const lock = await lockOutputs([output], { ...run, heartbeatMs: 10 });
     await utimes(lockPath(output), 0, 0);
     await setTimeout(200);
@@ -102,8 +102,8 @@ describe('lockOutputs', () => {
 
 describe('a lock', () => {
   test('knows whether it was lost, and then neither removes nor prolongs that of another run', async () => {
-    await using folder = await temporaryFolder();
-    const output = join(folder.path, 'a');
+    const folder = await temporaryFolder();
+    const output = join(folder, 'a');
     const lock = await lockOutputs([output], { ...run, heartbeatMs: 10 });
     await lock.check();
     await rm(lockPath(output));
@@ -113,7 +113,7 @@ describe('a lock', () => {
     await setTimeout(50);
     await lock.release();
 
-    expect(await filesBelow(folder.path)).toEqual(['.a.lock']);
+    expect(await filesBelow(folder)).toEqual(['.a.lock']);
     expect(Date.now() - (await stat(lockPath(output))).mtimeMs).toBeGreaterThan(29_000);
   });
 });
@@ -130,21 +130,21 @@ describe('a lock of another run', () => {
     ['of a process of unknown start is kept while it gives signs of life', { started: null }, 50_000, false],
     ['of a process of unknown start is taken over after a minute without', { started: null }, 70_000, true],
   ])('%s', async (_behaviour, changes, silentMs, taken) => {
-    await using folder = await temporaryFolder();
-    const output = join(folder.path, 'a');
-    await plantLock(output, { ...(await ownHolder(folder.path)), ...changes }, silentMs);
+    const folder = await temporaryFolder();
+    const output = join(folder, 'a');
+    await plantLock(output, { ...(await ownHolder(folder)), ...changes }, silentMs);
     const taking = lockOutputs([output], run);
     if (!taken) return await expect(taking).rejects.toMatchObject(locked);
     await (await taking).release();
-    expect(await filesBelow(folder.path)).toEqual([]);
+    expect(await filesBelow(folder)).toEqual([]);
   });
 
   test.each([
     ['', 50_000, false],
     ['{"pid":', 70_000, true],
   ])('that reads %j after %i ms counts as taken over: %p', async (text, silentMs, taken) => {
-    await using folder = await temporaryFolder();
-    const output = join(folder.path, 'a');
+    const folder = await temporaryFolder();
+    const output = join(folder, 'a');
     await writeFile(lockPath(output), text);
     const then = new Date(Date.now() - silentMs);
     await utimes(lockPath(output), then, then);
@@ -154,9 +154,9 @@ describe('a lock of another run', () => {
   });
 
   test('that died while it took over is taken over too, and leaves nothing', async () => {
-    await using folder = await temporaryFolder();
-    const output = join(folder.path, 'a');
-    const dead = { ...(await ownHolder(folder.path)), pid: 2 ** 22 + 1 };
+    const folder = await temporaryFolder();
+    const output = join(folder, 'a');
+    const dead = { ...(await ownHolder(folder)), pid: 2 ** 22 + 1 };
     const [x, y, z] = ['aaaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbbb', 'cccccccccccccccc'];
     await plantLock(output, { ...dead, id: x });
     for (const [name, id] of [
@@ -164,10 +164,10 @@ describe('a lock of another run', () => {
       [`.a.lock-${x}.lock-${y}.lock`, z],
       ['.a.lock-dddddddddddddddd.lock', z],
     ] as const)
-      await writeFile(join(folder.path, name), JSON.stringify({ ...dead, id }));
+      await writeFile(join(folder, name), JSON.stringify({ ...dead, id }));
     const lock = await lockOutputs([output], run);
 
-    expect(await readdir(folder.path)).toEqual(['.a.lock']);
+    expect(await readdir(folder)).toEqual(['.a.lock']);
     await lock.release();
   });
 });
@@ -191,40 +191,40 @@ describe('of several processes', () => {
   }
 
   test('one gets a free lock, 50 times', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     for (let round = 0; round < 50; round += 1)
-      expect(await race(runners.slice(0, 2), join(folder.path, `new-${round}/a`))).toEqual(['E_RUN_LOCKED', 'won']);
-    expect((await filesBelow(folder.path)).filter((name) => name.includes('.lock'))).toEqual([]);
+      expect(await race(runners.slice(0, 2), join(folder, `new-${round}/a`))).toEqual(['E_RUN_LOCKED', 'won']);
+    expect((await filesBelow(folder)).filter((name) => name.includes('.lock'))).toEqual([]);
   });
 
   test('one takes over the lock of a dead run, 50 times', async () => {
-    await using folder = await temporaryFolder();
-    const dead = { ...(await ownHolder(folder.path)), pid: 2 ** 22 + 1 };
+    const folder = await temporaryFolder();
+    const dead = { ...(await ownHolder(folder)), pid: 2 ** 22 + 1 };
     for (let round = 0; round < 50; round += 1) {
-      const output = join(folder.path, `a-${round}`);
+      const output = join(folder, `a-${round}`);
       await plantLock(output, dead);
       expect(await race(runners, output)).toEqual(['E_RUN_LOCKED', 'E_RUN_LOCKED', 'E_RUN_LOCKED', 'won']);
     }
-    expect(await filesBelow(folder.path)).toEqual([]);
+    expect(await filesBelow(folder)).toEqual([]);
   });
 
   test('one takes over after two died in the middle, 20 times', async () => {
-    await using folder = await temporaryFolder();
-    const dead = { ...(await ownHolder(folder.path)), pid: 2 ** 22 + 1 };
+    const folder = await temporaryFolder();
+    const dead = { ...(await ownHolder(folder)), pid: 2 ** 22 + 1 };
     const [x, y] = ['aaaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbbb'];
     for (let round = 0; round < 20; round += 1) {
-      const output = join(folder.path, `a-${round}`);
+      const output = join(folder, `a-${round}`);
       await plantLock(output, { ...dead, id: x });
-      await writeFile(join(folder.path, `.a-${round}.lock-${x}.lock`), JSON.stringify({ ...dead, id: y }));
+      await writeFile(join(folder, `.a-${round}.lock-${x}.lock`), JSON.stringify({ ...dead, id: y }));
       expect(await race(runners, output)).toEqual(['E_RUN_LOCKED', 'E_RUN_LOCKED', 'E_RUN_LOCKED', 'won']);
     }
-    expect(await filesBelow(folder.path)).toEqual([]);
+    expect(await filesBelow(folder)).toEqual([]);
   });
 
   test('a killed one is followed at once', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     await using victim = await Runner.start();
-    const output = join(folder.path, 'a');
+    const output = join(folder, 'a');
     expect(await victim.lock(output)).toBe('won');
     await expect(lockOutputs([output], run)).rejects.toMatchObject({
       ...locked,
@@ -232,6 +232,6 @@ describe('of several processes', () => {
     });
     await victim.kill();
     await (await lockOutputs([output], run)).release();
-    expect(await filesBelow(folder.path)).toEqual([]);
+    expect(await filesBelow(folder)).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { openLanding, sweepLandings, type Landing, type LandingOptions } from '../../../src/landing/index.js';
 import { start } from '../files/support.js';
-import { filesBelow, temporaryFolder } from '../../support/sinks.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 import { bodyOf, pagesIn, secret, sourceOf, startFull } from '../../support/landing.js';
 
 const hour = 3_600_000;
@@ -71,9 +71,9 @@ async function openLogs(folder: string): Promise<readonly string[]> {
 
 describe('a landing', () => {
   test('gives an interrupted run its pages back', async () => {
-    await using folder = await temporaryFolder();
-    const first = await interrupted(folder.path, { now: () => Date.now() - hour });
-    const landing = await open(folder.path);
+    const folder = await temporaryFolder();
+    const first = await interrupted(folder, { now: () => Date.now() - hour });
+    const landing = await open(folder);
 
     expect(landing).toMatchObject({ resumed: 3, damaged: 0, startedAt: first.startedAt });
     expect(landing.last()).toBe(3);
@@ -83,8 +83,8 @@ describe('a landing', () => {
   });
 
   test('lays a page out as number, bytes, checksum and body', async () => {
-    await using folder = await temporaryFolder();
-    const landing = await open(folder.path);
+    const folder = await temporaryFolder();
+    const landing = await open(folder);
     await landing.land(258, bytes('[]'));
     const head = Buffer.from('894c5001' + '02010000' + '02000000' + 'fdffffff', 'hex');
     const sum = createHash('sha256').update(head).update('[]').digest().subarray(0, 16);
@@ -94,142 +94,142 @@ describe('a landing', () => {
   });
 
   test('replaces a page that lands again', async () => {
-    await using folder = await temporaryFolder();
-    const landing = await open(folder.path);
+    const folder = await temporaryFolder();
+    const landing = await open(folder);
     for (const body of ['[1]', '[1]', '[2]']) await landing.land(1, bytes(body));
     expect(await contents(landing, 1)).toEqual(['[2]']);
     expect(await readdir(landing.folder)).toHaveLength(2);
     await landing.close();
 
-    const again = await open(folder.path);
+    const again = await open(folder);
     expect(again.resumed).toBe(1);
     expect(await contents(again, 1)).toEqual(['[2]']);
     await again.close();
   });
 
   test.each([false, true])('takes many pages at once, also while others are on their way (durable: %j)', async (durable) => {
-    await using folder = await temporaryFolder();
-    const landing = await open(folder.path, { durable });
+    const folder = await temporaryFolder();
+    const landing = await open(folder, { durable });
     const land = (page: number) => landing.land(page, bytes(JSON.stringify('x'.repeat(page * 100))));
     await Promise.all([...range(1, 40).map(land), setTimeout(1).then(() => Promise.all(range(41, 80).map(land)))]);
     await landing.land(81, new Uint8Array());
     await landing.close();
 
-    const again = await open(folder.path);
+    const again = await open(folder);
     expect(again).toMatchObject({ resumed: 81, damaged: 0 });
     expect(await contents(again, ...range(1, 81))).toEqual([...range(1, 80).map((page) => JSON.stringify('x'.repeat(page * 100))), '']);
     await again.close();
   });
 
   test('is private, also when its folder was not', async () => {
-    await using folder = await temporaryFolder();
-    await mkdir(join(folder.path, 'landing'));
-    const landing = await open(folder.path);
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, 'landing'));
+    const landing = await open(folder);
     await landing.land(1, bytes('[]'));
 
-    for (const name of ['landing', ...(await filesBelow(join(folder.path, 'landing'))).map((name) => join('landing', name))]) {
-      const found = await stat(join(folder.path, name));
+    for (const name of ['landing', ...(await filesBelow(join(folder, 'landing'))).map((name) => join('landing', name))]) {
+      const found = await stat(join(folder, name));
       expect([name, (found.mode & 0o777).toString(8)]).toEqual([name, found.isDirectory() ? '700' : '600']);
     }
     await landing.close();
   });
 
   test('shows no credential in a name or a file', async () => {
-    await using folder = await temporaryFolder();
-    const landing = await open(folder.path, { source: sourceOf({ baseUrl: `https://user:${secret}@data.example/v1` }) });
-    for (const name of await filesBelow(folder.path)) {
+    const folder = await temporaryFolder();
+    const landing = await open(folder, { source: sourceOf({ baseUrl: `https://user:${secret}@data.example/v1` }) });
+    for (const name of await filesBelow(folder)) {
       expect(name).not.toContain(secret);
-      const path = join(folder.path, name);
+      const path = join(folder, name);
       if ((await stat(path)).isFile()) expect(await readFile(path, 'utf8')).not.toContain(secret);
     }
     await landing.close();
   });
 
   test('can not be guessed from a credential: its name is another one in every landing folder', async () => {
-    await using one = await temporaryFolder();
-    await using two = await temporaryFolder();
-    const landings = [await open(one.path), await open(two.path)];
+    const one = await temporaryFolder();
+    const two = await temporaryFolder();
+    const landings = [await open(one), await open(two)];
     expect(new Set(landings.map(({ folder }) => folder.split('/').at(-1))).size).toBe(2);
     for (const landing of landings) await landing.close();
   });
 
   test('serves one run at a time', async () => {
-    await using folder = await temporaryFolder();
-    const landing = await open(folder.path);
-    await expect(open(folder.path, { runId: 'run-2' })).rejects.toMatchObject({
+    const folder = await temporaryFolder();
+    const landing = await open(folder);
+    await expect(open(folder, { runId: 'run-2' })).rejects.toMatchObject({
       code: 'E_RUN_LOCKED',
       message: expect.stringContaining('run run-1'),
     });
     await landing.close();
     await landing.close();
-    await (await open(folder.path)).close();
+    await (await open(folder)).close();
   });
 
   test('is removed with all its pages, and then free', async () => {
-    await using folder = await temporaryFolder();
-    const landing = await open(folder.path);
+    const folder = await temporaryFolder();
+    const landing = await open(folder);
     await landing.land(1, bytes('[]'));
     await landing.remove();
     await landing.remove();
     await landing.close();
-    expect(await filesBelow(folder.path)).toEqual(['landing', 'landing/account.key']);
+    expect(await filesBelow(folder)).toEqual(['landing', 'landing/account.key']);
   });
 
   test('leaves nothing when no page landed', async () => {
-    await using folder = await temporaryFolder();
-    await (await open(folder.path)).close();
-    expect(await filesBelow(folder.path)).toEqual(['landing', 'landing/account.key']);
+    const folder = await temporaryFolder();
+    await (await open(folder)).close();
+    expect(await filesBelow(folder)).toEqual(['landing', 'landing/account.key']);
   });
 
   test('goes on with none after clear', async () => {
-    await using folder = await temporaryFolder();
-    await interrupted(folder.path, { now: () => Date.now() - hour });
-    const landing = await open(folder.path);
+    const folder = await temporaryFolder();
+    await interrupted(folder, { now: () => Date.now() - hour });
+    const landing = await open(folder);
     await landing.clear();
     expect(landing.resumed).toBe(0);
     expect(landing.last()).toBeUndefined();
     expect(Date.now() - Date.parse(landing.startedAt)).toBeLessThan(60_000);
     await landing.land(1, bytes('[]'));
     await landing.close();
-    expect(await contentsAgain(folder.path, 1, 2, 3)).toEqual(['[]', undefined, undefined]);
+    expect(await contentsAgain(folder, 1, 2, 3)).toEqual(['[]', undefined, undefined]);
   });
 
   test('throws pages away that were on their way when it was cleared, and keeps those that came then', async () => {
-    await using folder = await temporaryFolder();
-    const landing = await open(folder.path);
+    const folder = await temporaryFolder();
+    const landing = await open(folder);
     const landed = [landing.land(1, bodyOf(1)), landing.clear(), landing.land(2, bytes('[]'))];
     await Promise.all(landed);
     expect(await contents(landing, 1, 2)).toEqual([undefined, '[]']);
     await landing.close();
-    expect(await contentsAgain(folder.path, 1, 2)).toEqual([undefined, '[]']);
+    expect(await contentsAgain(folder, 1, 2)).toEqual([undefined, '[]']);
   });
 
   test('waits for pages on their way before it closes, and takes none afterwards', async () => {
-    await using folder = await temporaryFolder();
-    const landing = await open(folder.path);
+    const folder = await temporaryFolder();
+    const landing = await open(folder);
     const landed = landing.land(1, bodyOf(1));
     await landing.close();
     await landed;
     await expect(landing.land(2, bytes('[]'))).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
     await expect(landing.read(1)).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
     expect(await readdir(landing.folder)).toHaveLength(2);
-    expect(await contentsAgain(folder.path, 1)).toEqual([text(bodyOf(1))]);
+    expect(await contentsAgain(folder, 1)).toEqual([text(bodyOf(1))]);
   });
 
   test('keeps no file open once it is closed, removed or could not be opened', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     for (let turn = 0; turn < 30; turn += 1) {
-      const landing = await open(folder.path);
+      const landing = await open(folder);
       await landing.land(1, bytes('[]'));
-      expect(await openLogs(folder.path)).toEqual([logOf(landing)]);
+      expect(await openLogs(folder)).toEqual([logOf(landing)]);
       await (turn % 3 === 0 ? landing.remove() : landing.close());
-      expect(await openLogs(folder.path)).toEqual([]);
+      expect(await openLogs(folder)).toEqual([]);
     }
-    const { folder: source } = await interrupted(folder.path);
+    const { folder: source } = await interrupted(folder);
     await rm(join(source, 'started.json'));
     await mkdir(join(source, 'started.json'));
-    await expect(open(folder.path)).rejects.toMatchObject({ code: 'E_SINK_PATH' });
-    expect(await openLogs(folder.path)).toEqual([]);
+    await expect(open(folder)).rejects.toMatchObject({ code: 'E_SINK_PATH' });
+    expect(await openLogs(folder)).toEqual([]);
   });
 });
 
@@ -242,20 +242,20 @@ describe('is another landing with another', () => {
     ['key', { account: { rest_api_key: 'other' } }],
     ['form of credentials', { account: { authorized_uid: '7', authorized_rest_api_key: secret } }],
   ] as const)('%s', async (_what, change) => {
-    await using folder = await temporaryFolder();
-    await interrupted(folder.path);
-    const landing = await open(folder.path, { source: sourceOf(change) });
+    const folder = await temporaryFolder();
+    await interrupted(folder);
+    const landing = await open(folder, { source: sourceOf(change) });
     expect(landing.resumed).toBe(0);
     await landing.close();
-    expect(await open(folder.path).then(async (again) => (await again.close(), again.resumed))).toBe(3);
+    expect(await open(folder).then(async (again) => (await again.close(), again.resumed))).toBe(3);
   });
 
   test.each(['https://data.example/v1/', 'https://DATA.example:443/v1', 'https://user:pw@data.example/v1?x=1'])(
     'spelling of the service it is not: %s',
     async (baseUrl) => {
-      await using folder = await temporaryFolder();
-      await interrupted(folder.path);
-      const landing = await open(folder.path, { source: sourceOf({ baseUrl }) });
+      const folder = await temporaryFolder();
+      await interrupted(folder);
+      const landing = await open(folder, { source: sourceOf({ baseUrl }) });
       expect(landing.resumed).toBe(3);
       await landing.close();
     },
@@ -272,15 +272,15 @@ describe('a damaged page is asked for again:', () => {
   ])('with a flipped bit in its %s, and those behind it are not', async (_part, from, to) => {
     for (const offset of range(from, to - 1)) {
       for (const bit of bits) {
-        await using folder = await temporaryFolder();
-        await edit(await interrupted(folder.path), (log) => flipped(log, recordBytes + offset, bit));
-        const landing = await open(folder.path);
+        const folder = await temporaryFolder();
+        await edit(await interrupted(folder), (log) => flipped(log, recordBytes + offset, bit));
+        const landing = await open(folder);
         expect([offset, bit, await contents(landing, 1, 2, 3)]).toEqual([offset, bit, ['["1"]', undefined, '["3"]']]);
         if (from > 4) expect(landing).toMatchObject({ resumed: 3, damaged: 1 });
         await landing.land(2, bytes('[2]'));
         expect(await contents(landing, 2)).toEqual(['[2]']);
         await landing.close();
-        expect(await contentsAgain(folder.path, 1, 2, 3)).toEqual(['["1"]', '[2]', '["3"]']);
+        expect(await contentsAgain(folder, 1, 2, 3)).toEqual(['["1"]', '[2]', '["3"]']);
       }
     }
   });
@@ -291,13 +291,13 @@ describe('a damaged page is asked for again:', () => {
   ])('with a flipped bit in its %s, as are those behind it', async (_part, from, to) => {
     for (const offset of range(from, to - 1)) {
       for (const bit of bits) {
-        await using folder = await temporaryFolder();
-        await edit(await interrupted(folder.path), (log) => flipped(log, recordBytes + offset, bit));
-        const landing = await open(folder.path);
+        const folder = await temporaryFolder();
+        await edit(await interrupted(folder), (log) => flipped(log, recordBytes + offset, bit));
+        const landing = await open(folder);
         expect([offset, bit, await contents(landing, 1, 2, 3)]).toEqual([offset, bit, ['["1"]', undefined, undefined]]);
         for (const page of [2, 3]) await landing.land(page, bytes(`[${page}]`));
         await landing.close();
-        expect(await contentsAgain(folder.path, 1, 2, 3)).toEqual(['["1"]', '[2]', '[3]']);
+        expect(await contentsAgain(folder, 1, 2, 3)).toEqual(['["1"]', '[2]', '[3]']);
       }
     }
   });
@@ -310,9 +310,9 @@ describe('a damaged page is asked for again:', () => {
       (log) => Buffer.concat([log.subarray(0, recordBytes), log.subarray(0, recordBytes), log.subarray(2 * recordBytes)]),
     ],
   ])('%s under a run', async (_how, damage) => {
-    await using folder = await temporaryFolder();
-    await interrupted(folder.path);
-    const landing = await open(folder.path);
+    const folder = await temporaryFolder();
+    await interrupted(folder);
+    const landing = await open(folder);
     await edit(landing, damage);
     expect(await landing.read(2)).toBeUndefined();
     expect(await landing.read(2)).toBeUndefined();
@@ -321,9 +321,9 @@ describe('a damaged page is asked for again:', () => {
   });
 
   test('the last one, and then it is no longer the last', async () => {
-    await using folder = await temporaryFolder();
-    await edit(await interrupted(folder.path), (log) => log.fill('!', log.length - 1));
-    const landing = await open(folder.path);
+    const folder = await temporaryFolder();
+    await edit(await interrupted(folder), (log) => log.fill('!', log.length - 1));
+    const landing = await open(folder);
     expect(landing.last()).toBe(3);
     expect(await landing.read(3)).toBeUndefined();
     expect(landing.last()).toBe(2);
@@ -331,12 +331,12 @@ describe('a damaged page is asked for again:', () => {
   });
 
   test('what it replaced does not come back', async () => {
-    await using folder = await temporaryFolder();
-    const earlier = await open(folder.path);
+    const folder = await temporaryFolder();
+    const earlier = await open(folder);
     for (const body of ['["1"]', '["2"]']) await earlier.land(1, bytes(body));
     await earlier.close();
     await edit(earlier, (log) => log.fill('!', log.length - 1));
-    const landing = await open(folder.path);
+    const landing = await open(folder);
     expect(await contents(landing, 1, 1)).toEqual([undefined, undefined]);
     expect(landing).toMatchObject({ resumed: 1, damaged: 1 });
     await landing.close();
@@ -346,17 +346,17 @@ describe('a damaged page is asked for again:', () => {
 describe('at opening', () => {
   test('a record that a killed run left half-written goes, wherever it was cut', async () => {
     for (const left of range(0, recordBytes - 1)) {
-      await using folder = await temporaryFolder();
-      const killed = await interrupted(folder.path);
+      const folder = await temporaryFolder();
+      const killed = await interrupted(folder);
       await truncate(logOf(killed), 2 * recordBytes + left);
-      const landing = await open(folder.path);
+      const landing = await open(folder);
 
       expect([left, landing.resumed, landing.damaged, landing.last()]).toEqual([left, 2, 0, 2]);
       expect([left, (await stat(logOf(landing))).size]).toEqual([left, 2 * recordBytes]);
       expect([left, await contents(landing, 1, 2, 3)]).toEqual([left, ['["1"]', '["2"]', undefined]]);
       for (const page of [4, 3]) await landing.land(page, bytes(`[${page}]`));
       await landing.close();
-      expect([left, await contentsAgain(folder.path, 1, 2, 3, 4)]).toEqual([left, ['["1"]', '["2"]', '[3]', '[4]']]);
+      expect([left, await contentsAgain(folder, 1, 2, 3, 4)]).toEqual([left, ['["1"]', '["2"]', '[3]', '[4]']]);
     }
   });
 
@@ -365,42 +365,42 @@ describe('at opening', () => {
     ['text', bytes('[{"lead_id":"1"}]'.repeat(100))],
     ['a header that promises more than there is', Buffer.from('\x89LP\x01\x04\0\0\0\xff\0\0\0\0\xff\xff\xff'.padEnd(100), 'latin1')],
   ])('%s behind the last record go', async (_what, tail) => {
-    await using folder = await temporaryFolder();
-    await edit(await interrupted(folder.path), (log) => Buffer.concat([log, tail]));
-    const landing = await open(folder.path);
+    const folder = await temporaryFolder();
+    await edit(await interrupted(folder), (log) => Buffer.concat([log, tail]));
+    const landing = await open(folder);
     expect(landing).toMatchObject({ resumed: 3, damaged: 0 });
     await landing.land(4, bytes('[4]'));
     await landing.close();
-    expect(await contentsAgain(folder.path, 1, 2, 3, 4)).toEqual(['["1"]', '["2"]', '["3"]', '[4]']);
+    expect(await contentsAgain(folder, 1, 2, 3, 4)).toEqual(['["1"]', '["2"]', '["3"]', '[4]']);
   });
 
   test('half-written files of a killed run go, and those of an earlier version', async () => {
-    await using folder = await temporaryFolder();
-    const { folder: source } = await interrupted(folder.path);
+    const folder = await temporaryFolder();
+    const { folder: source } = await interrupted(folder);
     for (const name of leftovers) await writeFile(join(source, name), '[');
-    const landing = await open(folder.path);
+    const landing = await open(folder);
     expect(await readdir(source)).toEqual(['pages.log', 'started.json']);
     expect(landing.resumed).toBe(3);
     await landing.close();
   });
 
   test('a log that is a link is refused, and what it leads to stays', async () => {
-    await using folder = await temporaryFolder();
-    const landing = await interrupted(folder.path);
+    const folder = await temporaryFolder();
+    const landing = await interrupted(folder);
     await rm(logOf(landing));
-    await writeFile(join(folder.path, 'mine.txt'), 'mine');
-    await symlink(join(folder.path, 'mine.txt'), logOf(landing));
-    await expect(open(folder.path)).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('ELOOP') });
-    expect(await readFile(join(folder.path, 'mine.txt'), 'utf8')).toBe('mine');
+    await writeFile(join(folder, 'mine.txt'), 'mine');
+    await symlink(join(folder, 'mine.txt'), logOf(landing));
+    await expect(open(folder)).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('ELOOP') });
+    expect(await readFile(join(folder, 'mine.txt'), 'utf8')).toBe('mine');
   });
 
   test('a log that is no file is refused, and not kept open', async () => {
-    await using folder = await temporaryFolder();
-    const landing = await interrupted(folder.path);
+    const folder = await temporaryFolder();
+    const landing = await interrupted(folder);
     await rm(logOf(landing));
     execFileSync('mkfifo', [logOf(landing)]);
-    await expect(open(folder.path)).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('ESPIPE') });
-    expect(await openLogs(folder.path)).toEqual([]);
+    await expect(open(folder)).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('ESPIPE') });
+    expect(await openLogs(folder)).toEqual([]);
   });
 
   test.each<[string, Partial<LandingOptions>]>([
@@ -408,9 +408,9 @@ describe('at opening', () => {
     ['from the future', { now: () => Date.now() - 7 * hour }],
     ['unwanted', { restart: true }],
   ])('pages are removed when they are %s', async (_why, changes) => {
-    await using folder = await temporaryFolder();
-    await interrupted(folder.path);
-    const landing = await open(folder.path, changes);
+    const folder = await temporaryFolder();
+    await interrupted(folder);
+    const landing = await open(folder, changes);
     expect(landing.resumed).toBe(0);
     expect(await readdir(landing.folder)).toEqual(['pages.log', 'started.json']);
     expect((await stat(logOf(landing))).size).toBe(0);
@@ -418,44 +418,44 @@ describe('at opening', () => {
   });
 
   test.each(['', '{"startedAt":"yesterday","maxAgeMs":1}'])('pages of unknown age are removed: %j', async (marker) => {
-    await using folder = await temporaryFolder();
-    const { folder: source } = await interrupted(folder.path);
+    const folder = await temporaryFolder();
+    const { folder: source } = await interrupted(folder);
     await writeFile(join(source, 'started.json'), marker);
-    const landing = await open(folder.path);
+    const landing = await open(folder);
     expect(landing.resumed).toBe(0);
     await landing.close();
   });
 
   test('pages age from the first run on, however often they are resumed', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const begin = Date.now();
-    await interrupted(folder.path, { now: () => begin });
+    await interrupted(folder, { now: () => begin });
     for (const [hours, resumed] of [
       [4, 3],
       [5, 3],
       [7, 0],
     ] as const) {
-      const landing = await open(folder.path, { now: () => begin + hours * hour });
+      const landing = await open(folder, { now: () => begin + hours * hour });
       expect([hours, landing.resumed]).toEqual([hours, resumed]);
       await landing.close();
     }
   });
 
   test('a folder that cannot be written is told, with the option that chooses another', async () => {
-    await using folder = await temporaryFolder();
-    await writeFile(join(folder.path, 'landing'), '');
-    await expect(open(folder.path)).rejects.toMatchObject({
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'landing'), '');
+    await expect(open(folder)).rejects.toMatchObject({
       name: 'SinkError',
       code: 'E_SINK_PATH',
-      message: expect.stringMatching(new RegExp(`${folder.path}/landing.*: ENOTDIR: .*; --state-dir chooses another place$`)),
+      message: expect.stringMatching(new RegExp(`${folder}/landing.*: ENOTDIR: .*; --state-dir chooses another place$`)),
     });
   });
 });
 
 describe('pages that cannot be written', () => {
   test('name page, folder and option, and do not harm those before and after', async () => {
-    await using folder = await temporaryFolder();
-    const landings = join(folder.path, 'landing');
+    const folder = await temporaryFolder();
+    const landings = join(folder, 'landing');
     const told = await startFull(landings);
     const log = join(told.folder, 'pages.log');
     expect(told.failed.map(({ message }) => message)).toEqual(
@@ -468,7 +468,7 @@ describe('pages that cannot be written', () => {
     expect(await pagesIn(log)).toEqual(told.landed);
     expect((await stat(log)).size).toBe(told.bytes);
 
-    const landing = await open(folder.path);
+    const landing = await open(folder);
     expect(landing).toMatchObject({ resumed: told.landed.length });
     for (const page of told.landed) expect([page, (await landing.read(page))?.length]).toEqual([page, expect.any(Number)]);
     expect(landing.damaged).toBe(0);
@@ -480,55 +480,55 @@ describe('sweepLandings', () => {
   const later = () => Date.now() + 7 * hour;
 
   test('removes what is too old, by the age that the run gave it', async () => {
-    await using folder = await temporaryFolder();
-    const landings = join(folder.path, 'landing');
-    const old = await interrupted(folder.path);
-    const kept = await interrupted(folder.path, { source: sourceOf({ collection: 'users' }), maxAgeMs: 24 * hour });
+    const folder = await temporaryFolder();
+    const landings = join(folder, 'landing');
+    const old = await interrupted(folder);
+    const kept = await interrupted(folder, { source: sourceOf({ collection: 'users' }), maxAgeMs: 24 * hour });
     expect(await sweepLandings(landings)).toEqual([]);
     expect(await sweepLandings(landings, later)).toEqual([old.folder.slice(landings.length + 1)]);
     expect((await readdir(landings)).sort()).toEqual(['account.key', kept.folder.slice(landings.length + 1)]);
   });
 
   test('removes the files of an earlier version, which had one for each page', async () => {
-    await using folder = await temporaryFolder();
-    const { folder: source } = await interrupted(folder.path);
+    const folder = await temporaryFolder();
+    const { folder: source } = await interrupted(folder);
     for (const name of leftovers) await writeFile(join(source, name), '[');
     await rm(join(source, 'pages.log'));
-    await sweepLandings(join(folder.path, 'landing'), later);
-    expect(await readdir(join(folder.path, 'landing'))).toEqual(['account.key']);
+    await sweepLandings(join(folder, 'landing'), later);
+    expect(await readdir(join(folder, 'landing'))).toEqual(['account.key']);
   });
 
   test('removes nothing that is not ours', async () => {
-    await using folder = await temporaryFolder();
-    const landings = join(folder.path, 'landing');
-    const { folder: source } = await interrupted(folder.path);
+    const folder = await temporaryFolder();
+    const landings = join(folder, 'landing');
+    const { folder: source } = await interrupted(folder);
     await writeFile(join(source, 'mine.txt'), '');
     await mkdir(join(landings, 'leads-mine'));
-    await symlink(folder.path, join(landings, `leads-${'0'.repeat(32)}`));
+    await symlink(folder, join(landings, `leads-${'0'.repeat(32)}`));
     await sweepLandings(landings, later);
     expect((await readdir(landings)).sort()).toHaveLength(4);
     expect(await readdir(source)).toEqual(['mine.txt']);
   });
 
   test('leaves a landing in use alone', async () => {
-    await using folder = await temporaryFolder();
-    const landing = await open(folder.path);
+    const folder = await temporaryFolder();
+    const landing = await open(folder);
     await landing.land(1, bytes('[]'));
-    expect(await sweepLandings(join(folder.path, 'landing'), later)).toEqual([]);
+    expect(await sweepLandings(join(folder, 'landing'), later)).toEqual([]);
     expect(await readdir(landing.folder)).toHaveLength(2);
     await landing.close();
   });
 
   test('does nothing where there is no landing', async () => {
-    await using folder = await temporaryFolder();
-    expect(await sweepLandings(join(folder.path, 'landing'))).toEqual([]);
-    expect(await filesBelow(folder.path)).toEqual([]);
+    const folder = await temporaryFolder();
+    expect(await sweepLandings(join(folder, 'landing'))).toEqual([]);
+    expect(await filesBelow(folder)).toEqual([]);
   });
 });
 
 test('killed at any moment, a run finds every page that it was told had landed', async () => {
-  await using folder = await temporaryFolder();
-  const landings = join(folder.path, 'landing');
+  const folder = await temporaryFolder();
+  const landings = join(folder, 'landing');
   const landed = new Set<number>();
   for (let kill = 0; kill < 8; kill += 1) {
     const child = start('test/support/landing-child.ts', [landings, String(1 + Math.max(0, ...landed))]);
@@ -539,12 +539,12 @@ test('killed at any moment, a run finds every page that it was told had landed',
     child.kill('SIGKILL');
     await gone;
   }
-  const landing = await open(folder.path);
+  const landing = await open(folder);
 
   expect(landed.size).toBeGreaterThan(8);
   for (const page of landed) expect([page, text(await landing.read(page))]).toEqual([page, text(bodyOf(page))]);
   expect(landing.damaged).toBe(0);
   expect((await readdir(landing.folder)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   await landing.remove();
-  expect(await filesBelow(folder.path)).toEqual(['landing', 'landing/account.key']);
+  expect(await filesBelow(folder)).toEqual(['landing', 'landing/account.key']);
 });

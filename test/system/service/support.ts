@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   generate,
@@ -10,6 +9,7 @@ import {
   type RunningService,
   type StartOptions,
 } from '../../../src/service/index.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 export type TextRow = Record<string, string>;
 
@@ -63,18 +63,14 @@ export function rowsOf(json: unknown): TextRow[] {
   });
 }
 
-/** Runs a test with a folder that holds these files and is removed afterwards. */
+/** Runs a test with a folder that holds these files. */
 export async function withFiles(
   files: Readonly<Record<string, string | Uint8Array>>,
   test: (directory: string) => Promise<void>,
 ): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'leadstream-service-'));
-  try {
-    for (const [name, content] of Object.entries(files)) await writeFile(join(directory, name), content);
-    await test(directory);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+  const directory = await temporaryFolder();
+  for (const [name, content] of Object.entries(files)) await writeFile(join(directory, name), content);
+  await test(directory);
 }
 
 /** Anything at a path with its query, read with good credentials. */

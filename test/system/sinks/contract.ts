@@ -3,7 +3,9 @@ import { mkdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { publish } from '../../../src/files/index.js';
 import type { SinkContext, SinkWriter } from '../../../src/sinks/index.js';
-import { column, facts, filesBelow, page, recording, temporaryFolder, writeAll } from '../../support/sinks.js';
+import { pageOf } from '../../support/pages.js';
+import { column, facts, recording, writeAll } from '../../support/sinks.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 /** One way to use a sink that publishes something below `out/`. */
 export interface SubjectSink {
@@ -28,146 +30,146 @@ export function fileSinkContract(subject: SubjectSink): void {
 
   describe(`${subject.name} as a file sink`, () => {
     test('shows nothing under the final name before the moves of its publication', async () => {
-      await using folder = await temporaryFolder();
-      const writer = await subject.open(recording(folder.path));
+      const folder = await temporaryFolder();
+      const writer = await subject.open(recording(folder));
       await writer.begin(columns);
-      await writer.write(page(first));
+      await writer.write(pageOf(1, first));
       const staged = await writer.finish();
       const moves = await staged.publication(facts);
-      const before = await filesBelow(folder.path);
+      const before = await filesBelow(folder);
       await publish(moves);
 
       expect(before).not.toContain(final);
       expect(before.filter((name) => /\.(csv|ndjson|parquet|json)$/.test(name))).toEqual([]);
-      expect(await filesBelow(folder.path)).toContain(final);
+      expect(await filesBelow(folder)).toContain(final);
     });
 
     test('writes the rows of all pages in order', async () => {
-      await using folder = await temporaryFolder();
-      const staged = await writeAll(subject.open(recording(folder.path)), columns, first, second);
+      const folder = await temporaryFolder();
+      const staged = await writeAll(subject.open(recording(folder)), columns, first, second);
 
       expect(staged.rows).toBe(3);
       expect(staged.bytes).toBeGreaterThan(0);
-      expect(staged.path).toBe(join(folder.path, final));
-      expect(await subject.read(folder.path)).toEqual([...first, ...second]);
+      expect(staged.path).toBe(join(folder, final));
+      expect(await subject.read(folder)).toEqual([...first, ...second]);
     });
 
     test('publishes an output without rows', async () => {
-      await using folder = await temporaryFolder();
-      const staged = await writeAll(subject.open(recording(folder.path)), columns);
+      const folder = await temporaryFolder();
+      const staged = await writeAll(subject.open(recording(folder)), columns);
 
       expect(staged.rows).toBe(0);
-      expect(await subject.read(folder.path)).toEqual([]);
+      expect(await subject.read(folder)).toEqual([]);
     });
 
     test('leaves nothing after an abort, folders included', async () => {
-      await using folder = await temporaryFolder();
-      const writer = await subject.open(recording(folder.path));
+      const folder = await temporaryFolder();
+      const writer = await subject.open(recording(folder));
       await writer.begin(columns);
-      await writer.write(page(first));
+      await writer.write(pageOf(1, first));
       await writer.abort();
 
-      expect(await filesBelow(folder.path)).toEqual([]);
+      expect(await filesBelow(folder)).toEqual([]);
     });
 
     test('leaves nothing after an abort between finish and publication', async () => {
-      await using folder = await temporaryFolder();
-      const writer = await subject.open(recording(folder.path));
+      const folder = await temporaryFolder();
+      const writer = await subject.open(recording(folder));
       await writer.begin(columns);
-      await writer.write(page(first));
+      await writer.write(pageOf(1, first));
       await (await writer.finish()).publication(facts);
       await writer.abort();
 
-      expect(await filesBelow(folder.path)).toEqual([]);
+      expect(await filesBelow(folder)).toEqual([]);
     });
 
     test('leaves nothing after an abort before the columns are known', async () => {
-      await using folder = await temporaryFolder();
-      await (await subject.open(recording(folder.path))).abort();
+      const folder = await temporaryFolder();
+      await (await subject.open(recording(folder))).abort();
 
-      expect(await filesBelow(folder.path)).toEqual([]);
+      expect(await filesBelow(folder)).toEqual([]);
     });
 
     test('keeps what stood in the folder before, after an abort', async () => {
-      await using folder = await temporaryFolder();
-      await mkdir(join(folder.path, 'out'));
-      await writeFile(join(folder.path, 'out', 'mine.txt'), 'mine');
-      await (await subject.open(recording(folder.path))).abort();
+      const folder = await temporaryFolder();
+      await mkdir(join(folder, 'out'));
+      await writeFile(join(folder, 'out', 'mine.txt'), 'mine');
+      await (await subject.open(recording(folder))).abort();
 
-      expect(await filesBelow(folder.path)).toEqual(['out', 'out/mine.txt']);
+      expect(await filesBelow(folder)).toEqual(['out', 'out/mine.txt']);
     });
 
     test('cannot be finished after a failed write', async () => {
-      await using folder = await temporaryFolder();
-      const writer = await subject.open(recording(folder.path), 'fail');
+      const folder = await temporaryFolder();
+      const writer = await subject.open(recording(folder), 'fail');
       await writer.begin(columns);
-      const failure = await writer.write(page([{ uid: '1', age: '\ud800' }])).catch((thrown: unknown) => thrown);
+      const failure = await writer.write(pageOf(1, [{ uid: '1', age: '\ud800' }])).catch((thrown: unknown) => thrown);
 
       expect(failure).toMatchObject({ code: 'E_SINK_VALUE' });
-      await expect(writer.write(page(second))).rejects.toBe(failure);
+      await expect(writer.write(pageOf(1, second))).rejects.toBe(failure);
       await expect(writer.finish()).rejects.toBe(failure);
       await writer.abort();
-      expect(await filesBelow(folder.path)).toEqual([]);
+      expect(await filesBelow(folder)).toEqual([]);
     });
 
     test('replaces the earlier output, and only by its publication', async () => {
-      await using folder = await temporaryFolder();
-      await writeAll(subject.open(recording(folder.path, 'run-1')), columns, first);
-      const writer = await subject.open(recording(folder.path, 'run-2'));
+      const folder = await temporaryFolder();
+      await writeAll(subject.open(recording(folder, 'run-1')), columns, first);
+      const writer = await subject.open(recording(folder, 'run-2'));
       await writer.begin(columns);
-      await writer.write(page(second));
+      await writer.write(pageOf(1, second));
       const staged = await writer.finish();
       const moves = await staged.publication(facts);
-      const before = await subject.read(folder.path);
+      const before = await subject.read(folder);
       await publish(moves);
       await staged.settle();
 
       expect(before).toEqual(first);
-      expect(await subject.read(folder.path)).toEqual(second);
+      expect(await subject.read(folder)).toEqual(second);
     });
 
     test('is published by moves that can be repeated', async () => {
-      await using folder = await temporaryFolder();
-      await writeAll(subject.open(recording(folder.path, 'run-1')), columns, first);
-      const writer = await subject.open(recording(folder.path, 'run-2'));
+      const folder = await temporaryFolder();
+      await writeAll(subject.open(recording(folder, 'run-1')), columns, first);
+      const writer = await subject.open(recording(folder, 'run-2'));
       await writer.begin(columns);
-      await writer.write(page(second));
+      await writer.write(pageOf(1, second));
       const moves = await (await writer.finish()).publication(facts);
       await publish(moves.slice(0, 1));
       await publish(moves);
       await publish(moves);
 
-      expect(await subject.read(folder.path)).toEqual(second);
+      expect(await subject.read(folder)).toEqual(second);
     });
 
     test('clears away what a killed run left', async () => {
-      await using folder = await temporaryFolder();
-      const killed = await subject.open(recording(folder.path, 'run-1'));
+      const folder = await temporaryFolder();
+      const killed = await subject.open(recording(folder, 'run-1'));
       await killed.begin(columns);
-      await killed.write(page(first));
-      await writeAll(subject.open(recording(folder.path, 'run-2')), columns, second);
+      await killed.write(pageOf(1, first));
+      await writeAll(subject.open(recording(folder, 'run-2')), columns, second);
 
-      expect((await filesBelow(folder.path)).filter((name) => name.includes('run-1'))).toEqual([]);
-      expect(await subject.read(folder.path)).toEqual(second);
+      expect((await filesBelow(folder)).filter((name) => name.includes('run-1'))).toEqual([]);
+      expect(await subject.read(folder)).toEqual(second);
       await killed.abort();
-      expect(await subject.read(folder.path)).toEqual(second);
+      expect(await subject.read(folder)).toEqual(second);
     });
 
     test('gives the same contents for the same rows, whatever the run', async () => {
-      await using one = await temporaryFolder();
-      await using other = await temporaryFolder();
-      await writeAll(subject.open(recording(one.path, 'run-1')), columns, first, second);
-      await writeAll(subject.open(recording(other.path, 'run-2')), columns, first, second);
+      const one = await temporaryFolder();
+      const other = await temporaryFolder();
+      await writeAll(subject.open(recording(one, 'run-1')), columns, first, second);
+      await writeAll(subject.open(recording(other, 'run-2')), columns, first, second);
 
-      expect(await contents(join(one.path, final))).toEqual(await contents(join(other.path, final)));
+      expect(await contents(join(one, final))).toEqual(await contents(join(other, final)));
     });
 
     test('tells at once that the parent is no folder', async () => {
-      await using folder = await temporaryFolder();
-      await writeFile(join(folder.path, 'out'), '');
+      const folder = await temporaryFolder();
+      await writeFile(join(folder, 'out'), '');
 
-      await expect(subject.open(recording(folder.path))).rejects.toMatchObject({ name: 'SinkError', code: 'E_SINK_PATH' });
-      expect(await filesBelow(folder.path)).toEqual(['out']);
+      await expect(subject.open(recording(folder))).rejects.toMatchObject({ name: 'SinkError', code: 'E_SINK_PATH' });
+      expect(await filesBelow(folder)).toEqual(['out']);
     });
 
     test('tells at once that nothing can be written there', async () => {
@@ -178,35 +180,35 @@ export function fileSinkContract(subject: SubjectSink): void {
     });
 
     test('refuses calls out of order', async () => {
-      await using folder = await temporaryFolder();
-      const writer = await subject.open(recording(folder.path));
-      await expect(writer.write(page(first))).rejects.toMatchObject({ code: 'E_RUN_FAILED' });
+      const folder = await temporaryFolder();
+      const writer = await subject.open(recording(folder));
+      await expect(writer.write(pageOf(1, first))).rejects.toMatchObject({ code: 'E_RUN_FAILED' });
       await writer.abort();
     });
 
     test('refuses two columns of one name', async () => {
-      await using folder = await temporaryFolder();
-      const writer = await subject.open(recording(folder.path));
+      const folder = await temporaryFolder();
+      const writer = await subject.open(recording(folder));
 
       await expect(writer.begin([column('uid'), column('uid')])).rejects.toMatchObject({ code: 'E_SINK_VALUE' });
       await writer.abort();
     });
 
     test('takes a value that does not cast out of the output and into the rejects, without telling it', async () => {
-      await using folder = await temporaryFolder();
-      const context = recording(folder.path);
+      const folder = await temporaryFolder();
+      const context = recording(folder);
       const bad = { uid: '1', age: 'Bob\ud800' };
       const staged = await writeAll(subject.open(context), columns, [...first, bad]);
 
       expect(staged.rows).toBe(2);
       expect(context.rejects).toEqual([[bad, { field: 'age', reason: expect.stringMatching(/^is not /) }]]);
       expect(JSON.stringify(context.rejects[0]?.[1])).not.toContain('Bob');
-      expect(await subject.read(folder.path)).toEqual(first);
+      expect(await subject.read(folder)).toEqual(first);
     });
 
     test('writes null for a value that does not cast under on_error: null, and counts it', async () => {
-      await using folder = await temporaryFolder();
-      const context = recording(folder.path);
+      const folder = await temporaryFolder();
+      const context = recording(folder);
       const staged = await writeAll(subject.open(context, 'null'), columns, [{ uid: '1', age: '\ud800' }]);
 
       expect(staged.rows).toBe(1);

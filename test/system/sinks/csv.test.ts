@@ -4,14 +4,16 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Column, Row } from '../../../src/collections/index.js';
 import { csv, csvSink, type CsvOptions } from '../../../src/sinks/index.js';
-import { column, duck, recording, temporaryFolder, writeAll } from '../../support/sinks.js';
+import { column, recording, writeAll } from '../../support/sinks.js';
+import { duckdb } from '../../support/duckdb.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 const two = [column('a'), column('b', 'text', { original: 'B B' })];
 
 async function written(columns: readonly Column[], rows: readonly Row[], options: Partial<CsvOptions> = {}, context = {}): Promise<string> {
-  await using folder = await temporaryFolder();
-  await writeAll(csv({ path: 'x.csv', ...options }, { ...recording(folder.path), ...context }), columns, rows);
-  return await readFile(join(folder.path, 'x.csv'), 'utf8');
+  const folder = await temporaryFolder();
+  await writeAll(csv({ path: 'x.csv', ...options }, { ...recording(folder), ...context }), columns, rows);
+  return await readFile(join(folder, 'x.csv'), 'utf8');
 }
 
 describe('csv', () => {
@@ -85,19 +87,19 @@ describe('csv', () => {
 
   test('reads back as it was written, by DuckDB and by fast-csv', async () => {
     const rows = ['plain', '"', ',', 'a\nb', '😀', '007', ' spaces '].map((a, index) => ({ a, b: String(index) }));
-    await using folder = await temporaryFolder();
-    await writeAll(csv({ path: 'x.csv', naming: 'snake_case' }, recording(folder.path)), two, rows);
-    const path = join(folder.path, 'x.csv');
+    const folder = await temporaryFolder();
+    await writeAll(csv({ path: 'x.csv', naming: 'snake_case' }, recording(folder)), two, rows);
+    const path = join(folder, 'x.csv');
 
     expect(
-      await duck(`SELECT * FROM read_csv('${path}', all_varchar = true, header = true, quote = '"', escape = '"', delim = ',')`),
+      await duckdb(`SELECT * FROM read_csv('${path}', all_varchar = true, header = true, quote = '"', escape = '"', delim = ',')`),
     ).toEqual(rows);
     expect(await parseString(await readFile(path, 'utf8'), { headers: true }).toArray()).toEqual(rows);
   });
 
   test('fails the write in code when nobody takes rejected rows', async () => {
-    await using folder = await temporaryFolder();
-    const sink = csv({ path: 'x.csv', types: 'typed' }, { baseDir: folder.path });
+    const folder = await temporaryFolder();
+    const sink = csv({ path: 'x.csv', types: 'typed' }, { baseDir: folder });
     await expect(writeAll(sink, [column('n', 'integer')], [{ n: 'x' }])).rejects.toMatchObject({
       code: 'E_SINK_VALUE',
       message: 'csv: field n is not a whole number of 64 bits',
@@ -105,9 +107,9 @@ describe('csv', () => {
   });
 
   test('refuses a folder in the place of its file', async () => {
-    await using folder = await temporaryFolder();
-    await mkdir(join(folder.path, 'x.csv'));
-    await expect(csv({ path: 'x.csv' }, { baseDir: folder.path })).rejects.toMatchObject({
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, 'x.csv'));
+    await expect(csv({ path: 'x.csv' }, { baseDir: folder })).rejects.toMatchObject({
       code: 'E_SINK_PATH',
       message: expect.stringContaining('is a folder'),
     });

@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { csv, ndjson, parquet } from '../../../src/sinks/index.js';
 import { fileSinkContract } from './contract.js';
-import { duck } from '../../support/sinks.js';
+import { duckdb } from '../../support/duckdb.js';
 
 /** Every sink that publishes files; stdout has tests of its own. `types: typed` makes `age` a number that can fail to cast. */
 fileSinkContract({
   name: 'csv',
   final: 'users.csv',
   open: (context, onError) => csv({ path: 'out/users.csv', types: 'typed', on_error: onError }, context),
-  read: (baseDir) => duck(`SELECT * FROM read_csv('${join(baseDir, 'out/users.csv')}', all_varchar = true, header = true)`),
+  read: (baseDir) => duckdb(`SELECT * FROM read_csv('${join(baseDir, 'out/users.csv')}', all_varchar = true, header = true)`),
 });
 
 fileSinkContract({
@@ -27,6 +27,6 @@ for (const engine of ['hyparquet', 'parquetjs-lite'] as const) {
     name: `parquet by ${engine}`,
     final: 'users',
     open: (context, onError) => parquet({ path: 'out/users', engine, on_error: onError }, context),
-    read: (baseDir) => duck(`SELECT uid, age::VARCHAR AS age FROM '${join(baseDir, 'out/users/*.parquet')}'`),
+    read: (baseDir) => duckdb(`SELECT uid, age::VARCHAR AS age FROM '${join(baseDir, 'out/users/*.parquet')}'`),
   });
 }

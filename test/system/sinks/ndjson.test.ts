@@ -3,12 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Column, Row } from '../../../src/collections/index.js';
 import { ndjson, type NdjsonOptions } from '../../../src/sinks/index.js';
-import { column, recording, temporaryFolder, writeAll } from '../../support/sinks.js';
+import { column, recording, writeAll } from '../../support/sinks.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 async function written(columns: readonly Column[], rows: readonly Row[], options: Partial<NdjsonOptions> = {}): Promise<string> {
-  await using folder = await temporaryFolder();
-  await writeAll(ndjson({ path: 'x.ndjson', ...options }, recording(folder.path)), columns, rows);
-  return await readFile(join(folder.path, 'x.ndjson'), 'utf8');
+  const folder = await temporaryFolder();
+  await writeAll(ndjson({ path: 'x.ndjson', ...options }, recording(folder)), columns, rows);
+  return await readFile(join(folder, 'x.ndjson'), 'utf8');
 }
 
 describe('ndjson', () => {

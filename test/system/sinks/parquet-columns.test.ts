@@ -13,7 +13,8 @@ import { partitionBy } from '../../../src/sinks/parquet/partitions.js';
 import { textsOf } from '../../support/cells.js';
 import { codedTables, tableOf } from '../../support/tables.js';
 import { engineCodecs, fileOf, output } from '../../support/parquet-files.js';
-import { column, facts, recording, temporaryFolder } from '../../support/sinks.js';
+import { column, facts, recording } from '../../support/sinks.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 const engines = ['arrow', 'hyparquet', 'parquetjs-lite'] as const;
 
@@ -76,14 +77,14 @@ describe.each(engines)('by %s, a page of columns gives the files that its rows g
   ])('%s', async (_how, options) => {
     await fc.assert(
       fc.asyncProperty(rows, async (of) => {
-        await using folder = await temporaryFolder();
-        const one = await run(join(folder.path, 'rows'), 'run', { engine, ...options }, pagesOf(of, asRows));
+        const folder = await temporaryFolder();
+        const one = await run(join(folder, 'rows'), 'run', { engine, ...options }, pagesOf(of, asRows));
         for (const [name, table] of [
           ['table', asTable],
           ['shared', coded(true)],
           ['coded', coded(false)],
         ] as const) {
-          expect(await run(join(folder.path, name), 'run', { engine, ...options }, pagesOf(of, table))).toEqual(one);
+          expect(await run(join(folder, name), 'run', { engine, ...options }, pagesOf(of, table))).toEqual(one);
         }
       }),
       { numRuns: 6 },
@@ -96,7 +97,7 @@ describe.each(engines)('by %s, a page of columns gives the files that its rows g
   ])('%s', async (_how, options) => {
     await fc.assert(
       fc.asyncProperty(rows, rows, async (first, second) => {
-        await using folder = await temporaryFolder();
+        const folder = await temporaryFolder();
         const both = { engine, mode: 'append', ...options } as const;
         const runs = [];
         for (const [name, content] of [
@@ -104,7 +105,7 @@ describe.each(engines)('by %s, a page of columns gives the files that its rows g
           ['table', asTable],
           ['coded', coded(false)],
         ] as const) {
-          const base = join(folder.path, name);
+          const base = join(folder, name);
           runs.push([await run(base, 'run-1', both, pagesOf(first, content)), await run(base, 'run-2', both, pagesOf(second, content))]);
         }
         expect(runs[1]).toEqual(runs[0]);
@@ -124,21 +125,21 @@ describe.each(engineCodecs)('a file by %s, %s', (engine, compression) => {
     ['as one of many', { many: true }],
     ['sorted', { sortedBy: [{ column: 'name', descending: false }] }],
   ])('has the same bytes for texts that come as bytes, %s', async (_how, options) => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const of = [...fc.sample(row, { numRuns: 700, seed: 1 })];
-    const one = await fileOf(folder.path, outputs, of, { engine, compression, ...options });
-    const other = await fileOf(folder.path, outputs, of, { engine, compression, ...options, texts: true });
+    const one = await fileOf(folder, outputs, of, { engine, compression, ...options });
+    const other = await fileOf(folder, outputs, of, { engine, compression, ...options, texts: true });
     expect((await readFile(other)).equals(await readFile(one))).toBe(true);
   });
 });
 
 test('texts and values may take turns in a column', async () => {
-  await using folder = await temporaryFolder();
+  const folder = await temporaryFolder();
   const of = Array.from({ length: 60 }, (_, index) => ({
     a: index % 20 < 10 ? `é${index}` : index % 3 === 0 ? null : 'x'.repeat(index * 9),
   }));
-  const one = await fileOf(folder.path, [output('a', 'text')], of, { groupRows: 10 });
-  const other = await fileOf(folder.path, [output('a', 'text')], of, { groupRows: 10, texts: true });
+  const one = await fileOf(folder, [output('a', 'text')], of, { groupRows: 10 });
+  const other = await fileOf(folder, [output('a', 'text')], of, { groupRows: 10, texts: true });
   expect((await readFile(other)).equals(await readFile(one))).toBe(true);
 });
 

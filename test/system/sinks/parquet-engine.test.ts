@@ -4,7 +4,9 @@ import type { Row } from '../../../src/collections/index.js';
 import { parquet } from '../../../src/sinks/index.js';
 import { fieldIds } from '../../../src/sinks/parquet/engines/field-ids.js';
 import { faultOf } from '../../../src/sinks/parquet/part.js';
-import { column, duck, recording, temporaryFolder, writeAll } from '../../support/sinks.js';
+import { column, recording, writeAll } from '../../support/sinks.js';
+import { duckdb } from '../../support/duckdb.js';
+import { temporaryFolder } from '../../support/temporary.js';
 import { engineCodecs, fileOf, footerOf, output } from '../../support/parquet-files.js';
 
 const columns = [
@@ -30,9 +32,9 @@ describe.each(engineCodecs)('a file by %s, %s', (engine, compression) => {
   const how = { engine, compression };
 
   test('reads back as it was written', async () => {
-    await using folder = await temporaryFolder();
-    const path = await fileOf(folder.path, columns, rows, { ...how, groupRows: 3 });
-    expect(await duck(`${select} FROM '${path}'`)).toEqual([
+    const folder = await temporaryFolder();
+    const path = await fileOf(folder, columns, rows, { ...how, groupRows: 3 });
+    expect(await duckdb(`${select} FROM '${path}'`)).toEqual([
       { text: '', flag: true, integer: '9007199254740991', decimal: 0.1, timestamp: '-1000', date: '1969-12-31' },
       { text: '😀', flag: false, integer: '-9007199254740991', decimal: -1e300, timestamp: '1000', date: '0001-01-01' },
       { text: megabyte, flag: null, integer: '0', decimal: 5e-324, timestamp: null, date: '2024-02-29' },
@@ -41,39 +43,39 @@ describe.each(engineCodecs)('a file by %s, %s', (engine, compression) => {
   });
 
   test('has one schema, whether there are values, nulls only or no rows', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const schemas = [];
     for (const some of [rows, [{}, {}], []]) {
-      const path = await fileOf(folder.path, columns, some, how);
-      expect(await duck(`SELECT count(*)::INT AS n, count(text)::INT AS texts FROM '${path}'`)).toEqual([
+      const path = await fileOf(folder, columns, some, how);
+      expect(await duckdb(`SELECT count(*)::INT AS n, count(text)::INT AS texts FROM '${path}'`)).toEqual([
         { n: some.length, texts: some === rows ? 3 : 0 },
       ]);
-      schemas.push(await duck(`SELECT * EXCLUDE (file_name) FROM parquet_schema('${path}')`));
+      schemas.push(await duckdb(`SELECT * EXCLUDE (file_name) FROM parquet_schema('${path}')`));
     }
     expect(schemas[1]).toEqual(schemas[0]);
     expect(schemas[2]).toEqual(schemas[0]);
   });
 
   test('has the same bytes for the same rows', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const metadata = { b: '2', a: '1' };
-    const one = await fileOf(folder.path, columns, rows, { ...how, metadata });
-    const other = await fileOf(folder.path, columns, rows, { ...how, metadata: { a: '1', b: '2' } });
+    const one = await fileOf(folder, columns, rows, { ...how, metadata });
+    const other = await fileOf(folder, columns, rows, { ...how, metadata: { a: '1', b: '2' } });
     expect((await readFile(one)).equals(await readFile(other))).toBe(true);
   });
 
   test('carries key-value metadata, sorted, with the original names', async () => {
-    await using folder = await temporaryFolder();
-    const path = await fileOf(folder.path, columns, rows, { ...how, metadata: { 'z.last': 'ü', 'a.first': '1' } });
-    const found = await duck(`SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata('${path}')`);
+    const folder = await temporaryFolder();
+    const path = await fileOf(folder, columns, rows, { ...how, metadata: { 'z.last': 'ü', 'a.first': '1' } });
+    const found = await duckdb(`SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata('${path}')`);
     expect(found.map(({ key }) => key)).toEqual(['a.first', 'leadstream.original_names', 'z.last']);
     expect(found[2]?.['value']).toBe('ü');
     expect(JSON.parse(String(found[1]?.['value']))).toMatchObject({ text: 'The Text' });
   });
 
   test('fails its check when the footer differs in rows, columns, types or places', async () => {
-    await using folder = await temporaryFolder();
-    const path = await fileOf(folder.path, columns, rows, how);
+    const folder = await temporaryFolder();
+    const path = await fileOf(folder, columns, rows, how);
     const [footer, { length: bytes }] = [await footerOf(path), await readFile(path)];
     const encoding = { compression, bloomFilters: [], columnIndex: false, sortedBy: [], metadata: {} };
     const expected = { columns, encoding, rows: 4, bytes };
@@ -90,8 +92,8 @@ describe.each(engineCodecs)('a file by %s, %s', (engine, compression) => {
   });
 
   test.each([NaN, Infinity, -Infinity])('never gets %p', async (share) => {
-    await using folder = await temporaryFolder();
-    const context = recording(folder.path);
+    const folder = await temporaryFolder();
+    const context = recording(folder);
     const staged = await writeAll(parquet({ path: 't', engine }, context), [column('share', 'decimal', { cast: true })], [{ share }]);
     expect([staged.rows, context.rejects.length]).toEqual([0, 1]);
   });
@@ -99,43 +101,43 @@ describe.each(engineCodecs)('a file by %s, %s', (engine, compression) => {
 
 describe.each(['arrow', 'hyparquet'] as const)('a file by %s', (engine) => {
   test('keeps whole numbers of 64 bits exact', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const numbers = [2n ** 53n + 1n, -(2n ** 53n) - 1n, 2n ** 63n - 1n, -(2n ** 63n)];
     const path = await fileOf(
-      folder.path,
+      folder,
       [output('n', 'integer')],
       numbers.map((n) => ({ n })),
       { engine },
     );
-    expect(await duck(`SELECT n::VARCHAR AS n FROM '${path}'`)).toEqual(numbers.map((n) => ({ n: String(n) })));
+    expect(await duckdb(`SELECT n::VARCHAR AS n FROM '${path}'`)).toEqual(numbers.map((n) => ({ n: String(n) })));
   });
 
   test('says who wrote it in the shape that tools parse', async () => {
-    await using folder = await temporaryFolder();
-    expect((await footerOf(await fileOf(folder.path, columns, rows, { engine }))).created_by).toMatch(/^leadstream version \d+\.\d+\.\d+$/);
+    const folder = await temporaryFolder();
+    expect((await footerOf(await fileOf(folder, columns, rows, { engine }))).created_by).toMatch(/^leadstream version \d+\.\d+\.\d+$/);
   });
 
   test('records by what its row groups are sorted, and only then', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const sortedBy = [
       { column: 'date', descending: true },
       { column: 'text', descending: false },
     ];
-    const sorted = await footerOf(await fileOf(folder.path, columns, rows, { engine, sortedBy, groupRows: 2 }));
+    const sorted = await footerOf(await fileOf(folder, columns, rows, { engine, sortedBy, groupRows: 2 }));
     const recorded = [
       { column_idx: 5, descending: true, nulls_first: false },
       { column_idx: 0, descending: false, nulls_first: false },
     ];
     expect(sorted.row_groups.map((group) => group.sorting_columns)).toEqual([recorded, recorded]);
-    const plain = await footerOf(await fileOf(folder.path, columns, rows, { engine }));
+    const plain = await footerOf(await fileOf(folder, columns, rows, { engine }));
     expect(plain.row_groups[0]?.sorting_columns).toBeUndefined();
   });
 
   test('gives a column the same field id whatever other columns there are', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const ids = async (some: typeof columns) => {
-      const path = await fileOf(folder.path, some, [], { engine });
-      return await duck(`SELECT name, field_id::INT AS id FROM parquet_schema('${path}') WHERE name <> 'root' ORDER BY name`);
+      const path = await fileOf(folder, some, [], { engine });
+      return await duckdb(`SELECT name, field_id::INT AS id FROM parquet_schema('${path}') WHERE name <> 'root' ORDER BY name`);
     };
     const all = await ids(columns);
     expect(await ids(columns.toReversed())).toEqual(all);

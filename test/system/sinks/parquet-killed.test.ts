@@ -2,7 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
 import { finishIntents, publish, writeIntent, type Move } from '../../../src/files/index.js';
 import { parquet, tableRuns, verifyTable } from '../../../src/sinks/index.js';
-import { column, duck, facts, page, recording, temporaryFolder, writeAll } from '../../support/sinks.js';
+import { pageOf } from '../../support/pages.js';
+import { column, facts, recording, writeAll } from '../../support/sinks.js';
+import { duckdb } from '../../support/duckdb.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 const columns = [column('id', 'text', { source: 'id' }), column('day')];
 const modes = ['replace', 'replace_partitions', 'append'] as const;
@@ -23,14 +26,14 @@ async function prepared(base: string, mode: (typeof modes)[number]): Promise<rea
     await writeAll(open(base, runId, mode), columns, rowsOf(runId, day));
   const writer = await open(base, 'run-3', mode);
   await writer.begin(columns);
-  await writer.write(page(rowsOf('run-3', 'b')));
+  await writer.write(pageOf(1, rowsOf('run-3', 'b')));
   return (await writer.finish()).publication(facts);
 }
 
 /** Rows that every glob sees, from above the table and in it. */
 async function globbed(base: string): Promise<readonly unknown[]> {
   const rows = async (glob: string) =>
-    (await duck(`SELECT id FROM read_parquet('${base}/${glob}', hive_partitioning = true) ORDER BY id`)).map(({ id }) => id);
+    (await duckdb(`SELECT id FROM read_parquet('${base}/${glob}', hive_partitioning = true) ORDER BY id`)).map(({ id }) => id);
   const [above, within] = [await rows('**/*.parquet'), await rows('t/**/*.parquet')];
   expect(above).toEqual(within);
   return within;
@@ -44,9 +47,9 @@ describe.each(modes)('a publication with mode: %s that is killed', (mode) => {
   test('after any of its moves is whole for readers, and completed from its intent', async () => {
     let moves: readonly Move[] = [];
     for (let done = 0; done === 0 || done <= moves.length; done += 1) {
-      await using folder = await temporaryFolder();
-      moves = await prepared(folder.path, mode);
-      const [intents, table] = [join(folder.path, 'state'), join(folder.path, 't')];
+      const folder = await temporaryFolder();
+      moves = await prepared(folder, mode);
+      const [intents, table] = [join(folder, 'state'), join(folder, 't')];
       await writeIntent(intents, { runId: 'run-3', pipeline: 'p', outputs: [table], moves });
       await publish(moves.slice(0, done));
       const { run, rows, differences } = await verifyTable(table);
@@ -55,7 +58,7 @@ describe.each(modes)('a publication with mode: %s that is killed', (mode) => {
 
       await finishIntents(intents, { runId: 'run-4' });
       expect(await verifyTable(table)).toMatchObject({ run: 'run-3', differences: [] });
-      expect(await globbed(folder.path)).toEqual(finalRows[mode]);
+      expect(await globbed(folder)).toEqual(finalRows[mode]);
     }
     expect(moves.length).toBeGreaterThan(4);
   });
@@ -63,13 +66,13 @@ describe.each(modes)('a publication with mode: %s that is killed', (mode) => {
   test('after any of its moves is cleared away by the next run when its intent is lost', async () => {
     let moves: readonly Move[] = [];
     for (let done = 0; done === 0 || done <= moves.length; done += 1) {
-      await using folder = await temporaryFolder();
-      moves = await prepared(folder.path, mode);
+      const folder = await temporaryFolder();
+      moves = await prepared(folder, mode);
       await publish(moves.slice(0, done));
-      await writeAll(open(folder.path, 'run-5', 'replace'), columns, rowsOf('run-5', 'c'));
-      const table = join(folder.path, 't');
+      await writeAll(open(folder, 'run-5', 'replace'), columns, rowsOf('run-5', 'c'));
+      const table = join(folder, 't');
       expect(await verifyTable(table)).toMatchObject({ run: 'run-5', differences: [] });
-      expect([done, await globbed(folder.path)]).toEqual([done, idsOf('run-5')]);
+      expect([done, await globbed(folder)]).toEqual([done, idsOf('run-5')]);
       expect((await tableRuns(table)).map(({ state }) => state)).toEqual(['published', 'kept']);
     }
   });

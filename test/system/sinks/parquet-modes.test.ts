@@ -3,7 +3,9 @@ import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Row } from '../../../src/collections/index.js';
 import { parquet, readManifest, verifyTable, type ParquetOptions } from '../../../src/sinks/index.js';
-import { column, duck, recording, temporaryFolder, writeAll } from '../../support/sinks.js';
+import { column, recording, writeAll } from '../../support/sinks.js';
+import { duckdb } from '../../support/duckdb.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 const columns = [column('id', 'text', { source: 'id' }), column('day', 'date'), column('n', 'integer')];
 
@@ -19,7 +21,7 @@ async function run(base: string, options: Partial<ParquetOptions>, rows: readonl
 }
 
 function tableIn(base: string): Promise<Record<string, unknown>[]> {
-  return duck(
+  return duckdb(
     `SELECT id, day::text AS day, n::int AS n FROM read_parquet('${base}/t/**/*.parquet', hive_partitioning = true) ORDER BY id, n`,
   );
 }
@@ -30,11 +32,11 @@ describe('mode: replace_partitions', () => {
   const options = { mode: 'replace_partitions', partition_by: ['day'] } as const;
 
   test('replaces the partitions that the run wrote and keeps the others', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, options, [...rowsOf('20240101', 'a', 'b'), ...rowsOf('20240102', 'c')]);
-    const staged = await run(folder.path, options, [...rowsOf('20240102', 'x'), ...rowsOf('20240103', 'y')]);
+    const folder = await temporaryFolder();
+    await run(folder, options, [...rowsOf('20240101', 'a', 'b'), ...rowsOf('20240102', 'c')]);
+    const staged = await run(folder, options, [...rowsOf('20240102', 'x'), ...rowsOf('20240103', 'y')]);
     expect(staged).toMatchObject({ rows: 2, total: 4 });
-    expect(await tableIn(folder.path)).toEqual([
+    expect(await tableIn(folder)).toEqual([
       { id: 'a', day: '2024-01-01', n: 0 },
       { id: 'b', day: '2024-01-01', n: 1 },
       { id: 'x', day: '2024-01-02', n: 0 },
@@ -43,63 +45,63 @@ describe('mode: replace_partitions', () => {
   });
 
   test('links the files that stay instead of copying them', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, options, rowsOf('20240101', 'a'));
-    const [name = ''] = await readdir(join(folder.path, 't/day=2024-01-01'));
-    const before = await stat(join(folder.path, 't/day=2024-01-01', name));
-    await run(folder.path, options, rowsOf('20240102', 'b'));
-    const [next = ''] = await readdir(join(folder.path, 't/day=2024-01-01'));
-    const after = await stat(join(folder.path, 't/day=2024-01-01', next));
+    const folder = await temporaryFolder();
+    await run(folder, options, rowsOf('20240101', 'a'));
+    const [name = ''] = await readdir(join(folder, 't/day=2024-01-01'));
+    const before = await stat(join(folder, 't/day=2024-01-01', name));
+    await run(folder, options, rowsOf('20240102', 'b'));
+    const [next = ''] = await readdir(join(folder, 't/day=2024-01-01'));
+    const after = await stat(join(folder, 't/day=2024-01-01', next));
     expect(after.ino).toBe(before.ino);
     expect(after.nlink).toBe(2);
   });
 
   test('gives them names of the new run, so that a listing of the old table opens none of them', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, options, rowsOf('20240101', 'a'));
-    const [name = ''] = await readdir(join(folder.path, 't/day=2024-01-01'));
-    await run(folder.path, options, rowsOf('20240102', 'b'));
-    expect(await readdir(join(folder.path, 't/day=2024-01-01'))).not.toContain(name);
+    const folder = await temporaryFolder();
+    await run(folder, options, rowsOf('20240101', 'a'));
+    const [name = ''] = await readdir(join(folder, 't/day=2024-01-01'));
+    await run(folder, options, rowsOf('20240102', 'b'));
+    expect(await readdir(join(folder, 't/day=2024-01-01'))).not.toContain(name);
   });
 
   test('leaves the table as it is when there are no rows', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, options, rowsOf('20240101', 'a'));
-    expect(await run(folder.path, options, [])).toMatchObject({ rows: 0, total: 1 });
-    expect(await tableIn(folder.path)).toHaveLength(1);
+    const folder = await temporaryFolder();
+    await run(folder, options, rowsOf('20240101', 'a'));
+    expect(await run(folder, options, [])).toMatchObject({ rows: 0, total: 1 });
+    expect(await tableIn(folder)).toHaveLength(1);
   });
 
   test('outlives many runs, which keep linked files through the pruning of old ones', async () => {
-    await using folder = await temporaryFolder();
-    for (let day = 1; day <= 9; day += 1) await run(folder.path, options, rowsOf(`2024010${day}`, `id-${day}`));
-    expect(await tableIn(folder.path)).toHaveLength(9);
-    expect(await readdir(join(folder.path, '.t.runs'))).toHaveLength(2);
+    const folder = await temporaryFolder();
+    for (let day = 1; day <= 9; day += 1) await run(folder, options, rowsOf(`2024010${day}`, `id-${day}`));
+    expect(await tableIn(folder)).toHaveLength(9);
+    expect(await readdir(join(folder, '.t.runs'))).toHaveLength(2);
   });
 
   test('refuses another partitioning, another type and a column that is gone', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, options, rowsOf('20240101', 'a'));
+    const folder = await temporaryFolder();
+    await run(folder, options, rowsOf('20240101', 'a'));
     const other = { ...options, partition_by: ['n'] };
-    await expect(run(folder.path, other, rowsOf('20240101', 'a'))).rejects.toMatchObject({
+    await expect(run(folder, other, rowsOf('20240101', 'a'))).rejects.toMatchObject({
       code: 'E_GATE_SCHEMA',
       message: 'parquet: mode replace_partitions cannot keep files of the table: the table is partitioned by day, this run by n',
     });
     const retyped = [columns[0], columns[1], column('n', 'text')].filter((c) => c !== undefined);
-    await expect(run(folder.path, options, rowsOf('20240101', 'a'), retyped)).rejects.toThrow(
+    await expect(run(folder, options, rowsOf('20240101', 'a'), retyped)).rejects.toThrow(
       'the column n is integer in the table and text in this run',
     );
-    await expect(run(folder.path, options, rowsOf('20240101', 'a'), columns.slice(0, 2))).rejects.toThrow(
+    await expect(run(folder, options, rowsOf('20240101', 'a'), columns.slice(0, 2))).rejects.toThrow(
       'the table has the column n, this run has not',
     );
-    expect(await tableIn(folder.path)).toHaveLength(1);
+    expect(await tableIn(folder)).toHaveLength(1);
   });
 
   test('takes a column that was added', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, options, rowsOf('20240101', 'a'));
-    await run(folder.path, options, [{ id: 'b', day: '20240102', n: '1', extra: 'e' }], [...columns, column('extra')]);
-    const sql = `SELECT id, extra FROM read_parquet('${folder.path}/t/**/*.parquet', union_by_name = true) ORDER BY id`;
-    expect(await duck(sql)).toEqual([
+    const folder = await temporaryFolder();
+    await run(folder, options, rowsOf('20240101', 'a'));
+    await run(folder, options, [{ id: 'b', day: '20240102', n: '1', extra: 'e' }], [...columns, column('extra')]);
+    const sql = `SELECT id, extra FROM read_parquet('${folder}/t/**/*.parquet', union_by_name = true) ORDER BY id`;
+    expect(await duckdb(sql)).toEqual([
       { id: 'a', extra: null },
       { id: 'b', extra: 'e' },
     ]);
@@ -110,15 +112,15 @@ describe('mode: append', () => {
   const options = { mode: 'append' } as const;
 
   test('adds rows whose key the table does not have, and counts the others', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, options, rowsOf('20240101', 'a', 'b', 'c'));
-    const staged = await run(folder.path, options, [
+    const folder = await temporaryFolder();
+    await run(folder, options, rowsOf('20240101', 'a', 'b', 'c'));
+    const staged = await run(folder, options, [
       { id: 'b', day: '20240101', n: '1' },
       { id: 'c', day: '20240101', n: '99' },
       { id: 'd', day: '20240102', n: '3' },
     ]);
     expect(staged).toMatchObject({ rows: 1, total: 4, unchanged: 2, changed: 1 });
-    expect(await tableIn(folder.path)).toEqual([
+    expect(await tableIn(folder)).toEqual([
       { id: 'a', day: '2024-01-01', n: 0 },
       { id: 'b', day: '2024-01-01', n: 1 },
       { id: 'c', day: '2024-01-01', n: 2 },
@@ -127,10 +129,10 @@ describe('mode: append', () => {
   });
 
   test('adds nothing and no file when every row is there', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, options, rowsOf('20240101', 'a', 'b'));
-    expect(await run(folder.path, options, rowsOf('20240101', 'a', 'b'))).toMatchObject({ rows: 0, total: 2, unchanged: 2, changed: 0 });
-    expect((await readManifest(join(folder.path, 't/_manifest.json')))?.files).toHaveLength(1);
+    const folder = await temporaryFolder();
+    await run(folder, options, rowsOf('20240101', 'a', 'b'));
+    expect(await run(folder, options, rowsOf('20240101', 'a', 'b'))).toMatchObject({ rows: 0, total: 2, unchanged: 2, changed: 0 });
+    expect((await readManifest(join(folder, 't/_manifest.json')))?.files).toHaveLength(1);
   });
 
   test.each([
@@ -139,31 +141,31 @@ describe('mode: append', () => {
     ['hyparquet', 'gzip'],
     ['parquetjs-lite', 'snappy'],
   ] as const)('makes the key index anew from the files of %s with %s when it is lost', async (engine, compression) => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const rows = Array.from({ length: 2_500 }, (_, n) => ({ id: `id-${n}`, day: n % 3 === 0 ? null : '19691231', n: String(n) }));
-    await run(folder.path, { ...options, engine, compression, row_group_rows: 1_000 }, rows);
-    await rm(join(folder.path, 't/_keys.bin'));
-    const staged = await run(folder.path, options, [...rows, { id: 'new', day: null, n: null }]);
+    await run(folder, { ...options, engine, compression, row_group_rows: 1_000 }, rows);
+    await rm(join(folder, 't/_keys.bin'));
+    const staged = await run(folder, options, [...rows, { id: 'new', day: null, n: null }]);
     expect(staged).toMatchObject({ rows: 1, unchanged: 2_500, changed: 0, total: 2_501 });
   });
 
   test('does not trust an index that is damaged', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, options, rowsOf('20240101', 'a', 'b'));
-    await writeFile(join(folder.path, 't/_keys.bin'), 'rubbish!');
-    expect(await run(folder.path, options, rowsOf('20240101', 'a', 'c'))).toMatchObject({ rows: 1, unchanged: 1, total: 3 });
+    const folder = await temporaryFolder();
+    await run(folder, options, rowsOf('20240101', 'a', 'b'));
+    await writeFile(join(folder, 't/_keys.bin'), 'rubbish!');
+    expect(await run(folder, options, rowsOf('20240101', 'a', 'c'))).toMatchObject({ rows: 1, unchanged: 1, total: 3 });
   });
 
   test('makes the key index anew when an earlier version wrote it, which had other digests of contents', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, options, rowsOf('20240101', 'a', 'b'));
-    const path = join(folder.path, 't/_keys.bin');
+    const folder = await temporaryFolder();
+    await run(folder, options, rowsOf('20240101', 'a', 'b'));
+    const path = join(folder, 't/_keys.bin');
     const bytes = await readFile(path);
     const now = bytes.readUInt32LE();
     bytes.writeUInt32LE(0x6b_73_6c_01);
     for (let entry = 24; entry < bytes.length; entry += 16) bytes.writeUInt32LE(entry, entry + 12);
     await writeFile(path, bytes);
-    expect(await run(folder.path, options, rowsOf('20240101', 'a', 'b', 'c'))).toMatchObject({
+    expect(await run(folder, options, rowsOf('20240101', 'a', 'b', 'c'))).toMatchObject({
       rows: 1,
       unchanged: 2,
       changed: 0,
@@ -173,43 +175,43 @@ describe('mode: append', () => {
   });
 
   test('goes on where replace left off', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, {}, rowsOf('20240101', 'a'));
-    expect(await run(folder.path, options, rowsOf('20240101', 'a', 'b'))).toMatchObject({ rows: 1, unchanged: 1, total: 2 });
+    const folder = await temporaryFolder();
+    await run(folder, {}, rowsOf('20240101', 'a'));
+    expect(await run(folder, options, rowsOf('20240101', 'a', 'b'))).toMatchObject({ rows: 1, unchanged: 1, total: 2 });
   });
 
   test('appends into partitions', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const partitioned = { ...options, partition_by: ['day'] };
-    await run(folder.path, partitioned, rowsOf('20240101', 'a'));
-    await run(folder.path, partitioned, [...rowsOf('20240101', 'b'), ...rowsOf('20240102', 'c')]);
-    expect(await readdir(join(folder.path, 't/day=2024-01-01'))).toHaveLength(2);
-    expect((await tableIn(folder.path)).map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+    await run(folder, partitioned, rowsOf('20240101', 'a'));
+    await run(folder, partitioned, [...rowsOf('20240101', 'b'), ...rowsOf('20240102', 'c')]);
+    expect(await readdir(join(folder, 't/day=2024-01-01'))).toHaveLength(2);
+    expect((await tableIn(folder)).map(({ id }) => id)).toEqual(['a', 'b', 'c']);
   });
 
   test('refuses a key that comes twice in one run', async () => {
-    await using folder = await temporaryFolder();
-    await expect(run(folder.path, options, rowsOf('20240101', 'a', 'a'))).rejects.toMatchObject({
+    const folder = await temporaryFolder();
+    await expect(run(folder, options, rowsOf('20240101', 'a', 'a'))).rejects.toMatchObject({
       code: 'E_SINK_KEY',
       message: 'parquet: two rows have the same key, and append takes one row per key (id)',
     });
   });
 
   test('rejects a row without a key', async () => {
-    await using folder = await temporaryFolder();
-    const { rejects, rows } = await run(folder.path, { ...options, on_error: 'null' }, rowsOf('20240101', 'a', ''));
+    const folder = await temporaryFolder();
+    const { rejects, rows } = await run(folder, { ...options, on_error: 'null' }, rowsOf('20240101', 'a', ''));
     expect(rows).toBe(1);
     expect(rejects.map(([, fault]) => fault)).toEqual([{ field: 'id', reason: 'is empty, and identifies the row' }]);
   });
 
   test('takes other columns as key', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const keyed = { ...options, key: ['id', 'n'] };
-    await run(folder.path, keyed, [{ id: 'a', day: null, n: '1' }]);
+    await run(folder, keyed, [{ id: 'a', day: null, n: '1' }]);
     const next = [
       { id: 'a', day: null, n: '1' },
       { id: 'a', day: null, n: '2' },
     ];
-    expect(await run(folder.path, keyed, next)).toMatchObject({ rows: 1, unchanged: 1 });
+    expect(await run(folder, keyed, next)).toMatchObject({ rows: 1, unchanged: 1 });
   });
 });

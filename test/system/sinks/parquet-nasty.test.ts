@@ -6,7 +6,8 @@ import { arrowEngine } from '../../../src/sinks/parquet/engines/arrow.js';
 import { encodeGroup } from '../../../src/sinks/parquet/engines/arrow/encode.js';
 import { disagreements } from '../../support/parquet-conditions.js';
 import { engineCodecs, fileOf, output } from '../../support/parquet-files.js';
-import { duck, temporaryFolder } from '../../support/sinks.js';
+import { duckdb } from '../../support/duckdb.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 const days = (...numbers: readonly number[]) => numbers.map((day) => new Date(day * 86_400_000));
 const last = '\u{10ffff}';
@@ -62,8 +63,8 @@ function rowsOf(count: number): Row[] {
 const cases = engineCodecs.filter(([engine]) => engine !== 'parquetjs-lite');
 
 test.each(cases)('nasty values by %s, %s, are found by every condition', async (engine, compression) => {
-  await using folder = await temporaryFolder();
-  const path = await fileOf(folder.path, columns, rows, { engine, compression, groupRows });
+  const folder = await temporaryFolder();
+  const path = await fileOf(folder, columns, rows, { engine, compression, groupRows });
   const samples = columns
     .slice(2, 7)
     .concat(columns[0] ?? [])
@@ -72,9 +73,9 @@ test.each(cases)('nasty values by %s, %s, are found by every condition', async (
 });
 
 test.each(cases)('nasty values by %s, %s, read back to the bit', async (engine, compression) => {
-  await using folder = await temporaryFolder();
-  const path = await fileOf(folder.path, columns, rows, { engine, compression, groupRows });
-  const found = await duck(
+  const folder = await temporaryFolder();
+  const path = await fileOf(folder, columns, rows, { engine, compression, groupRows });
+  const found = await duckdb(
     `SELECT md5(text) AS text, flag, "integer"::VARCHAR AS "integer", "decimal", epoch_us("timestamp")::VARCHAR AS "timestamp",
        ("date" - DATE '1970-01-01')::VARCHAR AS "date", md5("wörd ""x"" 😀") AS word, nothing FROM '${path}'`,
   );
@@ -94,9 +95,9 @@ test.each(cases)('nasty values by %s, %s, read back to the bit', async (engine, 
 });
 
 test.each(cases)('%s, %s, gives the same bytes whether its row groups are few or many', async (engine, compression) => {
-  await using folder = await temporaryFolder();
+  const folder = await temporaryFolder();
   const [one, other] = await Promise.all(
-    [false, true].map(async (many) => readFile(await fileOf(folder.path, columns, rows, { engine, compression, groupRows, many }))),
+    [false, true].map(async (many) => readFile(await fileOf(folder, columns, rows, { engine, compression, groupRows, many }))),
   );
   expect(one?.equals(other ?? Buffer.of())).toBe(true);
 });

@@ -5,7 +5,10 @@ import fc from 'fast-check';
 import { parquetMetadataAsync, asyncBufferFromFile } from 'hyparquet';
 import type { Row } from '../../../src/collections/index.js';
 import { parquet, readManifest, verifyTable, type ParquetOptions } from '../../../src/sinks/index.js';
-import { column, duck, filesBelow, page, recording, temporaryFolder, writeAll } from '../../support/sinks.js';
+import { pageOf } from '../../support/pages.js';
+import { column, recording, writeAll } from '../../support/sinks.js';
+import { duckdb } from '../../support/duckdb.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 const columns = [column('id'), column('state'), column('n', 'integer')];
 
@@ -14,23 +17,23 @@ function write(base: string, options: Partial<ParquetOptions>, rows: readonly Ro
 }
 
 function read(base: string, what: string): Promise<Record<string, unknown>[]> {
-  return duck(`SELECT ${what} FROM read_parquet('${base}/t/**/*.parquet', hive_partitioning = true, hive_types_autocast = false)`);
+  return duckdb(`SELECT ${what} FROM read_parquet('${base}/t/**/*.parquet', hive_partitioning = true, hive_types_autocast = false)`);
 }
 
 describe('a partitioned table', () => {
   test('has a folder per value, and the column in the names of folders only', async () => {
-    await using folder = await temporaryFolder();
-    await write(folder.path, {}, [
+    const folder = await temporaryFolder();
+    await write(folder, {}, [
       { id: '1', state: 'CA', n: '1' },
       { id: '2', state: 'NY', n: '2' },
       { id: '3', state: 'CA', n: '3' },
     ]);
-    expect(await readdir(join(folder.path, 't'))).toEqual(['_SUCCESS', '_manifest.json', 'state=CA', 'state=NY']);
-    expect(await read(folder.path, "list(state || ':' || id ORDER BY id) AS rows")).toEqual([{ rows: ['CA:1', 'NY:2', 'CA:3'] }]);
-    const [part = ''] = await readdir(join(folder.path, 't/state=CA'));
-    const { schema } = await parquetMetadataAsync(await asyncBufferFromFile(join(folder.path, 't/state=CA', part)));
+    expect(await readdir(join(folder, 't'))).toEqual(['_SUCCESS', '_manifest.json', 'state=CA', 'state=NY']);
+    expect(await read(folder, "list(state || ':' || id ORDER BY id) AS rows")).toEqual([{ rows: ['CA:1', 'NY:2', 'CA:3'] }]);
+    const [part = ''] = await readdir(join(folder, 't/state=CA'));
+    const { schema } = await parquetMetadataAsync(await asyncBufferFromFile(join(folder, 't/state=CA', part)));
     expect(schema.slice(1).map(({ name }) => name)).toEqual(['id', 'n']);
-    expect((await verifyTable(join(folder.path, 't'))).differences).toEqual([]);
+    expect((await verifyTable(join(folder, 't'))).differences).toEqual([]);
   });
 
   test('gives every value back to DuckDB, whatever its characters', async () => {
@@ -38,15 +41,15 @@ describe('a partitioned table', () => {
       fc.asyncProperty(
         fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }), { minLength: 1, maxLength: 12 }),
         async (values) => {
-          await using folder = await temporaryFolder();
+          const folder = await temporaryFolder();
           const distinct = [...new Set(values)].filter((value) => !value.includes('\0'));
           if (distinct.length === 0) return;
           await write(
-            folder.path,
+            folder,
             {},
             distinct.map((state, index) => ({ id: String(index), state, n: '1' })),
           );
-          const rows = await read(folder.path, 'id, state');
+          const rows = await read(folder, 'id, state');
           expect(Object.fromEntries(rows.map(({ id, state }) => [String(id), state]))).toEqual({ ...distinct });
         },
       ),
@@ -57,127 +60,127 @@ describe('a partitioned table', () => {
   test.each(['..', '.', '../../x', '/etc', 'a/b', '__HIVE_DEFAULT_PARTITION__', 'a=b', '%2F', ' x ', 'x.parquet', "it's", '*', 'ü😀'])(
     'stays below its root with the value %j and gives it back',
     async (state) => {
-      await using folder = await temporaryFolder();
-      await write(folder.path, {}, [{ id: '1', state, n: '1' }]);
-      expect(await readdir(folder.path)).toEqual(['.t.runs', 't']);
-      expect(await readdir(join(folder.path, 't'))).toHaveLength(3);
-      expect(await read(folder.path, 'state')).toEqual([{ state }]);
+      const folder = await temporaryFolder();
+      await write(folder, {}, [{ id: '1', state, n: '1' }]);
+      expect(await readdir(folder)).toEqual(['.t.runs', 't']);
+      expect(await readdir(join(folder, 't'))).toHaveLength(3);
+      expect(await read(folder, 'state')).toEqual([{ state }]);
     },
   );
 
   test('writes null and the empty text as the null of Hive', async () => {
-    await using folder = await temporaryFolder();
-    await write(folder.path, {}, [
+    const folder = await temporaryFolder();
+    await write(folder, {}, [
       { id: '1', state: null, n: '1' },
       { id: '2', state: '', n: '1' },
     ]);
-    expect(await readdir(join(folder.path, 't'))).toContain('state=__HIVE_DEFAULT_PARTITION__');
-    expect(await read(folder.path, 'id, state')).toEqual([
+    expect(await readdir(join(folder, 't'))).toContain('state=__HIVE_DEFAULT_PARTITION__');
+    expect(await read(folder, 'id, state')).toEqual([
       { id: '1', state: null },
       { id: '2', state: null },
     ]);
   });
 
   test('rejects a value that is too long for the name of a folder', async () => {
-    await using folder = await temporaryFolder();
-    const context = recording(folder.path);
-    await write(folder.path, {}, [{ id: '1', state: '/'.repeat(100), n: '1' }], columns, context);
+    const folder = await temporaryFolder();
+    const context = recording(folder);
+    await write(folder, {}, [{ id: '1', state: '/'.repeat(100), n: '1' }], columns, context);
     expect(context.rejects.map(([, fault]) => fault)).toEqual([{ field: 'state', reason: 'is too long for the name of a folder' }]);
   });
 
   test('takes typed columns, several levels and the date of the run', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const typed = [column('id'), column('day', 'date'), column('ok', 'flag'), column('at', 'timestamp')];
     await write(
-      folder.path,
+      folder,
       { partition_by: ['{{ run.date }}', 'day', 'ok', 'at'] },
       [{ id: '1', day: '20240131', ok: 'yes', at: '1706659200' }],
       typed,
       { runDate: () => '2024-02-01' },
     );
-    const [part = ''] = (await filesBelow(join(folder.path, '.t.runs/run-1'))).filter((name) => name.endsWith('.parquet'));
+    const [part = ''] = (await filesBelow(join(folder, '.t.runs/run-1'))).filter((name) => name.endsWith('.parquet'));
     expect(part).toBe('run_date=2024-02-01/day=2024-01-31/ok=true/at=2024-01-31T00%3A00%3A00.000Z/part-00000-run-1.parquet');
-    expect(await duck(`SELECT * FROM read_parquet('${folder.path}/t/**/*.parquet', hive_partitioning = true)`)).toMatchObject([
+    expect(await duckdb(`SELECT * FROM read_parquet('${folder}/t/**/*.parquet', hive_partitioning = true)`)).toMatchObject([
       { id: '1', ok: 'true' },
     ]);
   });
 
   test('has a file with the schema although there are no rows', async () => {
-    await using folder = await temporaryFolder();
-    await write(folder.path, {}, []);
-    expect(await read(folder.path, 'id, n, state')).toEqual([]);
-    expect(await readManifest(join(folder.path, 't/_manifest.json'))).toMatchObject({ rows: 0, partition_by: ['state'] });
+    const folder = await temporaryFolder();
+    await write(folder, {}, []);
+    expect(await read(folder, 'id, n, state')).toEqual([]);
+    expect(await readManifest(join(folder, 't/_manifest.json'))).toMatchObject({ rows: 0, partition_by: ['state'] });
   });
 
   test('refuses that every column is in partition_by', async () => {
-    await using folder = await temporaryFolder();
-    await expect(write(folder.path, {}, [], [column('state')])).rejects.toMatchObject({ code: 'E_SINK_VALUE' });
-    expect(await readdir(folder.path)).toEqual([]);
+    const folder = await temporaryFolder();
+    await expect(write(folder, {}, [], [column('state')])).rejects.toMatchObject({ code: 'E_SINK_VALUE' });
+    expect(await readdir(folder)).toEqual([]);
   });
 
   test('has every row once although there are more partitions than files may be open', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const rows = Array.from({ length: 5_000 }, (_, n) => ({ id: String(n), state: `s${(n * 7) % 120}`, n: String(n) }));
-    await write(folder.path, { row_group_rows: 100 }, rows);
-    expect(
-      await read(folder.path, 'count(*)::int AS rows, count(DISTINCT n)::int AS different, count(DISTINCT state)::int AS states'),
-    ).toEqual([{ rows: 5_000, different: 5_000, states: 120 }]);
-    expect((await verifyTable(join(folder.path, 't'))).differences).toEqual([]);
+    await write(folder, { row_group_rows: 100 }, rows);
+    expect(await read(folder, 'count(*)::int AS rows, count(DISTINCT n)::int AS different, count(DISTINCT state)::int AS states')).toEqual([
+      { rows: 5_000, different: 5_000, states: 120 },
+    ]);
+    expect((await verifyTable(join(folder, 't'))).differences).toEqual([]);
   });
 
   test('has the same contents for the same rows', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const rows = Array.from({ length: 2_000 }, (_, n) => ({ id: String(n), state: `s${n % 50}`, n: String(n) }));
-    const digests = async () => (await readManifest(join(folder.path, 't/_manifest.json')))?.files.map(({ sha256 }) => sha256);
-    await write(folder.path, { row_group_rows: 100 }, rows);
+    const digests = async () => (await readManifest(join(folder, 't/_manifest.json')))?.files.map(({ sha256 }) => sha256);
+    await write(folder, { row_group_rows: 100 }, rows);
     const first = await digests();
-    await write(folder.path, { row_group_rows: 100 }, rows, columns, { runId: 'run-2' });
+    await write(folder, { row_group_rows: 100 }, rows, columns, { runId: 'run-2' });
     expect(await digests()).toEqual(first);
   });
 });
 
 describe('a run of a partitioned table that is not published', () => {
   test('leaves nothing, not even empty folders, after an abort', async () => {
-    await using folder = await temporaryFolder();
-    const writer = await parquet({ path: 't', partition_by: ['state'], row_group_rows: 1 }, recording(folder.path));
+    const folder = await temporaryFolder();
+    const writer = await parquet({ path: 't', partition_by: ['state'], row_group_rows: 1 }, recording(folder));
     await writer.begin(columns);
-    await writer.write(page([{ id: '1', state: 'CA', n: '1' }]));
+    await writer.write(pageOf(1, [{ id: '1', state: 'CA', n: '1' }]));
     await writer.abort();
-    expect(await filesBelow(folder.path)).toEqual([]);
+    expect(await filesBelow(folder)).toEqual([]);
   });
 
   test('and was killed is cleared away with its folders by the next one', async () => {
-    await using folder = await temporaryFolder();
-    const killed = await parquet({ path: 't', partition_by: ['state'], row_group_rows: 1 }, recording(folder.path, 'run-0'));
+    const folder = await temporaryFolder();
+    const killed = await parquet({ path: 't', partition_by: ['state'], row_group_rows: 1 }, recording(folder, 'run-0'));
     await killed.begin(columns);
-    await killed.write(page([{ id: '1', state: 'CA', n: '1' }]));
-    await write(folder.path, {}, [{ id: '1', state: 'NY', n: '1' }]);
-    expect(await readdir(join(folder.path, '.t.runs'))).toEqual(['run-1']);
+    await killed.write(pageOf(1, [{ id: '1', state: 'CA', n: '1' }]));
+    await write(folder, {}, [{ id: '1', state: 'NY', n: '1' }]);
+    expect(await readdir(join(folder, '.t.runs'))).toEqual(['run-1']);
     await killed.abort();
   });
 });
 
 test('{{ run.date }} does not go with a column run_date', async () => {
-  await using folder = await temporaryFolder();
+  const folder = await temporaryFolder();
   const options = { partition_by: ['{{ run.date }}'] };
-  await expect(write(folder.path, options, [], [column('id'), column('run_date')])).rejects.toMatchObject({ code: 'E_SINK_VALUE' });
+  await expect(write(folder, options, [], [column('id'), column('run_date')])).rejects.toMatchObject({ code: 'E_SINK_VALUE' });
 });
 
 describe('files', () => {
   test('are rolled by bytes at the end of a row group', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const rows = Array.from({ length: 1_000 }, (_, n) => ({ id: `${n}-${Math.imul(n, 2_654_435_761)}`.repeat(20), state: 'x', n: '1' }));
-    await write(folder.path, { partition_by: [], compression: 'none', row_group_rows: 100, file_max_bytes: 60_000 }, rows);
-    const files = (await readManifest(join(folder.path, 't/_manifest.json')))?.files ?? [];
+    await write(folder, { partition_by: [], compression: 'none', row_group_rows: 100, file_max_bytes: 60_000 }, rows);
+    const files = (await readManifest(join(folder, 't/_manifest.json')))?.files ?? [];
     expect(files.length).toBeGreaterThan(2);
     expect(files.every(({ rows }) => rows % 100 === 0)).toBe(true);
-    expect((await read(folder.path, 'count(*)::int AS rows'))[0]).toEqual({ rows: 1_000 });
+    expect((await read(folder, 'count(*)::int AS rows'))[0]).toEqual({ rows: 1_000 });
   });
 
   test('belong to their owner alone unless asked', async () => {
-    await using folder = await temporaryFolder();
-    await write(folder.path, {}, [{ id: '1', state: 'CA', n: '1' }]);
-    const run = join(folder.path, '.t.runs/run-1');
+    const folder = await temporaryFolder();
+    await write(folder, {}, [{ id: '1', state: 'CA', n: '1' }]);
+    const run = join(folder, '.t.runs/run-1');
     for (const name of await filesBelow(run)) {
       const found = await stat(join(run, name));
       expect([name, (found.mode & 0o777).toString(8)]).toEqual([name, found.isDirectory() ? '700' : '600']);
@@ -186,24 +189,24 @@ describe('files', () => {
   });
 
   test('get other permissions in the next run, carried ones too', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const options = { mode: 'replace_partitions' } as const;
-    await write(folder.path, { ...options, permissions: '0400' }, [{ id: '1', state: 'CA', n: '1' }]);
-    await write(folder.path, { ...options, permissions: '0644' }, [{ id: '2', state: 'NY', n: '1' }], columns, { runId: 'run-2' });
-    const parts = (await filesBelow(join(folder.path, '.t.runs/run-2'))).filter((name) => name.endsWith('.parquet'));
+    await write(folder, { ...options, permissions: '0400' }, [{ id: '1', state: 'CA', n: '1' }]);
+    await write(folder, { ...options, permissions: '0644' }, [{ id: '2', state: 'NY', n: '1' }], columns, { runId: 'run-2' });
+    const parts = (await filesBelow(join(folder, '.t.runs/run-2'))).filter((name) => name.endsWith('.parquet'));
     expect(parts).toHaveLength(2);
-    for (const part of parts) expect(((await stat(join(folder.path, '.t.runs/run-2', part))).mode & 0o777).toString(8)).toBe('644');
-    expect(((await stat(join(folder.path, '.t.runs'))).mode & 0o777).toString(8)).toBe('755');
+    for (const part of parts) expect(((await stat(join(folder, '.t.runs/run-2', part))).mode & 0o777).toString(8)).toBe('644');
+    expect(((await stat(join(folder, '.t.runs'))).mode & 0o777).toString(8)).toBe('755');
   });
 
   test('have the permissions asked for, and folders the right to enter', async () => {
-    await using folder = await temporaryFolder();
-    await write(folder.path, { permissions: '0644' }, [{ id: '1', state: 'CA', n: '1' }]);
-    const mode = async (name: string) => ((await stat(join(folder.path, name))).mode & 0o777).toString(8);
+    const folder = await temporaryFolder();
+    await write(folder, { permissions: '0644' }, [{ id: '1', state: 'CA', n: '1' }]);
+    const mode = async (name: string) => ((await stat(join(folder, name))).mode & 0o777).toString(8);
     expect(await mode('.t.runs')).toBe('755');
     expect(await mode('t/state=CA')).toBe('755');
     expect(await mode('t/state=CA/part-00000-run-1.parquet')).toBe('644');
     expect(await mode('t/_manifest.json')).toBe('644');
-    expect(await readFile(join(folder.path, 't/_SUCCESS'), 'utf8')).toBe('');
+    expect(await readFile(join(folder, 't/_SUCCESS'), 'utf8')).toBe('');
   });
 });

@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises';
 import type { Row } from '../../../src/collections/index.js';
 import type { EngineName } from '../../../src/sinks/parquet/encoder.js';
 import { compareTexts } from '../../../src/sinks/parquet/row-values.js';
-import { duck, temporaryFolder } from '../../support/sinks.js';
+import { duckdb } from '../../support/duckdb.js';
+import { temporaryFolder } from '../../support/temporary.js';
 import { disagreements, keyOf } from '../../support/parquet-conditions.js';
 import { engineCodecs, fileOf, footerOf, output, type FileOptions } from '../../support/parquet-files.js';
 
@@ -74,16 +75,16 @@ const cases = engineCodecs.flatMap(([engine, compression]) =>
 test.each(cases)(
   'counts by $engine, $compression, $how, are the same with and without pruning',
   async ({ engine, compression, options }) => {
-    await using folder = await temporaryFolder();
-    const path = await fileOf(folder.path, columns, rows, { ...options, engine, compression, groupRows: 700 });
+    const folder = await temporaryFolder();
+    const path = await fileOf(folder, columns, rows, { ...options, engine, compression, groupRows: 700 });
     expect(await disagreements(path, engine, rows, samples)).toEqual([]);
   },
 );
 
 test.each(['arrow', 'hyparquet'] as const)('%s gives readers statistics to prune by', async (engine) => {
-  await using folder = await temporaryFolder();
-  const path = await fileOf(folder.path, columns, rows, { engine, groupRows: 700 });
-  const bare = await duck(
+  const folder = await temporaryFolder();
+  const path = await fileOf(folder, columns, rows, { engine, groupRows: 700 });
+  const bare = await duckdb(
     `SELECT DISTINCT path_in_schema AS name FROM parquet_metadata('${path}') WHERE stats_min_value IS NULL AND num_values <> stats_null_count`,
   );
   expect(bare).toEqual([]);
@@ -91,20 +92,20 @@ test.each(['arrow', 'hyparquet'] as const)('%s gives readers statistics to prune
 
 describe('hyparquet', () => {
   test('gives readers filters that exclude row groups', async () => {
-    await using folder = await temporaryFolder();
-    const path = await fileOf(folder.path, columns, rows, { ...everything, engine: 'hyparquet', groupRows: 700 });
+    const folder = await temporaryFolder();
+    const path = await fileOf(folder, columns, rows, { ...everything, engine: 'hyparquet', groupRows: 700 });
     const email = rows[2000]?.['email'];
-    const probe = await duck(`SELECT bloom_filter_excludes AS out FROM parquet_bloom_probe('${path}', 'email', '${String(email)}')`);
+    const probe = await duckdb(`SELECT bloom_filter_excludes AS out FROM parquet_bloom_probe('${path}', 'email', '${String(email)}')`);
     expect(probe.map(({ out }) => out)).toEqual([true, true, false, true, true]);
-    const bloomed = await duck(
+    const bloomed = await duckdb(
       `SELECT DISTINCT path_in_schema AS name FROM parquet_metadata('${path}') WHERE bloom_filter_offset IS NOT NULL ORDER BY name`,
     );
     expect(bloomed.map(({ name }) => name)).toEqual(['email', 'long', 'n', 'nasty', 'state']);
   });
 
   test('bounds every page by its column index', async () => {
-    await using folder = await temporaryFolder();
-    const file = await fileOf(folder.path, columns, rows, { engine: 'hyparquet', columnIndex: true, groupRows: 3500 });
+    const folder = await temporaryFolder();
+    const file = await fileOf(folder, columns, rows, { engine: 'hyparquet', columnIndex: true, groupRows: 3500 });
     const [{ buffer, byteOffset }, footer] = [await readFile(file), await footerOf(file)];
     const reader = (offset: bigint | undefined, length = 0) => ({
       view: new DataView(buffer, byteOffset + Number(offset), length),

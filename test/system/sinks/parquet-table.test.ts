@@ -3,7 +3,10 @@ import { cp, lstat, mkdir, open, readdir, readFile, readlink, rm, symlink, write
 import { join } from 'node:path';
 import { publish, sha256File } from '../../../src/files/index.js';
 import { parquet, readManifest } from '../../../src/sinks/index.js';
-import { column, duck, facts, filesBelow, page, recording, temporaryFolder, writeAll } from '../../support/sinks.js';
+import { pageOf } from '../../support/pages.js';
+import { column, facts, recording, writeAll } from '../../support/sinks.js';
+import { duckdb } from '../../support/duckdb.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 const columns = [column('uid', 'text', { original: 'UID' })];
 
@@ -13,24 +16,24 @@ function run(base: string, runId: string) {
 }
 
 function rowsOf(glob: string): Promise<unknown[]> {
-  return duck(`SELECT uid FROM '${glob}' ORDER BY uid`);
+  return duckdb(`SELECT uid FROM '${glob}' ORDER BY uid`);
 }
 
 describe('a table', () => {
   test('is a link to the folder of its newest run', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, 'run-1');
-    expect(await readlink(join(folder.path, 'lake/t'))).toBe('.t.runs/run-1');
-    expect(await readdir(join(folder.path, 'lake/t'))).toEqual(['_SUCCESS', '_manifest.json', 'part-00000-run-1.parquet']);
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    expect(await readlink(join(folder, 'lake/t'))).toBe('.t.runs/run-1');
+    expect(await readdir(join(folder, 'lake/t'))).toEqual(['_SUCCESS', '_manifest.json', 'part-00000-run-1.parquet']);
   });
 
   test('stages under names that no glob for Parquet finds', async () => {
-    await using folder = await temporaryFolder();
-    const writer = await parquet({ path: 'lake/t' }, recording(folder.path));
+    const folder = await temporaryFolder();
+    const writer = await parquet({ path: 'lake/t' }, recording(folder));
     await writer.begin(columns);
-    await writer.write(page([{ uid: '1' }]));
+    await writer.write(pageOf(1, [{ uid: '1' }]));
     await writer.finish();
-    expect(await filesBelow(folder.path)).toEqual([
+    expect(await filesBelow(folder)).toEqual([
       'lake',
       'lake/.t.runs',
       'lake/.t.runs/run-1',
@@ -40,12 +43,12 @@ describe('a table', () => {
   });
 
   test('moves parts, then the manifest and _SUCCESS, then the link, then the parts of the earlier run', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, 'run-1');
-    const writer = await parquet({ path: 'lake/t' }, recording(folder.path, 'run-2'));
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    const writer = await parquet({ path: 'lake/t' }, recording(folder, 'run-2'));
     await writer.begin(columns);
     const moves = await (await writer.finish()).publication(facts);
-    expect(moves.map(({ to }) => to.slice(folder.path.length + 1))).toEqual([
+    expect(moves.map(({ to }) => to.slice(folder.length + 1))).toEqual([
       'lake/.t.runs/run-2/part-00000-run-2.parquet',
       'lake/.t.runs/run-2/_manifest.json',
       'lake/.t.runs/run-2/_SUCCESS',
@@ -56,17 +59,17 @@ describe('a table', () => {
   });
 
   test('gives each row once to every glob, although the earlier run is kept', async () => {
-    await using folder = await temporaryFolder();
-    for (const id of ['run-1', 'run-2', 'run-3']) await run(folder.path, id);
+    const folder = await temporaryFolder();
+    for (const id of ['run-1', 'run-2', 'run-3']) await run(folder, id);
     for (const glob of ['lake/t/*.parquet', 'lake/t/**/*.parquet', 'lake/**/*.parquet']) {
-      expect(await rowsOf(join(folder.path, glob))).toEqual([{ uid: 'run-3' }]);
+      expect(await rowsOf(join(folder, glob))).toEqual([{ uid: 'run-3' }]);
     }
   });
 
   test('keeps one earlier run and removes those before', async () => {
-    await using folder = await temporaryFolder();
-    for (const id of ['run-1', 'run-2', 'run-3']) await run(folder.path, id);
-    expect(await filesBelow(join(folder.path, 'lake/.t.runs'))).toEqual([
+    const folder = await temporaryFolder();
+    for (const id of ['run-1', 'run-2', 'run-3']) await run(folder, id);
+    expect(await filesBelow(join(folder, 'lake/.t.runs'))).toEqual([
       'run-2',
       'run-2/_SUCCESS',
       'run-2/_manifest.json',
@@ -79,42 +82,42 @@ describe('a table', () => {
   });
 
   test('removes only what a manifest lists', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, 'run-1');
-    await writeFile(join(folder.path, 'lake/.t.runs/run-1/notes.txt'), 'mine');
-    await mkdir(join(folder.path, 'lake/.t.runs/mine'));
-    await writeFile(join(folder.path, 'lake/.t.runs/mine/x.parquet'), 'mine');
-    for (const id of ['run-2', 'run-3']) await run(folder.path, id);
-    expect(await readdir(join(folder.path, 'lake/.t.runs/run-1'))).toEqual(['notes.txt']);
-    expect(await readdir(join(folder.path, 'lake/.t.runs/mine'))).toEqual(['x.parquet']);
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    await writeFile(join(folder, 'lake/.t.runs/run-1/notes.txt'), 'mine');
+    await mkdir(join(folder, 'lake/.t.runs/mine'));
+    await writeFile(join(folder, 'lake/.t.runs/mine/x.parquet'), 'mine');
+    for (const id of ['run-2', 'run-3']) await run(folder, id);
+    expect(await readdir(join(folder, 'lake/.t.runs/run-1'))).toEqual(['notes.txt']);
+    expect(await readdir(join(folder, 'lake/.t.runs/mine'))).toEqual(['x.parquet']);
   });
 
   test('does not follow a manifest that names files elsewhere', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, 'run-1');
-    await writeFile(join(folder.path, 'precious.parquet'), '');
-    const path = join(folder.path, 'lake/.t.runs/run-1/_manifest.json');
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    await writeFile(join(folder, 'precious.parquet'), '');
+    const path = join(folder, 'lake/.t.runs/run-1/_manifest.json');
     await writeFile(path, (await readFile(path, 'utf8')).replace('part-00000-run-1.parquet', '../../../precious.parquet'));
-    await expect(run(folder.path, 'run-2')).rejects.toMatchObject({
+    await expect(run(folder, 'run-2')).rejects.toMatchObject({
       code: 'E_SINK_FOREIGN',
       message: expect.stringContaining('cannot be read'),
     });
-    expect(await readdir(folder.path)).toContain('precious.parquet');
-    expect(await rowsOf(join(folder.path, 'lake/t/*.parquet'))).toEqual([{ uid: 'run-1' }]);
+    expect(await readdir(folder)).toContain('precious.parquet');
+    expect(await rowsOf(join(folder, 'lake/t/*.parquet'))).toEqual([{ uid: 'run-1' }]);
   });
 
   test('leaves a copy alone that somebody made of a run', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, 'run-1');
-    await cp(join(folder.path, 'lake/.t.runs/run-1'), join(folder.path, 'lake/.t.runs/backup'), { recursive: true });
-    for (const id of ['run-2', 'run-3']) await run(folder.path, id);
-    expect(await readdir(join(folder.path, 'lake/.t.runs/backup'))).toHaveLength(3);
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    await cp(join(folder, 'lake/.t.runs/run-1'), join(folder, 'lake/.t.runs/backup'), { recursive: true });
+    for (const id of ['run-2', 'run-3']) await run(folder, id);
+    expect(await readdir(join(folder, 'lake/.t.runs/backup'))).toHaveLength(3);
   });
 
   test('describes itself in a manifest', async () => {
-    await using folder = await temporaryFolder();
-    const staged = await run(folder.path, 'run-1');
-    const manifest = await readManifest(join(folder.path, 'lake/t/_manifest.json'));
+    const folder = await temporaryFolder();
+    const staged = await run(folder, 'run-1');
+    const manifest = await readManifest(join(folder, 'lake/t/_manifest.json'));
     expect(manifest).toMatchObject({
       version: 1,
       run_id: 'run-1',
@@ -130,17 +133,17 @@ describe('a table', () => {
           name: 'part-00000-run-1.parquet',
           rows: 1,
           bytes: staged.bytes,
-          sha256: await sha256File(join(folder.path, 'lake/t/part-00000-run-1.parquet')),
+          sha256: await sha256File(join(folder, 'lake/t/part-00000-run-1.parquet')),
         },
       ],
     });
   });
 
   test('takes the place of an empty folder', async () => {
-    await using folder = await temporaryFolder();
-    await mkdir(join(folder.path, 'lake/t'), { recursive: true });
-    await run(folder.path, 'run-1');
-    expect((await lstat(join(folder.path, 'lake/t'))).isSymbolicLink()).toBe(true);
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, 'lake/t'), { recursive: true });
+    await run(folder, 'run-1');
+    expect((await lstat(join(folder, 'lake/t'))).isSymbolicLink()).toBe(true);
   });
 
   test.each<[string, (path: string) => Promise<unknown>]>([
@@ -149,50 +152,49 @@ describe('a table', () => {
     ['a link to elsewhere', (path) => symlink('elsewhere', path)],
     ['a link that climbs', (path) => symlink('.t.runs/..', path)],
   ])('refuses %s that is not ours', async (_name, make) => {
-    await using folder = await temporaryFolder();
-    await make(join(folder.path, 't'));
-    const before = await filesBelow(folder.path);
-    await expect(parquet({ path: 't' }, recording(folder.path))).rejects.toMatchObject({ name: 'SinkError', code: 'E_SINK_FOREIGN' });
-    expect(await filesBelow(folder.path)).toEqual(before);
+    const folder = await temporaryFolder();
+    await make(join(folder, 't'));
+    const before = await filesBelow(folder);
+    await expect(parquet({ path: 't' }, recording(folder))).rejects.toMatchObject({ name: 'SinkError', code: 'E_SINK_FOREIGN' });
+    expect(await filesBelow(folder)).toEqual(before);
   });
 
   test('leaves a dead run alone when it contains a name that is not ours', async () => {
-    await using folder = await temporaryFolder();
-    await mkdir(join(folder.path, 'lake/.t.runs/run-0'), { recursive: true });
-    for (const name of ['part-00000-run-0.parquet.partial', 'notes.txt'])
-      await writeFile(join(folder.path, 'lake/.t.runs/run-0', name), '');
-    await run(folder.path, 'run-1');
-    expect(await readdir(join(folder.path, 'lake/.t.runs/run-0'))).toHaveLength(2);
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, 'lake/.t.runs/run-0'), { recursive: true });
+    for (const name of ['part-00000-run-0.parquet.partial', 'notes.txt']) await writeFile(join(folder, 'lake/.t.runs/run-0', name), '');
+    await run(folder, 'run-1');
+    expect(await readdir(join(folder, 'lake/.t.runs/run-0'))).toHaveLength(2);
   });
 
   test('refuses a run id that was published before', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, 'run-1');
-    await expect(run(folder.path, 'run-1')).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('earlier run') });
-    expect(await rowsOf(join(folder.path, 'lake/t/*.parquet'))).toEqual([{ uid: 'run-1' }]);
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    await expect(run(folder, 'run-1')).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('earlier run') });
+    expect(await rowsOf(join(folder, 'lake/t/*.parquet'))).toEqual([{ uid: 'run-1' }]);
   });
 
   test('shows the earlier rows until the link is moved, and the new ones from then on', async () => {
-    await using folder = await temporaryFolder();
-    await run(folder.path, 'run-1');
-    const writer = await parquet({ path: 'lake/t' }, recording(folder.path, 'run-2'));
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    const writer = await parquet({ path: 'lake/t' }, recording(folder, 'run-2'));
     await writer.begin(columns);
-    await writer.write(page([{ uid: 'run-2' }]));
+    await writer.write(pageOf(1, [{ uid: 'run-2' }]));
     const moves = await (await writer.finish()).publication(facts);
     const seen: unknown[] = [];
     for (const move of moves) {
       await publish([move]);
-      seen.push(await rowsOf(join(folder.path, 'lake/t/*.parquet')));
+      seen.push(await rowsOf(join(folder, 'lake/t/*.parquet')));
     }
     expect(seen).toEqual(['run-1', 'run-1', 'run-1', 'run-2', 'run-2'].map((uid) => [{ uid }]));
   });
 
   test('fails when a byte of a part changed between writing and reading back', async () => {
-    await using folder = await temporaryFolder();
-    const writer = await parquet({ path: 't', row_group_rows: 1 }, recording(folder.path));
+    const folder = await temporaryFolder();
+    const writer = await parquet({ path: 't', row_group_rows: 1 }, recording(folder));
     await writer.begin(columns);
-    for (const uid of ['1', '2', '3']) await writer.write(page([{ uid }]));
-    const file = await open(join(folder.path, '.t.runs/run-1/part-00000-run-1.parquet.partial'), 'r+');
+    for (const uid of ['1', '2', '3']) await writer.write(pageOf(1, [{ uid }]));
+    const file = await open(join(folder, '.t.runs/run-1/part-00000-run-1.parquet.partial'), 'r+');
     await file.write(Buffer.from('?'), 0, 1, 6);
     await file.close();
     await expect(writer.finish()).rejects.toMatchObject({ code: 'E_SINK_VERIFY', message: expect.stringContaining('other bytes') });
@@ -200,11 +202,11 @@ describe('a table', () => {
   });
 
   test('fails when a part does not read back as it was written', async () => {
-    await using folder = await temporaryFolder();
-    const writer = await parquet({ path: 't' }, recording(folder.path));
+    const folder = await temporaryFolder();
+    const writer = await parquet({ path: 't' }, recording(folder));
     await writer.begin(columns);
-    await writer.write(page([{ uid: '1' }]));
-    const part = join(folder.path, '.t.runs/run-1/part-00000-run-1.parquet.partial');
+    await writer.write(pageOf(1, [{ uid: '1' }]));
+    const part = join(folder, '.t.runs/run-1/part-00000-run-1.parquet.partial');
     await rm(part);
     await writeFile(part, 'what another program wrote');
     await expect(writer.finish()).rejects.toMatchObject({ code: 'E_SINK_VERIFY' });

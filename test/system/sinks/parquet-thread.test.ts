@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import { parquet } from '../../../src/sinks/index.js';
 import { start } from '../../support/cli.js';
 import { fileSinkContract } from './contract.js';
-import { duck, temporaryFolder } from '../../support/sinks.js';
+import { duckdb } from '../../support/duckdb.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 fileSinkContract({
   name: 'parquet by arrow',
   final: 'users',
   open: (context, onError) => parquet({ path: 'out/users', engine: 'arrow', on_error: onError }, context),
-  read: (baseDir) => duck(`SELECT uid, age::VARCHAR AS age FROM '${join(baseDir, 'out/users/*.parquet')}'`),
+  read: (baseDir) => duckdb(`SELECT uid, age::VARCHAR AS age FROM '${join(baseDir, 'out/users/*.parquet')}'`),
 });
 
 /** The thread runs from the built files only, so a process of its own uses them: `open`, `page`, `filesOf` and what became of threads. */
@@ -39,9 +40,9 @@ const prelude = `
 `;
 
 async function told(script: string): Promise<unknown> {
-  await using folder = await temporaryFolder();
+  const folder = await temporaryFolder();
   const parameters = ['--input-type=module', '--eval', prelude + script];
-  const { code, stdout, stderr } = await start(process.execPath, parameters, { cwd: folder.path }).finished;
+  const { code, stdout, stderr } = await start(process.execPath, parameters, { cwd: folder }).finished;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout);
 }

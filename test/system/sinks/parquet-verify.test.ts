@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { appendFile, copyFile, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parquet, tableRuns, verifyTable } from '../../../src/sinks/index.js';
-import { column, recording, temporaryFolder, writeAll } from '../../support/sinks.js';
+import { column, recording, writeAll } from '../../support/sinks.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 const columns = [column('uid', 'text', { source: 'uid' })];
 
@@ -18,8 +19,8 @@ const part = 'part-00000-run-1.parquet';
 
 describe('verifyTable', () => {
   test('finds nothing in a table that is as it was published', async () => {
-    await using folder = await temporaryFolder();
-    const path = await table(folder.path);
+    const folder = await temporaryFolder();
+    const path = await table(folder);
     expect(await verifyTable(path)).toMatchObject({ run: 'run-1', files: 2, rows: 20, differences: [] });
   });
 
@@ -37,23 +38,23 @@ describe('verifyTable', () => {
     ['a damaged key index', (path) => flip(join(path, '_keys.bin')), '_keys.bin has other contents than the manifest says (SHA-256)'],
     ['a sum that is wrong', (path) => edit(path, '"rows": 20', '"rows": 21'), 'the manifest says 21 rows, its files have 20'],
   ])('finds %s', async (_name, damage, difference) => {
-    await using folder = await temporaryFolder();
-    const path = await table(folder.path);
+    const folder = await temporaryFolder();
+    const path = await table(folder);
     await damage(path);
     const { differences } = await verifyTable(path);
     expect(differences).toEqual([expect.stringContaining(difference)]);
   });
 
   test('refuses what is no table', async () => {
-    await using folder = await temporaryFolder();
-    await expect(verifyTable(join(folder.path, 'nothing'))).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
-    await writeFile(join(folder.path, 'file'), '');
-    await expect(verifyTable(join(folder.path, 'file'))).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    const folder = await temporaryFolder();
+    await expect(verifyTable(join(folder, 'nothing'))).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    await writeFile(join(folder, 'file'), '');
+    await expect(verifyTable(join(folder, 'file'))).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
   });
 
   test('does not believe a manifest of another run', async () => {
-    await using folder = await temporaryFolder();
-    const path = await table(folder.path);
+    const folder = await temporaryFolder();
+    const path = await table(folder);
     await edit(path, '"run_id": "run-1"', '"run_id": "run-0"');
     await expect(verifyTable(path)).rejects.toMatchObject({
       code: 'E_SINK_RUN',
@@ -62,27 +63,27 @@ describe('verifyTable', () => {
   });
 
   test('looks at a copy of the folder behind the link', async () => {
-    await using folder = await temporaryFolder();
-    const path = await table(folder.path);
-    await cp(path, join(folder.path, 'copy'), { recursive: true, dereference: true });
-    expect(await verifyTable(join(folder.path, 'copy'))).toMatchObject({ run: 'run-1', rows: 20, differences: [] });
-    await flip(join(folder.path, 'copy', part));
-    expect((await verifyTable(join(folder.path, 'copy'))).differences).toHaveLength(1);
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    await cp(path, join(folder, 'copy'), { recursive: true, dereference: true });
+    expect(await verifyTable(join(folder, 'copy'))).toMatchObject({ run: 'run-1', rows: 20, differences: [] });
+    await flip(join(folder, 'copy', part));
+    expect((await verifyTable(join(folder, 'copy'))).differences).toHaveLength(1);
   });
 
   test('looks at a kept run by its name', async () => {
-    await using folder = await temporaryFolder();
-    const path = await table(folder.path);
-    await table(folder.path, 'run-2');
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    await table(folder, 'run-2');
     expect(await verifyTable(path, 'run-1')).toMatchObject({ run: 'run-1', rows: 20, differences: [] });
     expect(await verifyTable(path)).toMatchObject({ run: 'run-2', rows: 40, differences: [] });
   });
 });
 
 test('tableRuns tells the runs, the newest first, and which one readers see', async () => {
-  await using folder = await temporaryFolder();
-  for (const run of ['run-1', 'run-2', 'run-3']) await table(folder.path, run);
-  const runs = await tableRuns(join(folder.path, 't'));
+  const folder = await temporaryFolder();
+  for (const run of ['run-1', 'run-2', 'run-3']) await table(folder, run);
+  const runs = await tableRuns(join(folder, 't'));
   expect(runs.map(({ run, state, manifest }) => [run, state, manifest.rows])).toEqual([
     ['run-3', 'published', 60],
     ['run-2', 'kept', 40],
@@ -94,9 +95,9 @@ test.each([
   [1, 2],
   [3, 4],
 ])('keep: %i leaves %i runs', async (keep, left) => {
-  await using folder = await temporaryFolder();
-  for (let run = 1; run <= 6; run += 1) await writeAll(parquet({ path: 't', keep }, recording(folder.path, `run-${run}`)), columns, []);
-  expect(await readdir(join(folder.path, '.t.runs'))).toHaveLength(left);
+  const folder = await temporaryFolder();
+  for (let run = 1; run <= 6; run += 1) await writeAll(parquet({ path: 't', keep }, recording(folder, `run-${run}`)), columns, []);
+  expect(await readdir(join(folder, '.t.runs'))).toHaveLength(left);
 });
 
 async function flip(path: string): Promise<void> {

@@ -4,7 +4,10 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Column, Row } from '../../../src/collections/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
-import { column, duck, page, recording, temporaryFolder, writeAll } from '../../support/sinks.js';
+import { pageOf } from '../../support/pages.js';
+import { column, recording, writeAll } from '../../support/sinks.js';
+import { duckdb } from '../../support/duckdb.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 const engines = ['arrow', 'hyparquet', 'parquetjs-lite'] as const;
 const codecs = ['snappy', 'gzip', 'none'] as const;
@@ -33,9 +36,9 @@ async function asked(
   columns: readonly Column[],
   ...pages: (readonly Row[])[]
 ): Promise<Record<string, unknown>[]> {
-  await using folder = await temporaryFolder();
-  await writeAll(parquet({ path: 'lake/t', ...options }, recording(folder.path)), columns, ...pages);
-  return await duck(sql.replaceAll('$', `'${join(folder.path, 'lake/t/*.parquet')}'`));
+  const folder = await temporaryFolder();
+  await writeAll(parquet({ path: 'lake/t', ...options }, recording(folder)), columns, ...pages);
+  return await duckdb(sql.replaceAll('$', `'${join(folder, 'lake/t/*.parquet')}'`));
 }
 
 describe.each(engines)('parquet by %s', (engine) => {
@@ -106,32 +109,28 @@ describe.each(engines)('parquet by %s', (engine) => {
   });
 
   test('begins a new file after file_max_rows, without losing the order', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     const all = Array.from({ length: 25 }, (_, index) => ({ n: String(index) }));
     await writeAll(
-      parquet({ path: 't', engine, row_group_rows: 4, file_max_rows: 10 }, recording(folder.path)),
+      parquet({ path: 't', engine, row_group_rows: 4, file_max_rows: 10 }, recording(folder)),
       [column('n', 'integer')],
       all.slice(0, 20),
       all.slice(20),
     );
 
-    expect((await readdir(join(folder.path, 't'))).filter((name) => name.endsWith('.parquet'))).toEqual(
+    expect((await readdir(join(folder, 't'))).filter((name) => name.endsWith('.parquet'))).toEqual(
       [0, 1, 2].map((index) => `part-0000${index}-run-1.parquet`),
     );
-    const read = await duck(
-      `SELECT n::INT AS n FROM read_parquet('${folder.path}/t/*.parquet', filename = true, file_row_number = true) ORDER BY filename, file_row_number`,
+    const read = await duckdb(
+      `SELECT n::INT AS n FROM read_parquet('${folder}/t/*.parquet', filename = true, file_row_number = true) ORDER BY filename, file_row_number`,
     );
     expect(read.map((row) => row['n'])).toEqual(all.map((row) => Number(row.n)));
   });
 
   test('opens no further file when the rows end with a file', async () => {
-    await using folder = await temporaryFolder();
-    await writeAll(
-      parquet({ path: 't', engine, file_max_rows: 2 }, recording(folder.path)),
-      [column('n', 'integer')],
-      [{ n: '1' }, { n: '2' }],
-    );
-    expect(await readdir(join(folder.path, 't'))).toEqual(['_SUCCESS', '_manifest.json', 'part-00000-run-1.parquet']);
+    const folder = await temporaryFolder();
+    await writeAll(parquet({ path: 't', engine, file_max_rows: 2 }, recording(folder)), [column('n', 'integer')], [{ n: '1' }, { n: '2' }]);
+    expect(await readdir(join(folder, 't'))).toEqual(['_SUCCESS', '_manifest.json', 'part-00000-run-1.parquet']);
   });
 
   test('names columns in snake_case and keeps the original names in the metadata', async () => {
@@ -144,8 +143,8 @@ describe.each(engines)('parquet by %s', (engine) => {
   });
 
   test('refuses columns that differ only in case', async () => {
-    await using folder = await temporaryFolder();
-    const writer = await parquet({ path: 't', engine }, recording(folder.path));
+    const folder = await temporaryFolder();
+    const writer = await parquet({ path: 't', engine }, recording(folder));
     await expect(writer.begin([column('Id'), column('id')])).rejects.toMatchObject({ code: 'E_SINK_VALUE' });
     await writer.abort();
   });
@@ -157,8 +156,8 @@ describe.each(engines)('parquet by %s', (engine) => {
   });
 
   test('rejects a lone surrogate, also under types: text', async () => {
-    await using folder = await temporaryFolder();
-    const context = recording(folder.path);
+    const folder = await temporaryFolder();
+    const context = recording(folder);
     const staged = await writeAll(parquet({ path: 't', engine, types: 'text' }, context), [column('a')], [{ a: 'x\udc00' }, { a: 'y' }]);
     expect(staged.rows).toBe(1);
     expect(context.rejects[0]?.[1]).toEqual({ field: 'a', reason: 'is not text of valid Unicode' });
@@ -173,13 +172,13 @@ describe('parquet', () => {
   });
 
   test('rejects whole numbers beyond 2^53 by parquetjs-lite, which would round them', async () => {
-    await using folder = await temporaryFolder();
-    const context = recording(folder.path);
+    const folder = await temporaryFolder();
+    const context = recording(folder);
     await writeAll(parquet({ path: 't', engine: 'parquetjs-lite' }, context), [column('n', 'integer')], big);
 
     expect(context.rejects.map(([row]) => row)).toEqual(big.slice(0, 2));
     expect(context.rejects[0]?.[1].reason).toBe('is beyond 2^53, which the engine parquetjs-lite cannot hold');
-    expect(await duck(`SELECT n::VARCHAR AS n FROM '${folder.path}/t/*.parquet'`)).toEqual([{ n: '1' }]);
+    expect(await duckdb(`SELECT n::VARCHAR AS n FROM '${folder}/t/*.parquet'`)).toEqual([{ n: '1' }]);
   });
 
   test('reads back the same from all engines', async () => {
@@ -189,9 +188,9 @@ describe('parquet', () => {
   });
 
   test('refuses names that parquetjs-lite would lose or move', async () => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     for (const name of ['__proto__', '2024']) {
-      const writer = await parquet({ path: 't', engine: 'parquetjs-lite' }, recording(folder.path));
+      const writer = await parquet({ path: 't', engine: 'parquetjs-lite' }, recording(folder));
       await expect(writer.begin([column(name)])).rejects.toMatchObject({ code: 'E_SINK_VALUE' });
       await writer.abort();
     }
@@ -202,22 +201,22 @@ describe('parquet', () => {
     ['arrow', ['PLAIN', 'RLE']],
     ['hyparquet', ['PLAIN']],
   ] as const)('writes booleans plainly and says who wrote the file, by %s', async (engine, encodings) => {
-    await using folder = await temporaryFolder();
+    const folder = await temporaryFolder();
     await writeAll(
-      parquet({ path: 't', engine }, recording(folder.path)),
+      parquet({ path: 't', engine }, recording(folder)),
       [column('f', 'flag')],
       Array.from({ length: 40 }, () => ({ f: 'y' })),
     );
-    const footer = await parquetMetadataAsync(await asyncBufferFromFile(join(folder.path, 't/part-00000-run-1.parquet')));
+    const footer = await parquetMetadataAsync(await asyncBufferFromFile(join(folder, 't/part-00000-run-1.parquet')));
     expect(footer.created_by).toMatch(/^leadstream version \d+\.\d+\.\d+/);
     expect(footer.row_groups[0]?.columns[0]?.meta_data?.encodings).toEqual(encodings);
   });
 
   test('does not tell values in the failures of parquetjs-lite', async () => {
-    await using folder = await temporaryFolder();
-    const writer = await parquet({ path: 't', engine: 'parquetjs-lite', on_error: 'fail' }, recording(folder.path));
+    const folder = await temporaryFolder();
+    const writer = await parquet({ path: 't', engine: 'parquetjs-lite', on_error: 'fail' }, recording(folder));
     await writer.begin([column('age', 'integer')]);
-    const failure: unknown = await writer.write(page([{ age: '9007199254740993' }])).catch((thrown: unknown) => thrown);
+    const failure: unknown = await writer.write(pageOf(1, [{ age: '9007199254740993' }])).catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({ code: 'E_SINK_VALUE', message: expect.not.stringContaining('9007') });
     await writer.abort();
   });

@@ -5,7 +5,8 @@ import { PassThrough, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Column, Row } from '../../../src/collections/index.js';
 import { ClosedPipeError, stdout, type StdoutOptions } from '../../../src/sinks/index.js';
-import { column, facts, page, recording, writeAll } from '../../support/sinks.js';
+import { pageOf } from '../../support/pages.js';
+import { column, facts, recording, writeAll } from '../../support/sinks.js';
 
 const columns = [column('uid'), column('email', 'text', { original: 'E MAIL' })];
 
@@ -82,7 +83,7 @@ describe('stdout', () => {
     const writer = await stdout({}, { ...recording('.'), stdout: slow });
     await writer.begin(columns);
     let done = false;
-    const write = writer.write(page([{ uid: '1', email: null }])).then(() => (done = true));
+    const write = writer.write(pageOf(1, [{ uid: '1', email: null }])).then(() => (done = true));
     await new Promise(setImmediate);
     expect(done).toBe(false);
     release();
@@ -96,14 +97,14 @@ describe('stdout', () => {
     await new Promise((resolve) => child.on('close', resolve));
     const writer = await stdout({}, { ...recording('.'), stdout: pipe });
     await writer.begin(columns);
-    await expect(writer.write(page([{ uid: '1', email: null }]))).rejects.toBeInstanceOf(ClosedPipeError);
+    await expect(writer.write(pageOf(1, [{ uid: '1', email: null }]))).rejects.toBeInstanceOf(ClosedPipeError);
   });
 
   test('tells a full disk behind a redirection', async () => {
     const full = createWriteStream('/dev/full');
     const writer = await stdout({}, { ...recording('.'), stdout: full });
     await writer.begin(columns);
-    const failure: unknown = await writer.write(page([{ uid: '1', email: null }])).catch((thrown: unknown) => thrown);
+    const failure: unknown = await writer.write(pageOf(1, [{ uid: '1', email: null }])).catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({ code: 'E_SINK_WRITE', message: expect.stringContaining('ENOSPC') });
     expect(failure).not.toBeInstanceOf(ClosedPipeError);
   });

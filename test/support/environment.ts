@@ -1,0 +1,20 @@
+import { runInContext } from 'node:vm';
+import { TestEnvironment } from 'jest-environment-node';
+
+/**
+ * Node for tests, where the names of the language are as fast as outside of them.
+ *
+ * jest runs tests in a context of `node:vm`, whose global object asks an interceptor at each use of `Math` or `Uint8Array`: a loop over
+ * bytes took fifty times as long, most suites twice. A constant of a script is found before the global object. `Date` is left out,
+ * because tests may put another one in its place.
+ */
+// eslint-disable-next-line no-restricted-syntax -- jest takes what a module exports as default
+export default class FastGlobals extends TestEnvironment {
+  override async setup(): Promise<void> {
+    await super.setup();
+    if (this.context === null) throw new Error('no context');
+    const found = Object.entries(Object.getOwnPropertyDescriptors(this.global));
+    const names = found.filter(([name, { value, configurable }]) => /^[A-Z]\w*$/.test(name) && configurable && value !== undefined);
+    runInContext(names.map(([name]) => (name === 'Date' ? '' : `const ${name} = globalThis.${name};`)).join('\n'), this.context);
+  }
+}
