@@ -5,6 +5,14 @@ export function errnoOf(thrown: unknown): string | undefined {
   return typeof thrown === 'object' && thrown !== null && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
 }
 
+/** Gives something else for what is not there; for `catch`. */
+export function unlessMissing<T>(instead: T): (thrown: unknown) => T {
+  return (thrown) => {
+    if (errnoOf(thrown) === 'ENOENT') return instead;
+    throw thrown;
+  };
+}
+
 /**
  * Does something to the disk and gives failures the form that users see. Failures of our own pass as they are.
  *

@@ -2,11 +2,13 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { LeadstreamError, reasonOf, SinkError } from '../errors.js';
-import { attempt, errnoOf } from './failure.js';
+import { attempt, unlessMissing } from './failure.js';
 import { makeFolders, syncFolder } from './folders.js';
 import { lockOutputs, type Lock } from './lock.js';
-import { publish } from './publish.js';
+import { Publication, publish } from './publish.js';
 import { replaceFile, temporaryEnding } from './replace.js';
+
+const arriving = z.object({ bytes: z.int().nonnegative(), sha256: z.string().optional() });
 
 const intent = z.object({
   runId: z.string().regex(/^[\w-]+$/),
@@ -14,12 +16,12 @@ const intent = z.object({
   /** The outputs that the run had locked. Absolute paths. */
   outputs: z.array(z.string()).readonly(),
   /** All renames of the publication, in their order. */
-  moves: z.array(z.object({ from: z.string(), to: z.string(), link: z.string().optional() })).readonly(),
+  moves: z.array(z.object({ from: z.string(), to: z.string(), link: z.string().optional(), file: arriving.optional() })).readonly(),
   /** Folders of landed pages that nobody may use once the moves are done. Absolute paths. */
   spent: z.array(z.string()).readonly().optional(),
 });
 
-const writtenIntent = intent.extend({ version: z.literal(1), writtenAt: z.string() });
+const writtenIntent = intent.extend({ version: z.literal(2), writtenAt: z.string() });
 
 /** What a run has decided to publish. Once it is written, the publication will be completed, by this run or a later one. */
 export type Intent = z.output<typeof intent>;
@@ -40,22 +42,25 @@ export interface FinishOptions {
 }
 
 /**
- * Makes durable what a run is about to publish, as `<folder>/<runId>.intent.json`. The caller holds the locks of the outputs,
- * and the contents of all that the moves start from are durable; their names are made so here.
+ * Checks what a run is about to publish, and makes it durable as `<folder>/<runId>.intent.json`. The caller holds the locks of the
+ * outputs, and the contents of all that the moves start from are durable; their names are made so here.
  *
- * @throws {SinkError} `E_SINK_PATH` or `E_SINK_WRITE`; then nothing was decided.
+ * @returns The publication, which is decided by now; the caller carries it out.
+ * @throws {SinkError} `E_SINK_PATH`, `E_SINK_WRITE`, or `E_SINK_VERIFY` when a file is not as it was written; then nothing was decided.
  */
-export async function writeIntent(folder: string, intent: Intent): Promise<void> {
+export async function writeIntent(folder: string, intent: Intent): Promise<Publication> {
   await makeFolders(folder);
   const { runId, pipeline, outputs, moves, spent } = intent;
+  const publication = await Publication.of(moves);
   // The intent may lie on another disk: what it starts from must not be younger than itself after a loss of power.
   for (const from of new Set(moves.map((move) => dirname(move.from)))) {
     await attempt('E_SINK_WRITE', `cannot make ${from} durable`, () => syncFolder(from));
   }
-  const text = JSON.stringify({ version: 1, runId, pipeline, writtenAt: new Date().toISOString(), outputs, moves, spent }, null, 2);
+  const text = JSON.stringify({ version: 2, runId, pipeline, writtenAt: new Date().toISOString(), outputs, moves, spent }, null, 2);
   await attempt('E_SINK_WRITE', `cannot write the intent to publish in ${folder}`, () =>
     replaceFile(pathOf(folder, runId), `${text}\n`, { durable: true }),
   );
+  return publication;
 }
 
 /**
@@ -77,7 +82,9 @@ export async function removeIntent(folder: string, runId: string): Promise<void>
  * Outputs of an intent that the caller does not hold are locked meanwhile. An intent whose outputs are held by a living run is
  * that run's own business; but when it shares an output with the caller, the caller has to wait.
  *
- * @throws {SinkError} `E_SINK_WRITE` when an intent cannot be completed: it stays, and the message says how to give it up.
+ * Of an intent, everything is checked before anything is renamed.
+ *
+ * @throws {SinkError} `E_SINK_WRITE` or `E_SINK_VERIFY` when an intent cannot be completed: it stays, and the message says how to give it up.
  * @throws {LeadstreamError} `E_RUN_LOCKED` as said.
  */
 export async function finishIntents(folder: string, options: FinishOptions): Promise<readonly FinishedIntent[]> {
@@ -130,13 +137,6 @@ async function readIntent(path: string): Promise<FinishedIntent | undefined> {
   }
 }
 
-function unlessMissing<T>(instead: T): (thrown: unknown) => T {
-  return (thrown) => {
-    if (errnoOf(thrown) === 'ENOENT') return instead;
-    throw thrown;
-  };
-}
-
 /** Locks the outputs that the caller does not hold; `undefined` when they are none of its business. */
 async function lockRest(intent: Intent, held: readonly string[], runId: string): Promise<Lock | undefined> {
   const rest = intent.outputs.filter((output) => !held.includes(output));
@@ -154,7 +154,8 @@ async function redo(intent: FinishedIntent, path: string): Promise<void> {
     await publish(intent.moves);
   } catch (failure) {
     const what = `cannot finish what run ${intent.runId} decided to publish at ${intent.writtenAt}`;
-    throw new SinkError('E_SINK_WRITE', `${what}: ${reasonOf(failure)}; ${giveUp(path)}`, { cause: failure });
+    const code = failure instanceof SinkError ? failure.code : 'E_SINK_WRITE';
+    throw new SinkError(code, `${what}: ${reasonOf(failure)}; ${giveUp(path)}`, { cause: failure });
   }
 }
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { finishIntents, lockOutputs, publish, removeIntent, writeIntent } from '../files/index.js';
+import { finishIntents, lockOutputs, removeIntent, writeIntent } from '../files/index.js';
 import { removeLanding } from '../landing/index.js';
 import { prepareRollback } from '../sinks/index.js';
 import { intentsIn, newRunId } from './start.js';
@@ -28,8 +28,8 @@ export async function rollbackTable(path: string, options: RollbackOptions = {})
   try {
     await finishIntents(intents, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), removeSpent: removeLanding });
     const { from, to, moves } = await prepareRollback(table, options.to);
-    await writeIntent(intents, { runId, pipeline: 'rollback', outputs: [table], moves });
-    await publish(moves);
+    const publication = await writeIntent(intents, { runId, pipeline: 'rollback', outputs: [table], moves });
+    await publication.carryOut();
     await removeIntent(intents, runId);
     return { from, to };
   } finally {

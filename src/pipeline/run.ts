@@ -93,9 +93,9 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
     judge({ pipeline, report, accounts, outputs: finished, rejects, expectations }, run.warn);
     await lock.check();
     const moves = await outputs.publication(accounts.facts(report));
-    await run.decide(moves, landings);
+    const publication = await run.decide(moves, landings);
     decided = true;
-    await run.carryOut(moves, landings);
+    await run.carryOut(publication, landings);
     await outputs.settle().catch(run.nuisance);
     return { ...report, finishedAt: new Date().toISOString() };
   } catch (failure) {

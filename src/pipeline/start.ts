@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { reasonOf, SinkError, type Warning } from '../errors.js';
-import { finishIntents, publish, removeIntent, writeIntent, type Intent, type Move } from '../files/index.js';
+import { finishIntents, removeIntent, writeIntent, type Intent, type Move, type Publication } from '../files/index.js';
 import { sweepLandings } from '../landing/index.js';
 import { removeLanding } from '../landing/index.js';
 import { noLandings, openLandings, type Landings } from './landings.js';
@@ -55,20 +55,25 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     });
   }
 
-  /** From here on the publication will be completed, by this run or by the next one. */
-  async function decide(moves: readonly Move[], landed: Landings): Promise<void> {
-    if (moves.length === 0) return;
-    await writeIntent(intentsIn(stateDir), { runId, pipeline: pipeline.name, outputs, moves, spent: await landed.folders() });
+  /**
+   * From here on the publication will be completed, by this run or by the next one.
+   *
+   * @returns `undefined` when there is nothing to publish.
+   */
+  async function decide(moves: readonly Move[], landed: Landings): Promise<Publication | undefined> {
+    if (moves.length === 0) return undefined;
+    return writeIntent(intentsIn(stateDir), { runId, pipeline: pipeline.name, outputs, moves, spent: await landed.folders() });
   }
 
-  async function carryOut(moves: readonly Move[], landed: Landings): Promise<void> {
-    await publish(moves).catch((failure: unknown) => {
-      throw new SinkError('E_SINK_WRITE', `${reasonOf(failure)}; the next run, or run --finish, completes what was decided`);
+  async function carryOut(decided: Publication | undefined, landed: Landings): Promise<void> {
+    await decided?.carryOut().catch((failure: unknown) => {
+      const code = failure instanceof SinkError ? failure.code : 'E_SINK_WRITE';
+      throw new SinkError(code, `${reasonOf(failure)}; the next run, or run --finish, completes what was decided`);
     });
     // Before the intent is forgotten: pages of a published run must not be read again by the next one.
     await landed.remove().catch(nuisance);
     // An intent that stays is carried out once more by the next run, which changes nothing.
-    if (moves.length > 0) await removeIntent(intentsIn(stateDir), runId).catch(nuisance);
+    if (decided) await removeIntent(intentsIn(stateDir), runId).catch(nuisance);
   }
 
   /** Something that fails beside the point: after the publication, or while another failure is being told. */

@@ -1,6 +1,6 @@
 import { chmod } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { attempt, linked, makeFolders, PartialFile, sha256File, type Move } from '../../../files/index.js';
+import { attempt, linked, makeFolders, PartialFile, type Move } from '../../../files/index.js';
 import type { KeyIndex } from './key-index.js';
 import { partNameOf, type Manifest, type ManifestFile } from './manifest.js';
 import { keysName, manifestName, openTo, partialEnding, successName } from './table.js';
@@ -35,7 +35,7 @@ export async function stageCarried(from: string, folder: string, files: readonly
       await linked(join(from, name), path + partialEnding);
       await chmod(path + partialEnding, permissions);
     });
-    moves.push({ from: path + partialEnding, to: path });
+    moves.push({ from: path + partialEnding, to: path, file: { bytes: file.bytes } });
   }
   return moves;
 }
@@ -45,7 +45,7 @@ export async function stageKeys(folder: string, index: KeyIndex, columns: readon
   const file = await openStaged(folder, keysName, permissions);
   await index.store(file);
   await file.close();
-  const entry = { columns: [...columns], rows: index.rows, bytes: file.bytes, sha256: await sha256File(file.path) };
+  const entry = { columns: [...columns], rows: index.rows, ...file.content };
   return { move: file.move, entry };
 }
 
