@@ -5,6 +5,7 @@ export { finishIntents, removeIntent, writeIntent, type FinishedIntent, type Fin
 export { linked } from './linked.js';
 export { lockOutputs, type Lock, type LockOptions } from './lock.js';
 export { PartialFile } from './partial-file.js';
+export { overlap } from './place.js';
 export { Publication, publish, type FileContent, type Move } from './publish.js';
 export { replaceFile, temporaryEnding, type ReplaceOptions } from './replace.js';
 export { reserveFile } from './reserve.js';

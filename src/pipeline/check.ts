@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { secretsOf } from '../client/index.js';
 import type { SpecIssue } from '../errors.js';
+import { overlap } from '../files/index.js';
 import { connectionOf } from './connection.js';
 import type { Path, SpecDocument } from './document.js';
 import type { Pipeline } from './pipeline.js';
-import { collide, planPipeline, type Plan } from './plan.js';
+import { planPipeline, type Plan } from './plan.js';
 import { resolveReferences, type Environment, type Problem } from './references.js';
 import type { RejectsOptions } from './rejects.js';
 import { pipelineShape, type PipelineShape } from './spec.js';
@@ -92,7 +93,7 @@ export function checkPipeline(document: SpecDocument, env: Environment, baseDir:
 function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: Problem): RejectsOptions {
   const outputs = plan.sinks.flatMap(({ output }) => output ?? []);
   const path = shape.rejects?.path === undefined ? outputs[0] && `${outputs[0]}.rejects.ndjson` : resolve(baseDir, shape.rejects.path);
-  if (path !== undefined && outputs.some((output) => collide(output, path))) {
+  if (path !== undefined && outputs.some((output) => overlap(output, path))) {
     problem(['rejects', 'path'], `${path} is where a sink writes; choose another file for the rejects`);
   }
   return { path, max: shape.rejects?.max ?? { share: 0.01 }, rows: shape.rejects?.rows ?? false };

@@ -1,4 +1,5 @@
 import { collections, columnsOf, nearest, type Collection, type Column } from '../collections/index.js';
+import { overlap } from '../files/index.js';
 import type { Step, Tally } from '../flow/index.js';
 import { sinks, type OutputColumn, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../sinks/index.js';
 import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRuntime } from '../steps/index.js';
@@ -171,15 +172,10 @@ function chooseOne<D>(
   return { name, definition, value: entry[name] };
 }
 
-/** Whether writing one path would write over or into the other. */
-export function collide(a: string, b: string): boolean {
-  return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
-}
-
 function refuseSharedOutputs(planned: readonly PlannedSink[], problem: Problem): void {
   planned.forEach(({ output, index, name }) => {
     const first = planned.find((other) =>
-      output === undefined ? other.output === undefined : other.output !== undefined && collide(other.output, output),
+      output === undefined ? other.output === undefined : other.output !== undefined && overlap(other.output, output),
     );
     if (!first || first.index >= index) return;
     const message =

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { reasonOf, SinkError, type Warning } from '../errors.js';
-import { finishIntents, removeIntent, writeIntent, type Intent, type Move, type Publication } from '../files/index.js';
+import { finishIntents, overlap, removeIntent, writeIntent, type Intent, type Move, type Publication } from '../files/index.js';
 import { sweepLandings } from '../landing/index.js';
 import { removeLanding } from '../landing/index.js';
 import { noLandings, openLandings, type Landings } from './landings.js';
@@ -11,13 +11,18 @@ import type { RunOptions } from './run-options.js';
 /** A run that has begun: what is settled before anything is touched, and what it does to the disk beside its outputs. */
 export type Run = ReturnType<typeof startRun>;
 
-/** Settles what a run needs before anything is touched. */
+/**
+ * Settles what a run needs before anything is touched.
+ *
+ * @throws {SinkError} `E_SINK_PATH` when two outputs are one by now, because a link was made since the file was checked.
+ */
 export function startRun(pipeline: Pipeline, options: RunOptions) {
   const startedAt = new Date().toISOString();
   const runId = newRunId(startedAt);
   const stateDir = resolve(pipeline.baseDir, options.stateDir ?? '.leadstream');
   const outputs = pipeline.plan.sinks.flatMap(({ output }) => output ?? []);
   const paths = [...outputs, ...(pipeline.rejects.path === undefined ? [] : [pipeline.rejects.path])];
+  refuseOverlaps(paths);
   const warnings: Warning[] = [];
   /** Whether the landed pages are those of a run that is published by now. */
   let spent = false;
@@ -82,6 +87,15 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   }
 
   return { runId, startedAt, paths, warnings, warn, nuisance, finishEarlier, landings, decide, carryOut };
+}
+
+function refuseOverlaps(paths: readonly string[]): void {
+  paths.forEach((path, index) => {
+    const first = paths.slice(0, index).find((other) => overlap(other, path));
+    if (first === undefined) return;
+    const remedy = 'two outputs need two places';
+    throw new SinkError('E_SINK_PATH', `${path} is ${first} through a link, or one is within the other; ${remedy}`);
+  });
 }
 
 /** Where the intents to publish are. */
