@@ -101,6 +101,11 @@ export const catalogue = {
     retry: true,
     help: 'Another run works there; wait for its end, or end it. The lock of a run that was killed is taken over within a minute.',
   },
+  E_STATE_FOREIGN: {
+    exit: 1,
+    retry: false,
+    help: 'The state folder and what is in it must be made by leadstream for the user who runs it; look at what is named and remove it, or choose another folder by --state-dir.',
+  },
   E_RUN_DEADLINE: { exit: 69, retry: true, help: 'The run took longer than service.deadline allows; run again, or raise it.' },
   E_RUN_STALLED: { exit: 1, retry: false, help: 'A step must give every page back, also an empty one; correct the step that is named.' },
   E_RUN_ABORTED: { exit: 130, retry: true, help: 'The run was stopped before it had published; run it again.' },

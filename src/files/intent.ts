@@ -1,11 +1,13 @@
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { LeadstreamError, reasonOf, SinkError } from '../errors.js';
-import { attempt, unlessMissing } from './failure.js';
-import { makeFolders, syncFolder } from './folders.js';
+import { outputOf, refuseLinks } from './confine.js';
+import { attempt } from './failure.js';
+import { syncFolder } from './folders.js';
 import { lockOutputs, type Lock } from './lock.js';
-import { Publication, publish } from './publish.js';
+import { foreign, isPrivate, makePrivate, readOwn } from './own.js';
+import { Publication, type Move } from './publish.js';
 import { replaceFile, temporaryEnding } from './replace.js';
 
 const arriving = z.object({ bytes: z.int().nonnegative(), sha256: z.string().optional() });
@@ -17,7 +19,7 @@ const intent = z.object({
   outputs: z.array(z.string()).readonly(),
   /** All renames of the publication, in their order. */
   moves: z.array(z.object({ from: z.string(), to: z.string(), link: z.string().optional(), file: arriving.optional() })).readonly(),
-  /** Folders of landed pages that nobody may use once the moves are done. Absolute paths. */
+  /** Folders of landed pages that nobody may use once the moves are done. Absolute paths; only their names are to be believed. */
   spent: z.array(z.string()).readonly().optional(),
 });
 
@@ -45,20 +47,23 @@ export interface FinishOptions {
  * Checks what a run is about to publish, and makes it durable as `<folder>/<runId>.intent.json`. The caller holds the locks of the
  * outputs, and the contents of all that the moves start from are durable; their names are made so here.
  *
+ * @param folder A folder in the state folder; both are made when missing, private (0700).
  * @returns The publication, which is decided by now; the caller carries it out.
- * @throws {SinkError} `E_SINK_PATH`, `E_SINK_WRITE`, or `E_SINK_VERIFY` when a file is not as it was written; then nothing was decided.
+ * @throws {SinkError} `E_SINK_PATH`, `E_SINK_WRITE`, `E_SINK_FOREIGN` for a link in the way, or `E_SINK_VERIFY` when a file is not as it
+ * was written; then nothing was decided.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` when the folder cannot be ours.
  */
 export async function writeIntent(folder: string, intent: Intent): Promise<Publication> {
-  await makeFolders(folder);
   const { runId, pipeline, outputs, moves, spent } = intent;
-  const publication = await Publication.of(moves);
+  const publication = await prepare(pathOf(folder, runId), intent);
+  await attempt('E_SINK_PATH', `cannot make the folder ${folder}`, () => makePrivate(folder));
   // The intent may lie on another disk: what it starts from must not be younger than itself after a loss of power.
   for (const from of new Set(moves.map((move) => dirname(move.from)))) {
     await attempt('E_SINK_WRITE', `cannot make ${from} durable`, () => syncFolder(from));
   }
   const text = JSON.stringify({ version: 2, runId, pipeline, writtenAt: new Date().toISOString(), outputs, moves, spent }, null, 2);
   await attempt('E_SINK_WRITE', `cannot write the intent to publish in ${folder}`, () =>
-    replaceFile(pathOf(folder, runId), `${text}\n`, { durable: true }),
+    replaceFile(pathOf(folder, runId), `${text}\n`, { durable: true, mode: 0o600 }),
   );
   return publication;
 }
@@ -82,10 +87,11 @@ export async function removeIntent(folder: string, runId: string): Promise<void>
  * Outputs of an intent that the caller does not hold are locked meanwhile. An intent whose outputs are held by a living run is
  * that run's own business; but when it shares an output with the caller, the caller has to wait.
  *
- * Of an intent, everything is checked before anything is renamed.
+ * Nothing but the outputs that an intent names is touched, and of an intent everything is checked before anything is renamed.
  *
- * @throws {SinkError} `E_SINK_WRITE` or `E_SINK_VERIFY` when an intent cannot be completed: it stays, and the message says how to give it up.
- * @throws {LeadstreamError} `E_RUN_LOCKED` as said.
+ * @throws {SinkError} `E_SINK_WRITE`, `E_SINK_VERIFY` or `E_SINK_FOREIGN` when an intent cannot be completed: it stays, and the message
+ * says how to give it up.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` as said; `E_STATE_FOREIGN` when the folder or an intent was not made by leadstream for this user.
  */
 export async function finishIntents(folder: string, options: FinishOptions): Promise<readonly FinishedIntent[]> {
   const { runId, held = [], only = () => true, removeSpent } = options;
@@ -94,6 +100,7 @@ export async function finishIntents(folder: string, options: FinishOptions): Pro
     const path = join(folder, name);
     const found = await readIntent(path);
     if (found === undefined || !only(found)) continue;
+    for (const move of found.moves) outputFor(path, found, move);
     const lock = await lockRest(found, held, runId);
     if (lock === undefined) continue;
     try {
@@ -118,7 +125,7 @@ function pathOf(folder: string, runId: string): string {
 
 /** Names of the intents, by run and so by time. Rubbish of killed writers goes; younger rubbish may still be in work. */
 async function intentNames(folder: string): Promise<readonly string[]> {
-  const names = await attempt('E_SINK_PATH', `cannot read ${folder}`, () => readdir(folder).catch(unlessMissing([])));
+  const names = await attempt('E_SINK_PATH', `cannot read ${folder}`, async () => ((await isPrivate(folder)) ? readdir(folder) : []));
   for (const name of names.filter((name) => name.endsWith(temporaryEnding) && name.includes(ending))) {
     const path = join(folder, name);
     const written = await stat(path).catch(() => undefined);
@@ -128,13 +135,40 @@ async function intentNames(folder: string): Promise<readonly string[]> {
 }
 
 async function readIntent(path: string): Promise<FinishedIntent | undefined> {
-  const text = await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readFile(path, 'utf8').catch(unlessMissing(undefined)));
+  const text = await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readOwn(path));
   if (text === undefined) return undefined;
-  try {
-    return writtenIntent.parse(JSON.parse(text));
-  } catch {
+  const found = parsed(text);
+  if (found?.runId !== basename(path, ending))
     throw new SinkError('E_SINK_WRITE', `${path} is no intent to publish, or damaged; ${giveUp(path)}`);
+  return found;
+}
+
+function parsed(text: string): FinishedIntent | undefined {
+  try {
+    return writtenIntent.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
   }
+}
+
+/** The output of the intent at a path that a move belongs to. */
+function outputFor(path: string, { outputs }: Intent, move: Move): string {
+  const output = outputOf(outputs, move);
+  if (output === undefined) throw foreign(path, `would rename ${move.from} to ${move.to}, which is no move for an output that it names`);
+  return output;
+}
+
+/** Makes sure that all moves of the intent at a path can be done, and touch nothing but its outputs. */
+async function prepare(path: string, intent: Intent): Promise<Publication> {
+  const checked = new Set<string>();
+  for (const move of intent.moves) {
+    const above = dirname(outputFor(path, intent, move));
+    for (const folder of [dirname(move.from), dirname(move.to)]) {
+      if (!checked.has(folder)) await refuseLinks(above, folder);
+      checked.add(folder);
+    }
+  }
+  return Publication.of(intent.moves);
 }
 
 /** Locks the outputs that the caller does not hold; `undefined` when they are none of its business. */
@@ -151,7 +185,8 @@ async function lockRest(intent: Intent, held: readonly string[], runId: string):
 
 async function redo(intent: FinishedIntent, path: string): Promise<void> {
   try {
-    await publish(intent.moves);
+    const publication = await prepare(path, intent);
+    await publication.carryOut();
   } catch (failure) {
     const what = `cannot finish what run ${intent.runId} decided to publish at ${intent.writtenAt}`;
     const code = failure instanceof SinkError ? failure.code : 'E_SINK_WRITE';

@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { replaceFile } from '../files/index.js';
+import { readOwn, replaceFile } from '../files/index.js';
 
 const marker = z.object({
   /** When the first of the runs that share these pages began, ISO 8601. */
@@ -18,7 +17,8 @@ export const markerName = 'started.json';
 /** The marker of a source's folder; `undefined` when it is missing or damaged, and then its pages have no known age. */
 export async function readMarker(folder: string): Promise<Marker | undefined> {
   try {
-    return marker.safeParse(JSON.parse(await readFile(join(folder, markerName), 'utf8'))).data;
+    const text = await readOwn(join(folder, markerName));
+    return text === undefined ? undefined : marker.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }

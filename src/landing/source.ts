@@ -1,8 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { collectionNames, type CollectionName } from '../collections/index.js';
-import { errnoOf, replaceFile } from '../files/index.js';
+import { readOwn, replaceFile } from '../files/index.js';
 
 /** What landed pages come from. Pages of one source are never taken for those of another. */
 export interface LandedSource {
@@ -47,11 +46,6 @@ export async function accountKey(folder: string): Promise<Buffer> {
 const keyBytes = 32;
 
 async function readKey(path: string): Promise<Buffer | undefined> {
-  try {
-    const key = Buffer.from((await readFile(path, 'utf8')).trim(), 'hex');
-    return key.length === keyBytes ? key : undefined;
-  } catch (thrown) {
-    if (errnoOf(thrown) === 'ENOENT') return undefined;
-    throw thrown;
-  }
+  const key = Buffer.from((await readOwn(path))?.trim() ?? '', 'hex');
+  return key.length === keyBytes ? key : undefined;
 }

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { finishIntents, lockOutputs, removeIntent, writeIntent } from '../files/index.js';
-import { removeLanding } from '../landing/index.js';
 import { prepareRollback } from '../sinks/index.js';
-import { intentsIn, newRunId } from './start.js';
+import { intentsIn, newRunId, spentIn } from './start.js';
 
 export interface RollbackOptions {
   /** Run to return to. Default: the newest kept one. */
@@ -22,11 +21,12 @@ export interface RollbackOptions {
  */
 export async function rollbackTable(path: string, options: RollbackOptions = {}): Promise<{ readonly from: string; readonly to: string }> {
   const table = resolve(path);
-  const intents = intentsIn(resolve(options.stateDir ?? '.leadstream'));
+  const stateDir = resolve(options.stateDir ?? '.leadstream');
+  const intents = intentsIn(stateDir);
   const runId = newRunId(new Date().toISOString());
   const lock = await lockOutputs([table], { runId });
   try {
-    await finishIntents(intents, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), removeSpent: removeLanding });
+    await finishIntents(intents, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), removeSpent: spentIn(stateDir) });
     const { from, to, moves } = await prepareRollback(table, options.to);
     const publication = await writeIntent(intents, { runId, pipeline: 'rollback', outputs: [table], moves });
     await publication.carryOut();

@@ -4,7 +4,6 @@ import { createClient, type ServiceClient } from '../client/index.js';
 import { GateError } from '../errors.js';
 import { finishIntents, lockOutputs, type Lock } from '../files/index.js';
 import { createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
-import { removeLanding } from '../landing/index.js';
 import { openAccounts } from './accounts.js';
 import { completed } from './completed.js';
 import { openExpectations } from './expectations.js';
@@ -17,7 +16,7 @@ import { newConsistency, readPages, windowOf } from './reading.js';
 import { openRejects, type Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
-import { intentsIn, newRunId, startRun, type Run } from './start.js';
+import { intentsIn, newRunId, spentIn, startRun, type Run } from './start.js';
 
 /**
  * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes.
@@ -55,7 +54,7 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
  * @returns Names of the pipelines whose publication was completed.
  */
 export async function finishRuns(stateDir: string): Promise<readonly string[]> {
-  const finished = await finishIntents(intentsIn(stateDir), { runId: newRunId(new Date().toISOString()), removeSpent: removeLanding });
+  const finished = await finishIntents(intentsIn(stateDir), { runId: newRunId(new Date().toISOString()), removeSpent: spentIn(stateDir) });
   return finished.map(({ pipeline }) => pipeline);
 }
 

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { reasonOf, SinkError, type Warning } from '../errors.js';
 import { finishIntents, overlap, removeIntent, writeIntent, type Intent, type Move, type Publication } from '../files/index.js';
-import { sweepLandings } from '../landing/index.js';
-import { removeLanding } from '../landing/index.js';
+import { removeLanding, sweepLandings } from '../landing/index.js';
 import { noLandings, openLandings, type Landings } from './landings.js';
 import type { Pipeline } from './pipeline.js';
 import type { RunOptions } from './run-options.js';
@@ -35,7 +34,12 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   async function finishEarlier(): Promise<void> {
     if (outputs.length === 0) return;
     const only = (intent: Intent) => intent.outputs.some((output) => paths.includes(output));
-    for (const { runId: earlier } of await finishIntents(intentsIn(stateDir), { runId, held: paths, only, removeSpent: removeLanding })) {
+    for (const { runId: earlier } of await finishIntents(intentsIn(stateDir), {
+      runId,
+      held: paths,
+      only,
+      removeSpent: spentIn(stateDir),
+    })) {
       warn({ code: 'W_RUN_FINISHED', message: `the publication of run ${earlier} was completed` });
       spent = true;
     }
@@ -101,6 +105,11 @@ function refuseOverlaps(paths: readonly string[]): void {
 /** Where the intents to publish are. */
 export function intentsIn(stateDir: string): string {
   return join(stateDir, 'publishing');
+}
+
+/** What removes landed pages that were published: those of this state folder, whatever place an intent says that they are in. */
+export function spentIn(stateDir: string): (folder: string) => Promise<void> {
+  return (folder) => removeLanding(join(stateDir, 'landing'), folder);
 }
 
 /** Unique, sortable by time, safe in file names. */

@@ -145,7 +145,7 @@ export class Parts {
     await this.#makeRoom();
     const { permissions, encoding } = this.options;
     const name = join(slot.folder, partNameOf(this.runId, this.#parts.length));
-    const made = await makeFolders(join(this.folder, slot.folder));
+    const made = await makeFolders(join(this.folder, slot.folder), this.folder);
     for (const folder of made) await openTo(folder, permissions);
     const part = await Part.open(this.folder, name, permissions);
     this.#parts.push(part);

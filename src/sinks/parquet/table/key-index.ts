@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { Value } from '../../../collections/index.js';
 import { SinkError } from '../../../errors.js';
+import { readRegular } from '../../../files/index.js';
 import { keyOf, KeySet, type Seen } from '../../../flow/index.js';
 import type { ByteTarget } from '../encoder.js';
 
@@ -31,7 +31,7 @@ export class KeyIndex {
    * @returns `undefined` when the file is missing or was not written by `store`, or not on such a machine, or has changed since.
    */
   static async load(path: string, sha256: string): Promise<KeyIndex | undefined> {
-    const bytes = await readFile(path).catch(() => undefined);
+    const bytes = await readRegular(path).catch(() => undefined);
     if (bytes === undefined || bytes.length % 4 !== 0 || createHash('sha256').update(bytes).digest('hex') !== sha256) return undefined;
     const all = new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
     if (!magic.every((word, index) => all[index] === word)) return undefined;

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { readRegular } from '../../../files/index.js';
 import { declaredTypes } from '../../../collections/index.js';
 
 /**
@@ -58,7 +58,7 @@ export type ManifestFile = Manifest['files'][number];
 /** Reads a manifest; `undefined` when the file is missing or not one of ours. */
 export async function readManifest(path: string): Promise<Manifest | undefined> {
   try {
-    return manifest.safeParse(JSON.parse(await readFile(path, 'utf8'))).data;
+    return manifest.safeParse(JSON.parse((await readRegular(path)).toString('utf8'))).data;
   } catch {
     return undefined;
   }

@@ -30,7 +30,7 @@ export async function stageCarried(from: string, folder: string, files: readonly
   const moves: Move[] = [];
   for (const { from: name, file } of files) {
     const path = join(folder, file.name);
-    for (const made of await makeFolders(dirname(path))) await openTo(made, permissions);
+    for (const made of await makeFolders(dirname(path), folder)) await openTo(made, permissions);
     await attempt('E_SINK_WRITE', `cannot take over ${path}`, async () => {
       await linked(join(from, name), path + partialEnding);
       await chmod(path + partialEnding, permissions);

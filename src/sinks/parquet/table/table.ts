@@ -1,7 +1,7 @@
 import { chmod, lstat, readdir, readlink, rm, rmdir, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../../../errors.js';
-import { attempt, errnoOf, makeFolders, type Move } from '../../../files/index.js';
+import { attempt, errnoOf, linkInTheWay, makeFolders, refuseLinks, type Move } from '../../../files/index.js';
 import { partName, readManifest, type Manifest } from './manifest.js';
 
 /**
@@ -50,9 +50,16 @@ export class Table {
   /**
    * The run that the link points to; `undefined` when there is none yet.
    *
-   * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that is neither a link of ours nor an empty folder.
+   * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that is neither a link of ours nor an empty folder, and for a link
+   * where the folder of the runs or of this run belongs.
    */
   async published(): Promise<string | undefined> {
+    const run = await this.#linkedRun();
+    await refuseLinks(dirname(this.path), run === undefined ? this.runs : this.folder(run));
+    return run;
+  }
+
+  async #linkedRun(): Promise<string | undefined> {
     const found = await attempt('E_SINK_PATH', `cannot read ${this.path}`, () =>
       lstat(this.path).catch((thrown: unknown) => {
         if (errnoOf(thrown) === 'ENOENT') return undefined;
@@ -70,7 +77,20 @@ export class Table {
 
   /** Names of everything in the folder of runs that can be a run, in the order of their names and so of time. */
   async runIds(): Promise<readonly string[]> {
-    return (await list(this.runs)).filter(isRunId).sort();
+    const entries = await readdir(this.runs, { withFileTypes: true }).catch(() => []);
+    const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    return folders.filter(isRunId).sort();
+  }
+
+  /**
+   * Makes sure that what is in a run is in it, and not at the other end of a link.
+   *
+   * @throws {SinkError} `E_SINK_FOREIGN` with the link.
+   */
+  async refuseLinksIn(run: string): Promise<void> {
+    const entries = await readdir(this.folder(run), { recursive: true, withFileTypes: true });
+    const link = entries.find((entry) => entry.isSymbolicLink() && entry.name !== linkName);
+    if (link) throw linkInTheWay(join(link.parentPath, link.name));
   }
 
   /**
@@ -81,7 +101,7 @@ export class Table {
    * @throws {SinkError} `E_SINK_PATH`.
    */
   async makeRun(run: string, permissions: number): Promise<readonly string[]> {
-    const made = await makeFolders(this.folder(run));
+    const made = await makeFolders(this.folder(run), dirname(this.path));
     if (!made.includes(this.folder(run)))
       throw new SinkError('E_SINK_PATH', `cannot write ${this.folder(run)}: it belongs to an earlier run`);
     for (const folder of [this.runs, this.folder(run)]) await openTo(folder, permissions);
@@ -185,7 +205,7 @@ export async function openTo(folder: string, permissions: number): Promise<void>
   await attempt('E_SINK_PATH', `cannot set the permissions of ${folder}`, () => chmod(folder, mode));
 }
 
-/** Paths of all files below a folder, relative to it. */
+/** Paths of all files below a folder, relative to it; links count as files. */
 export async function filesBelow(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const from = folder.length + 1;
@@ -208,9 +228,11 @@ export async function removeRun(folder: string): Promise<void> {
   if (names.every(isOurs)) await removeFiles(folder, names);
 }
 
+/** Removes files as far as they are there, and not through a link. */
 async function removeFiles(folder: string, names: readonly string[]): Promise<void> {
+  const present = new Set(await filesBelow(folder));
   await attempt('E_SINK_WRITE', `cannot remove the old run ${folder}`, async () => {
-    for (const name of names) await rm(join(folder, name), { force: true });
+    for (const name of names) if (present.has(name)) await rm(join(folder, name), { force: true });
     for (const below of await partitionsBelow(folder)) await rmdir(below).catch(() => undefined);
     await rmdir(folder).catch(() => undefined);
   });
@@ -221,10 +243,6 @@ async function partitionsBelow(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const folders = entries.filter((entry) => entry.isDirectory() && entry.name.includes('='));
   return folders.map((entry) => join(entry.parentPath, entry.name)).sort((a, b) => b.length - a.length);
-}
-
-async function list(folder: string): Promise<readonly string[]> {
-  return readdir(folder).catch(() => []);
 }
 
 function kindOf(found: { isSymbolicLink(): boolean; isDirectory(): boolean }): string {
