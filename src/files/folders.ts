@@ -1,6 +1,6 @@
 import { mkdir, open, rmdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { refuseLinks } from './confine.js';
+import { refuseLinks } from './in-the-way.js';
 import { attempt, errnoOf } from './failure.js';
 
 /**

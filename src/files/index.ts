@@ -1,7 +1,7 @@
-export { linkInTheWay, refuseLinks } from './confine.js';
 export { sha256File } from './digest.js';
 export { attempt, errnoOf, unlessMissing } from './failure.js';
 export { makeFolders, removeFolders, syncFolder } from './folders.js';
+export { linkInTheWay, refuseLinks } from './in-the-way.js';
 export { finishIntents, removeIntent, writeIntent, type FinishedIntent, type FinishOptions, type Intent } from './intent.js';
 export { linked } from './linked.js';
 export { lockOutputs, type Lock, type LockOptions } from './lock.js';
@@ -10,5 +10,6 @@ export { PartialFile } from './partial-file.js';
 export { overlap } from './place.js';
 export { Publication, publish, type FileContent, type Move } from './publish.js';
 export { readRegular } from './regular.js';
-export { replaceFile, temporaryEnding, type ReplaceOptions } from './replace.js';
+export { replaceFile, type ReplaceOptions } from './replace.js';
 export { reserveFile } from './reserve.js';
+export { removeTemporaries, temporaryEnding } from './temporary.js';

@@ -1,14 +1,16 @@
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { LeadstreamError, reasonOf, SinkError } from '../errors.js';
-import { outputOf, refuseLinks } from './confine.js';
+import { outputOf } from './confine.js';
 import { attempt } from './failure.js';
 import { syncFolder } from './folders.js';
+import { refuseLinks } from './in-the-way.js';
 import { lockOutputs, type Lock } from './lock.js';
 import { foreign, isPrivate, makePrivate, readOwn } from './own.js';
 import { Publication, type Move } from './publish.js';
-import { replaceFile, temporaryEnding } from './replace.js';
+import { replaceFile } from './replace.js';
+import { removeTemporaries } from './temporary.js';
 
 const arriving = z.object({ bytes: z.int().nonnegative(), sha256: z.string().optional() });
 
@@ -123,15 +125,13 @@ function pathOf(folder: string, runId: string): string {
   return join(folder, runId + ending);
 }
 
-/** Names of the intents, by run and so by time. Rubbish of killed writers goes; younger rubbish may still be in work. */
+/** Names of the intents, by run and so by time. What killed writers left half-written goes. */
 async function intentNames(folder: string): Promise<readonly string[]> {
-  const names = await attempt('E_SINK_PATH', `cannot read ${folder}`, async () => ((await isPrivate(folder)) ? readdir(folder) : []));
-  for (const name of names.filter((name) => name.endsWith(temporaryEnding) && name.includes(ending))) {
-    const path = join(folder, name);
-    const written = await stat(path).catch(() => undefined);
-    if (written && Date.now() - written.mtimeMs > 3_600_000) await rm(path, { force: true }).catch(() => undefined);
-  }
-  return names.filter((name) => name.endsWith(ending)).sort();
+  return attempt('E_SINK_PATH', `cannot read ${folder}`, async () => {
+    if (!(await isPrivate(folder))) return [];
+    await removeTemporaries(folder, (name) => name.endsWith(ending));
+    return (await readdir(folder)).filter((name) => name.endsWith(ending)).sort();
+  });
 }
 
 async function readIntent(path: string): Promise<FinishedIntent | undefined> {

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { collectionNames, type CollectionName } from '../collections/index.js';
-import { readOwn, replaceFile } from '../files/index.js';
+import { readOwn, removeTemporaries, replaceFile } from '../files/index.js';
 
 /** What landed pages come from. Pages of one source are never taken for those of another. */
 export interface LandedSource {
@@ -35,7 +35,8 @@ export function nameOf(source: LandedSource, key: Buffer): string {
 
 /** The key of a landing folder, made when there is none. Without it earlier landings are not found any more. */
 export async function accountKey(folder: string): Promise<Buffer> {
-  const path = join(folder, 'account.key');
+  const path = join(folder, keyName);
+  await removeTemporaries(folder, (name) => name === keyName);
   const found = await readKey(path);
   if (found) return found;
   await replaceFile(path, `${randomBytes(keyBytes).toString('hex')}\n`, { mode: 0o600 });
@@ -43,6 +44,7 @@ export async function accountKey(folder: string): Promise<Buffer> {
   return (await readKey(path)) ?? randomBytes(keyBytes);
 }
 
+const keyName = 'account.key';
 const keyBytes = 32;
 
 async function readKey(path: string): Promise<Buffer | undefined> {
