@@ -1,4 +1,4 @@
-import { LeadstreamError, SinkError } from '../errors.js';
+import { LeadstreamError, limitReached, SinkError } from '../errors.js';
 
 /** The code of a system error (`ENOSPC`, `ENOTDIR`, …); `undefined` for anything else. */
 export function errnoOf(thrown: unknown): string | undefined {
@@ -19,12 +19,15 @@ export function unlessMissing<T>(instead: T): (thrown: unknown) => T {
  * @param code `E_SINK_PATH` while an output is being opened, `E_SINK_WRITE` from then on.
  * @param what What was being done, with the path, for example `cannot write /lake/leads.csv`.
  * @throws {SinkError} `code`, with the system's reason behind `what`: `…: ENOSPC: no space left on device`.
+ * @throws {LeadstreamError} `E_RUN_FILES` or `E_RUN_MEMORY` when a limit of the process was reached.
  */
 export async function attempt<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
     if (thrown instanceof LeadstreamError) throw thrown;
+    const limit = limitReached(thrown);
+    if (limit) throw new LeadstreamError(limit.code, `${what}: ${systemReason(thrown)}`, { cause: thrown });
     throw new SinkError(code, `${what}: ${systemReason(thrown)}`, { cause: thrown });
   }
 }

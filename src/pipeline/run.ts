@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defer, switchMap, tap, type Observable } from 'rxjs';
 import { createClient, type ServiceClient } from '../client/index.js';
-import { GateError } from '../errors.js';
+import { GateError, limitReached } from '../errors.js';
 import { finishIntents, lockOutputs, type Lock } from '../files/index.js';
 import { createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
 import { openAccounts } from './accounts.js';
@@ -40,7 +40,7 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
     } catch (failure) {
       // What went wrong first is what has to be told.
       await rejects.close(false).catch(run.nuisance);
-      throw failure;
+      throw limitReached(failure) ?? failure;
     }
   } finally {
     await lock.release();

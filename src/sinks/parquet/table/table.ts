@@ -1,7 +1,7 @@
 import { chmod, lstat, readdir, readlink, rm, rmdir, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../../../errors.js';
-import { attempt, errnoOf, linkInTheWay, makeFolders, refuseLinks, type Move } from '../../../files/index.js';
+import { attempt, errnoOf, linkInTheWay, makeFolders, refuseLinks, unlessMissing, type Move } from '../../../files/index.js';
 import { partName, readManifest, type Manifest } from './manifest.js';
 
 /**
@@ -77,7 +77,7 @@ export class Table {
 
   /** Names of everything in the folder of runs that can be a run, in the order of their names and so of time. */
   async runIds(): Promise<readonly string[]> {
-    const entries = await readdir(this.runs, { withFileTypes: true }).catch(() => []);
+    const entries = await readdir(this.runs, { withFileTypes: true }).catch(unlessMissing([]));
     const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
     return folders.filter(isRunId).sort();
   }
@@ -207,7 +207,7 @@ export async function openTo(folder: string, permissions: number): Promise<void>
 
 /** Paths of all files below a folder, relative to it; links count as files. */
 export async function filesBelow(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(unlessMissing([]));
   const from = folder.length + 1;
   return entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name).slice(from));
 }
