@@ -265,8 +265,10 @@ export function limitReached(thrown: unknown): LeadstreamError | undefined {
   if (thrown instanceof LeadstreamError || typeof thrown !== 'object' || thrown === null) return undefined;
   const code = 'code' in thrown ? String(thrown.code) : '';
   const message = reasonOf(thrown);
-  if (tooManyFiles.has(code)) return new LeadstreamError('E_RUN_FILES', message, { cause: thrown });
-  if (noMemory.has(code) || ranOut.test(message)) return new LeadstreamError('E_RUN_MEMORY', message, { cause: thrown });
+  // A thread that could not start has the reason in its message alone.
+  const reason = code === 'ERR_WORKER_INIT_FAILED' ? (/\bE[A-Z]+$/.exec(message)?.[0] ?? '') : code;
+  if (tooManyFiles.has(reason)) return new LeadstreamError('E_RUN_FILES', message, { cause: thrown });
+  if (noMemory.has(reason) || ranOut.test(message)) return new LeadstreamError('E_RUN_MEMORY', message, { cause: thrown });
   // Node looks for a module by opening files, and takes one that it may not open for one that is not there.
   const limit = code === 'ERR_MODULE_NOT_FOUND' ? mostOpenFiles() : undefined;
   if (limit === undefined || limit >= manyFiles) return undefined;

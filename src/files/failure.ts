@@ -38,3 +38,10 @@ function systemReason(thrown: unknown): string {
   const code = errnoOf(thrown);
   return code !== undefined && text.startsWith(`${code}:`) ? (text.split(',', 1)[0] ?? text) : [code, text].filter(Boolean).join(': ');
 }
+
+/** The same failure in other words; one that is none of ours is of a write. */
+export function reworded(failure: unknown, message: string): LeadstreamError {
+  const options = { cause: failure };
+  if (failure instanceof LeadstreamError && !(failure instanceof SinkError)) return new LeadstreamError(failure.code, message, options);
+  return new SinkError(failure instanceof SinkError ? failure.code : 'E_SINK_WRITE', message, options);
+}

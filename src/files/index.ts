@@ -1,5 +1,5 @@
 export { sha256File } from './digest.js';
-export { attempt, errnoOf, unlessMissing } from './failure.js';
+export { attempt, errnoOf, reworded, unlessMissing } from './failure.js';
 export { makeFolders, removeFolders, syncFolder } from './folders.js';
 export { linkInTheWay, refuseLinks } from './in-the-way.js';
 export { finishIntents, removeIntent, writeIntent, type FinishedIntent, type FinishOptions, type Intent } from './intent.js';

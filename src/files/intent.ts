@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { LeadstreamError, reasonOf, SinkError } from '../errors.js';
 import { outputOf } from './confine.js';
-import { attempt } from './failure.js';
+import { attempt, reworded } from './failure.js';
 import { syncFolder } from './folders.js';
 import { refuseLinks } from './in-the-way.js';
 import { lockOutputs, type Lock } from './lock.js';
@@ -189,8 +189,7 @@ async function redo(intent: FinishedIntent, path: string): Promise<void> {
     await publication.carryOut();
   } catch (failure) {
     const what = `cannot finish what run ${intent.runId} decided to publish at ${intent.writtenAt}`;
-    const code = failure instanceof SinkError ? failure.code : 'E_SINK_WRITE';
-    throw new SinkError(code, `${what}: ${reasonOf(failure)}; ${giveUp(path)}`, { cause: failure });
+    throw reworded(failure, `${what}: ${reasonOf(failure)}; ${giveUp(path)}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { reasonOf, SinkError, type Warning } from '../errors.js';
-import { finishIntents, overlap, removeIntent, writeIntent, type Intent, type Move, type Publication } from '../files/index.js';
+import { finishIntents, overlap, removeIntent, reworded, writeIntent, type Intent, type Move, type Publication } from '../files/index.js';
 import { removeLanding, sweepLandings } from '../landing/index.js';
 import { noLandings, openLandings, type Landings } from './landings.js';
 import type { Pipeline } from './pipeline.js';
@@ -76,8 +76,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
 
   async function carryOut(decided: Publication | undefined, landed: Landings): Promise<void> {
     await decided?.carryOut().catch((failure: unknown) => {
-      const code = failure instanceof SinkError ? failure.code : 'E_SINK_WRITE';
-      throw new SinkError(code, `${reasonOf(failure)}; the next run, or run --finish, completes what was decided`);
+      throw reworded(failure, `${reasonOf(failure)}; the next run, or run --finish, completes what was decided`);
     });
     // Before the intent is forgotten: pages of a published run must not be read again by the next one.
     await landed.remove().catch(nuisance);

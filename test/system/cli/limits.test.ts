@@ -40,12 +40,16 @@ test('too little memory for WebAssembly (ulimit -v) is told by its name', async 
 describe('limitReached', () => {
   const coded = (code: string) => Object.assign(new Error(`${code}: as the system says it, open '/x'`), { code });
 
+  const threadFailing = (reason: string) =>
+    Object.assign(new Error(`Worker initialization failure: ${reason}`), { code: 'ERR_WORKER_INIT_FAILED' });
   const outOf = 'WebAssembly.instantiate(): Out of memory: Cannot allocate Wasm memory for new instance';
 
   test.each([
     ['EMFILE', coded('EMFILE'), 'E_RUN_FILES'],
     ['ENFILE', coded('ENFILE'), 'E_RUN_FILES'],
     ['ENOMEM', coded('ENOMEM'), 'E_RUN_MEMORY'],
+    ['a thread that may open no files', threadFailing('EMFILE'), 'E_RUN_FILES'],
+    ['a thread that gets no memory', threadFailing('ENOMEM'), 'E_RUN_MEMORY'],
     ['a thread without memory', coded('ERR_WORKER_OUT_OF_MEMORY'), 'E_RUN_MEMORY'],
     ['a buffer without memory', new RangeError('Array buffer allocation failed'), 'E_RUN_MEMORY'],
     ['a module without memory', new RangeError(outOf), 'E_RUN_MEMORY'],
@@ -59,6 +63,7 @@ describe('limitReached', () => {
     ['another error of range', new RangeError('Invalid array length')],
     ['an error that speaks of memory', new Error('out of memory')],
     ['a text', 'EMFILE'],
+    ['a thread that cannot start for another reason', threadFailing('EINVAL')],
     ['nothing', undefined],
     ['a failure of ours', new SinkError('E_SINK_WRITE', 'EMFILE')],
   ])('of %s is none', (_what, thrown) => {
