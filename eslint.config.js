@@ -15,7 +15,8 @@ export const importTable = {
   landing: ['errors', 'collections', 'flow', 'files'],
   steps: ['errors', 'collections', 'columnar', 'flow'],
   sinks: ['errors', 'collections', 'columnar', 'threads', 'flow', 'files'],
-  pipeline: ['errors', 'collections', 'columnar', 'flow', 'files', 'landing', 'client', 'steps', 'sinks'],
+  source: ['errors', 'collections', 'columnar', 'flow', 'client'],
+  pipeline: ['errors', 'collections', 'columnar', 'flow', 'files', 'landing', 'client', 'source', 'steps', 'sinks'],
   // Beside the public API, which its commands load when they run.
   cli: ['errors', 'collections'],
 };

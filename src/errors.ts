@@ -37,6 +37,16 @@ export const catalogue = {
     retry: false,
     help: 'The service counts its pages from another number; set service.first_page (or set it to 1 if this is wrong).',
   },
+  E_SOURCE_PAGE_CAP: {
+    exit: 69,
+    retry: false,
+    help: 'The service gives no page beyond a certain number; raise service.limit so that fewer pages are needed, or ask whoever runs it.',
+  },
+  E_SOURCE_ENDLESS: {
+    exit: 69,
+    retry: false,
+    help: 'The service repeats rows on every further page and never ends the list; ask whoever runs it, or set service.max_pages.',
+  },
   E_SOURCE_MAX_PAGES: {
     exit: 69,
     retry: false,

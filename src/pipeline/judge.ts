@@ -1,5 +1,5 @@
 import { GateError, type Refusal, type Warning } from '../errors.js';
-import type { Consistency } from '../flow/index.js';
+import { driftOf, refuseUnstable } from '../source/index.js';
 import type { Accounts } from './accounts.js';
 import { refuseBooks } from './books.js';
 import type { Expectations } from './expectations.js';
@@ -46,16 +46,6 @@ export function judge(run: Case, warn: (warning: Warning) => void): void {
     ...(expectations?.refuse(outputs.map(({ at, staged, earlier }) => ({ at, total: staged.total, earlier }))) ?? []),
   ]);
   if (failure) throw failure;
-}
-
-function refuseUnstable(at: string, { outcome, passes }: Consistency): readonly Refusal[] {
-  if (outcome !== 'unstable') return [];
-  return [{ code: 'E_GATE_CONSISTENCY', message: `${at}: ${passes} passes over the list went on finding rows that were missed` }];
-}
-
-function driftOf(at: string, { outcome }: Consistency): readonly Warning[] {
-  if (outcome !== 'drifted') return [];
-  return [{ code: 'W_SOURCE_DRIFT', message: `${at}: pages changed while the list was read, so rows can be missing` }];
 }
 
 function refuseWarning({ code, message }: Warning): Refusal {

@@ -13,7 +13,7 @@ import { noLandings } from './landings.js';
 import { openOutputs, type Outputs } from './outputs.js';
 import type { Pipeline } from './pipeline.js';
 import type { PlannedStep } from './plan.js';
-import { newConsistency, readPages, windowOf } from './reading.js';
+import { newConsistency, readPages, windowOf } from '../source/index.js';
 import { openRejects, type Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
@@ -86,7 +86,7 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
     });
     landings = await run.landings();
     const reader = await landings.landed(bare);
-    const pages$ = readPages(reader, { ...reading(), onPage: source.observe }, accounts.consistency);
+    const pages$ = readPages(reader, { ...reading(), lookAgain: true, onPage: source.observe }, accounts.consistency);
     await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
     const finished = await outputs.finish();
     const report = accounts.report(run, finished, { resumed: landings.resumed, since: since() });
