@@ -125,7 +125,7 @@ expectTypeOf<Pipeline['schema']>().toEqualTypeOf<'evolve' | 'freeze'>();
 expectTypeOf(runPipeline).parameter(1).toExtend<{ readonly keepFailed?: boolean } | undefined>();
 expectTypeOf<{ readonly keepFailed: undefined }>().not.toExtend<RunOptions>();
 // @ts-expect-error Several pipelines are run one by one.
-runPipeline(parsePipelines('', 'p.yaml'));
+void runPipeline(parsePipelines('', 'p.yaml'));
 expectTypeOf(runPipeline).returns.resolves.toEqualTypeOf<RunReport>();
 // @ts-expect-error A pipeline is what was loaded, not its name.
-runPipeline('leads.yaml');
+void runPipeline('leads.yaml');
