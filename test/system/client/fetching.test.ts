@@ -120,21 +120,20 @@ describe('the thread that fetches', () => {
   test('aborts a request that is left', async () => {
     let began = () => {};
     const beginning = new Promise<void>((resolve) => (began = resolve));
-    const closed = new Promise<void>((resolve) => {
-      const handler: Handler = (response) => {
-        response.on('close', resolve);
-        began();
-      };
-      void withServer(handler, async ({ url }) => {
-        const opened = transport(url, 1);
-        const subscription = opened.get(target).subscribe();
-        await beginning;
-        subscription.unsubscribe();
-        await closed;
-        opened.close();
-      });
+    let ended = () => {};
+    const closed = new Promise<void>((resolve) => (ended = resolve));
+    const handler: Handler = (response) => {
+      response.on('close', ended);
+      began();
+    };
+    await withServer(handler, async ({ url }) => {
+      const opened = transport(url, 1);
+      const subscription = opened.get(target).subscribe();
+      await beginning;
+      subscription.unsubscribe();
+      await closed;
+      opened.close();
     });
-    await closed;
   });
 
   test('is told to have ended when it is closed in the middle, and begins anew', async () => {
