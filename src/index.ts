@@ -123,7 +123,7 @@ export {
 } from './pipeline/index.js';
 
 // Errors and logs
-export { createRedactor, type Redactor } from './client/index.js';
+export { createRedactor, type Redactor } from './redact.js';
 export {
   catalogue,
   GateError,

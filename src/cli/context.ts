@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Argv } from 'yargs';
 import { LeadstreamError } from '../errors.js';
 import { logLevels, type Console, type LogFormat, type LogLevel } from './console.js';
+import type { Secrets } from './secrets.js';
 
 /** Options that every command takes. */
 export interface CommonArguments {
@@ -12,12 +14,21 @@ export interface CommonArguments {
   readonly envFile: string | undefined;
 }
 
+/** A stream that may be a terminal, `columns` characters wide. */
+export type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+
 /** What a command works with. */
 export interface CommandContext {
   readonly console: Console;
   /** The environment, with what the file of `--env-file` adds. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborted by SIGINT and SIGTERM. */
+  /** Folder that relative paths resolve against. */
+  readonly cwd: string;
+  /** Where data goes. */
+  readonly stdout: OutputStream;
+  /** Where everything else goes. */
+  readonly stderr: OutputStream;
+  /** Aborted when the work is to stop. */
   readonly signal: AbortSignal;
 }
 
@@ -33,28 +44,37 @@ export function commonOptions<T>(yargs: Argv<T>) {
     .option('env-file', { type: 'string', describe: 'File of NAME=value lines that add to the environment' });
 }
 
-/** Runs a command with its console, environment and signals. */
+/** Runs a command with its console and environment. */
 export type Runner = (arguments_: CommonArguments, work: Work) => Promise<void>;
 
 /** Environment variables that hold secrets. */
 const secretNames = ['LEADSTREAM_REST_API_KEY', 'LEADSTREAM_AUTHORIZED_REST_API_KEY', 'LEADSTREAM_HMAC_KEY'];
 
+/** The secrets of an environment. */
+export function secretsIn(env: CommandContext['env']): readonly string[] {
+  return secretNames.flatMap((name) => env[name] ?? []);
+}
+
 /**
  * The environment of a command, with what the file of `--env-file` sets and the environment lacks or leaves empty; its
- * secrets are hidden from the console from here on.
+ * secrets are hidden from here on.
  *
  * @throws {LeadstreamError} `E_USAGE` when the file of `--env-file` cannot be read.
  */
-export function environmentOf(envFile: string | undefined, console: Console): CommandContext['env'] {
-  const added = envFile === undefined ? [] : Object.entries(readEnvFile(envFile)).filter(([name]) => !process.env[name]);
-  const env = { ...process.env, ...Object.fromEntries(added) };
-  console.hide(secretNames.flatMap((name) => env[name] ?? []));
-  return env;
+export function environmentOf(
+  envFile: string | undefined,
+  { env, cwd }: Pick<CommandContext, 'env' | 'cwd'>,
+  secrets: Secrets,
+): CommandContext['env'] {
+  const added = envFile === undefined ? [] : Object.entries(readEnvFile(envFile, cwd)).filter(([name]) => !env[name]);
+  const whole = { ...env, ...Object.fromEntries(added) };
+  secrets.hide(secretsIn(whole));
+  return whole;
 }
 
-function readEnvFile(file: string): Readonly<Record<string, string | undefined>> {
+function readEnvFile(file: string, cwd: string): Readonly<Record<string, string | undefined>> {
   try {
-    return parseEnv(readFileSync(file, 'utf8'));
+    return parseEnv(readFileSync(resolve(cwd, file), 'utf8'));
   } catch {
     throw new LeadstreamError('E_USAGE', `--env-file ${file}: cannot be read`);
   }

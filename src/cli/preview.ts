@@ -3,13 +3,13 @@ import type { Column, DeclaredType, Row } from '../collections/index.js';
 import { SinkError } from '../errors.js';
 
 /** Prints the first rows of a Parquet table on stdout, as another program would read them. */
-export async function previewTable(table: string, columns: readonly string[], rows: number): Promise<void> {
-  const { readGroups, readManifest, stdout } = await import('../index.js');
+export async function previewTable(stdout: NodeJS.WritableStream, table: string, columns: readonly string[], rows: number): Promise<void> {
+  const { readGroups, readManifest, stdout: stdoutSink } = await import('../index.js');
   const manifest = await readManifest(join(table, '_manifest.json'));
   const part = manifest?.files[0];
   if (!manifest || !part) throw new SinkError('E_SINK_VERIFY', `${table}: there is no manifest`);
   const shown: Column[] = columns.map((name) => ({ name, original: name, type: typeOf(name), cast: true, sensitivity: 'plain' }));
-  const out = await stdout({ format: 'table' });
+  const out = await stdoutSink({ format: 'table' }, { stdout });
   await out.begin(shown);
   await out.write({ number: 1, rows: await firstRows(join(table, part.name)), lease: { release: () => {} } });
   await out.finish();

@@ -1,6 +1,7 @@
 import { SingleBar } from 'cli-progress';
 import type { Pipeline, Progress } from '../index.js';
 import type { Console } from './console.js';
+import type { OutputStream } from './context.js';
 
 /** Shows how far a run is: a line that moves on a terminal, nothing elsewhere. */
 export interface ProgressDisplay {
@@ -8,8 +9,6 @@ export interface ProgressDisplay {
   /** Clears the line, so that the next message stands alone; it comes again with the next progress. */
   end(): void;
 }
-
-type Terminal = Pick<NodeJS.WriteStream, 'isTTY'>;
 
 /**
  * The service never says how many rows there are, so there is a count and a rate, and no share of a whole. Rows that are printed on a
@@ -20,8 +19,8 @@ type Terminal = Pick<NodeJS.WriteStream, 'isTTY'>;
 export function createProgress(
   { level, format }: Pick<Console, 'level' | 'format'>,
   { name, plan }: Pick<Pipeline, 'name' | 'plan'>,
-  stderr: NodeJS.WritableStream & Terminal = process.stderr,
-  stdout: Terminal = process.stdout,
+  stderr: OutputStream,
+  stdout: Pick<OutputStream, 'isTTY'>,
 ): ProgressDisplay {
   const printed = stdout.isTTY && plan.sinks.some((sink) => sink.name === 'stdout');
   if (!stderr.isTTY || printed || level === 'error' || format === 'json') return { show: () => {}, end: () => {} };

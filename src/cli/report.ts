@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { SinkError, reasonOf } from '../errors.js';
-import type { Console } from './console.js';
+import type { CommandContext } from './context.js';
 
 /** The file of `--report`, or nothing. */
 export interface ReportFile {
@@ -16,9 +16,9 @@ export interface ReportFile {
  * @param file Without, there is no report.
  * @throws {SinkError} `E_SINK_PATH`.
  */
-export async function openReport(file: string | undefined, console: Console): Promise<ReportFile> {
+export async function openReport(file: string | undefined, { console, cwd }: CommandContext): Promise<ReportFile> {
   if (file === undefined) return { write: () => Promise.resolve() };
-  const path = resolve(file);
+  const path = resolve(cwd, file);
   try {
     await writeFile(path, '');
   } catch (error) {

@@ -13,8 +13,9 @@ export function outliveReaders(): void {
  *
  * @throws {SinkError} `E_SINK_WRITE`.
  */
-export async function print(text: string): Promise<void> {
-  const failure = await new Promise<Error | null | undefined>((done) => void process.stdout.write(text, done));
+export async function print(stdout: NodeJS.WritableStream, text: string): Promise<void> {
+  if (text === '') return;
+  const failure = await new Promise<Error | null | undefined>((done) => void stdout.write(text, done));
   if (!failure || ('code' in failure && failure.code === 'EPIPE')) return;
   throw new SinkError('E_SINK_WRITE', `stdout: ${reasonOf(failure)}`);
 }

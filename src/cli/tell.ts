@@ -5,16 +5,17 @@ import type { CommandContext } from './context.js';
 /** Runs a pipeline and tells on stderr what happens: progress, retries, warnings, and in the end the summary. */
 export async function runAndTell(
   pipeline: Pipeline,
-  { console, signal }: CommandContext,
+  { console, signal, stdout, stderr }: CommandContext,
   options: Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed'> = {},
 ): Promise<RunReport> {
   const { runPipeline, summaryOf } = await import('../index.js');
   const { createProgress } = await import('./progress.js');
   console.hide(pipeline.secrets);
-  const progress = createProgress(console, pipeline);
+  const progress = createProgress(console, pipeline, stderr, stdout);
   const report = await runPipeline(pipeline, {
     ...options,
     signal,
+    stdout,
     onProgress: (made) => {
       progress.show(made);
       console.log('debug', `page ${made.pages}, ${made.rows} rows read`);

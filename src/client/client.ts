@@ -7,7 +7,7 @@ import { queryOf, secretsOf, type Credentials } from './credentials.js';
 import { createDecoder, type Decoder, type Findings } from './decoder.js';
 import { openTransport } from './fetching.js';
 import { createPacer } from './pacer.js';
-import { createRedactor } from './redact.js';
+import { createRedactor } from '../redact.js';
 import { readList, readSingle, type RawRecord } from './records.js';
 import { scan } from './scan.js';
 import { createThrottle } from './throttle.js';
@@ -35,7 +35,7 @@ export interface ClientOptions {
    * more than a third of reading. Default 0.
    */
   readonly threads?: number;
-  readonly onRetry?: (notice: RetryNotice) => void;
+  readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** Source of the jitter. Default `Math.random`. */
   readonly random?: () => number;
 }

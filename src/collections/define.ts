@@ -64,7 +64,11 @@ export const timestamp = field('timestamp');
 export const date = field('date');
 
 /** Text about a person. */
-export const personal = (original?: string): Field<'text'> => text({ sensitivity: 'personal', original });
+export const personal = (original?: string): Field<'text'> => text({ sensitivity: 'personal', ...named(original) });
 
 /** Credential-like text. */
-export const secret = (original?: string): Field<'text'> => text({ sensitivity: 'secret', original });
+export const secret = (original?: string): Field<'text'> => text({ sensitivity: 'secret', ...named(original) });
+
+function named(original: string | undefined): Options {
+  return original === undefined ? {} : { original };
+}

@@ -43,7 +43,7 @@ export function checkPipeline(document: SpecDocument, env: Environment, baseDir:
       issues.push({ message, ...document.locate(path, onKey), reference });
     };
 
-  const resolved = resolveReferences(document.value, env, problemOf(true));
+  const resolved = resolveReferences(document.value, { env, baseDir }, problemOf(true));
   const shape = validated(pipelineShape, resolved, [], problemOf(false));
   // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
   const parts = shape ?? readableParts(resolved);

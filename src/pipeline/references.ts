@@ -1,8 +1,16 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Path } from './document.js';
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What references stand for. */
+export interface ReferenceSource {
+  readonly env: Environment;
+  /** Folder that the paths of `${file:…}` resolve against. */
+  readonly baseDir: string;
+}
 
 /** Takes one problem of the file. */
 export type Problem = (path: Path, message: string, onKey?: boolean) => void;
@@ -16,27 +24,27 @@ const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;
  *
  * Under `service.auth` only a single reference without a default is accepted, so that no key stands in a file.
  */
-export function resolveReferences(value: unknown, env: Environment, problem: Problem, path: Path = []): unknown {
-  if (typeof value === 'string') return resolveText(value, env, problem, path);
-  if (Array.isArray(value)) return value.map((item, index) => resolveReferences(item, env, problem, [...path, index]));
+export function resolveReferences(value: unknown, from: ReferenceSource, problem: Problem, path: Path = []): unknown {
+  if (typeof value === 'string') return resolveText(value, from, problem, path);
+  if (Array.isArray(value)) return value.map((item, index) => resolveReferences(item, from, problem, [...path, index]));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolveReferences(item, env, problem, [...path, key])]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolveReferences(item, from, problem, [...path, key])]));
 }
 
-function resolveText(text: string, env: Environment, problem: Problem, path: Path): string {
+function resolveText(text: string, { env, baseDir }: ReferenceSource, problem: Problem, path: Path): string {
   if (path[0] === 'service' && path[1] === 'auth' && !/^\$\{(?:file:[^}]+|[A-Za-z_][A-Za-z0-9_]*(?::\?[^}]*)?)\}$/.test(text)) {
     problem(path, 'a credential is given by a reference alone, like ${NAME} or ${file:/run/secrets/key}, never in the file');
     return text;
   }
   return text.replace(reference, (whole, body: string | undefined) => {
     if (body === undefined) return '${';
-    return (body.startsWith('file:') ? fromFile(body.slice(5), problem, path) : fromVariable(body, env, problem, path)) ?? whole;
+    return (body.startsWith('file:') ? fromFile(body.slice(5), baseDir, problem, path) : fromVariable(body, env, problem, path)) ?? whole;
   });
 }
 
-function fromFile(name: string, problem: Problem, path: Path): string | undefined {
+function fromFile(name: string, baseDir: string, problem: Problem, path: Path): string | undefined {
   try {
-    return readFileSync(name, 'utf8').replace(/\r?\n$/, '');
+    return readFileSync(resolve(baseDir, name), 'utf8').replace(/\r?\n$/, '');
   } catch {
     problem(path, `the file ${name} cannot be read`);
     return undefined;

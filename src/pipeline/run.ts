@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defer, switchMap, tap, type Observable } from 'rxjs';
-import { createClient, type RetryNotice, type ServiceClient } from '../client/index.js';
-import { GateError, type Warning } from '../errors.js';
+import { createClient, type ServiceClient } from '../client/index.js';
+import { GateError } from '../errors.js';
 import { finishIntents, lockOutputs, type Lock } from '../files/index.js';
 import { createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
 import { removeLanding } from '../landing/index.js';
@@ -16,34 +16,8 @@ import type { PlannedStep } from './plan.js';
 import { newConsistency, readPages, windowOf } from './reading.js';
 import { openRejects, type Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
+import type { RunOptions } from './run-options.js';
 import { intentsIn, newRunId, startRun, type Run } from './start.js';
-
-/** How far a run is. */
-export interface Progress {
-  readonly pages: number;
-  /** Rows read. */
-  readonly rows: number;
-}
-
-/** What a run takes from its surroundings. */
-export interface RunOptions {
-  /** Stops the run; nothing is published. */
-  readonly signal?: AbortSignal;
-  /** Where the `stdout` sink writes. Default `process.stdout`. */
-  readonly stdout?: NodeJS.WritableStream;
-  /** Folder of landed pages and intents to publish. Default `.leadstream` in the pipeline's base folder. */
-  readonly stateDir?: string;
-  /** Whether pages that an interrupted run has landed are thrown away. Default false. */
-  readonly restart?: boolean;
-  /** Whether finished outputs that a gate refuses are put aside instead of removed; the `GateError` says where. Default false. */
-  readonly keepFailed?: boolean;
-  /** Told after every page. */
-  readonly onProgress?: (progress: Progress) => void;
-  /** Told of every attempt that failed and will be repeated. */
-  readonly onRetry?: (notice: RetryNotice) => void;
-  /** Told of everything recognised that is no failure; the report has it too. */
-  readonly onWarning?: (warning: Warning) => void;
-}
 
 /**
  * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes.

@@ -6,7 +6,7 @@ import { sweepLandings } from '../landing/index.js';
 import { removeLanding } from '../landing/index.js';
 import { noLandings, openLandings, type Landings } from './landings.js';
 import type { Pipeline } from './pipeline.js';
-import type { RunOptions } from './run.js';
+import type { RunOptions } from './run-options.js';
 
 /** A run that has begun: what is settled before anything is touched, and what it does to the disk beside its outputs. */
 export type Run = ReturnType<typeof startRun>;

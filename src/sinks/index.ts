@@ -22,7 +22,6 @@ export { ClosedPipeError } from './stdout/target.js';
 export { stdout, stdoutSink, type StdoutOptions } from './stdout/index.js';
 export {
   defineSink,
-  type Naming,
   type RunFacts,
   type SinkContext,
   type Published,
@@ -33,4 +32,4 @@ export {
   type UndeclaredField,
 } from './sink.js';
 export { standaloneSink } from './context.js';
-export { outputColumn, type OutputColumn } from './projection.js';
+export { outputColumn, type Naming, type OutputColumn } from './output-column.js';

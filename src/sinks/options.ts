@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { nearest, type Column } from '../collections/index.js';
 import { SinkError } from '../errors.js';
-import type { Naming, SinkPlan } from './sink.js';
+import type { Naming } from './output-column.js';
+import type { SinkPlan } from './sink.js';
 
 /** The keys that sinks share. Each sink chooses its own default. */
 export const filePath = z.string().min(1).describe('File to write; relative paths resolve against the working directory.');

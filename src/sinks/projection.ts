@@ -1,21 +1,11 @@
 import { SinkError } from '../errors.js';
-import { columnReader, expectations, type Column, type DeclaredType, type Value } from '../collections/index.js';
+import { columnReader, expectations, type Column, type Value } from '../collections/index.js';
 import type { Fault, OnError } from '../flow/index.js';
 import { type Cells, Coded, type Content, pickAll, Table, Texts } from '../columnar/index.js';
 import { castText, castTyped, quickCast } from './cast.js';
 import { ColumnCast, type CastPlan } from './column-cast.js';
-import type { Naming, SinkContext } from './sink.js';
-
-/** A column as a sink writes it. */
-export interface OutputColumn {
-  readonly name: string;
-  /** Its name in rows. */
-  readonly field: string;
-  /** The service's own name. */
-  readonly original: string;
-  /** `text` throughout under `types: text`. */
-  readonly type: DeclaredType;
-}
+import { outputColumn, type OutputColumn, type OutputOptions } from './output-column.js';
+import type { SinkContext } from './sink.js';
 
 /** Rows as columns, each `rows` long. Values have the column's type, or are `null`; columns of texts may still be bytes. */
 export interface Batch {
@@ -29,9 +19,7 @@ export interface Batch {
  */
 export type Refuses = (column: OutputColumn) => ((value: Value) => string | undefined) | undefined;
 
-export interface ProjectionOptions {
-  readonly types: 'typed' | 'text';
-  readonly naming: Naming;
+export interface ProjectionOptions extends OutputOptions {
   /** Columns that are wanted, in order. Default: all. */
   readonly columns?: readonly string[] | undefined;
   /** Default: the context's. */
@@ -112,14 +100,6 @@ function wanted(columns: readonly Column[], { columns: names }: ProjectionOption
       return column;
     }) ?? columns
   );
-}
-
-/** What a sink makes of a column. */
-export function outputColumn(
-  { name, original, type }: Column,
-  { naming, types }: Pick<ProjectionOptions, 'naming' | 'types'>,
-): OutputColumn {
-  return { name: naming === 'original' ? original : name, field: name, original, type: types === 'text' ? 'text' : type };
 }
 
 function planOf(column: Column, options: ProjectionOptions, context: SinkContext): CastPlan {

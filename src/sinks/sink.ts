@@ -2,10 +2,7 @@ import type { z } from 'zod';
 import type { Column, Row } from '../collections/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { Move } from '../files/index.js';
-import type { OutputColumn } from './projection.js';
-
-/** How a sink names its columns: as the service does, or in snake_case. */
-export type Naming = 'original' | 'snake_case';
+import type { OutputColumn } from './output-column.js';
 
 /** What a sink gets besides its configuration. */
 export interface SinkContext {

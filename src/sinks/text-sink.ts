@@ -2,7 +2,8 @@ import { reserveFile } from '../files/index.js';
 import type { Column } from '../collections/index.js';
 import { contentOf } from '../flow/index.js';
 import { inOrder } from './in-order.js';
-import { project, type Batch, type OutputColumn, type Projection, type ProjectionOptions } from './projection.js';
+import type { OutputColumn } from './output-column.js';
+import { project, type Batch, type Projection, type ProjectionOptions } from './projection.js';
 import type { SinkContext, SinkWriter, Staged } from './sink.js';
 
 /** Some text, or its bytes in UTF-8. */

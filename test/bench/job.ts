@@ -34,3 +34,6 @@ export interface Outcome extends Usage {
 
 /** Any key does. */
 export const key = 'bench-key-0123456789';
+
+/** Does the job. @returns Rows that went through. */
+export type Work = (job: Job) => Promise<number>;

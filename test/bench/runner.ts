@@ -3,11 +3,8 @@
  *
  *   node runner.js '{"work": "floor", …}'
  */
-import type { Job, Outcome } from './job.js';
+import type { Job, Outcome, Work } from './job.js';
 import { usage } from './meter.js';
-
-/** Does the job. @returns Rows that went through. */
-export type Work = (job: Job) => Promise<number>;
 
 const works: Readonly<Record<Job['work'], () => Promise<{ readonly prepare: (job: Job) => Promise<Work> }>>> = {
   floor: () => import('./jobs/floor.js'),

@@ -1,8 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { runCli } from '../../src/cli/run-cli.js';
 
-/** The built command line; `npm test` builds it before the tests. */
+/** The built command; `npm test` builds it before the tests. */
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 export interface Finished {
@@ -21,15 +23,34 @@ interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Starts `leadstream` with an environment of its own. */
+/** Runs a command line of `leadstream` to its end, in this process. */
+export async function cli(
+  parameters: readonly string[],
+  { cwd, env = {}, signal = new AbortController().signal }: Surroundings & { readonly signal?: AbortSignal },
+): Promise<Finished> {
+  const [stdout, stderr] = [new Collected(), new Collected()];
+  const code = await runCli(parameters, { env, cwd, stdout, stderr, signal });
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+/** A stream that keeps what is written to it. */
+class Collected extends Writable {
+  readonly #pieces: Buffer[] = [];
+
+  get text(): string {
+    return Buffer.concat(this.#pieces).toString('utf8');
+  }
+
+  override _write(piece: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#pieces.push(piece);
+    done();
+  }
+}
+
+/** Starts the built command in a process of its own: for signals, pipes, exit codes and whatever else only a process has. */
 export function startCli(parameters: readonly string[], { cwd, env = {} }: Surroundings): Started {
   if (!existsSync(main)) throw new Error('dist is missing: run `npm run build` first');
   return start(process.execPath, [main, ...parameters], { cwd, env });
-}
-
-/** Runs `leadstream` to its end. */
-export function cli(parameters: readonly string[], surroundings: Surroundings): Promise<Finished> {
-  return startCli(parameters, surroundings).finished;
 }
 
 /** Starts any program. */

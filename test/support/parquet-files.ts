@@ -1,8 +1,9 @@
 import { asyncBufferFromFile, parquetMetadataAsync, type FileMetaData } from 'hyparquet';
 import { rename } from 'node:fs/promises';
 import type { Row, Value } from '../../src/collections/index.js';
-import type { OutputColumn } from '../../src/sinks/projection.js';
-import { engines, loadEngine, type Compression, type Encoding, type EngineName } from '../../src/sinks/parquet/encoder.js';
+import type { OutputColumn } from '../../src/sinks/output-column.js';
+import { engines, type Compression, type Encoding, type EngineName } from '../../src/sinks/parquet/encoder.js';
+import { loadEngine } from '../../src/sinks/parquet/load-engine.js';
 import { Part } from '../../src/sinks/parquet/part.js';
 import { cellsOf } from './cells.js';
 

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
@@ -14,6 +15,8 @@ export interface LoggedService extends RunningService {
   readonly probes: string[];
   /** Environment of a run against it. */
   readonly env: Readonly<Record<string, string>>;
+  /** Waits until the answered requests are as wanted. */
+  until(wanted: (requests: readonly string[]) => boolean): Promise<void>;
 }
 
 const running: RunningService[] = [];
@@ -29,15 +32,22 @@ export async function service(
 ): Promise<LoggedService> {
   const requests: string[] = [];
   const probes: string[] = [];
+  const answers = new EventEmitter();
   const started = await startService({
     source,
     accounts: [{ restApiKey: testKey }],
-    onRequest: ({ collection, id, page, limit, purpose }) =>
-      (purpose === 'probe' ? probes : requests).push(id === null ? `${collection}?page=${page}&limit=${limit}` : `${collection}/${id}`),
+    onRequest: ({ collection, id, page, limit, purpose }) => {
+      (purpose === 'probe' ? probes : requests).push(id === null ? `${collection}?page=${page}&limit=${limit}` : `${collection}/${id}`);
+      answers.emit('answered');
+    },
     ...options,
   });
   running.push(started);
-  return { ...started, requests, probes, env: { LEADSTREAM_BASE_URL: started.url, LEADSTREAM_REST_API_KEY: testKey } };
+  const env = { LEADSTREAM_BASE_URL: started.url, LEADSTREAM_REST_API_KEY: testKey };
+  const until: LoggedService['until'] = async (wanted) => {
+    while (!wanted(requests)) await once(answers, 'answered');
+  };
+  return { ...started, requests, probes, env, until };
 }
 
 /** Serves the given records, which have the service's own field names. */

@@ -67,6 +67,10 @@ leads$.pipe(join(bridges$, { on: { bridge: 'id' }, as: 'bridge', select: ['title
 // @ts-expect-error A picked field that bridges do not have.
 leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'], pick: { max: 'hourly' } }));
 leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'], pick: { max: 'maxhourly', type: 'integer' } }));
+// An option that is handed on may be undefined, and is then as good as left out.
+leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'], pick: undefined, type: undefined }));
+// @ts-expect-error One that has no default is never undefined.
+leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: undefined }));
 // @ts-expect-error There is no such way to pick.
 leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'], pick: 'last' }));
 
@@ -91,6 +95,7 @@ leads$.pipe(cast({ age: 'integer' }, { onError: 'skip' }));
 expectTypeOf(leads$.pipe(mask({ sin_number: 'drop', email: 'hmac' }, { hmacKey: 'k' }))).toEqualTypeOf<Observable<Page<Row>>>();
 // @ts-expect-error A field that leads do not have.
 leads$.pipe(mask({ sin: 'drop' }));
+leads$.pipe(mask({ email: 'hmac' }, { hmacKey: process.env.LEADSTREAM_HMAC_KEY }));
 // @ts-expect-error There is no such mask.
 leads$.pipe(mask({ email: 'hash' }));
 

@@ -29,6 +29,7 @@ import {
   type Page,
   type Pipeline,
   type Refusal,
+  type RunOptions,
   type RunReport,
   type Service,
   type StepContext,
@@ -95,6 +96,7 @@ expectTypeOf(loadPipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>(
 expectTypeOf(parsePipelines).returns.toEqualTypeOf<readonly Pipeline[]>();
 expectTypeOf<Pipeline['schema']>().toEqualTypeOf<'evolve' | 'freeze'>();
 expectTypeOf(runPipeline).parameter(1).toExtend<{ readonly keepFailed?: boolean } | undefined>();
+expectTypeOf<{ readonly keepFailed: undefined }>().not.toExtend<RunOptions>();
 // @ts-expect-error Several pipelines are run one by one.
 runPipeline(parsePipelines('', 'p.yaml'));
 expectTypeOf(runPipeline).returns.resolves.toEqualTypeOf<RunReport>();

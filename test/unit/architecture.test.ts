@@ -1,7 +1,9 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ESLint } from 'eslint';
 import { describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '../support/temporary.js';
 
 const eslint = new ESLint();
 
@@ -72,6 +74,20 @@ test('only the command line ends the process', async () => {
   expect(await messages('cli/x.ts', 'process.exit(1);')).toEqual([]);
 });
 
+test('circles between files are refused, also those of types alone', async () => {
+  const files = {
+    'value-a.ts': "export { b } from './value-b.js';",
+    'value-b.ts': "export { a } from './value-a.js';",
+    'type-a.ts': "import type { B } from './type-b.js';\nexport type A = B | 1;",
+    'type-b.ts': "import type { A } from './type-a.js';\nexport type B = A | 2;",
+    'one-way.ts': "export type { A } from './type-a.js';",
+  };
+  const folder = await temporaryFolder();
+  for (const [name, code] of Object.entries(files)) await writeFile(join(folder, name), code);
+  const refusals = (await circlesIn(folder)).filter((line) => line.includes('error no-circular'));
+  expect(refusals.sort()).toEqual([expect.stringContaining('type-'), expect.stringContaining('value-')]);
+});
+
 test('every folder of src has an index', async () => {
   const folders = (await readdir('src', { withFileTypes: true })).filter((entry) => entry.isDirectory() && entry.name !== 'cli');
   for (const { name } of folders) expect(await readdir(join('src', name))).toContain('index.ts');
@@ -80,4 +96,14 @@ test('every folder of src has an index', async () => {
 async function sources(): Promise<readonly { path: string; code: string }[]> {
   const names = (await readdir('src', { recursive: true })).filter((name) => name.endsWith('.ts'));
   return Promise.all(names.map(async (path) => ({ path, code: await readFile(join('src', path), 'utf8') })));
+}
+
+/** What the check of `npm run cycles` says of a folder, by lines. */
+function circlesIn(folder: string): Promise<readonly string[]> {
+  const program = join('node_modules', 'dependency-cruiser', 'bin', 'dependency-cruise.mjs');
+  return new Promise((resolve) => {
+    execFile(process.execPath, [program, '--config', 'dependency-cruiser.config.js', folder], (_status, output) =>
+      resolve(output.split('\n')),
+    );
+  });
 }

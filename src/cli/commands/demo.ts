@@ -25,7 +25,7 @@ export function addDemo(yargs: Argv, runner: Runner): Argv {
 }
 
 async function demo({ leads }: DemoArguments, context: CommandContext): Promise<number> {
-  const { console } = context;
+  const { console, cwd, stdout } = context;
   const { generate, loadPipeline, startService } = await import('../../index.js');
   const { runAndTell } = await import('../tell.js');
   const { previewTable } = await import('../preview.js');
@@ -35,13 +35,13 @@ async function demo({ leads }: DemoArguments, context: CommandContext): Promise<
   try {
     const file = fileURLToPath(new URL('../../../pipelines/leads-enriched.yaml', import.meta.url));
     const env = { ...context.env, LEADSTREAM_BASE_URL: service.url, LEADSTREAM_REST_API_KEY: key };
-    const pipeline = await loadPipeline(file, { env, baseDir: resolve(folder) });
+    const pipeline = await loadPipeline(file, { env, baseDir: resolve(cwd, folder) });
     console.log('info', `serving ${leads.toLocaleString('en-US')} leads on ${service.url}, running ${file} in the folder ${folder}`);
     const report = await runAndTell(pipeline, context);
     const table = report.sinks.find(({ at }) => at.endsWith('parquet'))?.path;
     if (table !== undefined) {
       console.log('info', `\nThe first rows of ${join(table, '*.parquet')}:\n`);
-      await previewTable(table, previewed, 10);
+      await previewTable(stdout, table, previewed, 10);
     }
     return 0;
   } finally {

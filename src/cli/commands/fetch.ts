@@ -64,7 +64,7 @@ async function fetchList(arguments_: FetchArguments, connection: ConnectOptions,
   const { runAndTell } = await import('../tell.js');
   const { collection, format, pageSize, reveal } = arguments_;
   const spec = { name: `fetch-${collection}`, from: collection, reveal, to: [{ stdout: { format } }] };
-  const pipeline = parsePipeline(JSON.stringify(spec), 'fetch', { env: context.env });
+  const pipeline = parsePipeline(JSON.stringify(spec), 'fetch', { env: context.env, baseDir: context.cwd });
   await runAndTell({ ...pipeline, connection: { ...connection, limit: pageSize } }, context);
   return 0;
 }
@@ -73,9 +73,9 @@ async function fetchOne(
   { collection, format, reveal }: FetchArguments,
   id: string,
   connection: ConnectOptions,
-  { console, signal }: CommandContext,
+  { console, stdout, signal }: CommandContext,
 ): Promise<number> {
-  const { connect, stdout } = await import('../../index.js');
+  const { connect, stdout: stdoutSink } = await import('../../index.js');
   const { firstValueFrom, fromEvent, of, takeUntil } = await import('rxjs');
   const { tellRetry } = await import('../tell.js');
   const service = connect({ ...connection, onRetry: (notice) => tellRetry(console, notice) });
@@ -83,7 +83,7 @@ async function fetchOne(
   try {
     const rows = await firstValueFrom(service.find(collection, id, { reveal }).pipe(takeUntil(stop$)), { defaultValue: undefined });
     if (rows === undefined) throw new LeadstreamError('E_RUN_ABORTED', 'stopped by a signal');
-    const out = await stdout({ format });
+    const out = await stdoutSink({ format }, { stdout });
     await out.begin(columnsOf(collections[collection], reveal));
     await out.write({ number: 1, rows, lease: { release: () => {} } });
     await out.finish();

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { commonOptions, type Runner } from '../context.js';
 
@@ -13,10 +14,10 @@ export function addRollback(yargs: Argv, runner: Runner): Argv {
         .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of publications under way, as runs have it' })
         .example('$0 rollback lake/leads', 'twice leads back to where it began'),
     (arguments_) =>
-      runner(arguments_, async ({ console }) => {
+      runner(arguments_, async ({ console, cwd }) => {
         const { rollbackTable } = await import('../../index.js');
         const { dir, to, stateDir } = arguments_;
-        const done = await rollbackTable(dir, { to, stateDir });
+        const done = await rollbackTable(resolve(cwd, dir), { to, stateDir: resolve(cwd, stateDir) });
         console.log('info', `${dir}: run ${done.to} is published again; run ${done.from} is kept`);
         return 0;
       }),

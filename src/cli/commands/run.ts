@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import type { Pipeline, RunOptions } from '../../index.js';
 import type { ReportFile } from '../report.js';
@@ -46,7 +47,7 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
 async function run({ file, stateDir, ...rest }: RunArguments, context: CommandContext): Promise<number> {
   if (file !== undefined) return runFile({ file, stateDir, ...rest }, context);
   const { finishRuns } = await import('../../index.js');
-  const finished = await finishRuns(stateDir);
+  const finished = await finishRuns(resolve(context.cwd, stateDir));
   context.console.log('info', finished.length === 0 ? 'nothing to finish' : `finished: ${finished.join(', ')}`);
   return 0;
 }
@@ -61,10 +62,10 @@ async function runFile({ file, set, report: reportFile, ...rest }: FileArguments
   const { stateDir, restart, keepFailed } = rest;
   const options = { stateDir, restart, keepFailed };
   const overrides = overridesOf(set);
-  const report = await openReport(reportFile, context.console);
+  const report = await openReport(reportFile, context);
   let pipelines: readonly Pipeline[];
   try {
-    pipelines = await loadPipelines(file, { env: context.env, set: overrides });
+    pipelines = await loadPipelines(file, { env: context.env, cwd: context.cwd, set: overrides });
   } catch (error) {
     await report.write(await endingOf(error, undefined, context));
     throw error;

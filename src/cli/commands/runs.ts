@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { commonOptions, type Runner } from '../context.js';
 import { print } from '../streams.js';
@@ -13,10 +14,9 @@ export function addRuns(yargs: Argv, runner: Runner): Argv {
         .positional('dir', { type: 'string', demandOption: true, describe: 'Table, like lake/leads' })
         .option('json', { type: 'boolean', default: false, describe: 'One JSON object per run, with its whole manifest' }),
     (arguments_) =>
-      runner(arguments_, async () => {
-        const { resolve } = await import('node:path');
+      runner(arguments_, async ({ cwd, stdout }) => {
         const { tableRuns } = await import('../../index.js');
-        const runs = await tableRuns(resolve(arguments_.dir));
+        const runs = await tableRuns(resolve(cwd, arguments_.dir));
         const text = arguments_.json
           ? runs.map((run) => `${JSON.stringify(run)}\n`).join('')
           : tableOf(
@@ -33,7 +33,7 @@ export function addRuns(yargs: Argv, runner: Runner): Argv {
                 manifest.consistency,
               ]),
             );
-        await print(text);
+        await print(stdout, text);
         return 0;
       }),
   );

@@ -9,9 +9,9 @@ export function addSchema(yargs: Argv, runner: Runner): Argv {
     'Print the JSON Schema of pipeline files, or their reference',
     (options) => commonOptions(options).option('markdown', { type: 'boolean', default: false, describe: 'The reference as Markdown' }),
     (arguments_) =>
-      runner(arguments_, async () => {
+      runner(arguments_, async ({ stdout }) => {
         const { pipelineReference, pipelineSchema } = await import('../../index.js');
-        await print(arguments_.markdown ? `${pipelineReference()}\n` : `${JSON.stringify(pipelineSchema(), undefined, 2)}\n`);
+        await print(stdout, arguments_.markdown ? `${pipelineReference()}\n` : `${JSON.stringify(pipelineSchema(), undefined, 2)}\n`);
         return 0;
       }),
   );

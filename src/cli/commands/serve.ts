@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { LeadstreamError } from '../../errors.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
@@ -84,24 +85,25 @@ export function addServe(yargs: Argv, runner: Runner): Argv {
   );
 }
 
-async function serve(arguments_: ServeArguments, { console, env, signal }: CommandContext): Promise<number> {
+async function serve(arguments_: ServeArguments, { console, env, cwd, stdout, signal }: CommandContext): Promise<number> {
   const { accountsFromEnv, generate, openDirectory, readAccounts, startService } = await import('../../index.js');
-  const { port, host, leads, bridges, links, users, seed, data, drift, requestLog, quirk: quirks, fault: faults } = arguments_;
-  const accounts = arguments_.accounts === undefined ? accountsFromEnv(env) : await readAccounts(arguments_.accounts);
+  const { port, host, leads, bridges, links, users, seed, data, drift, quirk: quirks, fault: faults } = arguments_;
+  const accounts = arguments_.accounts === undefined ? accountsFromEnv(env) : await readAccounts(resolve(cwd, arguments_.accounts));
   if (accounts.length === 0) {
     throw new LeadstreamError(
       'E_USAGE',
       'no account: name a file with --accounts, or set LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY',
     );
   }
-  const source = data === undefined ? generate({ leads, bridges, links, users, seed }) : await openDirectory(data);
+  const requestLog = arguments_.requestLog === undefined ? undefined : resolve(cwd, arguments_.requestLog);
+  const source = data === undefined ? generate({ leads, bridges, links, users, seed }) : await openDirectory(resolve(cwd, data));
   const service = await startService({ port, host, source, accounts, seed, quirks, faults, drift, requestLog });
   try {
-    await print(`${service.url}\n`);
+    await print(stdout, `${service.url}\n`);
     console.log('info', `serving ${data ?? `${leads.toLocaleString('en-US')} generated leads`} on ${service.url}; Ctrl+C ends it`);
-    await new Promise((resolve) => {
-      if (signal.aborted) resolve(undefined);
-      else signal.addEventListener('abort', resolve, { once: true });
+    await new Promise((done) => {
+      if (signal.aborted) done(undefined);
+      else signal.addEventListener('abort', done, { once: true });
     });
     return 0;
   } finally {

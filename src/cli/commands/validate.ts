@@ -11,10 +11,10 @@ export function addValidate(yargs: Argv, runner: Runner): Argv {
         .positional('file', { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' })
         .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'PATH=VALUE in place of a value of the file' }),
     (arguments_) =>
-      runner(arguments_, async ({ console, env }) => {
+      runner(arguments_, async ({ console, env, cwd }) => {
         const { loadPipelines } = await import('../../index.js');
         const { overridesOf } = await import('../overrides.js');
-        const pipelines = await loadPipelines(arguments_.file, { env, set: overridesOf(arguments_.set) });
+        const pipelines = await loadPipelines(arguments_.file, { env, cwd, set: overridesOf(arguments_.set) });
         for (const { name, plan } of pipelines) {
           const chain = [plan.collection.name, ...plan.steps.map((step) => step.name), plan.sinks.map((sink) => sink.name).join(' + ')];
           const which = pipelines.length === 1 ? '' : `${name} `;

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { GateError } from '../../errors.js';
 import { commonOptions, type Runner } from '../context.js';
@@ -14,11 +15,10 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
         .option('run', { type: 'string', describe: 'A kept run in place of the published one' })
         .example('$0 verify lake/leads', 'exits with 65 when anything differs'),
     (arguments_) =>
-      runner(arguments_, async ({ console }) => {
-        const { resolve } = await import('node:path');
+      runner(arguments_, async ({ console, cwd }) => {
         const { verifyTable } = await import('../../index.js');
         const { dir } = arguments_;
-        const { run, files, rows, bytes, differences } = await verifyTable(resolve(dir), arguments_.run);
+        const { run, files, rows, bytes, differences } = await verifyTable(resolve(cwd, dir), arguments_.run);
         if (differences.length > 0)
           throw new GateError('E_GATE_VERIFY', differences.map((difference) => `${dir}: ${difference}`).join('\n'));
         console.log(

@@ -4,7 +4,7 @@ import { textOf, type Value } from '../../collections/index.js';
 import { memoOfTexts } from '../../columnar/index.js';
 import { encoding } from '../encoded-values.js';
 import { instantTexts } from '../instant-text.js';
-import type { OutputColumn } from '../projection.js';
+import type { OutputColumn } from '../output-column.js';
 import type { TextFormat } from '../text-sink.js';
 import { partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from '../utf8.js';
 

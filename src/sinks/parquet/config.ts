@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Column } from '../../collections/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
-import type { OutputColumn } from '../projection.js';
+import type { OutputColumn } from '../output-column.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
 import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities, type EngineName } from './encoder.js';
 import { modes } from './table/manifest.js';

@@ -1,6 +1,7 @@
 import type { SchemaElement } from 'hyparquet';
 import type { DeclaredType } from '../../collections/index.js';
-import type { Batch, OutputColumn, Refuses } from '../projection.js';
+import type { OutputColumn } from '../output-column.js';
+import type { Batch, Refuses } from '../projection.js';
 
 export const compressions = ['zstd', 'snappy', 'gzip', 'none'] as const;
 export type Compression = (typeof compressions)[number];
@@ -133,17 +134,6 @@ export interface ParquetEngine<G = unknown> {
   open(target: ByteTarget, columns: readonly OutputColumn[], encoding: Encoding): Promise<ParquetEncoder<G>>;
   /** Gives back what encoders share. Called when all files are finished or given up, more than once perhaps. */
   close?(): Promise<void>;
-}
-
-/**
- * Loads an engine on first use, so that nobody waits for the others.
- *
- * @param threads How many threads encode beside this one, for engines that can: 0 or 1.
- */
-export async function loadEngine(name: EngineName, threads = 0): Promise<ParquetEngine> {
-  if (name === 'arrow') return (await import('./engines/arrow.js')).arrowEngine(threads);
-  if (name === 'hyparquet') return (await import('./engines/hyparquet.js')).hyparquetEngine;
-  return (await import('./engines/parquetjs-lite.js')).parquetjsLiteEngine;
 }
 
 /** How Parquet stores a type. */

@@ -5,7 +5,7 @@ import { standaloneSink } from '../context.js';
 import { checked } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { checkNames, config, engineOf } from './config.js';
-import { loadEngine } from './encoder.js';
+import { loadEngine } from './load-engine.js';
 import { Table } from './table/table.js';
 import { openRun } from './writer.js';
 

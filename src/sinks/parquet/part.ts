@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { SinkError } from '../../errors.js';
 import { PartialFile, sha256File, type Move } from '../../files/index.js';
-import type { OutputColumn } from '../projection.js';
+import type { OutputColumn } from '../output-column.js';
 import { codecs, storages, type ByteTarget, type Encoding, type ParquetEncoder, type ParquetEngine } from './encoder.js';
 import type { Manifest } from './table/manifest.js';
 import { partialEnding } from './table/table.js';

@@ -1,7 +1,8 @@
 import type { DeclaredType, Value } from '../../collections/index.js';
 import { textOf } from '../../collections/index.js';
 import { memoOfTexts, pickCells, Texts, valueAt, type Cells } from '../../columnar/index.js';
-import type { Batch, OutputColumn } from '../projection.js';
+import type { OutputColumn } from '../output-column.js';
+import type { Batch } from '../projection.js';
 
 /** In `partition_by` it stands for the UTC date on which the run was first started. */
 export const runDateTemplate = '{{ run.date }}';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { SinkError } from '../../errors.js';
 import { makeFolders, type Move } from '../../files/index.js';
-import type { OutputColumn } from '../projection.js';
+import type { OutputColumn } from '../output-column.js';
 import type { Encoding, ParquetEngine, RowGroup } from './encoder.js';
 import { partNameOf, type ManifestFile } from './table/manifest.js';
 import { Part, type PartWriter } from './part.js';

@@ -1,7 +1,8 @@
 import { SinkError } from '../../errors.js';
 import type { DeclaredType, Value } from '../../collections/index.js';
 import { Texts, valuesOf } from '../../columnar/index.js';
-import type { Batch, OutputColumn } from '../projection.js';
+import type { OutputColumn } from '../output-column.js';
+import type { Batch } from '../projection.js';
 import { daysOf, type GroupPlan, type RowGroup, type SortKey } from './encoder.js';
 
 /** Rows as columns of values. */

@@ -1,6 +1,6 @@
 import { valueAt } from '../../columnar/index.js';
 import { textOf } from '../../collections/index.js';
-import type { OutputColumn } from '../projection.js';
+import type { OutputColumn } from '../output-column.js';
 import type { TextFormat } from '../text-sink.js';
 
 /**

@@ -116,5 +116,6 @@ function pickedField(pick: { max: string } | { min: string }): string {
 /** Adds how the picked field compares: by its declared type. */
 function typedPick(pick: JoinConfig['pick'], right: readonly Column[]): Pick | undefined {
   if (typeof pick !== 'object') return pick;
-  return { ...pick, type: right.find(({ name }) => name === pickedField(pick))?.type };
+  const column = right.find(({ name }) => name === pickedField(pick));
+  return column ? { ...pick, type: column.type } : pick;
 }

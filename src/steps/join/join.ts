@@ -28,13 +28,13 @@ export interface JoinOptions<Left extends Row, Right extends Row, As extends str
   /** Right fields that are added. */
   readonly select: readonly Field[];
   /** `casefold` trims and folds case on both sides before comparing. Default: texts must be the same. */
-  readonly normalize?: 'casefold';
+  readonly normalize?: 'casefold' | undefined;
   /** Default `error`. */
-  readonly pick?: Pick<keyof Right & string>;
+  readonly pick?: Pick<keyof Right & string> | undefined;
   /** `left` keeps rows without a match, their new fields `null`; `inner` drops them. Default `left`. */
-  readonly type?: 'left' | 'inner';
+  readonly type?: 'left' | 'inner' | undefined;
   /** Right columns that break ties of `pick`, compared as text. Default: the first read stays. */
-  readonly key?: readonly (keyof Right & string)[];
+  readonly key?: readonly (keyof Right & string)[] | undefined;
 }
 
 /** The left row with the chosen right fields. */

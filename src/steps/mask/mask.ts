@@ -19,8 +19,8 @@ export type Mask = (typeof maskKinds)[number];
 
 /** What masking takes besides the fields. */
 export interface MaskOptions {
-  /** Secret key of `hmac`, at least 16 characters. */
-  readonly hmacKey?: string;
+  /** Secret key of `hmac`, at least 16 characters; `undefined`, as of a variable that is not set, is none. */
+  readonly hmacKey?: string | undefined;
 }
 
 /**

@@ -3,8 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { key, type Job } from '../job.js';
-import type { Work } from '../runner.js';
+import { key, type Job, type Work } from '../job.js';
 
 const run = promisify(execFile);
 

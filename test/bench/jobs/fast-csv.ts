@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { format } from 'fast-csv';
-import type { Work } from '../runner.js';
+import type { Work } from '../job.js';
 import { leadPages } from './fetch.js';
 
 /** A loop over pages that hands every row to fast-csv and waits when it is full. */

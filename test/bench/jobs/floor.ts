@@ -1,4 +1,4 @@
-import type { Work } from '../runner.js';
+import type { Work } from '../job.js';
 import { leadPages } from './fetch.js';
 
 /** Reads all pages and throws them away. */

@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import parquet from 'parquetjs-lite';
 import { collections, columnsOf } from '../columns.js';
-import type { Work } from '../runner.js';
+import type { Work } from '../job.js';
 import { leadPages } from './fetch.js';
 
 /** A loop over pages that appends every row as text to a file of parquetjs-lite. */

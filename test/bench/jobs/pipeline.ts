@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type * as Leadstream from 'leadstream';
-import { key } from '../job.js';
-import type { Work } from '../runner.js';
+import { key, type Work } from '../job.js';
 
 /** Runs `pipeline.yaml` of the folder, as the command does. */
 export async function prepare({ library }: { readonly library: string }): Promise<Work> {

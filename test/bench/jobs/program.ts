@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type * as Leadstream from 'leadstream';
-import { key } from '../job.js';
-import type { Work } from '../runner.js';
+import { key, type Work } from '../job.js';
 
 /** The streams in a program: leads as typed Parquet, without landing and without a check for rows that moved. */
 export async function prepare({ library }: { readonly library: string }): Promise<Work> {

@@ -8,6 +8,17 @@ import { service, testKey } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 import { toCsv, workplace } from './support.js';
 
+describe('the process', () => {
+  test.each([
+    [0, ['validate', 'p.yaml']],
+    [2, ['rum']],
+    [77, ['run', 'p.yaml']],
+  ])('exits with %i after %j', async (expected, words) => {
+    const [from, cwd] = [await service(undefined, { accounts: [{ restApiKey: 'another' }] }), await workplace(toCsv)];
+    expect((await startCli(words, { cwd, env: from.env }).finished).code).toBe(expected);
+  });
+});
+
 describe('leadstream run', () => {
   test('exits with 0 after publishing, with the summary on stderr and nothing on stdout', async () => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
@@ -84,7 +95,7 @@ describe('leadstream run', () => {
     const from = await service(undefined, { responders: [slow] });
     const cwd = await workplace(toCsv);
     const { process: child, finished } = startCli(['run', 'p.yaml'], { cwd, env: from.env });
-    while (from.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+    await from.until(({ length }) => length >= 3);
     child.kill(signal);
     expect((await finished).code).toBe(expected);
     expect(await visible(cwd)).toEqual(['p.yaml']);
@@ -94,7 +105,7 @@ describe('leadstream run', () => {
     const from = await service(undefined, { responders: [slow] });
     const cwd = await workplace('from: leads\nto:\n  - csv: { path: out/leads.csv }\n  - parquet: { path: out/leads }');
     const { process: child, finished } = startCli(['run', 'p.yaml'], { cwd, env: from.env });
-    while (from.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+    await from.until(({ length }) => length >= 3);
     child.kill('SIGKILL');
     await finished;
     const names = await readdir(join(cwd, 'out'), { recursive: true });

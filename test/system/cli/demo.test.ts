@@ -4,13 +4,16 @@ import { expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 
-test('leadstream demo works in a folder of its own and leaves the outputs of others alone', async () => {
+test('leadstream demo publishes both outputs in a folder of its own, shows the first rows and leaves the outputs of others alone', async () => {
   const cwd = await temporaryFolder();
   await mkdir(join(cwd, 'out'));
   await writeFile(join(cwd, 'out', 'leads_enriched.csv'), 'mine');
-  const { code, stderr } = await cli(['demo', '--leads', '500'], { cwd });
+  const { code, stdout, stderr } = await cli(['demo', '--leads', '500'], { cwd });
   expect(code).toBe(0);
   expect(stderr).toContain('in the folder leadstream-demo');
+  expect(stderr).toContain(join(cwd, 'leadstream-demo', 'out', 'leads_enriched'));
+  expect(stdout.split('\n')[0]).toMatch(/^lead_id +lead_status +timestamp/);
+  expect(stdout.trim().split('\n')).toHaveLength(12);
   expect(await readFile(join(cwd, 'out', 'leads_enriched.csv'), 'utf8')).toBe('mine');
   expect(await visible(join(cwd, 'leadstream-demo', 'out'))).toEqual(expect.arrayContaining(['leads_enriched', 'leads_enriched.csv']));
 });

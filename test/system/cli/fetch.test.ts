@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
 import type { Responder } from '../../../src/service/index.js';
-import { cli, startCli } from '../../support/cli.js';
+import { cli } from '../../support/cli.js';
 import { service } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -74,9 +74,10 @@ describe('leadstream fetch', () => {
     };
     const [from, cwd] = [await service(undefined, { responders: [unanswered] }), await temporaryFolder()];
     const arrived = once(requests, 'arrived');
-    const { process: child, finished } = startCli(['fetch', 'leads', '1000001'], { cwd, env: from.env });
+    const stop = new AbortController();
+    const running = cli(['fetch', 'leads', '1000001'], { cwd, env: from.env, signal: stop.signal });
     await arrived;
-    child.kill('SIGINT');
-    expect((await finished).code).toBe(130);
-  }, 20_000);
+    stop.abort();
+    expect((await running).code).toBe(130);
+  });
 });

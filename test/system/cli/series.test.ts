@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { cli, startCli } from '../../support/cli.js';
+import { cli } from '../../support/cli.js';
 import { service } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 
@@ -70,14 +70,15 @@ describe('leadstream run on a file of several pipelines', () => {
     });
   });
 
-  test('stops after a signal, keeps what was published, and exits with its code', async () => {
+  test('stops after a signal and keeps what was published', async () => {
     const from = await service(undefined, { faults: ['delay=100@collection=leads'] });
     const cwd = await workplaceOf(good('a'), refused('r'), good('b', 'leads'), good('c'));
-    const { process: child, finished } = startCli(run, { cwd, env: from.env });
-    while (!from.requests.some((request) => request.startsWith('leads'))) await new Promise((resolve) => setTimeout(resolve, 20));
-    child.kill('SIGTERM');
-    const { code, stderr } = await finished;
-    expect({ code, csvs: await csvs(cwd) }).toEqual({ code: 143, csvs: ['a.csv'] });
+    const stop = new AbortController();
+    const running = cli(run, { cwd, env: from.env, signal: stop.signal });
+    await from.until((requests) => requests.some((request) => request.startsWith('leads')));
+    stop.abort();
+    const { code, stderr } = await running;
+    expect({ code, csvs: await csvs(cwd) }).toEqual({ code: 130, csvs: ['a.csv'] });
     expect(stderr.trim().split('\n').at(-1)).toBe('published: a; failed: r, b; not run: c');
   });
 

@@ -26,8 +26,7 @@ describe('the readers of a command', () => {
     const [from, cwd] = [await service(), await workplace(toStdout)];
     const { process: child, finished } = startCli(['run', 'p.yaml'], { cwd, env: from.env });
     child.stdout?.pause();
-    while (from.requests.length < 3) await setTimeout(20);
-    await setTimeout(300);
+    await from.until(({ length }) => length >= 3);
     child.kill('SIGTERM');
     const ended = await Promise.race([once(child, 'exit'), setTimeout(5_000, ['still running'], { ref: false })]);
     child.stdout?.resume();

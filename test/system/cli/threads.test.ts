@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { StartOptions } from '../../../src/service/index.js';
-import { cli } from '../../support/cli.js';
+import { startCli } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -13,13 +13,7 @@ steps:
   - dedupe: {}
   - derive: { zip_city: zip_city(zipcode), zip_state: zip_state(zipcode) }
   - join: { with: bridges, on: { bridge_id: id }, as: bridge, select: [title, niche] }
-  - join:
-      with: areacodes
-      on: { zip_state: state, zip_city: city }
-      normalize: casefold
-      pick: { max: percent_of_area_code_in_city }
-      as: area
-      select: [area_code, city_population]
+  - join: { with: users, on: { uid: uid }, as: user, select: [email, affid] }
 rejects: { max: 100% }
 to:
   - parquet: { path: lake/leads, row_group_rows: 300, threads: THREADS }
@@ -31,7 +25,7 @@ async function published(threads: number, options: Partial<StartOptions>): Promi
   const [cwd, from] = [await temporaryFolder(), await service(undefined, options)];
   const text = pipelineText(steps.replace('THREADS', String(threads))).replace('  limit: 100', `  limit: 400\n  threads: ${threads}`);
   await writeFile(join(cwd, 'p.yaml'), text);
-  const { code, stderr } = await cli(['run', 'p.yaml', '--quiet'], { cwd, env: from.env });
+  const { code, stderr } = await startCli(['run', 'p.yaml', '--quiet'], { cwd, env: from.env }).finished;
   expect({ code, stderr }).toMatchObject({ code: 0 });
   const table = join(cwd, 'lake/leads');
   const parts = (await readdir(table)).filter((name) => name.endsWith('.parquet')).sort();

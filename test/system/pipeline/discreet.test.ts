@@ -66,6 +66,14 @@ describe('the key of a run occurs nowhere', () => {
     await expectNoKey(cwd, finished);
   });
 
+  test('in a process of its own', async () => {
+    const [from, cwd] = [await service(), await temporaryFolder()];
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(body));
+    const finished = await startCli(['run', 'p.yaml', '--log-level', 'debug'], { cwd, env: from.env }).finished;
+    expect(finished.code).toBe(0);
+    await expectNoKey(cwd, finished);
+  });
+
   test.each(answers)('after %s', async (_what, responder, told) => {
     const from = await service(undefined, { responders: [responder] });
     const { cwd, finished } = await run(from.env);
@@ -97,27 +105,31 @@ describe('the key of a run occurs nowhere', () => {
     await expectNoKey(cwd, finished);
   });
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('after %s', async (signal) => {
+  test('after a signal', async () => {
     const from = await service(undefined, { faults: ['delay=100'] });
     const cwd = await temporaryFolder();
     await writeFile(join(cwd, 'p.yaml'), pipelineText(body));
     const { process: child, finished } = startCli(['run', 'p.yaml', '--log-level', 'debug'], { cwd, env: from.env });
-    while (from.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
-    child.kill(signal);
-    expect((await finished).code).toBe(signal === 'SIGINT' ? 130 : 143);
+    await from.until(({ length }) => length >= 3);
+    child.kill('SIGTERM');
+    expect((await finished).code).toBe(143);
     await expectNoKey(cwd, await finished);
   });
 
-  test('after an error that nobody caught', async () => {
-    const from = await service();
-    const cwd = await temporaryFolder();
-    await writeFile(join(cwd, 'p.yaml'), pipelineText(body));
-    const bomb = `data:text/javascript,setTimeout(() => { throw new Error('at ' + process.env.LEADSTREAM_REST_API_KEY) }, 600)`;
-    const slow = { ...from.env, NODE_OPTIONS: `--import "${bomb}"` };
-    await from.close();
-    const finished = await cli(['run', 'p.yaml', '--log-level', 'debug', '--set', 'service.retry.base=5s'], { cwd, env: slow });
+  // The first place where the command could catch it, and the middle of its work.
+  test.each([
+    ['while the command loads', "process.on('newListener', (name) => name === 'uncaughtException' && setImmediate(fail))"],
+    ['while it reads', "channel.subscribe('http.client.request.start', () => setImmediate(fail))"],
+  ])('after an error that nobody caught %s', async (_when, trigger) => {
+    const [from, cwd] = [await service(), await temporaryFolder()];
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(body).replace('limit: 100', 'limit: 100\n  threads: 0'));
+    const fail = "const fail = () => { throw new Error('at ' + process.env.LEADSTREAM_REST_API_KEY) }";
+    const bomb = join(await temporaryFolder(), 'bomb.mjs');
+    await writeFile(bomb, `import channel from 'node:diagnostics_channel';\n${fail};\n${trigger};\n`);
+    const env = { ...from.env, NODE_OPTIONS: `--import ${bomb}` };
+    const finished = await startCli(['run', 'p.yaml', '--log-level', 'debug'], { cwd, env }).finished;
     expect(finished.code).toBe(1);
-    expect(finished.stderr).toContain('E_RUN_FAILED');
+    expect(finished.stderr).toMatch(/^leadstream: E_RUN_FAILED: Error: at \[redacted\]\..*\n$/m);
     await expectNoKey(cwd, finished);
   });
 

@@ -77,7 +77,7 @@ describe('refusals', () => {
   });
 
   test.each(['GET nowhere', 'POST leads', 'GET leads?page=x', 'GET leads/1'])('answer 401 before anything else: %s', async (request) => {
-    const [method, path] = request.split(' ');
+    const [method = '', path = ''] = request.split(' ');
     expect((await fetch(`${service.url}/api/${path}`, { method })).status).toBe(401);
   });
 

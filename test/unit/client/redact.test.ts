@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { createRedactor, queryOf, secretsOf } from '../../../src/client/index.js';
+import { queryOf, secretsOf } from '../../../src/client/index.js';
+import { createRedactor } from '../../../src/redact.js';
 import { oddKey } from '../../support/odd-server.js';
 
 describe('createRedactor', () => {

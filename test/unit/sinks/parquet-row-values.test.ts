@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { DeclaredType, Value } from '../../../src/collections/index.js';
-import { loadEngine } from '../../../src/sinks/parquet/encoder.js';
+import { loadEngine } from '../../../src/sinks/parquet/load-engine.js';
 import { compareTexts, RowValues } from '../../../src/sinks/parquet/row-values.js';
 import { textsOf } from '../../support/cells.js';
 import { output } from '../../support/parquet-files.js';

@@ -3,7 +3,8 @@ import { writeToBuffer } from 'fast-csv';
 import fc from 'fast-check';
 import { csvFormat } from '../../../src/sinks/csv/format.js';
 import { ndjsonFormat } from '../../../src/sinks/ndjson/format.js';
-import type { Batch, OutputColumn } from '../../../src/sinks/projection.js';
+import type { OutputColumn } from '../../../src/sinks/output-column.js';
+import type { Batch } from '../../../src/sinks/projection.js';
 import type { Piece, TextFormat } from '../../../src/sinks/text-sink.js';
 
 const awkward = [

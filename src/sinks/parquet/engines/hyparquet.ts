@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter, type ColumnSource } from 'hyparquet-writer';
 import type { DeclaredType, Value } from '../../../collections/index.js';
-import type { OutputColumn } from '../../projection.js';
+import type { OutputColumn } from '../../output-column.js';
 import type { ValueBatch } from '../row-values.js';
 import { bloomTypes, codecs, daysOf, metadataOf, type ByteTarget, type Encoding, type ParquetEngine } from '../encoder.js';
 import { RowValues } from '../row-values.js';

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { RowGroup, SchemaElement } from 'hyparquet';
 import { z } from 'zod';
-import type { OutputColumn } from '../../projection.js';
+import type { OutputColumn } from '../../output-column.js';
 import { storages, type Encoding } from '../encoder.js';
 import { fieldIds } from './field-ids.js';
 

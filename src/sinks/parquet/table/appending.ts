@@ -1,7 +1,8 @@
 import type { Value } from '../../../collections/index.js';
 import { SinkError } from '../../../errors.js';
 import { pickCells, valuesOf } from '../../../columnar/index.js';
-import type { Batch, OutputColumn } from '../../projection.js';
+import type { OutputColumn } from '../../output-column.js';
+import type { Batch } from '../../projection.js';
 import type { KeyIndex } from './key-index.js';
 
 /** Leaves out the rows that a table has. */

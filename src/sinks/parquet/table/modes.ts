@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { GateError } from '../../../errors.js';
-import type { OutputColumn } from '../../projection.js';
+import type { OutputColumn } from '../../output-column.js';
 import type { Manifest, ManifestFile, modes } from './manifest.js';
 
 export type Mode = (typeof modes)[number];

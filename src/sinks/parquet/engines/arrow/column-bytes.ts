@@ -1,7 +1,4 @@
-import type { DeclaredType } from '../../../../collections/index.js';
 import type { Cells } from '../../../../columnar/index.js';
-import { layouts, Scalars } from './scalars.js';
-import { TextColumn } from './text-column.js';
 
 /** One column of a row group in Arrow's memory layout. */
 export interface ColumnBytes {
@@ -28,8 +25,4 @@ export interface ColumnBuilder {
   bytes(): ColumnBytes;
   /** Begins anew and keeps the memory. */
   clear(): void;
-}
-
-export function columnBuilder(type: DeclaredType): ColumnBuilder {
-  return type === 'text' ? new TextColumn() : new Scalars(layouts[type]);
 }

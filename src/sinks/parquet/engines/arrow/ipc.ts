@@ -1,5 +1,5 @@
 import type { DeclaredType } from '../../../../collections/index.js';
-import type { OutputColumn } from '../../../projection.js';
+import type { OutputColumn } from '../../../output-column.js';
 import type { ColumnBytes } from './column-bytes.js';
 import { byte, flatbuffer, int, long, short, string, structs, table, tables, type Field, type Table } from './flatbuffer.js';
 

@@ -1,7 +1,9 @@
-import type { Batch, OutputColumn } from '../../../projection.js';
+import type { OutputColumn } from '../../../output-column.js';
+import type { Batch } from '../../../projection.js';
 import type { GroupPlan, RowGroup } from '../../encoder.js';
 import { RowValues } from '../../row-values.js';
-import { columnBuilder, type ColumnBuilder } from './column-bytes.js';
+import { columnBuilder } from './column-builder.js';
+import type { ColumnBuilder } from './column-bytes.js';
 import { ArrowStream } from './ipc.js';
 
 /** A row group on its way to the encoder: bytes only, in one buffer that can be handed to a thread. */

@@ -1,0 +1,32 @@
+import { createConsole } from './console.js';
+import { secretsIn } from './context.js';
+import { tellFailure } from './failure.js';
+import { boundGarbage } from './memory.js';
+import { createSecrets } from './secrets.js';
+import { onSignals } from './signals.js';
+import { outliveReaders } from './streams.js';
+import { logFormatIn } from './usage.js';
+
+const { env, stdout, stderr } = process;
+const argv = process.argv.slice(2);
+const secrets = createSecrets(secretsIn(env));
+
+/** Runs the command line of this process and sets its exit code. What it needs to report a crash is loaded by now, the rest is not. */
+export async function runProcess(): Promise<void> {
+  outliveReaders();
+  boundGarbage();
+  const signals = onSignals();
+  const { runCli } = await import('./run-cli.js');
+  const exit = await runCli(argv, { env, cwd: process.cwd(), stdout, stderr, signal: signals.signal, secrets });
+  // Work that was done before a signal came stays done; work that failed failed by the signal.
+  process.exitCode = exit === 0 ? exit : (signals.exitCode ?? exit);
+  signals.release();
+  // Everything is cleaned up: a reader of stdout that takes its time must not hold a process that was told to end.
+  if (signals.exitCode !== undefined) process.exit();
+}
+
+/** Ends the process after an error that nobody caught. */
+export function crash(error: Error): never {
+  tellFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error);
+  process.exit(1);
+}
