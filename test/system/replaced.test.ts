@@ -11,8 +11,8 @@ import { pipelineText, service, type LoggedService } from '../support/services.j
 import { temporaryFolder } from '../support/temporary.js';
 import { until } from '../support/until.js';
 
-const kills = rung(1, 30);
-const replaces = rung(2, 40);
+const kills = rung(1, 20);
+const replaces = rung(2, 24);
 
 /** A table of many small files, so that a publication has many renames. */
 const pipeline = pipelineText(`from: leads

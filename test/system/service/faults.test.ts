@@ -78,6 +78,7 @@ describe('kinds of faults', () => {
     });
   });
 
+  // That something takes long is all that can be seen of it; how long at most is never asked.
   test('delay answers late', async () => {
     await withFault('delay=150', async (service, honest) => {
       const started = performance.now();

@@ -88,7 +88,7 @@ describe.each(engines)('by %s, a page of columns gives the files that its rows g
           expect(await run(join(folder, name), 'run', { engine, ...options }, pagesOf(of, table))).toEqual(one);
         }
       }),
-      { numRuns: rung(4, 60) },
+      { numRuns: rung(2, 30) },
     );
   });
 
@@ -112,7 +112,7 @@ describe.each(engines)('by %s, a page of columns gives the files that its rows g
         expect(runs[1]).toEqual(runs[0]);
         expect(runs[2]).toEqual(runs[0]);
       }),
-      { numRuns: rung(2, 30) },
+      { numRuns: rung(1, 15) },
     );
   });
 });
