@@ -48,12 +48,14 @@ export class KeySet {
   }
 
   /**
-   * The same, with a mark that the text keeps until the next time that it is seen.
+   * The same, with a mark for the text.
    *
    * @param mark A whole number from 1 on, below 2^32.
+   * @param since A mark above this one stays as it is.
+   * @returns Also the mark that the text had before; 0 when it had none.
    */
-  sight(text: string, content: number, mark: number): { readonly seen: Seen; readonly before: number } {
-    return this.#segmentOf(text).sight(this.#digest, content, mark);
+  sight(text: string, content: number, mark: number, since: number): { readonly seen: Seen; readonly before: number } {
+    return this.#segmentOf(text).sight(this.#digest, content, mark, since);
   }
 
   /** The mark of a text; 0 when it has none. */
@@ -113,11 +115,11 @@ class Segment {
     return this.#slots.byteLength + (this.#marks?.byteLength ?? 0);
   }
 
-  sight(key: Uint32Array, content: number, mark: number): { readonly seen: Seen; readonly before: number } {
+  sight(key: Uint32Array, content: number, mark: number, since: number): { readonly seen: Seen; readonly before: number } {
     const seen = this.see(key, content);
     const slot = this.#slotOf(key);
     const before = this.#marks?.[slot] ?? 0;
-    if (this.#marks) this.#marks[slot] = mark;
+    if (this.#marks && before <= since) this.#marks[slot] = mark;
     return { seen, before };
   }
 

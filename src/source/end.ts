@@ -153,23 +153,26 @@ export class EndOfList<T> {
     this.counting = 'rows';
     if (!last) return undefined;
     if (!(await this.#honoursOne(ask))) return this.#countByPages(ask, end);
+    let [there, next]: (string | undefined)[] = [];
     for (let look = 1; look <= 2; look += 1) {
-      const [[there], [next]] = [await this.#at(ask, rows - 1), await this.#at(ask, rows)];
+      [there] = await this.#at(ask, rows - 1);
+      [next] = await this.#at(ask, rows);
       if (there === last.name && (next === undefined || next === last.name)) return this.#ended(end);
-      if (next !== undefined && next !== there && !this.options.known(next) && rows !== this.#rowsAtLastEnd) {
-        return this.#goOn(this.#pageAfter(end));
-      }
+      const isNew = next !== undefined && next !== there && !this.options.known(next);
+      if (isNew && rows !== this.#rowsAtLastEnd) return this.#goOn(this.#pageAfter(end));
+      if (isNew && look === 2) throw this.#unreachable(end);
     }
     this.counted = false;
-    if (rows === this.#rowsAtLastEnd) this.options.onDrift(`there is a row behind row ${rows}, and it is on no page`);
     const shown = this.options.namesOf(await this.#again(ask, last.number));
-    if (shown.length !== last.rows || shown.at(-1) !== last.name) {
-      this.options.onDrift(`row ${rows} is not where it was read`);
-      return undefined;
+    if (there === undefined && shown.length === last.rows && shown.at(-1) === last.name) {
+      // It is there, and cannot be found by its position.
+      await this.#refuseCap(ask, end);
+      this.counting = 'none';
+      return this.#ended(end);
     }
-    await this.#refuseCap(ask, end);
-    this.counting = 'none';
-    return this.#ended(end);
+    if (there !== undefined && this.list.repeated !== undefined) await this.#refuseCap(ask, end);
+    this.options.onDrift(`row ${rows} is not where it was read`);
+    return undefined;
   }
 
   /** A service whose pages cannot be made one row long: the last page still ends with the last row, and the next is none. */
@@ -213,6 +216,12 @@ export class EndOfList<T> {
     const [[first], [before], [at]] = [await this.#at(ask, 0), await this.#at(ask, beyond - 1), await this.#at(ask, beyond)];
     if (beyond === 1 && at !== undefined && at === first) return;
     if (before !== undefined && (at === undefined || at === before || at === first)) throw this.#capped(end - 1);
+  }
+
+  /** The next row is there when it is asked for by itself, and its page stays empty. */
+  #unreachable(end: number): SourceError {
+    const message = `${this.options.collection}: row ${this.trace.rows + 1} is there by itself, but page ${end} has no row`;
+    return new SourceError('E_SOURCE_ORDER', 'permanent', message);
   }
 
   #capped(page: number): SourceError {

@@ -21,8 +21,12 @@ export interface PagedList<T> {
   readonly firstPage: number;
   /** Rows per page that the service really gives. */
   readonly limit: number;
-  /** One page. A page that repeats the one before it, as some services do past the end, counts as empty. */
-  page(number: number): Observable<ListAnswer<T>>;
+  /**
+   * One page. A page that repeats the one before it, as some services do past the end, counts as empty.
+   *
+   * @param fresh Whether an answer that was kept will not do. Default false.
+   */
+  page(number: number, fresh?: boolean): Observable<ListAnswer<T>>;
   /** A page as it is by now, also if it has landed, and without a look at the page before it. */
   again(number: number): Observable<ListAnswer<T>>;
   /** A page as it is by now, to compare it with; it does not land. */
@@ -143,11 +147,11 @@ function listOf<T>(
     return subject;
   }
 
-  function read(page: number): Observable<ListAnswer<T> & { readonly look: string }> {
+  function read(page: number, fresh: boolean): Observable<ListAnswer<T> & { readonly look: string }> {
     return defer(() => {
       const seed = seeds.get(page);
       seeds.delete(page);
-      return seed ? of(seed) : reader.request({ page, limit });
+      return seed && !fresh ? of(seed) : reader.request({ page, limit, fresh });
     }).pipe(
       map((answer) => ({ ...answer, look: lookOf(answer.content) })),
       tap(({ look }) => {
@@ -159,8 +163,8 @@ function listOf<T>(
     );
   }
 
-  function page(number: number): Observable<ListAnswer<T>> {
-    return read(number).pipe(
+  function page(number: number, fresh = false): Observable<ListAnswer<T>> {
+    return read(number, fresh).pipe(
       switchMap((answer) => {
         if (answer.content.length === 0) return of(answer);
         if (number - firstPage >= maxPages) return throwError(() => tooManyPages(number));

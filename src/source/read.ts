@@ -152,7 +152,11 @@ class ListRead<T extends Row> {
   }
 
   #fetch(number: number): Observable<Content<T>> {
-    const content$ = this.list.page(number).pipe(map(({ content }) => content));
+    const content$ = defer(() => {
+      // A page that was read has to be asked for again when the list goes on in it.
+      const fresh = number <= (this.#trace.last?.number ?? -Infinity);
+      return this.list.page(number, fresh).pipe(map(({ content }) => content));
+    });
     return defer(() => (this.#stale > this.#patience ? this.#refuseEndless(number).pipe(switchMap(() => content$)) : content$));
   }
 

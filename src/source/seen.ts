@@ -20,7 +20,7 @@ export interface Sighting {
 }
 
 /**
- * The keys of a list, each with the place where the last pass had it.
+ * The keys of a list, each with the place where the last pass first had it.
  *
  * Memory: at most 32 bytes per key, and while a further pass is read 4 bytes per row of it.
  */
@@ -44,11 +44,6 @@ export class SeenRows {
     return this.#keys.markOf(name) > this.#base;
   }
 
-  /** Whether any pass since a place had a key. */
-  since(name: string, place: number): boolean {
-    return this.#keys.markOf(name) > place;
-  }
-
   /** Where the next row will be put. */
   get place(): number {
     return this.#next - 1;
@@ -65,7 +60,7 @@ export class SeenRows {
     const placeOfPage = this.place;
     let changed = 0;
     for (const [row, name] of names.entries()) {
-      const { seen, before } = this.#keys.sight(name, digests[row] ?? 0, this.#next);
+      const { seen, before } = this.#keys.sight(name, digests[row] ?? 0, this.#next, this.#base);
       this.#next += 1;
       onRow?.(before);
       if (seen === 'new') fresh.push(row);

@@ -256,7 +256,7 @@ export interface Trapped {
   readonly passes: number;
 }
 
-/** Runs a pipeline over a trap, in a folder. */
+/** Runs a pipeline over a trap, in a folder. A run that asks for ever is ended. */
 export async function runOver(trap: Trap, consistency: 'repair' | 'prove', seed: number, folder: string): Promise<Trapped> {
   const random = seeded(seed * 7_919 + 17);
   const list = new List(trap.rows(random));
@@ -281,6 +281,7 @@ export async function runOver(trap: Trap, consistency: 'repair' | 'prove', seed:
       limit: String(limit),
       threads: '0',
       end_wait: `${endWaitMs}ms`,
+      max_pages: '2000',
       retry: { base: '1ms', cap: '1ms', attempts: '2' },
     },
     from,
