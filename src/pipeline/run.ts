@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { defer, switchMap, tap, type Observable } from 'rxjs';
+import { defer, map, switchMap, tap, type Observable } from 'rxjs';
 import { createClient, type ServiceClient } from '../client/index.js';
 import { GateError } from '../errors.js';
 import { finishIntents, lockOutputs, type Lock } from '../files/index.js';
@@ -33,20 +33,27 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
   const lock = await lockOutputs(run.paths, run);
   try {
     await run.finishEarlier();
-    const rejects = await openRejects(pipeline.rejects, pipeline.plan.collection, run.runId);
-    try {
-      const report = await runLocked(pipeline, options, run, lock, rejects);
-      await rejects.close(true).catch(run.nuisance);
-      return report;
-    } catch (failure) {
-      // What went wrong first is what has to be told.
-      await rejects.close(false).catch(run.nuisance);
-      throw failure;
+    for (let replayed = false; ; replayed = true) {
+      const rejects = await openRejects(pipeline.rejects, pipeline.plan.collection, run.runId);
+      try {
+        const report = await runLocked(pipeline, options, run, lock, rejects);
+        await rejects.close(true).catch(run.nuisance);
+        return report;
+      } catch (failure) {
+        // What went wrong first is what has to be told.
+        await rejects.close(false).catch(run.nuisance);
+        if (!(failure instanceof LateRows)) throw failure;
+        if (replayed || pipeline.plan.sinks.some(({ output }) => output === undefined))
+          throw new GateError('E_GATE_CONSISTENCY', failure.message);
+      }
     }
   } finally {
     await lock.release();
   }
 }
+
+/** Rows came to the other side of a join after the join had read it: the run has to begin again, with the pages that are there. */
+class LateRows extends Error {}
 
 /**
  * Completes the publications that killed runs had decided.
@@ -68,6 +75,8 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
   const { source } = accounts;
   // A list that is not paged is one answer, which nothing checks.
   const checked = wanted.mode !== 'off' && plan.collection.paged;
+  /** Whether the other sides of joins have more rows by now, by name. */
+  const sides: Observable<string | undefined>[] = [];
   let outputs: Outputs | undefined;
   let landings = noLandings;
   let decided = false;
@@ -88,6 +97,7 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
     const reader = await landings.landed(bare);
     const pages$ = readPages(reader, { ...reading(), lookAgain: true, onPage: source.observe }, accounts.consistency);
     await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
+    for (const side of sides) await completed(side.pipe(tap(refuseLateRows)), options.signal, pipeline.deadlineMs);
     const finished = await outputs.finish();
     const report = accounts.report(run, finished, { resumed: landings.resumed, since: since() });
     judge({ pipeline, report, accounts, outputs: finished, rejects, expectations }, run.warn);
@@ -150,9 +160,13 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
       hmacKey: pipeline.hmacKey,
       read: (collection, reveal) => {
         const consistency = newConsistency(wanted.mode);
+        const onEnd = (hasMore: () => Observable<boolean>) =>
+          void sides.push(
+            hasMore().pipe(map((more) => (more ? `${step.at}: rows came to ${collection} after they were read` : undefined))),
+          );
         const side = from.reader(collection, reveal);
         accounts.sides.push({ at: step.at, collection, consistency, findings: side.findings });
-        return defer(() => landings.landed(side)).pipe(switchMap((reader) => readPages(reader, reading(), consistency)));
+        return defer(() => landings.landed(side)).pipe(switchMap((reader) => readPages(reader, { ...reading(), onEnd }, consistency)));
       },
     });
   }
@@ -164,4 +178,8 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
     run.warn({ code: 'W_RUN_KEPT', message: `${pipeline.name}: not published, but kept for inspection: ${paths.join(', ')}` });
     return refused.keeping(paths);
   }
+}
+
+function refuseLateRows(message: string | undefined): void {
+  if (message !== undefined) throw new LateRows(message);
 }
