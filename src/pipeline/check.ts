@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { secretsOf } from '../client/index.js';
-import type { SpecIssue } from '../errors.js';
+import type { SpecIssue, Warning } from '../errors.js';
 import { connectionOf } from './connection.js';
 import type { Path, SpecDocument } from './document.js';
 import type { Pipeline } from './pipeline.js';
 import { collide, planPipeline, type Plan } from './plan.js';
-import { resolveReferences, type Environment, type Problem } from './references.js';
+import { resolveReferences, type Environment, type Problem, type SpecWarning } from './references.js';
 import type { RejectsOptions } from './rejects.js';
 import { pipelineShape, type PipelineShape } from './spec.js';
 import { validated } from './validate.js';
@@ -43,11 +43,19 @@ export function checkPipeline(document: SpecDocument, env: Environment, baseDir:
       issues.push({ message, ...document.locate(path, onKey), reference });
     };
 
+  const warnings: Warning[] = [];
+  const warn: SpecWarning = (path, { code, message }) => {
+    const { line, column } = document.locate(path);
+    warnings.push({ code, message: `${document.file}:${line}:${column} ${message}` });
+    // What would be a warning is a failure then, and this one can be told before anything is read.
+    if (shape?.service?.strict) problemOf(false)(path, message);
+  };
+
   const resolved = resolveReferences(document.value, { env, baseDir }, problemOf(true));
   const shape = validated(pipelineShape, resolved, [], problemOf(false));
   // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
   const parts = shape ?? readableParts(resolved);
-  const plan = parts && planPipeline(parts, { baseDir, hmacKey: env.LEADSTREAM_HMAC_KEY }, problemOf(false));
+  const plan = parts && planPipeline(parts, { baseDir, hmacKey: env.LEADSTREAM_HMAC_KEY }, { problem: problemOf(false), warn });
   const connection = shape && connectionOf(shape.service, env, problemOf(true));
   const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problemOf(false));
 
@@ -72,6 +80,7 @@ export function checkPipeline(document: SpecDocument, env: Environment, baseDir:
       hmacKey: env.LEADSTREAM_HMAC_KEY,
       baseDir,
       fingerprint: createHash('sha256').update(JSON.stringify(resolved, withoutCredentials)).digest('hex'),
+      warnings,
       secrets: [...secretsOf(connection.auth), env.LEADSTREAM_HMAC_KEY ?? ''],
     };
   }

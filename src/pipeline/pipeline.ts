@@ -1,3 +1,4 @@
+import type { Warning } from '../errors.js';
 import type { ConsistencyMode, OnError } from '../flow/index.js';
 import type { ConnectOptions } from './connect.js';
 import type { Expect } from './expect.js';
@@ -28,6 +29,8 @@ export interface Pipeline {
   readonly baseDir: string;
   /** SHA-256 over the specification without credentials, in hexadecimal. */
   readonly fingerprint: string;
+  /** What is right in the file and probably not meant; each message begins with its place. */
+  readonly warnings: readonly Warning[];
   /** Values that must never be seen. */
   readonly secrets: readonly string[];
 }

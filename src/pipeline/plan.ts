@@ -1,10 +1,11 @@
 import { collections, columnsOf, nearest, type Collection, type Column } from '../collections/index.js';
+import type { Warning } from '../errors.js';
 import type { Step, Tally } from '../flow/index.js';
 import { sinks, type OutputColumn, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../sinks/index.js';
 import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRuntime } from '../steps/index.js';
 import type { Path } from './document.js';
 import { checkExpect } from './expect.js';
-import type { Problem } from './references.js';
+import type { Problem, SpecWarning } from './references.js';
 import { outputColumns } from './schema.js';
 import type { PipelineShape } from './spec.js';
 import { validated, withNearest } from './validate.js';
@@ -40,6 +41,12 @@ export interface PlannedSink {
   open(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
 }
 
+/** Takes what is told of a file. */
+interface Told {
+  readonly problem: Problem;
+  readonly warn: SpecWarning;
+}
+
 /** What a chain is made of. */
 export interface Plan {
   readonly collection: Collection;
@@ -49,12 +56,17 @@ export interface Plan {
   columns(undeclared?: readonly Column[]): readonly Column[];
 }
 
-/** Checks steps and sinks against their definitions and the fields that are known at each of them. */
+/**
+ * Checks steps and sinks against their definitions and the fields that are known at each of them.
+ *
+ * @param told Takes what is wrong, and what is right and probably not meant.
+ */
 export function planPipeline(
   shape: Pick<PipelineShape, 'from' | 'reveal' | 'steps' | 'to'> & Partial<Pick<PipelineShape, 'expect'>>,
   { baseDir, hmacKey }: { readonly baseDir: string; readonly hmacKey: string | undefined },
-  problem: Problem,
+  told: Told,
 ): Plan {
+  const { problem } = told;
   const collection = collections[shape.from];
   const reveal = shape.reveal ?? [];
   reveal.forEach((name, index) => {
@@ -66,7 +78,7 @@ export function planPipeline(
   refuseSharedOutputs(plannedSinks, problem);
 
   /** Follows the columns through the steps; gives those that arrive at each step, and last those that leave the chain. */
-  function follow(source: readonly Column[], report: (step: BoundStep, index: number, path: ConfigPath, message: string) => void) {
+  function follow(source: readonly Column[], told?: Told) {
     const arriving: (readonly Column[])[] = [source];
     boundSteps.forEach((step, index) => {
       const input = arriving.at(-1) ?? source;
@@ -74,16 +86,15 @@ export function planPipeline(
         collection,
         reveal,
         hmacKey,
-        problem: (path: ConfigPath, message: string) => step && report(step, index, path, message),
+        problem: (path: ConfigPath, message: string) => step && told?.problem(['steps', index, step.name, ...path], message),
+        warn: (path: ConfigPath, warning: Warning) => step && told?.warn(['steps', index, step.name, ...path], warning),
       };
       arriving.push(step ? step.columns(input, context) : input);
     });
     return arriving;
   }
 
-  const arriving = follow(columnsOf(collection, reveal), ({ name }, index, path, message) =>
-    problem(['steps', index, name, ...path], message),
-  );
+  const arriving = follow(columnsOf(collection, reveal), told);
   const leaving = arriving.at(-1) ?? [];
   if (shape.expect) checkExpect(shape.expect, leaving, problem);
   for (const { index, name, check } of plannedSinks) {
@@ -98,7 +109,7 @@ export function planPipeline(
       // A name that a step gives away is taken: an unknown field of that name stays out.
       const taken = new Set(arriving.flat().map(({ name }) => name.toLowerCase()));
       const free = undeclared.filter(({ name }) => !taken.has(name.toLowerCase()));
-      return follow([...columnsOf(collection, reveal), ...free], () => {}).at(-1) ?? [];
+      return follow([...columnsOf(collection, reveal), ...free]).at(-1) ?? [];
     },
   };
 }

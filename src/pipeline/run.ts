@@ -30,6 +30,7 @@ import { intentsIn, newRunId, startRun, type Run } from './start.js';
  */
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
   const run = startRun(pipeline, options);
+  pipeline.warnings.forEach(run.warn);
   const lock = await lockOutputs(run.paths, run);
   try {
     await run.finishEarlier();

@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, CollectionName, Column } from '../collections/index.js';
+import type { Warning } from '../errors.js';
 import type { OnError, Page, Step, StepContext, Tally } from '../flow/index.js';
 
 /** Where in a step's configuration a problem lies: keys and indexes from the step's own value downwards. */
@@ -16,6 +17,8 @@ export interface PlanContext {
   readonly hmacKey?: string | undefined;
   /** Reports a problem of the file; planning goes on, so that all are found at once. */
   problem(path: ConfigPath, message: string): void;
+  /** Reports something of the file that is right and probably not meant. */
+  warn(path: ConfigPath, warning: Warning): void;
 }
 
 /** What a step gets to run in a pipeline. */
