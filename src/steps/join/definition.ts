@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { collectionNames, collections, columnsOf, type Column } from '../../collections/index.js';
+import { withFields } from '../../flow/index.js';
 import { requireColumn, unknownName } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
-import { join } from './join.js';
+import { joining, takenName } from './join.js';
 import type { Pick } from './pick.js';
 
 const name = z.string().min(1);
@@ -65,14 +66,14 @@ export const joinStep = defineStep('join', {
       .flatMap((field, index) => requireColumn(field, right, rightPlan, join.select ? ['select', index] : []) ?? [])
       .map((column) => prefixed(join.as ?? join.with, column));
     for (const column of added) {
-      if (input.some((present) => present.name === column.name)) plan.problem(['as'], `there is a field '${column.name}' already`);
+      if (input.some((present) => present.name === column.name)) plan.problem(['as'], takenName(column.name));
     }
     return [...input, ...added];
   },
   open: (config, runtime) => {
     const collection = collections[config.with];
     const right = columnsOf(collection, config.reveal);
-    return join(
+    return joining(
       runtime.read(config.with, config.reveal ?? []),
       {
         on: config.on,
@@ -84,6 +85,8 @@ export const joinStep = defineStep('join', {
         key: collection.key,
       },
       runtime,
+      // A field of that name which the plan does not know is one that the service has and nobody declared: it stays out.
+      withFields,
     );
   },
   gate: ({ min_match }, { matched, missed }) => {
