@@ -36,14 +36,20 @@ export function nameOf(source: LandedSource, key: Buffer): string {
 
 /** The key of a landing folder, made when there is none. Without it earlier landings are not found any more. */
 export async function accountKey(folder: string): Promise<Buffer> {
-  const path = join(folder, 'account.key');
-  const found = await readKey(path);
+  const path = join(folder, keyName);
+  const found = await knownKey(folder);
   if (found) return found;
   await replaceFile(path, `${randomBytes(keyBytes).toString('hex')}\n`, { mode: 0o600 });
   // Two first runs at once: both go by what stands there now. At worst one of them will not be resumed.
   return (await readKey(path)) ?? randomBytes(keyBytes);
 }
 
+/** The key of a landing folder that has one. */
+export function knownKey(folder: string): Promise<Buffer | undefined> {
+  return readKey(join(folder, keyName));
+}
+
+const keyName = 'account.key';
 const keyBytes = 32;
 
 async function readKey(path: string): Promise<Buffer | undefined> {

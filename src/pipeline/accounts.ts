@@ -28,9 +28,15 @@ export interface Accounts {
   /** What is remarkable of the fields of the source. */
   fieldWarnings(): readonly Warning[];
   /** Closes the books of every sink. */
-  report(run: Run, finished: readonly Output[], landed: Pick<RunReport, 'resumed' | 'since'>): RunReport;
+  report(run: Run, finished: readonly Output[], how: HowRead): RunReport;
   /** What manifests say of the run. */
   facts(report: RunReport): RunFacts;
+}
+
+/** What a report says beside the counts. */
+export interface HowRead extends Pick<RunReport, 'resumed' | 'since'> {
+  /** Absolute path of the rejects. */
+  readonly rejects: string | undefined;
 }
 
 /** What is known of the other side of a join. */
@@ -88,7 +94,7 @@ export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>):
         late: late(),
         leaving: plan.columns(placed),
       }),
-    report: ({ runId, startedAt, warnings }, finished, landed) => {
+    report: ({ runId, startedAt, warnings }, finished, { rejects, ...landed }) => {
       const sinks = closeBooks(finished);
       return {
         pipeline: pipeline.name,
@@ -105,7 +111,7 @@ export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>):
         warnings,
         consistency,
         sides: sides.map((side) => ({ ...side, findings: findingsOf(side.findings) })),
-        rejects: { path: pipeline.rejects.path, rows: Math.max(0, ...sinks.map(({ books }) => books.rejected)) },
+        rejects: { path: rejects, rows: Math.max(0, ...sinks.map(({ books }) => books.rejected)) },
       };
     },
     facts: ({ runId, startedAt, pages, collection, sinks }) => ({

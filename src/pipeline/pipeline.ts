@@ -3,7 +3,7 @@ import type { ConsistencyMode, OnError } from '../flow/index.js';
 import type { ConnectOptions } from './connect.js';
 import type { Expect } from './expect.js';
 import type { Plan } from './plan.js';
-import type { RejectsOptions } from './rejects.js';
+import type { RejectsPlan } from './rejects.js';
 
 /** A pipeline that was checked in full and can be run. */
 export interface Pipeline {
@@ -13,7 +13,7 @@ export interface Pipeline {
   /** Credential-like columns of the collection that are wanted all the same. */
   readonly reveal: readonly string[];
   readonly onError: OnError;
-  readonly rejects: RejectsOptions;
+  readonly rejects: RejectsPlan;
   /** What has to be true of the rows. */
   readonly expect: Expect | undefined;
   /** What becomes of columns that differ from those of the last run. */

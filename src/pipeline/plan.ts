@@ -1,6 +1,7 @@
-import { collections, columnsOf, nearest, type Collection, type Column } from '../collections/index.js';
+import { collections, columnsOf, nearest, type Collection, type CollectionName, type Column } from '../collections/index.js';
 import type { Warning } from '../errors.js';
 import type { Step, Tally } from '../flow/index.js';
+import { dayTemplate, runTemplate, type PathNames } from '../local-path.js';
 import { sinks, type OutputColumn, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../sinks/index.js';
 import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRuntime } from '../steps/index.js';
 import type { Path } from './document.js';
@@ -16,6 +17,8 @@ interface BoundStep {
   /** Name in messages and reports, like `steps[1] derive`. */
   readonly at: string;
   columns(input: readonly Column[], plan: PlanContext): readonly Column[];
+  /** The other collection that it reads. */
+  readonly reads: CollectionName | undefined;
   open(runtime: StepRuntime): Step;
   gate(tally: Tally): string | undefined;
 }
@@ -33,12 +36,22 @@ export interface PlannedSink {
   readonly index: number;
   /** Name in messages and reports, like `to[0] parquet`. */
   readonly at: string;
-  /** Absolute path that is published; none for stdout. */
+  /** Absolute path that is published, as far as it is known before a run: its day and its id stay in braces. None for stdout. */
   readonly output: string | undefined;
+  /** The path that a run publishes. */
+  outputOf(names: PathNames): string | undefined;
   check(columns: readonly Column[], plan: SinkPlan): void;
   /** The columns that it writes when these arrive. */
   writes(columns: readonly Column[]): readonly OutputColumn[];
   open(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
+}
+
+/** Where a pipeline belongs. */
+interface Place {
+  /** Folder that relative paths resolve against. */
+  readonly baseDir: string;
+  /** Its name. */
+  readonly pipeline: string;
 }
 
 /** Takes what is told of a file. */
@@ -63,7 +76,7 @@ export interface Plan {
  */
 export function planPipeline(
   shape: Pick<PipelineShape, 'from' | 'reveal' | 'steps' | 'to'> & Partial<Pick<PipelineShape, 'expect'>>,
-  { baseDir, hmacKey }: { readonly baseDir: string; readonly hmacKey: string | undefined },
+  { hmacKey, ...place }: Place & { readonly hmacKey: string | undefined },
   told: Told,
 ): Plan {
   const { problem } = told;
@@ -74,7 +87,7 @@ export function planPipeline(
       problem(['reveal', index], withNearest(`unknown field '${name}'`, name, Object.keys(collection.fields)));
   });
   const boundSteps = (shape.steps ?? []).map((entry, index) => planStep(entry, index, problem));
-  const plannedSinks = shape.to.flatMap((entry, index) => planSink(entry, index, baseDir, problem) ?? []);
+  const plannedSinks = shape.to.flatMap((entry, index) => planSink(entry, index, place, problem) ?? []);
   refuseSharedOutputs(plannedSinks, problem);
 
   /** Follows the columns through the steps; gives those that arrive at each step, and last those that leave the chain. */
@@ -127,18 +140,25 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
     name: definition.name,
     at,
     columns: (input, plan) => definition.columns(config, input, plan),
+    reads: definition.reads?.(config),
     open: (runtime) => definition.open(config, runtime),
     gate: (tally) => definition.gate?.(config, tally),
   };
 }
 
-function planSink(entry: Readonly<Record<string, unknown>>, index: number, baseDir: string, problem: Problem): PlannedSink | undefined {
+function planSink(entry: Readonly<Record<string, unknown>>, index: number, place: Place, problem: Problem): PlannedSink | undefined {
   const chosen = chooseOne(entry, sinks, ['to', index], 'sink', problem);
   if (!chosen) return undefined;
-  return bindSink(chosen.definition, chosen.value, index, baseDir, problem);
+  return bindSink(chosen.definition, chosen.value, index, place, problem);
 }
 
-function bindSink(definition: SinkDefinition, value: unknown, index: number, baseDir: string, problem: Problem): PlannedSink | undefined {
+function bindSink(
+  definition: SinkDefinition,
+  value: unknown,
+  index: number,
+  { baseDir, pipeline }: Place,
+  problem: Problem,
+): PlannedSink | undefined {
   const at = `to[${index}] ${definition.name}`;
   const config = validated(definition.config, value, ['to', index, definition.name], problem);
   if (config === undefined) return undefined;
@@ -146,7 +166,8 @@ function bindSink(definition: SinkDefinition, value: unknown, index: number, bas
     name: definition.name,
     index,
     at,
-    output: definition.output(config, baseDir),
+    output: definition.output(config, { baseDir, names: unfilled(pipeline) }),
+    outputOf: (names) => definition.output(config, { baseDir, names }),
     check: (columns, plan) => definition.check?.(config, columns, plan),
     writes: (columns) => outputColumns(config, columns),
     open: (context) => definition.open(config, { ...context, at }),
@@ -182,9 +203,36 @@ function chooseOne<D>(
   return { name, definition, value: entry[name] };
 }
 
-/** Whether writing one path would write over or into the other. */
+/** Whether writing one absolute path would write over or into the other, on any day. */
 export function collide(a: string, b: string): boolean {
-  return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+  const others = b.split('/');
+  return a
+    .split('/')
+    .slice(0, others.length)
+    .every((name, index) => meet(name, others[index] ?? ''));
+}
+
+/** Whether two names are the same when the day in each is any. */
+function meet(a: string, b: string): boolean {
+  return a === b || patternOf(a)?.test(sampleOf(b)) === true || patternOf(b)?.test(sampleOf(a)) === true;
+}
+
+function patternOf(name: string): RegExp | undefined {
+  if (!name.includes(dayTemplate)) return undefined;
+  return new RegExp(`^${name.split(dayTemplate).map(escaped).join('\\d{4}-\\d{2}-\\d{2}')}$`);
+}
+
+function sampleOf(name: string): string {
+  return name.replaceAll(dayTemplate, '2000-01-01');
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+}
+
+/** What is known of a run before it. */
+export function unfilled(pipeline: string): PathNames {
+  return { pipeline, 'run.date': dayTemplate, 'run.id': runTemplate };
 }
 
 function refuseSharedOutputs(planned: readonly PlannedSink[], problem: Problem): void {

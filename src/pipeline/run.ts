@@ -2,9 +2,10 @@ import { availableParallelism } from 'node:os';
 import { defer, switchMap, tap, type Observable } from 'rxjs';
 import { createClient, type ServiceClient } from '../client/index.js';
 import { GateError } from '../errors.js';
-import { finishIntents, lockOutputs, type Lock } from '../files/index.js';
+import { finishIntents } from '../files/index.js';
 import { createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
 import { removeLanding } from '../landing/index.js';
+import { fixedPath } from '../local-path.js';
 import { openAccounts } from './accounts.js';
 import { completed } from './completed.js';
 import { openExpectations } from './expectations.js';
@@ -17,7 +18,7 @@ import { newConsistency, readPages, windowOf } from './reading.js';
 import { openRejects, type Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
-import { intentsIn, newRunId, startRun, type Run } from './start.js';
+import { intentsIn, newRunId, startRun, type Claim, type Run } from './start.js';
 
 /**
  * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes.
@@ -31,12 +32,11 @@ import { intentsIn, newRunId, startRun, type Run } from './start.js';
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
   const run = startRun(pipeline, options);
   pipeline.warnings.forEach(run.warn);
-  const lock = await lockOutputs(run.paths, run);
+  const claim = await run.claim();
   try {
-    await run.finishEarlier();
-    const rejects = await openRejects(pipeline.rejects, pipeline.plan.collection, run.runId);
+    const rejects = await openRejects({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, run.runId);
     try {
-      const report = await runLocked(pipeline, options, run, lock, rejects);
+      const report = await runClaimed(pipeline, options, run, claim, rejects);
       await rejects.close(true).catch(run.nuisance);
       return report;
     } catch (failure) {
@@ -45,7 +45,7 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
       throw failure;
     }
   } finally {
-    await lock.release();
+    await claim.lock.release();
   }
 }
 
@@ -53,14 +53,19 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
  * Completes the publications that killed runs had decided.
  *
  * @param stateDir Folder that the runs were given, usually `.leadstream`.
+ * @param baseDir Folder that a relative one resolves against. Default: the working directory.
  * @returns Names of the pipelines whose publication was completed.
+ * @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine.
  */
-export async function finishRuns(stateDir: string): Promise<readonly string[]> {
-  const finished = await finishIntents(intentsIn(stateDir), { runId: newRunId(new Date().toISOString()), removeSpent: removeLanding });
+export async function finishRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
+  const finished = await finishIntents(intentsIn(fixedPath(stateDir, '--state-dir', baseDir)), {
+    runId: newRunId(new Date().toISOString()),
+    removeSpent: removeLanding,
+  });
   return finished.map(({ pipeline }) => pipeline);
 }
 
-async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock: Lock, rejects: Rejects): Promise<RunReport> {
+async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim, rejects: Rejects): Promise<RunReport> {
   const { plan, connection, consistency: wanted } = pipeline;
   const client = createClient({ threads: availableParallelism() > 1 ? 1 : 0, ...connection, onRetry: options.onRetry });
   const bare = client.reader(plan.collection.name, pipeline.reveal);
@@ -81,7 +86,7 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
       pipeline: pipeline.name,
       runId: run.runId,
       key: plan.collection.key,
-      runDate: () => since().slice(0, 10),
+      runDate: () => claim.date,
       columns: accounts.fixColumns,
       reject: rejects.add,
     });
@@ -90,11 +95,11 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
     const pages$ = readPages(reader, { ...reading(), onPage: source.observe }, accounts.consistency);
     await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
     const finished = await outputs.finish();
-    const report = accounts.report(run, finished, { resumed: landings.resumed, since: since() });
+    const report = accounts.report(run, finished, { resumed: landings.resumed, since: since(), rejects: claim.rejects });
     judge({ pipeline, report, accounts, outputs: finished, rejects, expectations }, run.warn);
-    await lock.check();
+    await claim.lock.check();
     const moves = await outputs.publication(accounts.facts(report));
-    await run.decide(moves, landings);
+    await run.decide(claim.outputs, moves, landings);
     decided = true;
     await run.carryOut(moves, landings);
     await outputs.settle().catch(run.nuisance);

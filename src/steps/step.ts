@@ -44,6 +44,8 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   readonly examples: readonly unknown[];
   /** The columns that leave the step. */
   columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[];
+  /** The other collection that it reads. */
+  reads?(config: C): CollectionName;
   open(config: C, runtime: StepRuntime): Step;
   /** What the step's own gate has against publishing, judged by its tally. */
   gate?(config: C, tally: Tally): string | undefined;

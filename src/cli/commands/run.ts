@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import type { Pipeline, RunOptions } from '../../index.js';
 import type { ReportFile } from '../report.js';
@@ -47,7 +46,7 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
 async function run({ file, stateDir, ...rest }: RunArguments, context: CommandContext): Promise<number> {
   if (file !== undefined) return runFile({ file, stateDir, ...rest }, context);
   const { finishRuns } = await import('../../index.js');
-  const finished = await finishRuns(resolve(context.cwd, stateDir));
+  const finished = await finishRuns(stateDir, context.cwd);
   context.console.log('info', finished.length === 0 ? 'nothing to finish' : `finished: ${finished.join(', ')}`);
   return 0;
 }

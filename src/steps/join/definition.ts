@@ -70,6 +70,7 @@ export const joinStep = defineStep('join', {
     }
     return [...input, ...added];
   },
+  reads: (join) => join.with,
   open: (config, runtime) => {
     const collection = collections[config.with];
     const right = columnsOf(collection, config.reveal);
