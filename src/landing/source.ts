@@ -24,13 +24,21 @@ export const sourceName = new RegExp(`^(${collectionNames.join('|')})-[0-9a-f]{3
  *
  * @param key Random and secret to the landing folder, so that nobody can try credentials against the name.
  */
-export function nameOf(source: LandedSource, key: Buffer): string {
-  const { baseUrl, account, collection, limit, firstPage } = source;
+export function nameOf({ limit, firstPage, ...list }: LandedSource, key: Buffer): string {
+  return named(list, [limit, firstPage], key);
+}
+
+/** The same for a list, however it is paged. */
+export function countedName(list: Omit<LandedSource, 'limit' | 'firstPage'>, key: Buffer): string {
+  return named(list, [], key);
+}
+
+function named({ baseUrl, account, collection }: Omit<LandedSource, 'limit' | 'firstPage'>, how: readonly number[], key: Buffer): string {
   const { origin, pathname } = new URL(baseUrl);
   const digest = createHmac('sha256', key)
     .update(JSON.stringify(Object.entries(account).sort()))
     .digest('hex');
-  const parts = [origin, pathname.replace(/\/+$/, ''), collection, limit, firstPage, digest];
+  const parts = [origin, pathname.replace(/\/+$/, ''), collection, ...how, digest];
   return `${collection}-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;
 }
 

@@ -3,7 +3,7 @@ import type { Warning } from '../errors.js';
 import type { Step, Tally } from '../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../local-path.js';
 import { sinks, type OutputColumn, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../sinks/index.js';
-import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRuntime } from '../steps/index.js';
+import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRemark, type StepRuntime } from '../steps/index.js';
 import type { Path } from './document.js';
 import { checkExpect } from './expect.js';
 import type { Problem, SpecWarning } from './references.js';
@@ -21,6 +21,7 @@ interface BoundStep {
   readonly reads: CollectionName | undefined;
   open(runtime: StepRuntime): Step;
   gate(tally: Tally): string | undefined;
+  remark(tally: Tally, arrived: number): StepRemark | undefined;
 }
 
 /** A step of a checked pipeline. */
@@ -63,6 +64,8 @@ interface Told {
 /** What a chain is made of. */
 export interface Plan {
   readonly collection: Collection;
+  /** All that is read: that collection, and the other sides of joins. */
+  readonly reads: readonly CollectionName[];
   readonly steps: readonly PlannedStep[];
   readonly sinks: readonly PlannedSink[];
   /** The columns that leave the last step, with undeclared ones of the source added. */
@@ -109,13 +112,15 @@ export function planPipeline(
 
   const arriving = follow(columnsOf(collection, reveal), told);
   const leaving = arriving.at(-1) ?? [];
-  if (shape.expect) checkExpect(shape.expect, leaving, problem);
+  const reads = [...new Set([shape.from, ...boundSteps.flatMap((step) => step?.reads ?? [])])];
+  if (shape.expect) checkExpect(shape.expect, leaving, reads, problem);
   for (const { index, name, check } of plannedSinks) {
     check(leaving, { key: collection.key, problem: (path, message) => problem(['to', index, name, ...path], message) });
   }
 
   return {
     collection,
+    reads,
     steps: boundSteps.flatMap((step, index) => (step ? [{ ...step, input: arriving[index] ?? [] }] : [])),
     sinks: plannedSinks,
     columns: (undeclared = []) => {
@@ -143,6 +148,7 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
     reads: definition.reads?.(config),
     open: (runtime) => definition.open(config, runtime),
     gate: (tally) => definition.gate?.(config, tally),
+    remark: (tally, arrived) => definition.remark?.(config, tally, arrived),
   };
 }
 

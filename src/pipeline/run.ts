@@ -3,15 +3,16 @@ import { defer, switchMap, tap, type Observable } from 'rxjs';
 import { createClient, type ServiceClient } from '../client/index.js';
 import { GateError } from '../errors.js';
 import { finishIntents } from '../files/index.js';
-import { createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
+import { contentOf, createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
 import { removeLanding } from '../landing/index.js';
 import { fixedPath } from '../local-path.js';
-import { openAccounts } from './accounts.js';
+import { openAccounts, type Accounts } from './accounts.js';
 import { completed } from './completed.js';
+import type { Counts } from './counts.js';
 import { openExpectations } from './expectations.js';
 import { judge } from './judge.js';
 import { noLandings } from './landings.js';
-import { openOutputs, type Outputs } from './outputs.js';
+import { openOutputs, type Output, type Outputs } from './outputs.js';
 import type { Pipeline } from './pipeline.js';
 import type { PlannedStep } from './plan.js';
 import { newConsistency, readPages, windowOf } from './reading.js';
@@ -90,19 +91,24 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       columns: accounts.fixColumns,
       reject: rejects.add,
     });
+    const counts = await run.counts();
     landings = await run.landings();
     const reader = await landings.landed(bare);
     const pages$ = readPages(reader, { ...reading(), onPage: source.observe }, accounts.consistency);
     await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
     const finished = await outputs.finish();
     const report = accounts.report(run, finished, { resumed: landings.resumed, since: since(), rejects: claim.rejects });
-    judge({ pipeline, report, accounts, outputs: finished, rejects, expectations }, run.warn);
+    judge(
+      { pipeline, report, accounts, outputs: finished, rejects, expectations, counts, allowShrink: options.allowShrink ?? false },
+      run.warn,
+    );
     await claim.lock.check();
     const moves = await outputs.publication(accounts.facts(report));
     await run.decide(claim.outputs, moves, landings);
     decided = true;
     await run.carryOut(moves, landings);
     await outputs.settle().catch(run.nuisance);
+    await keepCounts(counts, run.runId, accounts, finished).catch(run.forgotten);
     return { ...report, finishedAt: new Date().toISOString() };
   } catch (failure) {
     if (!(failure instanceof GateError)) throw failure;
@@ -157,8 +163,12 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       read: (collection, reveal) => {
         const consistency = newConsistency(wanted.mode);
         const side = from.reader(collection, reveal);
-        accounts.sides.push({ at: step.at, collection, consistency, findings: side.findings });
-        return defer(() => landings.landed(side)).pipe(switchMap((reader) => readPages(reader, reading(), consistency)));
+        const count = { at: step.at, collection, consistency, findings: side.findings, rows: 0 };
+        accounts.sides.push(count);
+        const onPage = (page: Page) => {
+          count.rows += contentOf(page).length;
+        };
+        return defer(() => landings.landed(side)).pipe(switchMap((reader) => readPages(reader, { ...reading(), onPage }, consistency)));
       },
     });
   }
@@ -170,4 +180,11 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     run.warn({ code: 'W_RUN_KEPT', message: `${pipeline.name}: not published, but kept for inspection: ${paths.join(', ')}` });
     return refused.keeping(paths);
   }
+}
+
+/** Keeps what a published run counted, for the next one to be compared with. */
+function keepCounts(counts: Counts, runId: string, accounts: Accounts, finished: readonly Output[]): Promise<void> {
+  const lists = new Map(accounts.lists().map(({ collection, rows }) => [collection, rows]));
+  const outputs = finished.flatMap(({ output, staged }): [string, number][] => (output === undefined ? [] : [[output, staged.total]]));
+  return counts.keep(runId, lists, new Map(outputs));
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { defaultLimit, queryOf } from '../client/index.js';
-import type { CollectionName } from '../collections/index.js';
 import { reasonOf, SinkError, type Warning } from '../errors.js';
 import { finishIntents, lockOutputs, publish, removeIntent, writeIntent, type Intent, type Lock, type Move } from '../files/index.js';
 import { firstStart, removeLanding, sweepLandings } from '../landing/index.js';
 import { fixedPath, type PathNames } from '../local-path.js';
+import { noCounts, openCounts, type Counts } from './counts.js';
 import { noLandings, openLandings, type Landings } from './landings.js';
 import type { Pipeline } from './pipeline.js';
 import type { RunOptions } from './run-options.js';
@@ -34,7 +34,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   const runId = newRunId(startedAt);
   const stateDir = fixedPath(options.stateDir ?? '.leadstream', '--state-dir', pipeline.baseDir);
   const landingFolder = join(stateDir, 'landing');
-  const { sinks, steps, collection } = pipeline.plan;
+  const { sinks, reads } = pipeline.plan;
   const publishes = sinks.some(({ output }) => output !== undefined);
   const warnings: Warning[] = [];
   /** Whether the landed pages are those of a run that is published by now. */
@@ -78,8 +78,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
 
   function sources() {
     const { baseUrl, auth, limit = defaultLimit, firstPage = 1 } = pipeline.connection;
-    const read = new Set<CollectionName>([collection.name, ...steps.flatMap(({ reads }) => reads ?? [])]);
-    return [...read].map((name) => ({ baseUrl, account: queryOf(auth), collection: name, limit, firstPage }));
+    return reads.map((name) => ({ baseUrl, account: queryOf(auth), collection: name, limit, firstPage }));
   }
 
   /**
@@ -113,6 +112,13 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     });
   }
 
+  /** What earlier runs counted. A run that only prints remembers nothing. */
+  async function counts(): Promise<Counts> {
+    if (!publishes) return noCounts;
+    const folder = join(stateDir, 'counts');
+    return openCounts({ folder, pipeline: pipeline.name, connection: pipeline.connection, collections: reads, onWarning: warn });
+  }
+
   /** From here on the publication will be completed, by this run or by the next one. */
   async function decide(outputs: readonly string[], moves: readonly Move[], landed: Landings): Promise<void> {
     if (moves.length === 0) return;
@@ -134,7 +140,12 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     warn({ code: 'W_SINK_TIDY', message: `not tidied up: ${reasonOf(failure)}` });
   }
 
-  return { runId, startedAt, warnings, warn, nuisance, claim, landings, decide, carryOut };
+  /** What was counted cannot be kept: everything is published, and the next run is compared with less. */
+  function forgotten(failure: unknown): void {
+    warn({ code: 'W_RUN_COUNTS', message: `what this run counted was not kept: ${reasonOf(failure)}` });
+  }
+
+  return { runId, startedAt, warnings, warn, nuisance, forgotten, claim, counts, landings, decide, carryOut };
 }
 
 /** Where the intents to publish are. */

@@ -84,11 +84,16 @@ function keysAt(schema: unknown, path: Path): readonly string[] {
   const [head, ...rest] = path;
   const alternatives = getIn(schema, ['anyOf']);
   if (Array.isArray(alternatives)) return alternatives.flatMap((alternative) => keysAt(alternative, path));
-  if (head === undefined) return Object.keys(getIn(schema, ['properties']) ?? {});
+  if (head === undefined)
+    return [...Object.keys(getIn(schema, ['properties']) ?? {}), ...textsIn(getIn(schema, ['propertyNames', 'enum']))];
   return keysAt(
     getIn(schema, typeof head === 'number' ? ['items'] : ['properties', head]) ?? getIn(schema, ['additionalProperties']),
     rest,
   );
+}
+
+function textsIn(list: unknown): readonly string[] {
+  return Array.isArray(list) ? list.map(String) : [];
 }
 
 function messageOf(issue: Issue, path: Path): string {

@@ -44,6 +44,8 @@ export interface Published {
   readonly columns: readonly OutputColumn[];
   /** `RunFacts.undeclared` of the run that published it; empty when its manifest does not say. */
   readonly undeclared: readonly UndeclaredField[];
+  /** `RunFacts.reads` of the run that published it; empty when its manifest does not say. */
+  readonly reads: Readonly<Record<string, number>>;
 }
 
 /** What lies ready to be published, or is already out (stdout). Counted in rows and bytes. */
@@ -85,6 +87,8 @@ export interface RunFacts {
   readonly books: Readonly<Record<string, unknown>>;
   /** Undeclared fields that were columns of this run or came too late for that: those of the next run have a place for all of them. */
   readonly undeclared?: readonly UndeclaredField[];
+  /** Rows of all lists that were read, by collection. */
+  readonly reads?: Readonly<Record<string, number>>;
 }
 
 /**

@@ -35,6 +35,9 @@ export interface StepRuntime extends StepContext {
   read(collection: CollectionName, reveal: readonly string[]): Observable<Page>;
 }
 
+/** Something that a step did which can be right and seldom is. */
+export type StepRemark = Warning & { readonly code: 'W_STEP_EMPTY' | 'W_STEP_NO_MATCH' };
+
 /** A step as pipeline files know it. */
 export interface StepDefinition<N extends string = string, C = unknown> {
   readonly name: N;
@@ -49,6 +52,12 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   open(config: C, runtime: StepRuntime): Step;
   /** What the step's own gate has against publishing, judged by its tally. */
   gate?(config: C, tally: Tally): string | undefined;
+  /**
+   * What is remarkable in its tally and no failure.
+   *
+   * @param arrived Rows that came.
+   */
+  remark?(config: C, tally: Tally, arrived: number): StepRemark | undefined;
 }
 
 /** Declares a step for pipeline files. */

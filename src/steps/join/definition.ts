@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { collectionNames, collections, columnsOf, type Column } from '../../collections/index.js';
 import { withFields } from '../../flow/index.js';
-import { requireColumn, unknownName } from '../fields.js';
+import { requireColumn, rowsOf, unknownName } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
 import { joining, takenName } from './join.js';
 import type { Pick } from './pick.js';
@@ -98,6 +98,10 @@ export const joinStep = defineStep('join', {
       ? undefined
       : `${(Math.floor(share * 100) / 100).toFixed(2)}% of ${rows} rows matched, expected at least ${min_match}`;
   },
+  remark: ({ with: other, min_match }, { matched, missed }) =>
+    min_match === undefined && matched === 0 && missed > 0
+      ? { code: 'W_STEP_NO_MATCH', message: `none of ${rowsOf(missed)} found a match in ${other}; min_match refuses that` }
+      : undefined,
 });
 
 /** The other side arrives as text, always. */
