@@ -48,6 +48,8 @@ export interface ListRequest {
   readonly limit?: number;
   /** `probe` marks a request that only checks, for the log of the service. Default `page`. */
   readonly purpose?: 'page' | 'probe';
+  /** Whether an answer that was kept will not do. Default false; the client itself keeps none. */
+  readonly fresh?: boolean;
 }
 
 /** A page as rows, by columns if the answer allows it, and as the bytes that came. */

@@ -9,5 +9,4 @@ export {
 } from './client.js';
 export { queryOf, secretsOf, type Credentials } from './credentials.js';
 export { discoveredColumns, type Findings } from './decoder.js';
-export { openList, type PagedList, type PagingOptions } from './paging.js';
 export type { RetryNotice, RetryPolicy } from './retry.js';

@@ -1,14 +1,14 @@
 import type { CollectionReader, Findings } from '../client/index.js';
 import type { CollectionName, Column, Row } from '../collections/index.js';
 import type { Warning } from '../errors.js';
-import { emptyTally, type Consistency, type Tally } from '../flow/index.js';
+import { emptyTally, type Tally } from '../flow/index.js';
 import type { Published, RunFacts } from '../sinks/index.js';
 import { booksOf, sumTallies } from './books.js';
 import { countSource, fieldWarnings, findingsOf, lateColumns, remembered, undeclaredColumns, type SourceCount } from './fields.js';
 import type { Output } from './outputs.js';
 import type { Pipeline } from './pipeline.js';
 import type { PlannedStep } from './plan.js';
-import { newConsistency } from './reading.js';
+import { newConsistency, type Consistency } from '../source/index.js';
 import type { RunReport, SinkReport } from './report.js';
 import type { ListCount } from './shrink.js';
 import type { Run } from './start.js';

@@ -1,6 +1,6 @@
 import type { CollectionName } from '../collections/index.js';
 import { GateError, type Refusal, type Warning } from '../errors.js';
-import type { Consistency } from '../flow/index.js';
+import { driftOf, refuseUnstable } from '../source/index.js';
 import type { Accounts } from './accounts.js';
 import { refuseBooks } from './books.js';
 import type { Count, Counts } from './counts.js';
@@ -86,16 +86,6 @@ function remarksOf({ pipeline, report, accounts }: Case): readonly Warning[] {
     const known = remark?.code === 'W_STEP_EMPTY' ? pipeline.expect?.min_rows !== undefined : empty.has(step.at);
     return remark === undefined || known ? [] : [{ ...remark, message: `${step.at}: ${remark.message}` }];
   });
-}
-
-function refuseUnstable(at: string, { outcome, passes }: Consistency): readonly Refusal[] {
-  if (outcome !== 'unstable') return [];
-  return [{ code: 'E_GATE_CONSISTENCY', message: `${at}: ${passes} passes over the list went on finding rows that were missed` }];
-}
-
-function driftOf(at: string, { outcome }: Consistency): readonly Warning[] {
-  if (outcome !== 'drifted') return [];
-  return [{ code: 'W_SOURCE_DRIFT', message: `${at}: pages changed while the list was read, so rows can be missing` }];
 }
 
 function refuseWarning({ code, message }: Warning): Refusal {

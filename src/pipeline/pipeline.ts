@@ -1,5 +1,6 @@
 import type { Warning } from '../errors.js';
-import type { ConsistencyMode, OnError } from '../flow/index.js';
+import type { OnError } from '../flow/index.js';
+import type { ConsistencyMode } from '../source/index.js';
 import type { ConnectOptions } from './connect.js';
 import type { Expect } from './expect.js';
 import type { Plan } from './plan.js';

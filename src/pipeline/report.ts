@@ -1,5 +1,6 @@
 import type { Warning, WarningCode } from '../errors.js';
-import type { Consistency, Tally } from '../flow/index.js';
+import type { Tally } from '../flow/index.js';
+import type { Consistency } from '../source/index.js';
 import type { Books } from './books.js';
 import { amount } from './units.js';
 
@@ -84,12 +85,18 @@ export function summaryOf(report: RunReport): string {
 /** Warnings that whoever reads nothing but the summary has to see. */
 const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>(['W_SOURCE_EMPTY', 'W_STEP_EMPTY', 'W_STEP_NO_MATCH']);
 
-function consistencyLine({ outcome, probes, passes, repaired, duplicates, changed }: Consistency): readonly string[] {
+function consistencyLine(consistency: Consistency): readonly string[] {
+  const { outcome, probes, passes, repaired, duplicates, changed, counted, growing, unordered } = consistency;
   if (outcome === 'off') return [];
   const parts = Object.entries({ 'pages read again': probes, passes, 'rows repaired': repaired, duplicates, changed }).filter(
     ([, count]) => count > 0,
   );
-  return [`  consistency: ${[outcome, ...parts.map(([name, count]) => `${amount(count)} ${name}`)].join(', ')}`];
+  const remarks = [
+    ...(counted === 'none' ? ['its rows cannot be counted'] : []),
+    ...(growing ? ['growing as it was read'] : []),
+    ...(unordered ? ['in another order each time'] : []),
+  ];
+  return [`  consistency: ${[outcome, ...parts.map(([name, count]) => `${amount(count)} ${name}`), ...remarks].join(', ')}`];
 }
 
 function stepLine(at: string, tally: Tally): string | undefined {

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defer, switchMap, tap, type Observable } from 'rxjs';
 import { createClient, type ServiceClient } from '../client/index.js';
+import type { CollectionName } from '../collections/index.js';
 import { GateError } from '../errors.js';
 import { finishIntents } from '../files/index.js';
 import { contentOf, createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
@@ -8,14 +9,14 @@ import { removeLanding } from '../landing/index.js';
 import { fixedPath } from '../local-path.js';
 import { openAccounts, type Accounts } from './accounts.js';
 import { completed } from './completed.js';
-import type { Counts } from './counts.js';
+import { noCounts, type Counts } from './counts.js';
 import { openExpectations } from './expectations.js';
 import { judge } from './judge.js';
 import { noLandings } from './landings.js';
 import { openOutputs, type Output, type Outputs } from './outputs.js';
 import type { Pipeline } from './pipeline.js';
 import type { PlannedStep } from './plan.js';
-import { newConsistency, readPages, windowOf } from './reading.js';
+import { newConsistency, readPages, windowOf } from '../source/index.js';
 import { openRejects, type Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
@@ -77,6 +78,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
   const checked = wanted.mode !== 'off' && plan.collection.paged;
   let outputs: Outputs | undefined;
   let landings = noLandings;
+  let counts = noCounts;
   let decided = false;
 
   try {
@@ -91,10 +93,10 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       columns: accounts.fixColumns,
       reject: rejects.add,
     });
-    const counts = await run.counts();
+    counts = await run.counts();
     landings = await run.landings();
     const reader = await landings.landed(bare);
-    const pages$ = readPages(reader, { ...reading(), onPage: source.observe }, accounts.consistency);
+    const pages$ = readPages(reader, { ...reading(plan.collection.name), lookAgain: true, onPage: source.observe }, accounts.consistency);
     await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
     const finished = await outputs.finish();
     const report = accounts.report(run, finished, { resumed: landings.resumed, since: since(), rejects: claim.rejects });
@@ -128,8 +130,8 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     return startedAt < run.startedAt ? startedAt : run.startedAt;
   }
 
-  function reading() {
-    return { ...connection, maxPasses: wanted.maxPasses, onWarning: run.warn };
+  function reading(collection: CollectionName) {
+    return { ...connection, maxPasses: wanted.maxPasses, expectedRows: counts.ofList(collection)?.rows, onWarning: run.warn };
   }
 
   function chained(pages$: Observable<Page>, to: Outputs): Observable<unknown> {
@@ -168,7 +170,9 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
         const onPage = (page: Page) => {
           count.rows += contentOf(page).length;
         };
-        return defer(() => landings.landed(side)).pipe(switchMap((reader) => readPages(reader, { ...reading(), onPage }, consistency)));
+        return defer(() => landings.landed(side)).pipe(
+          switchMap((reader) => readPages(reader, { ...reading(collection), onPage }, consistency)),
+        );
       },
     });
   }

@@ -29,14 +29,19 @@ interface Night {
   readonly body?: string;
   readonly name?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** How long a doubtful end is let rest. */
+  readonly wait?: string;
   readonly options?: RunOptions;
 }
 
 /** One night: what the service has by then. */
-function night(changes: Lists, { body = `from: leads\n${joined}${toCsv}`, name = 'test', env = from.env, options }: Night = {}) {
+function night(
+  changes: Lists,
+  { body = `from: leads\n${joined}${toCsv}`, name = 'test', env = from.env, wait = '1ms', options }: Night = {},
+) {
   Object.assign(lists, changes);
   const text = pipelineText(body).replace('name: test', `name: ${name}`);
-  const pipeline = parsePipeline(text, 'p.yaml', { env, baseDir: folder, set: { 'service.retry.base': '1ms' } });
+  const pipeline = parsePipeline(text, 'p.yaml', { env, baseDir: folder, set: { 'service.retry.base': '1ms', 'service.end_wait': wait } });
   return runPipeline(pipeline, { stateDir: join(folder, 'state'), ...options });
 }
 
@@ -201,8 +206,26 @@ describe('what a list is compared with', () => {
 /** Runs a file by the command, in the folder of the test. */
 async function cliRun(body: string, ...words: string[]) {
   await writeFile(join(folder, 'p.yaml'), pipelineText(body));
-  return cli(['run', 'p.yaml', ...words], { cwd: folder, env: from.env });
+  return cli(['run', 'p.yaml', '--set', 'service.end_wait=1ms', ...words], { cwd: folder, env: from.env });
 }
+
+describe('the end of a list, where the last run counted it', () => {
+  test('waits for nothing behind as many rows, though the last page is full', async () => {
+    await night({ leads: bridged(200) });
+    expect(await night({}, { wait: '35s' })).toMatchObject({ read: 200 });
+    expect(await night({ leads: bridged(201) }, { wait: '35s' })).toMatchObject({ read: 201 });
+  });
+
+  test.each<Lists>([{ leads: bridged(190) }, { bridges: bridges(9) }])(
+    'waits before them, in lists that are joined too',
+    async (changes) => {
+      await night({ leads: bridged(200) });
+      const started = performance.now();
+      await night(changes, { wait: '400ms' });
+      expect(performance.now() - started).toBeGreaterThan(400);
+    },
+  );
+});
 
 describe('what the file allows', () => {
   const allowing = (most: string) => ({ body: `from: leads\n${joined}${toCsv}\nexpect: { max_read_shrink: ${most} }` });
@@ -273,7 +296,7 @@ describe('what is empty or joins to nothing without a memory', () => {
     const failure = night({ bridges: [] }, { body: `from: leads\n${joined}${toCsv}`, options: {} });
     expect(told(await failure)).toHaveLength(1);
     const text = pipelineText(`from: users\n${toCsv}`).replace('  limit: 100', '  limit: 100\n  strict: true');
-    const pipeline = parsePipeline(text, 'p.yaml', { env: from.env, baseDir: folder });
+    const pipeline = parsePipeline(text, 'p.yaml', { env: from.env, baseDir: folder, set: { 'service.end_wait': '1ms' } });
     await expect(runPipeline(pipeline, { stateDir: join(folder, 'state') })).rejects.toMatchObject({ code: 'E_GATE_STRICT' });
   });
 

@@ -19,8 +19,9 @@ export const hyparquetEngine: ParquetEngine<ValueBatch> = {
 
   async open(target, columns, encoding) {
     const compress = encoding.compression === 'zstd' ? (await zstd()).compress : undefined;
+    const bytes = new TargetWriter(target);
     const writer = new ParquetWriter({
-      writer: new TargetWriter(target),
+      writer: bytes,
       schema: schemaOf(columns),
       codec: codecs[encoding.compression],
       compressors: {
@@ -43,6 +44,7 @@ export const hyparquetEngine: ParquetEngine<ValueBatch> = {
         // The library has no option for it, but writes what stands in its row groups.
         if (sorting.length > 0) for (const group of writer.row_groups) group.sorting_columns = sorting;
         await writer.finish();
+        await bytes.flush();
       },
     };
   },
@@ -62,10 +64,6 @@ class TargetWriter extends ByteWriter {
   async flush(): Promise<void> {
     await this.target.append(this.getBytes());
     this.index = 0;
-  }
-
-  override async finish(): Promise<void> {
-    await this.flush();
   }
 }
 
