@@ -84,6 +84,11 @@ export const catalogue = {
     retry: false,
     help: 'Look into the rows (run --keep-failed keeps the outputs aside); if they are right, change what the file expects.',
   },
+  E_GATE_SHRINK: {
+    exit: 65,
+    retry: true,
+    help: 'A list lost most of its rows since the last run. Ask whoever runs the service; if it is right, run once with --allow-shrink, or set expect.max_read_shrink.',
+  },
   E_GATE_SCHEMA: {
     exit: 65,
     retry: false,
@@ -119,6 +124,7 @@ export const catalogue = {
 
 /** What a run can be warned of; under `strict` it is a failure. Codes are as stable as those of failures. */
 export const warningCatalogue = {
+  W_SPEC_FLAG: { help: 'A flag comes in several words; ask flag(field) instead of comparing its text, or cast before.' },
   W_SOURCE_CAP: { help: 'The service gives fewer rows per page than were asked for; set service.limit to its cap.' },
   W_SOURCE_REPEATS: { help: 'The service repeats its last page instead of ending the list; the repeats were left out.' },
   W_SOURCE_PAGED: { help: 'The service pages a collection that its document calls unpaged; it was read page by page.' },
@@ -127,6 +133,12 @@ export const warningCatalogue = {
   W_SINK_TIDY: { help: 'Everything is published, but something superfluous could not be removed; the next run tries again.' },
   W_SOURCE_FIELD_NEW: { help: 'The service has a field that its document does not list; tell whoever reads the outputs.' },
   W_SOURCE_FIELD_GONE: { help: 'A declared field came in no row, so its column is null throughout; ask whoever runs the service.' },
+  W_SOURCE_EMPTY: {
+    help: 'A list is empty, and no earlier run tells whether it always was; look at the service before you rely on the outputs.',
+  },
+  W_STEP_EMPTY: { help: 'A filter kept no row; look at its condition, and set expect.min_rows so that such a run is refused.' },
+  W_STEP_NO_MATCH: { help: 'A join found no match at all; look at its fields, and set min_match so that such a run is refused.' },
+  W_RUN_COUNTS: { help: 'What earlier runs counted could not be read or kept, so a list that has become small may pass unnoticed.' },
   W_RUN_KEPT: { help: 'A gate refused, and run --keep-failed put the outputs aside; remove them when you have looked.' },
   W_SOURCE_DRIFT: { help: 'The list changed while it was read; consistency: repair adds what was missed.' },
 } as const satisfies Record<string, { readonly help: string }>;

@@ -93,13 +93,16 @@ export interface ServiceClient {
   close(): void;
 }
 
+/** Rows per page that are asked for unless told otherwise. */
+export const defaultLimit = 30;
+
 const maxLimit = 500;
 
 /** @throws {SourceError} `E_SOURCE_REFUSED` when an option cannot be right. */
 export function createClient(options: ClientOptions): ServiceClient {
   const {
     auth,
-    limit = 30,
+    limit = defaultLimit,
     concurrency = 4,
     ratePerSecond = Infinity,
     timeoutMs = 60_000,

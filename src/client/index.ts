@@ -1,5 +1,6 @@
 export {
   createClient,
+  defaultLimit,
   type ClientOptions,
   type CollectionReader,
   type ListAnswer,

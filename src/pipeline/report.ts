@@ -1,4 +1,4 @@
-import type { Warning } from '../errors.js';
+import type { Warning, WarningCode } from '../errors.js';
 import type { Tally } from '../flow/index.js';
 import type { Consistency } from '../source/index.js';
 import type { Books } from './books.js';
@@ -30,6 +30,8 @@ export interface RunReport {
   readonly sides: readonly {
     readonly at: string;
     readonly collection: string;
+    /** Rows of the list. */
+    readonly rows: number;
     readonly consistency: Consistency;
     readonly findings: FindingsReport;
   }[];
@@ -76,8 +78,12 @@ export function summaryOf(report: RunReport): string {
     ...(report.rejects.rows > 0
       ? [`  rejected ${amount(report.rejects.rows)} rows${report.rejects.path === undefined ? '' : `, see ${report.rejects.path}`}`]
       : []),
+    ...report.warnings.filter(({ code }) => summarised.has(code)).map(({ message }) => `  WARNING: ${message}`),
   ].join('\n');
 }
+
+/** Warnings that whoever reads nothing but the summary has to see. */
+const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>(['W_SOURCE_EMPTY', 'W_STEP_EMPTY', 'W_STEP_NO_MATCH']);
 
 function consistencyLine(consistency: Consistency): readonly string[] {
   const { outcome, probes, passes, repaired, duplicates, changed, counted, growing, unordered } = consistency;

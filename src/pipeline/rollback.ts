@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { finishIntents, lockOutputs, publish, removeIntent, writeIntent } from '../files/index.js';
 import { removeLanding } from '../landing/index.js';
+import { fixedPath } from '../local-path.js';
 import { prepareRollback } from '../sinks/index.js';
 import { intentsIn, newRunId } from './start.js';
 
@@ -22,7 +23,7 @@ export interface RollbackOptions {
  */
 export async function rollbackTable(path: string, options: RollbackOptions = {}): Promise<{ readonly from: string; readonly to: string }> {
   const table = resolve(path);
-  const intents = intentsIn(resolve(options.stateDir ?? '.leadstream'));
+  const intents = intentsIn(fixedPath(options.stateDir ?? '.leadstream', '--state-dir', process.cwd()));
   const runId = newRunId(new Date().toISOString());
   const lock = await lockOutputs([table], { runId });
   try {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { collectionNames } from '../collections/index.js';
+import { outputPath } from '../sinks/index.js';
 import { expectShape } from './expect.js';
 import { duration, rate, tolerance } from './units.js';
 
@@ -103,7 +104,9 @@ export const pipelineShape = z.strictObject({
   to: z.array(z.record(z.string(), z.unknown())).min(1).describe('Where the rows go.'),
   rejects: z
     .strictObject({
-      path: name.optional().describe('File of the rejected rows. Default: <first output>.rejects.ndjson.'),
+      path: outputPath('File of the rejected rows.')
+        .optional()
+        .describe('File of the rejected rows; its path is like that of an output. Default: <first output>.rejects.ndjson.'),
       max: tolerance.optional().describe('More rejected rows than this, and nothing is published. Default 1%.'),
       rows: z.boolean().optional().describe('Whether the rejects hold the rows themselves. Default false.'),
     })

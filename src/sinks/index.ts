@@ -22,6 +22,7 @@ export { ClosedPipeError } from './stdout/target.js';
 export { stdout, stdoutSink, type StdoutOptions } from './stdout/index.js';
 export {
   defineSink,
+  type OutputPlace,
   type RunFacts,
   type SinkContext,
   type Published,
@@ -31,5 +32,6 @@ export {
   type Staged,
   type UndeclaredField,
 } from './sink.js';
+export { outputAt, outputPath } from './output-path.js';
 export { standaloneSink } from './context.js';
 export { outputColumn, type Naming, type OutputColumn } from './output-column.js';

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
+import { fixedPath } from '../../local-path.js';
 import { commonOptions, type Runner } from '../context.js';
 
 /** Adds `leadstream rollback`. */
@@ -17,7 +18,7 @@ export function addRollback(yargs: Argv, runner: Runner): Argv {
       runner(arguments_, async ({ console, cwd }) => {
         const { rollbackTable } = await import('../../index.js');
         const { dir, to, stateDir } = arguments_;
-        const done = await rollbackTable(resolve(cwd, dir), { to, stateDir: resolve(cwd, stateDir) });
+        const done = await rollbackTable(resolve(cwd, dir), { to, stateDir: fixedPath(stateDir, '--state-dir', cwd) });
         console.log('info', `${dir}: run ${done.to} is published again; run ${done.from} is kept`);
         return 0;
       }),

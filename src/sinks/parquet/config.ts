@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Column } from '../../collections/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
+import { outputPath } from '../output-path.js';
 import type { OutputColumn } from '../output-column.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
 import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities, type EngineName } from './encoder.js';
@@ -11,12 +12,7 @@ const names = z.array(z.string().min(1)).readonly();
 const engineNames = Object.keys(engines) as [EngineName, ...EngineName[]];
 
 const shape = z.strictObject({
-  path: z
-    .string()
-    .min(1)
-    .describe(
-      'Table to write: a link to the folder of the newest run, which holds the Parquet files. Relative paths resolve against the working directory.',
-    ),
+  path: outputPath('Table to write: a link to the folder of the newest run, which holds the Parquet files.'),
   mode: z
     .enum(modes)
     .default('replace')

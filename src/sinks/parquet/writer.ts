@@ -169,8 +169,8 @@ function namesOf(columns: readonly OutputColumn[]): readonly string[] {
   return columns.map(({ name }) => name);
 }
 
-function publishedOf({ run_id: runId, rows, schema, undeclared }: Manifest): Published {
-  return { runId, rows, columns: schema, undeclared };
+function publishedOf({ run_id: runId, rows, schema, undeclared, reads }: Manifest): Published {
+  return { runId, rows, columns: schema, undeclared, reads };
 }
 
 function describe(facts: RunFacts) {
@@ -184,6 +184,7 @@ function describe(facts: RunFacts) {
     pages: facts.pages,
     consistency: facts.consistency,
     undeclared: [...(facts.undeclared ?? [])],
+    reads: { ...facts.reads },
     books: { ...facts.books },
   };
 }

@@ -41,6 +41,8 @@ const manifest = z.object({
   schema: z.array(z.object({ name: z.string(), field: z.string(), original: z.string(), type: z.enum(declaredTypes) })),
   /** Fields of the service that its document does not list and that have, or will have, a column. */
   undeclared: z.array(z.object({ name: z.string(), original: z.string() })).default([]),
+  /** Rows of all lists that were read, by collection, whatever became of them. */
+  reads: z.record(z.string(), count).default({}),
   /** Index of the keys of all rows, which `append` needs. */
   keys: z.object({ columns: z.array(z.string()), rows: count, bytes: count, sha256: z.string() }).optional(),
   books: z.record(z.string(), z.unknown()),
