@@ -14,6 +14,7 @@ import { openOutputs, type Outputs } from './outputs.js';
 import type { Pipeline } from './pipeline.js';
 import type { PlannedStep } from './plan.js';
 import { newConsistency, readPages, windowOf } from './reading.js';
+import { RunLog } from '../sinks/index.js';
 import { openRejects, type Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
@@ -81,6 +82,7 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
       runId: run.runId,
       key: plan.collection.key,
       runDate: () => since().slice(0, 10),
+      runLog: new RunLog(run.stateDir, pipeline.manifestKey),
       columns: accounts.fixColumns,
       reject: rejects.add,
     });

@@ -76,7 +76,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     warn({ code: 'W_SINK_TIDY', message: `not tidied up: ${reasonOf(failure)}` });
   }
 
-  return { runId, startedAt, paths, warnings, warn, nuisance, finishEarlier, landings, decide, carryOut };
+  return { runId, startedAt, stateDir, paths, warnings, warn, nuisance, finishEarlier, landings, decide, carryOut };
 }
 
 /** Where the intents to publish are. */

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { sha256File } from '../../src/files/index.js';
-import { readManifest, verifyTable } from '../../src/sinks/index.js';
+import { publishedManifest, verifyTable } from '../../src/sinks/index.js';
 import { cli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
 import { pipelineText, serviceOf } from '../support/services.js';
@@ -25,7 +25,7 @@ async function night(records: readonly Fields[], ...parameters: string[]) {
 
 /** Everything that readers of the table can see: its run, and the digests of its files. */
 async function seen(): Promise<unknown> {
-  const manifest = await readManifest(join(table, '_manifest.json'));
+  const manifest = await publishedManifest(table);
   const digests = await Promise.all((manifest?.files ?? []).map(({ name }) => sha256File(join(table, name))));
   return { run: manifest?.run_id, digests, rejects: await readFile(`${table}.rejects.ndjson`, 'utf8').catch(() => undefined) };
 }
