@@ -133,13 +133,21 @@ export interface Warning {
 /** A stable code of the catalogue. */
 export type ErrorCode = keyof typeof catalogue;
 
-/** A failure that says what went wrong, where, and what to do next. It never carries a credential or a person's data. */
-export class LeadstreamError extends Error {
-  readonly code: ErrorCode;
+type Family = 'SPEC' | 'SOURCE' | 'STEP' | 'SINK' | 'GATE';
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+/** The codes of a family, such as `SINK`, which are those of one class. */
+export type CodeOf<F extends Family> = Extract<ErrorCode, `E_${F}_${string}`>;
+
+/** The codes that no class has for itself: of usage, data files and runs, and of a reference where there is no file to point into. */
+export type GeneralCode = Exclude<ErrorCode, CodeOf<Family>> | 'E_SPEC_REFERENCE';
+
+/** What all failures have, with a code of `Code`. */
+class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code;
+
+  constructor(code: Code, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = new.target.name;
+    this.name = new.target === CataloguedError ? 'LeadstreamError' : new.target.name;
     this.code = code;
   }
 
@@ -159,6 +167,12 @@ export class LeadstreamError extends Error {
   }
 }
 
+/** A failure that says what went wrong, where, and what to do next. It never carries a credential or a person's data. */
+export type LeadstreamError = CataloguedError;
+
+/** Failures of every class are instances of it. What is made of it directly has a code that no class has for itself. */
+export const LeadstreamError: new (code: GeneralCode, message: string, options?: ErrorOptions) => LeadstreamError = CataloguedError;
+
 /** One problem of a pipeline file. Lines and columns are 1-based. */
 export interface SpecIssue {
   readonly message: string;
@@ -167,10 +181,10 @@ export interface SpecIssue {
 }
 
 /** The author of a pipeline file has to act. The message has one `FILE:LINE:COLUMN message` line per problem. */
-export class SpecError extends LeadstreamError {
+export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
   readonly issues: readonly SpecIssue[];
 
-  constructor(code: ErrorCode, file: string, issues: readonly SpecIssue[]) {
+  constructor(code: CodeOf<'SPEC'>, file: string, issues: readonly SpecIssue[]) {
     super(code, issues.map((issue) => `${file}:${issue.line}:${issue.column} ${issue.message}`).join('\n'));
     this.issues = issues;
   }
@@ -183,7 +197,7 @@ export class SpecError extends LeadstreamError {
 export type FailureKind = 'transient' | 'suspect' | 'permanent';
 
 /** The service, or the way to it, failed. */
-export class SourceError extends LeadstreamError {
+export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
   readonly kind: FailureKind;
   /** HTTP status, when there was an answer. */
   readonly status: number | undefined;
@@ -191,7 +205,7 @@ export class SourceError extends LeadstreamError {
   readonly retryAfterMs: number | undefined;
 
   constructor(
-    code: ErrorCode,
+    code: CodeOf<'SOURCE'>,
     kind: FailureKind,
     message: string,
     details: { status?: number | undefined; retryAfterMs?: number | undefined } = {},
@@ -209,23 +223,23 @@ export class SourceError extends LeadstreamError {
 }
 
 /** A step met a row or an argument that it cannot work with. */
-export class StepError extends LeadstreamError {}
+export class StepError extends CataloguedError<CodeOf<'STEP'>> {}
 
 /** A destination failed. */
-export class SinkError extends LeadstreamError {}
+export class SinkError extends CataloguedError<CodeOf<'SINK'>> {}
 
 /** What one gate has against publishing. */
 export interface Refusal {
-  readonly code: ErrorCode;
+  readonly code: CodeOf<'GATE'>;
   readonly message: string;
 }
 
 /** Gates refused to publish what was read. The message has one line per gate; the code is that of the first. */
-export class GateError extends LeadstreamError {
+export class GateError extends CataloguedError<CodeOf<'GATE'>> {
   /** Where the outputs are that were put aside for inspection instead of removed; absolute paths. */
   readonly kept: readonly string[];
 
-  constructor(code: ErrorCode, message: string, { kept = [], ...options }: ErrorOptions & { readonly kept?: readonly string[] } = {}) {
+  constructor(code: CodeOf<'GATE'>, message: string, { kept = [], ...options }: ErrorOptions & { readonly kept?: readonly string[] } = {}) {
     super(code, message, options);
     this.kept = kept;
   }

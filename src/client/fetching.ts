@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Observable } from 'rxjs';
-import { SourceError, type ErrorCode, type FailureKind } from '../errors.js';
+import { SourceError, type CodeOf, type FailureKind } from '../errors.js';
 import { Thread } from '../threads/index.js';
 import { createTransport, type Answer, type Target, type Transport, type TransportOptions } from './attempt.js';
 import type { Scanned } from './scan.js';
@@ -22,7 +22,7 @@ export interface FetchedAnswer {
 
 /** A `SourceError`, whose class would be lost on the way. */
 export interface Failure {
-  readonly code: ErrorCode;
+  readonly code: CodeOf<'SOURCE'>;
   readonly kind: FailureKind;
   readonly message: string;
   readonly status: number | undefined;

@@ -12,6 +12,12 @@ export const engineCodecs: readonly (readonly [EngineName, Compression])[] = (['
   (name) => engines[name].compressions.map((compression) => [name, compression] as const),
 );
 
+/** Every engine with the codec that it takes when nobody names one, for what does not depend on codecs. */
+export const enginesOnce: typeof engineCodecs = (['arrow', 'hyparquet', 'parquetjs-lite'] as const).map((name) => [
+  name,
+  engines[name].compressions[0],
+]);
+
 export function output(name: string, type: OutputColumn['type'], original = name): OutputColumn {
   return { name, field: name, original, type };
 }

@@ -6,6 +6,7 @@ import { parquetMetadataAsync, asyncBufferFromFile } from 'hyparquet';
 import type { Row } from '../../../src/collections/index.js';
 import { parquet, publishedManifest, verifyTable, type ParquetOptions } from '../../../src/sinks/index.js';
 import { pageOf } from '../../support/pages.js';
+import { rung } from '../../support/rung.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
@@ -53,7 +54,7 @@ describe('a partitioned table', () => {
           expect(Object.fromEntries(rows.map(({ id, state }) => [String(id), state]))).toEqual({ ...distinct });
         },
       ),
-      { numRuns: 25 },
+      { numRuns: rung(8, 150) },
     );
   });
 

@@ -9,6 +9,7 @@ import {
   type Value,
 } from '../../../src/collections/index.js';
 import { emptyTally, type Fault, type Page, type Step, type StepContext, type Tally } from '../../../src/flow/index.js';
+import { pageOf } from '../../support/pages.js';
 import type { ConfigPath, PlanContext, StepDefinition, StepRuntime } from '../../../src/steps/index.js';
 
 /** A page whose rows cannot be changed and whose lease cannot be released: that is not for steps to do. */
@@ -28,7 +29,7 @@ export function pages<T extends Row>(...lists: readonly (readonly T[])[]): Page<
 
 /** The same for the other side of a join, which releases its pages. */
 export function otherSide<T extends Row>(...lists: readonly (readonly T[])[]): Page<T>[] {
-  return lists.map((rows, index) => ({ number: index + 1, rows, lease: { release: () => {} } }));
+  return lists.map((rows, index) => pageOf(index + 1, rows));
 }
 
 /** Sends pages through a step and collects what comes out. */

@@ -21,8 +21,9 @@ export const hyparquetEngine: ParquetEngine<ValueBatch> = {
   async open(target, columns, encoding) {
     const compress = encoding.compression === 'zstd' ? (await zstd()).compress : undefined;
     const schema = schemaOf(columns);
+    const bytes = new TargetWriter(target);
     const writer = new ParquetWriter({
-      writer: new TargetWriter(target),
+      writer: bytes,
       schema,
       codec: codecs[encoding.compression],
       compressors: {
@@ -44,11 +45,13 @@ export const hyparquetEngine: ParquetEngine<ValueBatch> = {
       async finish() {
         if (writer.row_groups.length === 0) {
           await target.append(magic);
-          return target.append(footer({ createdBy, schema, groups: [], sorting, metadata: metadataOf(columns, encoding) }));
+          await target.append(footer({ createdBy, schema, groups: [], sorting, metadata: metadataOf(columns, encoding) }));
+          return;
         }
         // The library has no option for it, but writes what stands in its row groups.
         if (sorting.length > 0) for (const group of writer.row_groups) group.sorting_columns = sorting;
-        return writer.finish();
+        await writer.finish();
+        await bytes.flush();
       },
     };
   },
@@ -68,10 +71,6 @@ class TargetWriter extends ByteWriter {
   async flush(): Promise<void> {
     await this.target.append(this.getBytes());
     this.index = 0;
-  }
-
-  override async finish(): Promise<void> {
-    await this.flush();
   }
 }
 
