@@ -17,6 +17,7 @@ import { openOutputs, type Output, type Outputs } from './outputs.js';
 import type { Pipeline } from './pipeline.js';
 import type { PlannedStep } from './plan.js';
 import { newConsistency, readPages, windowOf } from '../source/index.js';
+import { RunLog } from '../sinks/index.js';
 import { openRejects, type Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
@@ -99,6 +100,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       runId: run.runId,
       key: plan.collection.key,
       runDate: () => claim.date,
+      runLog: new RunLog(run.stateDir, pipeline.manifestKey),
       columns: accounts.fixColumns,
       reject: rejects.add,
     });
