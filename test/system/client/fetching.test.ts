@@ -9,7 +9,7 @@ import type { Answer, Transport, TransportOptions } from '../../../src/client/at
 import type { openTransport } from '../../../src/client/fetching.js';
 import { scan } from '../../../src/client/scan.js';
 import { start } from '../../support/cli.js';
-import { answer, expectDiscreet, json, oddKey, withServer, type Handler } from '../../support/odd-server.js';
+import { answer, endless, expectDiscreet, json, oddKey, otherProtocols, withServer, type Handler } from '../../support/odd-server.js';
 
 /** The thread runs from the built files only. */
 const built = pathToFileURL(join(process.cwd(), 'dist/client/fetching.js')).href;
@@ -49,6 +49,9 @@ const handlers: readonly (readonly [string, Handler, Partial<TransportOptions>?]
   ['no body', answer(200, '')],
   ['bytes that are no UTF-8', answer(200, Uint8Array.from([0x5b, 0xff, 0x5d]))],
   ['gzip', answer(200, gzipSync(large), { 'content-encoding': 'gzip' })],
+  ['204', answer(204)],
+  ['206', answer(206, large)],
+  ...otherProtocols.map(([what, handler]) => [`another protocol, ${what}`, handler] as const),
   ['404', answer(404, '{}')],
   ['401', answer(401, oddKey)],
   ['418', answer(418)],
@@ -70,6 +73,16 @@ describe('the thread that fetches', () => {
       });
     },
   );
+
+  test.each(endless)('gives up what never ends: %s', async (_what, handler) => {
+    await withServer(handler, async ({ url }) => {
+      expect(await outcome(url, 1, { timeoutMs: 30 })).toMatchObject({
+        code: 'E_SOURCE_UNAVAILABLE',
+        kind: 'transient',
+        message: expect.stringContaining('no answer in time'),
+      });
+    });
+  });
 
   test('tells of a refused connection what this thread would', async () => {
     const probe = createServer().listen(0, '127.0.0.1');
