@@ -2,13 +2,14 @@ import { catchError, defer, map, of, tap, throwError, type Observable } from 'rx
 import { collections, type Collection, type CollectionName, type Row, type Rows } from '../collections/index.js';
 import { rowsIn, type Content } from '../columnar/index.js';
 import { SourceError } from '../errors.js';
+import type { JsonRecord } from '../json/index.js';
 import type { Answer, Target } from './attempt.js';
 import { queryOf, secretsOf, type Credentials } from './credentials.js';
 import { createDecoder, type Decoder, type Findings } from './decoder.js';
 import { openTransport } from './fetching.js';
 import { createPacer } from './pacer.js';
 import { createRedactor } from '../redact.js';
-import { readList, readSingle, type RawRecord } from './records.js';
+import { readList, readSingle } from './records.js';
 import { scan } from './scan.js';
 import { createThrottle } from './throttle.js';
 import { retryAttempts, type RetryNotice, type RetryPolicy } from './retry.js';
@@ -185,7 +186,7 @@ function labelOf(baseUrl: string, { path, query = {} }: Omit<Target, 'label'>): 
   return `${baseUrl.replace(/\/+$/, '')}${path}${page}`;
 }
 
-function readRecord(path: string, answer: Answer): readonly RawRecord[] {
+function readRecord(path: string, answer: Answer): readonly JsonRecord[] {
   if (answer.status === 404) throw notFound(path, 'no such record');
   return readSingle(path, answer);
 }
@@ -204,7 +205,7 @@ function isNotFound(error: unknown): boolean {
 }
 
 /** A decoder makes the columns of its collection, which the type system cannot follow through the map of collections. */
-function rowsOf<N extends CollectionName>(decoder: Decoder, records: readonly RawRecord[], counted?: boolean): readonly Rows[N][] {
+function rowsOf<N extends CollectionName>(decoder: Decoder, records: readonly JsonRecord[], counted?: boolean): readonly Rows[N][] {
   const rows: readonly Row[] = decoder.decode(records, counted);
   return rows as readonly Rows[N][];
 }

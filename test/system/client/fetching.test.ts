@@ -45,6 +45,7 @@ const handlers: readonly (readonly [string, Handler, Partial<TransportOptions>?]
   ['a large list', answer(200, large)],
   ['an empty list', json([])],
   ['records of several forms', json([{ a: '1' }, { b: 2 }])],
+  ['numbers, flags, lists and nothing', answer(200, '[{"a":12345678901234567890,"b":null,"c":[1, 1.10]},{"a":1e400,"b":true,"c":{}}]')],
   ['no JSON', answer(200, '<html>')],
   ['no body', answer(200, '')],
   ['bytes that are no UTF-8', answer(200, Uint8Array.from([0x5b, 0xff, 0x5d]))],
@@ -99,6 +100,7 @@ describe('the thread that fetches', () => {
     ['small', json([{ lead_id: 'é"' }, { lead_id: '2' }])],
     ['large', answer(200, large)],
     ['odd', json([{ a: '1' }, { b: '2' }])],
+    ['mixed', answer(200, '[{"a":1.10,"b":null,"c":[1, 2]},{"a":"x","b":"y","c":1e5}]')],
   ])('has looked through a %s answer', async (_what, handler) => {
     await withServer(handler, async ({ url }) => {
       const opened = transport(url, 1);

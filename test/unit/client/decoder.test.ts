@@ -1,10 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { discoveredColumns } from '../../../src/client/index.js';
 import { createDecoder } from '../../../src/client/decoder.js';
+import { readList } from '../../../src/client/records.js';
 import { bridges, leads, links, users } from '../../../src/collections/index.js';
 
 const user = { uid: '7', email: 'a@b.c', affid: '1' };
-const parsed = (text: string): Record<string, unknown> => JSON.parse(text);
+/** Records as an answer brings them. */
+const sent = (...records: readonly (object | string)[]) =>
+  readList('', {
+    status: 200,
+    body: Buffer.from(`[${records.map((record) => (typeof record === 'string' ? record : JSON.stringify(record))).join()}]`),
+  });
 
 describe('declared fields', () => {
   test('come under their snake_case names', () => {
@@ -45,10 +51,18 @@ describe('declared fields', () => {
     [{ a: null }, '{"a":null}'],
   ])('whose value is %j are kept as its JSON text and counted', (value, text) => {
     const decoder = createDecoder(users);
-    expect(decoder.decode([{ ...user, uid: value }, user]).map(({ uid }) => uid)).toEqual([text, '7']);
+    expect(decoder.decode(sent({ ...user, uid: value }, user)).map(({ uid }) => uid)).toEqual([text, '7']);
     expect([...decoder.findings.notText]).toEqual([['uid', 1]]);
   });
 });
+
+test.each(['9007199254740993', '1.10', '1e400', '-0', '1E5', '[12345678901234567890,{"a":1.10}]'])(
+  'a value that is written %s is kept as it is',
+  (json) => {
+    const [row] = createDecoder(users).decode(sent(`{"uid":${json},"email":"a","affid":"1","extra":${json}}`));
+    expect(row).toEqual({ uid: json, email: 'a', affid: '1', extra: json });
+  },
+);
 
 describe('unknown fields', () => {
   test('are kept under their snake_case names, found and counted', () => {
@@ -90,13 +104,13 @@ describe('unknown fields', () => {
 
   test('that are no text are kept as JSON text and counted', () => {
     const decoder = createDecoder(users);
-    expect(decoder.decode([{ ...user, extra: 5, other: null }])).toEqual([{ ...user, extra: '5', other: null }]);
+    expect(decoder.decode(sent({ ...user, extra: 5, other: null }))).toEqual([{ ...user, extra: '5', other: null }]);
     expect([...decoder.findings.notText]).toEqual([['extra', 1]]);
   });
 
   test('called like parts of an object are harmless', () => {
     const text = '{"uid":"7","email":"a","affid":"1","__proto__":{"polluted":true},"constructor":"c","toString":"t","hasOwnProperty":"h"}';
-    const [row] = createDecoder(users).decode([parsed(text)]);
+    const [row] = createDecoder(users).decode(sent(text));
     expect(Object.getPrototypeOf(row)).toBe(Object.prototype);
     expect(Object.prototype).not.toHaveProperty('polluted');
     expect(Object.entries(row ?? {}).slice(3)).toEqual([
