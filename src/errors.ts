@@ -25,7 +25,11 @@ export const catalogue = {
   E_SOURCE_UNAVAILABLE: { exit: 69, retry: true, help: 'The service did not answer in spite of retries; run again later.' },
   E_SOURCE_ANSWER: { exit: 69, retry: true, help: 'The service answered no list of records; compare base_url with its document.' },
   E_SOURCE_REFUSED: { exit: 69, retry: false, help: 'The service refused the request; check base_url, limit and the collection.' },
-  E_SOURCE_LIMIT: { exit: 69, retry: false, help: 'An answer was too large; lower service.limit or raise service.max_page_bytes.' },
+  E_SOURCE_LIMIT: {
+    exit: 69,
+    retry: false,
+    help: 'An answer was too large (lower service.limit or raise service.max_page_bytes), or its records too wide (ask whoever runs the service).',
+  },
   E_SOURCE_ORDER: { exit: 69, retry: true, help: 'Rows came after an empty page: the list changed or an answer was wrong; run again.' },
   E_SOURCE_PAGE_IGNORED: {
     exit: 69,

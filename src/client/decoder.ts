@@ -5,6 +5,9 @@ import { JsonText, type JsonRecord, type JsonValue } from '../json/index.js';
 import { nameShape } from './records.js';
 import { columnsIn, type Scanned, type SentColumn } from './scan.js';
 
+/** Fields that a record, and all records of a collection together, may have: more are data in the place of names. */
+export const maxFields = 4_096;
+
 /** What rows of a collection had that its definition does not say. Counts are rows. */
 export interface Findings {
   /** Fields that the definition does not list, by the service's name, in the order met. */
@@ -52,21 +55,22 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
   const withheld = declared.filter((field) => !field.wanted);
   const rowOfTexts = textCopier(new Map(wanted.map(({ column, original }) => [column, original])));
   const rowOf = copier<string | null>(new Map(wanted.map(({ column }, index) => [column, index])));
-  const taken = new Set(declared.map(({ column }) => column));
+  const nameOf = freeNames(declared.map(({ column }) => column));
   const unknown = new Map<string, { column: Column; rows: number; wanted: boolean }>();
   const missing = new Map<string, number>();
   const notText = new Map<string, number>();
   let counting = true;
 
   function discover(original: string) {
+    if (declared.length + unknown.size >= maxFields)
+      throw tooWide(collection, `records have more than ${amount(maxFields)} different fields`);
     const column: Column = {
-      name: freeName(snakeCase(original), taken),
+      name: nameOf(snakeCase(original)),
       original,
       type: 'text',
       cast: false,
       sensitivity: collection.unknown,
     };
-    taken.add(column.name);
     const found = { column, rows: 0, wanted: column.sensitivity !== 'secret' || reveal.includes(column.name) };
     unknown.set(original, found);
     return found;
@@ -100,19 +104,24 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
     }
     if (present === 0) throw stranger(collection, record);
     const row = rowOf({}, values);
-    if (Object.keys(record).length > present) decodeUnknown(record, row);
+    if (widthOf(record) > present) decodeUnknown(record, row);
     return row;
   }
 
   function decodeRecord(record: JsonRecord): Record<string, string | null> {
     const row = withheld.every(({ original }) => record[original] !== undefined) ? rowOfTexts(record) : undefined;
     if (row === undefined) return decodeOdd(record);
-    if (Object.keys(record).length > declared.length) decodeUnknown(record, row);
+    if (widthOf(record) > declared.length) decodeUnknown(record, row);
     return row;
   }
 
+  function widthOf(record: JsonRecord): number {
+    return checkedWidth(collection, Object.keys(record).length);
+  }
+
   function decodeColumns(scanned: Scanned): Table | undefined {
-    const { rows } = scanned;
+    const { rows, names } = scanned;
+    checkedWidth(collection, names.length);
     const sent = columnsIn(scanned);
     const columns = new Map<string, Cells>();
     for (const { column, original } of wanted) columns.set(column, sent.get(original)?.cells ?? new Array<null>(rows).fill(null));
@@ -165,6 +174,19 @@ function hasText(cells: Cells | undefined): boolean {
   return cells !== undefined && valuesOf(cells).some((value) => value !== null && value !== '');
 }
 
+function checkedWidth(collection: Collection, fields: number): number {
+  if (fields > maxFields) throw tooWide(collection, `a record has ${amount(fields)} fields, and at most ${amount(maxFields)} are read`);
+  return fields;
+}
+
+function tooWide(collection: Collection, what: string): SourceError {
+  return new SourceError('E_SOURCE_LIMIT', 'permanent', `${collection.name}: ${what}`);
+}
+
+function amount(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
 /** Records of another collection can share field names with this one. */
 function keyless(collection: Collection): SourceError {
   const message = `${collection.name}: no record of the answer has its key (${collection.key.join(' + ')})`;
@@ -191,9 +213,19 @@ function count(counts: Map<string, number>, name: string, rows = 1): void {
   counts.set(name, (counts.get(name) ?? 0) + rows);
 }
 
-function freeName(name: string, taken: ReadonlySet<string>): string {
-  if (!taken.has(name)) return name;
-  let suffix = 2;
-  while (taken.has(`${name}_${suffix}`)) suffix += 1;
-  return `${name}_${suffix}`;
+/** Gives names out, each once: `name`, `name_2`, `name_3`. */
+function freeNames(given: readonly string[]): (name: string) => string {
+  const taken = new Set(given);
+  const last = new Map<string, number>();
+  return (name) => {
+    let suffix = last.get(name) ?? 1;
+    let free = name;
+    while (taken.has(free)) {
+      suffix += 1;
+      free = `${name}_${suffix}`;
+    }
+    last.set(name, suffix);
+    taken.add(free);
+    return free;
+  };
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { discoveredColumns } from '../../../src/client/index.js';
 import { createDecoder } from '../../../src/client/decoder.js';
 import { readList } from '../../../src/client/records.js';
+import { scan } from '../../../src/client/scan.js';
 import { bridges, leads, links, users } from '../../../src/collections/index.js';
 
 const user = { uid: '7', email: 'a@b.c', affid: '1' };
@@ -156,5 +157,46 @@ describe('secret fields', () => {
     const decoder = createDecoder(users);
     decoder.decode([{ ...user, extra: 'x' }]);
     expect(discoveredColumns(decoder.findings).map(({ name }) => name)).toEqual(['extra']);
+  });
+});
+
+describe('the width of records', () => {
+  const wide = (fields: number, first = 0) =>
+    Object.fromEntries([...Object.entries(user), ...Array.from({ length: fields - 3 }, (_, index) => [`f${first + index}`, 'x'])]);
+  const columnsOf = (...records: readonly object[]) => {
+    const found = scan(Buffer.from(JSON.stringify(records)));
+    if (!found) throw new Error('records of several forms');
+    return found;
+  };
+
+  test('may be 4,096 fields', () => {
+    expect(Object.keys(createDecoder(users).decode([wide(4096)])[0] ?? {})).toHaveLength(4096);
+    expect(createDecoder(users).decodeColumns(columnsOf(wide(4096)))?.columns.size).toBe(4096);
+  });
+
+  test('is refused beyond that, with its number', () => {
+    const refused = { code: 'E_SOURCE_LIMIT', kind: 'permanent', message: 'users: a record has 4,097 fields, and at most 4,096 are read' };
+    expect(() => createDecoder(users).decode([wide(4097)])).toThrow(expect.objectContaining(refused));
+    expect(() => createDecoder(users).decodeColumns(columnsOf(wide(4097)))).toThrow(expect.objectContaining(refused));
+    const lacking = sent({ uid: '1', ...Object.fromEntries(Array.from({ length: 4096 }, (_, index) => [`f${index}`, 7])) });
+    expect(() => createDecoder(users).decode(lacking)).toThrow(expect.objectContaining(refused));
+  });
+
+  test('counts for all records together, whatever each has', () => {
+    const refused = { code: 'E_SOURCE_LIMIT', message: 'users: records have more than 4,096 different fields' };
+    const decoder = createDecoder(users);
+    decoder.decode([wide(3000)]);
+    expect(() => decoder.decode([wide(2000, 5000)])).toThrow(expect.objectContaining(refused));
+    expect(() => decoder.decodeColumns(columnsOf(wide(2000, 5000)))).toThrow(expect.objectContaining(refused));
+    expect(decoder.findings.unknown.size).toBe(4093);
+  });
+
+  test('costs as many names as fields, also when all become the same', () => {
+    const names = Array.from({ length: 4000 }, (_, index) => `${'-'.repeat(index % 64)}f${'_'.repeat(index / 64)}`);
+    const decoder = createDecoder(users);
+    const began = performance.now();
+    decoder.decode([{ ...user, ...Object.fromEntries(names.map((name) => [name, 'x'])) }]);
+    expect([...decoder.findings.unknown.values()].at(-1)?.column.name).toBe('f_4000');
+    expect(performance.now() - began).toBeLessThan(500);
   });
 });
