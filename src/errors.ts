@@ -17,6 +17,7 @@ export const catalogue = {
     retry: false,
     help: 'Set the variable; outside of service.auth a reference may have a default: ${NAME:-default}.',
   },
+  E_SOURCE_CONFIG: { exit: 78, retry: false, help: 'Correct the address of the service, the key or the option that is named.' },
   E_SOURCE_AUTH: {
     exit: 77,
     retry: false,

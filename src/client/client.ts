@@ -4,7 +4,7 @@ import { rowsIn, type Content } from '../columnar/index.js';
 import { SourceError } from '../errors.js';
 import type { JsonRecord } from '../json/index.js';
 import type { Answer, Target } from './attempt.js';
-import { queryOf, secretsOf, type Credentials } from './credentials.js';
+import { keyProblem, queryOf, secretsOf, type Credentials } from './credentials.js';
 import { createDecoder, type Decoder, type Findings } from './decoder.js';
 import { openTransport } from './fetching.js';
 import { createPacer } from './pacer.js';
@@ -94,7 +94,7 @@ export interface ServiceClient {
 
 const maxLimit = 500;
 
-/** @throws {SourceError} `E_SOURCE_REFUSED` when an option cannot be right. */
+/** @throws {SourceError} `E_SOURCE_CONFIG` when an option cannot be right. */
 export function createClient(options: ClientOptions): ServiceClient {
   const {
     auth,
@@ -108,6 +108,7 @@ export function createClient(options: ClientOptions): ServiceClient {
   checkLimit(limit);
   checkPositive({ concurrency, ratePerSecond, timeoutMs, maxBodyBytes });
   checkThreads(threads);
+  checkKey(auth);
   const baseUrl = checkedUrl(options.baseUrl);
   const transport = openTransport({ baseUrl, query: queryOf(auth), concurrency, timeoutMs, maxBodyBytes }, threads);
   const pacer = createPacer(ratePerSecond);
@@ -218,27 +219,35 @@ function contentOf<N extends CollectionName>(decoder: Decoder, path: string, ans
 
 function checkLimit(limit: number): void {
   if (Number.isInteger(limit) && limit >= 1 && limit <= maxLimit) return;
-  throw new SourceError('E_SOURCE_REFUSED', 'permanent', `limit must be a whole number from 1 to ${maxLimit}`);
+  throw wrongOption(`limit must be a whole number from 1 to ${maxLimit}`);
 }
 
 function checkThreads(threads: number): void {
   if (threads === 0 || threads === 1) return;
-  throw new SourceError('E_SOURCE_REFUSED', 'permanent', 'threads must be 0 or 1');
+  throw wrongOption('threads must be 0 or 1');
+}
+
+function checkKey(auth: Credentials): void {
+  const problem = keyProblem(auth);
+  if (problem) throw wrongOption(`auth: ${problem.field} ${problem.message}`);
 }
 
 function checkPositive(options: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(options)) {
-    if (!(value > 0)) throw new SourceError('E_SOURCE_REFUSED', 'permanent', `${name} must be more than 0`);
+    if (!(value > 0)) throw wrongOption(`${name} must be more than 0`);
   }
+}
+
+function wrongOption(message: string): SourceError {
+  return new SourceError('E_SOURCE_CONFIG', 'permanent', message);
 }
 
 /** Only what the check has seen goes on: a bare `?` or `#` would swallow the path. */
 function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol))
-    throw new SourceError('E_SOURCE_REFUSED', 'permanent', 'base_url must be an http or https URL');
+  if (!url || !/^https?:$/.test(url.protocol)) throw wrongOption('base_url must be an http or https URL');
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    throw new SourceError('E_SOURCE_REFUSED', 'permanent', 'base_url must hold no user info, query or fragment');
+    throw wrongOption('base_url must hold no user info, query or fragment');
   }
   return url.origin + url.pathname;
 }

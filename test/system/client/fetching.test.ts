@@ -62,7 +62,7 @@ const handlers: readonly (readonly [string, Handler, Partial<TransportOptions>?]
   ['a gzip bomb', answer(200, gzipSync(Buffer.alloc(3_000_000, 0x20)), { 'content-encoding': 'gzip' })],
   ['a cut answer', (response) => response.writeHead(200, { 'content-length': '100' }).write('[', () => response.destroy())],
   ['a closed connection', (response) => response.destroy()],
-  ['no answer in time', () => {}, { timeoutMs: 40 }],
+  ['no answer in time', () => {}, { timeoutMs: 200 }],
 ];
 
 describe('the thread that fetches', () => {

@@ -194,7 +194,7 @@ describe('a run that fails', () => {
 
   test('leaves nothing when nothing was there', async () => {
     const [from, folder] = [await service(), await temporaryFolder()];
-    const failing = run(from, `from: leads\n${sinks}`, folder, {}, { LEADSTREAM_REST_API_KEY: 'wrong' });
+    const failing = run(from, `from: leads\n${sinks}`, folder, {}, { LEADSTREAM_REST_API_KEY: 'wrong-key' });
     await expect(failing).rejects.toMatchObject({ code: 'E_SOURCE_AUTH', exit: 77 });
     expect(await readdir(folder)).toEqual([]);
   });
