@@ -100,7 +100,7 @@ export const catalogue = {
     help: 'Files are not what their manifest says: return to an earlier run with `leadstream rollback`, or publish the table anew.',
   },
   E_GATE_BOOKS: { exit: 65, retry: false, help: 'Rows went missing inside leadstream: this is a defect, please report it with the sums.' },
-  E_DATA: { exit: 78, retry: false, help: 'Correct the data file, or leave it away to serve an empty collection.' },
+  E_DATA: { exit: 78, retry: false, help: 'Correct or shorten the data file, or leave it away to serve an empty collection.' },
   E_RUN_LOCKED: {
     exit: 75,
     retry: true,

@@ -57,3 +57,17 @@ describe('numbers of the service', () => {
     client.close();
   });
 });
+
+test.each(['csv: { path: out.csv }', 'ndjson: { path: out.ndjson }', 'parquet: { path: out }'])(
+  'a value nested 100,000 deep is a text like any other: %s',
+  async (sink) => {
+    const deep = `${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}`;
+    const row = (index: number) => `{"lead_id":"${index}","meta":${index === 1 ? deep : '"x"'}}`;
+    const from = await service({ leads: { count: 3, row, find: () => [1] }, bridges: none, areacodes: none, links: none, users: none });
+    const report = await runIn(from, `from: leads\nto:\n  - ${sink}`, await temporaryFolder());
+    expect(report.sinks).toMatchObject([{ books: { read: 3, written: 3 } }]);
+    const client = createClient({ baseUrl: from.url, auth: { rest_api_key: testKey } });
+    expect(await lastValueFrom(client.reader('leads').find('1'))).toMatchObject([{ lead_id: '1', meta: deep }]);
+    client.close();
+  },
+);
