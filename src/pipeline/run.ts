@@ -1,6 +1,5 @@
-import { availableParallelism } from 'node:os';
 import { defer, switchMap, tap, type Observable } from 'rxjs';
-import { createClient, type ServiceClient } from '../client/index.js';
+import { createClient, defaultFetchingThreads, type ServiceClient } from '../client/index.js';
 import { GateError } from '../errors.js';
 import { finishIntents, lockOutputs, type Lock } from '../files/index.js';
 import { createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
@@ -61,7 +60,7 @@ export async function finishRuns(stateDir: string): Promise<readonly string[]> {
 
 async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock: Lock, rejects: Rejects): Promise<RunReport> {
   const { plan, connection, consistency: wanted } = pipeline;
-  const client = createClient({ threads: availableParallelism() > 1 ? 1 : 0, ...connection, onRetry: options.onRetry });
+  const client = createClient({ threads: defaultFetchingThreads(), ...connection, onRetry: options.onRetry });
   const bare = client.reader(plan.collection.name, pipeline.reveal);
   const accounts = openAccounts(pipeline, bare);
   const expectations = pipeline.expect && openExpectations(pipeline.expect, plan.columns());

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { standaloneSink } from '../context.js';
@@ -49,8 +48,7 @@ export const parquetSink = defineSink({
   check: checkNames,
   output: ({ path }, baseDir) => resolve(baseDir, path),
   async open(options, context) {
-    const { threads = availableParallelism() > 1 ? 1 : 0 } = options;
-    const engine = await loadEngine(engineOf(options), threads);
+    const engine = await loadEngine(engineOf(options), options.threads);
     return openRun(new Table(resolve(context.baseDir, options.path)), engine, options, context);
   },
 });

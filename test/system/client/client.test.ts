@@ -275,6 +275,15 @@ describe('options', () => {
     expect(() => createClient({ ...base, ...options })).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', exit: 78 }));
   });
 
+  test('refuse a thread whose file is missing, as beside TypeScript source, and name it', () => {
+    expect(() => createClient({ ...base, threads: 1 })).toThrow(
+      expect.objectContaining({
+        code: 'E_SOURCE_CONFIG',
+        message: expect.stringMatching(/^threads: 1 needs the file \/.*\/client\/fetching-worker\.js, which a bundle has to bring along/),
+      }),
+    );
+  });
+
   test.each<[string, Credentials]>([
     ['rest_api_key', { rest_api_key: 'short12' }],
     ['rest_api_key', { rest_api_key: '' }],
