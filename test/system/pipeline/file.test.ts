@@ -168,8 +168,15 @@ describe('the environment', () => {
   });
 
   test('may name the account by its pair', () => {
-    const pair = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_AUTHORIZED_UID: '7', LEADSTREAM_AUTHORIZED_REST_API_KEY: 'k' };
-    expect(parsePipeline(bare, 'p.yaml', { env: pair }).connection.auth).toEqual({ authorized_uid: '7', authorized_rest_api_key: 'k' });
+    const pair = {
+      LEADSTREAM_BASE_URL: 'https://data.example',
+      LEADSTREAM_AUTHORIZED_UID: '7',
+      LEADSTREAM_AUTHORIZED_REST_API_KEY: 'key-of-the-test',
+    };
+    expect(parsePipeline(bare, 'p.yaml', { env: pair }).connection.auth).toEqual({
+      authorized_uid: '7',
+      authorized_rest_api_key: 'key-of-the-test',
+    });
   });
 
   test('is told what it lacks', () => {
