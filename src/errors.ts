@@ -17,6 +17,7 @@ export const catalogue = {
     retry: false,
     help: 'Set the variable; outside of service.auth a reference may have a default: ${NAME:-default}.',
   },
+  E_SOURCE_CONFIG: { exit: 78, retry: false, help: 'Correct the address of the service, the key or the option that is named.' },
   E_SOURCE_AUTH: {
     exit: 77,
     retry: false,
@@ -25,7 +26,11 @@ export const catalogue = {
   E_SOURCE_UNAVAILABLE: { exit: 69, retry: true, help: 'The service did not answer in spite of retries; run again later.' },
   E_SOURCE_ANSWER: { exit: 69, retry: true, help: 'The service answered no list of records; compare base_url with its document.' },
   E_SOURCE_REFUSED: { exit: 69, retry: false, help: 'The service refused the request; check base_url, limit and the collection.' },
-  E_SOURCE_LIMIT: { exit: 69, retry: false, help: 'An answer was too large; lower service.limit or raise service.max_page_bytes.' },
+  E_SOURCE_LIMIT: {
+    exit: 69,
+    retry: false,
+    help: 'An answer was too large (lower service.limit or raise service.max_page_bytes), or its records too wide (ask whoever runs the service).',
+  },
   E_SOURCE_ORDER: { exit: 69, retry: true, help: 'Rows came after an empty page: the list changed or an answer was wrong; run again.' },
   E_SOURCE_PAGE_IGNORED: {
     exit: 69,
@@ -36,6 +41,16 @@ export const catalogue = {
     exit: 69,
     retry: false,
     help: 'The service counts its pages from another number; set service.first_page (or set it to 1 if this is wrong).',
+  },
+  E_SOURCE_PAGE_CAP: {
+    exit: 69,
+    retry: false,
+    help: 'The service gives no page beyond a certain number; raise service.limit so that fewer pages are needed, or ask whoever runs it.',
+  },
+  E_SOURCE_ENDLESS: {
+    exit: 69,
+    retry: false,
+    help: 'The service repeats rows on every further page and never ends the list; ask whoever runs it, or set service.max_pages.',
   },
   E_SOURCE_MAX_PAGES: {
     exit: 69,
@@ -74,6 +89,11 @@ export const catalogue = {
     retry: false,
     help: 'Look into the rows (run --keep-failed keeps the outputs aside); if they are right, change what the file expects.',
   },
+  E_GATE_SHRINK: {
+    exit: 65,
+    retry: true,
+    help: 'A list lost most of its rows since the last run. Ask whoever runs the service; if it is right, run once with --allow-shrink, or set expect.max_read_shrink.',
+  },
   E_GATE_SCHEMA: {
     exit: 65,
     retry: false,
@@ -92,10 +112,10 @@ export const catalogue = {
   E_GATE_VERIFY: {
     exit: 65,
     retry: false,
-    help: 'Files are not what their manifest says: return to an earlier run with `leadstream rollback`, or publish the table anew.',
+    help: 'The table is not what its run wrote: publish it anew with mode: replace. An earlier run helps only if `leadstream verify --run RUN` finds nothing, for runs have files in common unless keep has copies.',
   },
   E_GATE_BOOKS: { exit: 65, retry: false, help: 'Rows went missing inside leadstream: this is a defect, please report it with the sums.' },
-  E_DATA: { exit: 78, retry: false, help: 'Correct the data file, or leave it away to serve an empty collection.' },
+  E_DATA: { exit: 78, retry: false, help: 'Correct or shorten the data file, or leave it away to serve an empty collection.' },
   E_RUN_LOCKED: {
     exit: 75,
     retry: true,
@@ -124,6 +144,7 @@ export const catalogue = {
 
 /** What a run can be warned of; under `strict` it is a failure. Codes are as stable as those of failures. */
 export const warningCatalogue = {
+  W_SPEC_FLAG: { help: 'A flag comes in several words; ask flag(field) instead of comparing its text, or cast before.' },
   W_SOURCE_CAP: { help: 'The service gives fewer rows per page than were asked for; set service.limit to its cap.' },
   W_SOURCE_REPEATS: { help: 'The service repeats its last page instead of ending the list; the repeats were left out.' },
   W_SOURCE_PAGED: { help: 'The service pages a collection that its document calls unpaged; it was read page by page.' },
@@ -132,6 +153,12 @@ export const warningCatalogue = {
   W_SINK_TIDY: { help: 'Everything is published, but something superfluous could not be removed; the next run tries again.' },
   W_SOURCE_FIELD_NEW: { help: 'The service has a field that its document does not list; tell whoever reads the outputs.' },
   W_SOURCE_FIELD_GONE: { help: 'A declared field came in no row, so its column is null throughout; ask whoever runs the service.' },
+  W_SOURCE_EMPTY: {
+    help: 'A list is empty, and no earlier run tells whether it always was; look at the service before you rely on the outputs.',
+  },
+  W_STEP_EMPTY: { help: 'A filter kept no row; look at its condition, and set expect.min_rows so that such a run is refused.' },
+  W_STEP_NO_MATCH: { help: 'A join found no match at all; look at its fields, and set min_match so that such a run is refused.' },
+  W_RUN_COUNTS: { help: 'What earlier runs counted could not be read or kept, so a list that has become small may pass unnoticed.' },
   W_RUN_KEPT: { help: 'A gate refused, and run --keep-failed put the outputs aside; remove them when you have looked.' },
   W_SOURCE_DRIFT: { help: 'The list changed while it was read; consistency: repair adds what was missed.' },
 } as const satisfies Record<string, { readonly help: string }>;
@@ -148,13 +175,21 @@ export interface Warning {
 /** A stable code of the catalogue. */
 export type ErrorCode = keyof typeof catalogue;
 
-/** A failure that says what went wrong, where, and what to do next. It never carries a credential or a person's data. */
-export class LeadstreamError extends Error {
-  readonly code: ErrorCode;
+type Family = 'SPEC' | 'SOURCE' | 'STEP' | 'SINK' | 'GATE';
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+/** The codes of a family, such as `SINK`, which are those of one class. */
+export type CodeOf<F extends Family> = Extract<ErrorCode, `E_${F}_${string}`>;
+
+/** The codes that no class has for itself: of usage, data files and runs, and of a reference where there is no file to point into. */
+export type GeneralCode = Exclude<ErrorCode, CodeOf<Family>> | 'E_SPEC_REFERENCE';
+
+/** What all failures have, with a code of `Code`. */
+class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code;
+
+  constructor(code: Code, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = new.target.name;
+    this.name = new.target === CataloguedError ? 'LeadstreamError' : new.target.name;
     this.code = code;
   }
 
@@ -174,6 +209,12 @@ export class LeadstreamError extends Error {
   }
 }
 
+/** A failure that says what went wrong, where, and what to do next. It never carries a credential or a person's data. */
+export type LeadstreamError = CataloguedError;
+
+/** Failures of every class are instances of it. What is made of it directly has a code that no class has for itself. */
+export const LeadstreamError: new (code: GeneralCode, message: string, options?: ErrorOptions) => LeadstreamError = CataloguedError;
+
 /** One problem of a pipeline file. Lines and columns are 1-based. */
 export interface SpecIssue {
   readonly message: string;
@@ -182,10 +223,10 @@ export interface SpecIssue {
 }
 
 /** The author of a pipeline file has to act. The message has one `FILE:LINE:COLUMN message` line per problem. */
-export class SpecError extends LeadstreamError {
+export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
   readonly issues: readonly SpecIssue[];
 
-  constructor(code: ErrorCode, file: string, issues: readonly SpecIssue[]) {
+  constructor(code: CodeOf<'SPEC'>, file: string, issues: readonly SpecIssue[]) {
     super(code, issues.map((issue) => `${file}:${issue.line}:${issue.column} ${issue.message}`).join('\n'));
     this.issues = issues;
   }
@@ -198,7 +239,7 @@ export class SpecError extends LeadstreamError {
 export type FailureKind = 'transient' | 'suspect' | 'permanent';
 
 /** The service, or the way to it, failed. */
-export class SourceError extends LeadstreamError {
+export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
   readonly kind: FailureKind;
   /** HTTP status, when there was an answer. */
   readonly status: number | undefined;
@@ -206,7 +247,7 @@ export class SourceError extends LeadstreamError {
   readonly retryAfterMs: number | undefined;
 
   constructor(
-    code: ErrorCode,
+    code: CodeOf<'SOURCE'>,
     kind: FailureKind,
     message: string,
     details: { status?: number | undefined; retryAfterMs?: number | undefined } = {},
@@ -224,23 +265,23 @@ export class SourceError extends LeadstreamError {
 }
 
 /** A step met a row or an argument that it cannot work with. */
-export class StepError extends LeadstreamError {}
+export class StepError extends CataloguedError<CodeOf<'STEP'>> {}
 
 /** A destination failed. */
-export class SinkError extends LeadstreamError {}
+export class SinkError extends CataloguedError<CodeOf<'SINK'>> {}
 
 /** What one gate has against publishing. */
 export interface Refusal {
-  readonly code: ErrorCode;
+  readonly code: CodeOf<'GATE'>;
   readonly message: string;
 }
 
 /** Gates refused to publish what was read. The message has one line per gate; the code is that of the first. */
-export class GateError extends LeadstreamError {
+export class GateError extends CataloguedError<CodeOf<'GATE'>> {
   /** Where the outputs are that were put aside for inspection instead of removed; absolute paths. */
   readonly kept: readonly string[];
 
-  constructor(code: ErrorCode, message: string, { kept = [], ...options }: ErrorOptions & { readonly kept?: readonly string[] } = {}) {
+  constructor(code: CodeOf<'GATE'>, message: string, { kept = [], ...options }: ErrorOptions & { readonly kept?: readonly string[] } = {}) {
     super(code, message, options);
     this.kept = kept;
   }
@@ -260,21 +301,22 @@ export class GateError extends LeadstreamError {
 /**
  * The failure that something thrown is when a limit of the system was reached, of open files or of memory, wherever that was;
  * `undefined` for anything else. Failures of ours are what they say.
+ *
+ * @param message Default: that of what was thrown.
  */
-export function limitReached(thrown: unknown): LeadstreamError | undefined {
+export function limitReached(thrown: unknown, message = reasonOf(thrown)): LeadstreamError | undefined {
   if (thrown instanceof LeadstreamError || typeof thrown !== 'object' || thrown === null) return undefined;
+  const said = reasonOf(thrown);
   const code = 'code' in thrown ? String(thrown.code) : '';
-  const message = reasonOf(thrown);
   // A thread that could not start has the reason in its message alone.
-  const reason = code === 'ERR_WORKER_INIT_FAILED' ? (/\bE[A-Z]+$/.exec(message)?.[0] ?? '') : code;
+  const reason = code === 'ERR_WORKER_INIT_FAILED' ? (/\bE[A-Z]+$/.exec(said)?.[0] ?? '') : code;
   if (tooManyFiles.has(reason)) return new LeadstreamError('E_RUN_FILES', message, { cause: thrown });
-  if (noMemory.has(reason) || ranOut.test(message)) return new LeadstreamError('E_RUN_MEMORY', message, { cause: thrown });
+  if (noMemory.has(reason) || ranOut.test(said)) return new LeadstreamError('E_RUN_MEMORY', message, { cause: thrown });
   // Node looks for a module by opening files, and takes one that it may not open for one that is not there.
   const limit = code === 'ERR_MODULE_NOT_FOUND' ? mostOpenFiles() : undefined;
   if (limit === undefined || limit >= manyFiles) return undefined;
-  return new LeadstreamError('E_RUN_FILES', `${message}; no more than ${limit} files may be open, which is too few to load it`, {
-    cause: thrown,
-  });
+  const why = `no more than ${limit} files may be open, which is too few to load it`;
+  return new LeadstreamError('E_RUN_FILES', `${message}; ${why}`, { cause: thrown });
 }
 
 const tooManyFiles: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);

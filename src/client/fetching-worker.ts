@@ -1,11 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Subscription } from 'rxjs';
 import { SourceError } from '../errors.js';
-import { createTransport, type Answer } from './attempt.js';
+import { createTransport, type Answer, type TransportOptions } from './attempt.js';
 import type { Failure, Fetched, FetchedAnswer, Request } from './fetching.js';
 import { scan } from './scan.js';
 
-const transport = createTransport(workerData);
+/** Its data are the options that `openTransport` was given. */
+const transport = createTransport(workerData as TransportOptions);
 const running = new Map<number, Subscription>();
 
 parentPort?.on('message', (request: Request) => {
@@ -31,7 +32,9 @@ function answered(id: number, what: FetchedAnswer | { readonly failure: Failure 
 function fetched({ status, body }: Answer): FetchedAnswer {
   const found = scan(body) ?? null;
   const bytes = own(found?.bytes ?? body);
-  return { status, bytes, length: body.length, scanned: found && { rows: found.rows, names: found.names, bounds: found.bounds } };
+  if (!found) return { status, bytes, length: body.length, scanned: null };
+  const { rows, names, bounds, nulls, notText } = found;
+  return { status, bytes, length: body.length, scanned: { rows, names, bounds, nulls, notText } };
 }
 
 /** Node keeps small buffers in one piece of memory, which cannot move. */

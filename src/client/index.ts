@@ -1,12 +1,13 @@
 export {
   createClient,
+  defaultLimit,
   type ClientOptions,
   type CollectionReader,
   type ListAnswer,
   type ListRequest,
   type ServiceClient,
 } from './client.js';
-export { queryOf, secretsOf, type Credentials } from './credentials.js';
+export { keyProblem, queryOf, secretsOf, type Credentials } from './credentials.js';
+export { defaultFetchingThreads } from './fetching.js';
 export { discoveredColumns, type Findings } from './decoder.js';
-export { openList, type PagedList, type PagingOptions } from './paging.js';
 export type { RetryNotice, RetryPolicy } from './retry.js';

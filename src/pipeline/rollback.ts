@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { finishIntents, lockOutputs, removeIntent, writeIntent } from '../files/index.js';
+import { fixedPath } from '../local-path.js';
 import { prepareRollback } from '../sinks/index.js';
 import { intentsIn, newRunId, spentIn } from './start.js';
 
@@ -8,6 +9,8 @@ export interface RollbackOptions {
   readonly to?: string | undefined;
   /** Folder of publications under way, as runs have it. Default `.leadstream`. */
   readonly stateDir?: string;
+  /** Key of the HMACs in the log of runs. Default: the run is held against the SHA-256 there. */
+  readonly manifestKey?: string | undefined;
 }
 
 /**
@@ -21,13 +24,13 @@ export interface RollbackOptions {
  */
 export async function rollbackTable(path: string, options: RollbackOptions = {}): Promise<{ readonly from: string; readonly to: string }> {
   const table = resolve(path);
-  const stateDir = resolve(options.stateDir ?? '.leadstream');
+  const stateDir = fixedPath(options.stateDir ?? '.leadstream', '--state-dir', process.cwd());
   const intents = intentsIn(stateDir);
   const runId = newRunId(new Date().toISOString());
   const lock = await lockOutputs([table], { runId });
   try {
     await finishIntents(intents, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), removeSpent: spentIn(stateDir) });
-    const { from, to, moves } = await prepareRollback(table, options.to);
+    const { from, to, moves } = await prepareRollback(table, options.to, { stateDir, manifestKey: options.manifestKey });
     const publication = await writeIntent(intents, { runId, pipeline: 'rollback', outputs: [table], moves });
     await publication.carryOut();
     await removeIntent(intents, runId);

@@ -46,7 +46,7 @@ test.each([
   [/^E_SPEC_/, 78],
   [/_CONFIG$/, 78],
   [/^E_SOURCE_AUTH$/, 77],
-  [/^E_SOURCE_(?!AUTH)/, 69],
+  [/^E_SOURCE_(?!AUTH|CONFIG)/, 69],
   [/^E_STEP_(?!CONFIG)/, 1],
   [/^E_SINK_(?!CONFIG)/, 1],
   [/^E_GATE_/, 65],
@@ -70,6 +70,7 @@ test('an error knows exit status, retry and help of its code', () => {
 });
 
 test.each([
+  ['LeadstreamError', new LeadstreamError('E_USAGE', 'x')],
   ['StepError', new StepError('E_STEP_FIELD', 'x')],
   ['SinkError', new SinkError('E_SINK_PATH', 'x')],
   ['GateError', new GateError('E_GATE_MATCH', 'x')],
