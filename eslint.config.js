@@ -16,7 +16,8 @@ export const importTable = {
   landing: ['errors', 'collections', 'flow', 'files'],
   steps: ['errors', 'collections', 'columnar', 'flow'],
   sinks: ['errors', 'collections', 'columnar', 'threads', 'flow', 'files'],
-  pipeline: ['errors', 'collections', 'columnar', 'flow', 'files', 'landing', 'client', 'steps', 'sinks'],
+  source: ['errors', 'collections', 'columnar', 'flow', 'client'],
+  pipeline: ['errors', 'collections', 'columnar', 'flow', 'files', 'landing', 'client', 'source', 'steps', 'sinks'],
   // Beside the public API, which its commands load when they run.
   cli: ['errors', 'collections'],
 };
@@ -53,6 +54,27 @@ export const queueingOperators = [
   'zipWith',
 ];
 
+/** What needs the types of a file: promises that nobody waits for, cases that nobody handles, objects that become `[object Object]`. */
+const lostWork = {
+  '@typescript-eslint/no-floating-promises': 'error',
+  '@typescript-eslint/no-misused-promises': 'error',
+  '@typescript-eslint/await-thenable': 'error',
+  '@typescript-eslint/return-await': ['error', 'error-handling-correctness-only'],
+  '@typescript-eslint/switch-exhaustiveness-check': 'error',
+  '@typescript-eslint/no-base-to-string': 'error',
+  '@typescript-eslint/no-unnecessary-type-assertion': 'error',
+  '@typescript-eslint/no-deprecated': 'error',
+};
+
+/** An `any` of a library goes no further than the line where it comes in. */
+const leakingAny = {
+  '@typescript-eslint/no-unsafe-argument': 'error',
+  '@typescript-eslint/no-unsafe-assignment': 'error',
+  '@typescript-eslint/no-unsafe-call': 'error',
+  '@typescript-eslint/no-unsafe-member-access': 'error',
+  '@typescript-eslint/no-unsafe-return': 'error',
+};
+
 const folders = Object.keys(importTable);
 
 function boundariesOf(folder) {
@@ -82,6 +104,12 @@ function boundariesOf(folder) {
 export default tseslint.config(
   { ignores: ['dist/', 'out/', 'coverage/'] },
   ...tseslint.configs.strict,
+  {
+    files: ['**/*.ts'],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: lostWork,
+  },
+  { files: ['src/**/*.ts'], rules: leakingAny },
   {
     rules: {
       '@typescript-eslint/consistent-type-imports': 'error',

@@ -42,6 +42,16 @@ export const catalogue = {
     retry: false,
     help: 'The service counts its pages from another number; set service.first_page (or set it to 1 if this is wrong).',
   },
+  E_SOURCE_PAGE_CAP: {
+    exit: 69,
+    retry: false,
+    help: 'The service gives no page beyond a certain number; raise service.limit so that fewer pages are needed, or ask whoever runs it.',
+  },
+  E_SOURCE_ENDLESS: {
+    exit: 69,
+    retry: false,
+    help: 'The service repeats rows on every further page and never ends the list; ask whoever runs it, or set service.max_pages.',
+  },
   E_SOURCE_MAX_PAGES: {
     exit: 69,
     retry: false,
@@ -79,6 +89,11 @@ export const catalogue = {
     retry: false,
     help: 'Look into the rows (run --keep-failed keeps the outputs aside); if they are right, change what the file expects.',
   },
+  E_GATE_SHRINK: {
+    exit: 65,
+    retry: true,
+    help: 'A list lost most of its rows since the last run. Ask whoever runs the service; if it is right, run once with --allow-shrink, or set expect.max_read_shrink.',
+  },
   E_GATE_SCHEMA: {
     exit: 65,
     retry: false,
@@ -97,7 +112,7 @@ export const catalogue = {
   E_GATE_VERIFY: {
     exit: 65,
     retry: false,
-    help: 'Files are not what their manifest says: return to an earlier run with `leadstream rollback`, or publish the table anew.',
+    help: 'The table is not what its run wrote: publish it anew with mode: replace. An earlier run helps only if `leadstream verify --run RUN` finds nothing, for runs have files in common unless keep has copies.',
   },
   E_GATE_BOOKS: { exit: 65, retry: false, help: 'Rows went missing inside leadstream: this is a defect, please report it with the sums.' },
   E_DATA: { exit: 78, retry: false, help: 'Correct or shorten the data file, or leave it away to serve an empty collection.' },
@@ -114,6 +129,7 @@ export const catalogue = {
 
 /** What a run can be warned of; under `strict` it is a failure. Codes are as stable as those of failures. */
 export const warningCatalogue = {
+  W_SPEC_FLAG: { help: 'A flag comes in several words; ask flag(field) instead of comparing its text, or cast before.' },
   W_SOURCE_CAP: { help: 'The service gives fewer rows per page than were asked for; set service.limit to its cap.' },
   W_SOURCE_REPEATS: { help: 'The service repeats its last page instead of ending the list; the repeats were left out.' },
   W_SOURCE_PAGED: { help: 'The service pages a collection that its document calls unpaged; it was read page by page.' },
@@ -122,6 +138,12 @@ export const warningCatalogue = {
   W_SINK_TIDY: { help: 'Everything is published, but something superfluous could not be removed; the next run tries again.' },
   W_SOURCE_FIELD_NEW: { help: 'The service has a field that its document does not list; tell whoever reads the outputs.' },
   W_SOURCE_FIELD_GONE: { help: 'A declared field came in no row, so its column is null throughout; ask whoever runs the service.' },
+  W_SOURCE_EMPTY: {
+    help: 'A list is empty, and no earlier run tells whether it always was; look at the service before you rely on the outputs.',
+  },
+  W_STEP_EMPTY: { help: 'A filter kept no row; look at its condition, and set expect.min_rows so that such a run is refused.' },
+  W_STEP_NO_MATCH: { help: 'A join found no match at all; look at its fields, and set min_match so that such a run is refused.' },
+  W_RUN_COUNTS: { help: 'What earlier runs counted could not be read or kept, so a list that has become small may pass unnoticed.' },
   W_RUN_KEPT: { help: 'A gate refused, and run --keep-failed put the outputs aside; remove them when you have looked.' },
   W_SOURCE_DRIFT: { help: 'The list changed while it was read; consistency: repair adds what was missed.' },
 } as const satisfies Record<string, { readonly help: string }>;
@@ -138,13 +160,21 @@ export interface Warning {
 /** A stable code of the catalogue. */
 export type ErrorCode = keyof typeof catalogue;
 
-/** A failure that says what went wrong, where, and what to do next. It never carries a credential or a person's data. */
-export class LeadstreamError extends Error {
-  readonly code: ErrorCode;
+type Family = 'SPEC' | 'SOURCE' | 'STEP' | 'SINK' | 'GATE';
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+/** The codes of a family, such as `SINK`, which are those of one class. */
+export type CodeOf<F extends Family> = Extract<ErrorCode, `E_${F}_${string}`>;
+
+/** The codes that no class has for itself: of usage, data files and runs, and of a reference where there is no file to point into. */
+export type GeneralCode = Exclude<ErrorCode, CodeOf<Family>> | 'E_SPEC_REFERENCE';
+
+/** What all failures have, with a code of `Code`. */
+class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code;
+
+  constructor(code: Code, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = new.target.name;
+    this.name = new.target === CataloguedError ? 'LeadstreamError' : new.target.name;
     this.code = code;
   }
 
@@ -164,6 +194,12 @@ export class LeadstreamError extends Error {
   }
 }
 
+/** A failure that says what went wrong, where, and what to do next. It never carries a credential or a person's data. */
+export type LeadstreamError = CataloguedError;
+
+/** Failures of every class are instances of it. What is made of it directly has a code that no class has for itself. */
+export const LeadstreamError: new (code: GeneralCode, message: string, options?: ErrorOptions) => LeadstreamError = CataloguedError;
+
 /** One problem of a pipeline file. Lines and columns are 1-based. */
 export interface SpecIssue {
   readonly message: string;
@@ -172,10 +208,10 @@ export interface SpecIssue {
 }
 
 /** The author of a pipeline file has to act. The message has one `FILE:LINE:COLUMN message` line per problem. */
-export class SpecError extends LeadstreamError {
+export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
   readonly issues: readonly SpecIssue[];
 
-  constructor(code: ErrorCode, file: string, issues: readonly SpecIssue[]) {
+  constructor(code: CodeOf<'SPEC'>, file: string, issues: readonly SpecIssue[]) {
     super(code, issues.map((issue) => `${file}:${issue.line}:${issue.column} ${issue.message}`).join('\n'));
     this.issues = issues;
   }
@@ -188,7 +224,7 @@ export class SpecError extends LeadstreamError {
 export type FailureKind = 'transient' | 'suspect' | 'permanent';
 
 /** The service, or the way to it, failed. */
-export class SourceError extends LeadstreamError {
+export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
   readonly kind: FailureKind;
   /** HTTP status, when there was an answer. */
   readonly status: number | undefined;
@@ -196,7 +232,7 @@ export class SourceError extends LeadstreamError {
   readonly retryAfterMs: number | undefined;
 
   constructor(
-    code: ErrorCode,
+    code: CodeOf<'SOURCE'>,
     kind: FailureKind,
     message: string,
     details: { status?: number | undefined; retryAfterMs?: number | undefined } = {},
@@ -214,23 +250,23 @@ export class SourceError extends LeadstreamError {
 }
 
 /** A step met a row or an argument that it cannot work with. */
-export class StepError extends LeadstreamError {}
+export class StepError extends CataloguedError<CodeOf<'STEP'>> {}
 
 /** A destination failed. */
-export class SinkError extends LeadstreamError {}
+export class SinkError extends CataloguedError<CodeOf<'SINK'>> {}
 
 /** What one gate has against publishing. */
 export interface Refusal {
-  readonly code: ErrorCode;
+  readonly code: CodeOf<'GATE'>;
   readonly message: string;
 }
 
 /** Gates refused to publish what was read. The message has one line per gate; the code is that of the first. */
-export class GateError extends LeadstreamError {
+export class GateError extends CataloguedError<CodeOf<'GATE'>> {
   /** Where the outputs are that were put aside for inspection instead of removed; absolute paths. */
   readonly kept: readonly string[];
 
-  constructor(code: ErrorCode, message: string, { kept = [], ...options }: ErrorOptions & { readonly kept?: readonly string[] } = {}) {
+  constructor(code: CodeOf<'GATE'>, message: string, { kept = [], ...options }: ErrorOptions & { readonly kept?: readonly string[] } = {}) {
     super(code, message, options);
     this.kept = kept;
   }

@@ -6,6 +6,7 @@
 
 // Reading a service
 export { connect, type ConnectOptions, type ReadOptions, type Service } from './pipeline/index.js';
+export type { Consistency, ConsistencyMode, ConsistencyOutcome } from './source/index.js';
 export type { Credentials, RetryNotice, RetryPolicy } from './client/index.js';
 export {
   collectionNames,
@@ -37,7 +38,6 @@ export {
   pagedSource,
   rows,
   standalone,
-  type Consistency,
   type Fault,
   type Lease,
   type OnError,
@@ -74,6 +74,7 @@ export {
   csv,
   ndjson,
   parquet,
+  publishedManifest,
   readGroups,
   readManifest,
   tableRuns,
@@ -90,6 +91,8 @@ export {
   type StdoutOptions,
   type TableRun,
   type Verification,
+  type VerifyOptions,
+  type Evidence,
   type UndeclaredField,
 } from './sinks/index.js';
 
@@ -132,7 +135,9 @@ export {
   SourceError,
   SpecError,
   StepError,
+  type CodeOf,
   type ErrorCode,
+  type GeneralCode,
   type Warning,
   type FailureKind,
   type Refusal,

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { SinkError, reasonOf } from '../errors.js';
+import { fixedPath } from '../local-path.js';
 import type { CommandContext } from './context.js';
 
 /** The file of `--report`, or nothing. */
@@ -14,11 +14,12 @@ export interface ReportFile {
  * cannot be taken for that of a run that was killed.
  *
  * @param file Without, there is no report.
+ * @throws {LeadstreamError} `E_USAGE` for what is no file of this machine.
  * @throws {SinkError} `E_SINK_PATH`.
  */
 export async function openReport(file: string | undefined, { console, cwd }: CommandContext): Promise<ReportFile> {
   if (file === undefined) return { write: () => Promise.resolve() };
-  const path = resolve(cwd, file);
+  const path = fixedPath(file, '--report', cwd);
   try {
     await writeFile(path, '');
   } catch (error) {

@@ -1,7 +1,7 @@
-import type { Pipeline, RunOptions } from '../index.js';
+import type { Pipeline } from '../index.js';
 import type { CommandContext } from './context.js';
 import { tellFailure, toldBy } from './failure.js';
-import { runAndTell } from './tell.js';
+import { runAndTell, type RunFlags } from './tell.js';
 
 /** How the run of one pipeline ended, as reports say it: with the report of the run, or with what went wrong. */
 export type Ending =
@@ -20,11 +20,7 @@ export interface SeriesEnd {
  * they would meet the same: after a signal, refused credentials or wrong usage the rest is not run. The last line tells all endings, with code,
  * message and help of the failure that gave the exit code.
  */
-export async function runSeries(
-  pipelines: readonly Pipeline[],
-  context: CommandContext,
-  options: Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed'>,
-): Promise<SeriesEnd> {
+export async function runSeries(pipelines: readonly Pipeline[], context: CommandContext, options: RunFlags): Promise<SeriesEnd> {
   const { console, signal } = context;
   const endings: Ending[] = [];
   let told: ReturnType<typeof toldBy> | undefined;

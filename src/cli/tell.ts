@@ -2,11 +2,14 @@ import type { Pipeline, RetryNotice, RunOptions, RunReport } from '../index.js';
 import type { Console } from './console.js';
 import type { CommandContext } from './context.js';
 
+/** What the flags of a command line say of a run. */
+export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed' | 'allowShrink'>;
+
 /** Runs a pipeline and tells on stderr what happens: progress, retries, warnings, and in the end the summary. */
 export async function runAndTell(
   pipeline: Pipeline,
   { console, signal, stdout, stderr }: CommandContext,
-  options: Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed'> = {},
+  options: RunFlags = {},
 ): Promise<RunReport> {
   const { runPipeline, summaryOf } = await import('../index.js');
   const { createProgress } = await import('./progress.js');

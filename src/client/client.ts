@@ -49,6 +49,8 @@ export interface ListRequest {
   readonly limit?: number;
   /** `probe` marks a request that only checks, for the log of the service. Default `page`. */
   readonly purpose?: 'page' | 'probe';
+  /** Whether an answer that was kept will not do. Default false; the client itself keeps none. */
+  readonly fresh?: boolean;
 }
 
 /** A page as rows, by columns if the answer allows it, and as the bytes that came. */
@@ -92,13 +94,16 @@ export interface ServiceClient {
   close(): void;
 }
 
+/** Rows per page that are asked for unless told otherwise. */
+export const defaultLimit = 30;
+
 const maxLimit = 500;
 
 /** @throws {SourceError} `E_SOURCE_CONFIG` when an option cannot be right. */
 export function createClient(options: ClientOptions): ServiceClient {
   const {
     auth,
-    limit = 30,
+    limit = defaultLimit,
     concurrency = 4,
     ratePerSecond = Infinity,
     timeoutMs = 60_000,

@@ -1,11 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Subscription } from 'rxjs';
 import { SourceError } from '../errors.js';
-import { createTransport, type Answer } from './attempt.js';
+import { createTransport, type Answer, type TransportOptions } from './attempt.js';
 import type { Failure, Fetched, FetchedAnswer, Request } from './fetching.js';
 import { scan } from './scan.js';
 
-const transport = createTransport(workerData);
+/** Its data are the options that `openTransport` was given. */
+const transport = createTransport(workerData as TransportOptions);
 const running = new Map<number, Subscription>();
 
 parentPort?.on('message', (request: Request) => {

@@ -1,5 +1,5 @@
 import { Observable } from 'rxjs';
-import { SourceError, type ErrorCode, type FailureKind } from '../errors.js';
+import { SourceError, type CodeOf, type FailureKind } from '../errors.js';
 import { defaultThreads, Thread, threadProblem } from '../threads/index.js';
 import { createTransport, type Answer, type Target, type Transport, type TransportOptions } from './attempt.js';
 import type { Scanned } from './scan.js';
@@ -21,7 +21,7 @@ export interface FetchedAnswer {
 
 /** A `SourceError`, whose class would be lost on the way. */
 export interface Failure {
-  readonly code: ErrorCode;
+  readonly code: CodeOf<'SOURCE'>;
   readonly kind: FailureKind;
   readonly message: string;
   readonly status: number | undefined;

@@ -1,5 +1,6 @@
 export {
   createClient,
+  defaultLimit,
   type ClientOptions,
   type CollectionReader,
   type ListAnswer,
@@ -9,5 +10,4 @@ export {
 export { keyProblem, queryOf, secretsOf, type Credentials } from './credentials.js';
 export { defaultFetchingThreads } from './fetching.js';
 export { discoveredColumns, type Findings } from './decoder.js';
-export { openList, type PagedList, type PagingOptions } from './paging.js';
 export type { RetryNotice, RetryPolicy } from './retry.js';

@@ -13,11 +13,19 @@ export type Seen = 'new' | 'same' | 'changed';
  * between 0.5 and 0.75, and growing holds only one segment twice. Empty, it takes 64 KiB.
  */
 export class KeySet {
-  readonly #segments = Array.from({ length: 256 }, () => new Segment());
+  readonly #segments: readonly Segment[];
   readonly #digest = new Uint32Array(3);
 
-  /** @param seed Four words that the digests start from; answers do not depend on them. Default: random ones. */
-  constructor(readonly seed: Uint32Array = randomFillSync(new Uint32Array(4))) {}
+  /**
+   * @param seed Four words that the digests start from; answers do not depend on them. Default: random ones.
+   * @param marked Whether texts keep marks, which take four bytes each; the tables then grow in smaller steps to stay within 32.
+   */
+  constructor(
+    readonly seed: Uint32Array = randomFillSync(new Uint32Array(4)),
+    marked = false,
+  ) {
+    this.#segments = Array.from({ length: 256 }, () => new Segment(marked));
+  }
 
   /** Adds a text. @returns Whether it was new. */
   add(text: string): boolean {
@@ -37,6 +45,22 @@ export class KeySet {
   /** What `see` would answer, without adding the text. */
   find(text: string, content: readonly unknown[]): Seen {
     return this.#segmentOf(text).find(this.#digest, contentDigest(content));
+  }
+
+  /**
+   * The same, with a mark for the text.
+   *
+   * @param mark A whole number from 1 on, below 2^32.
+   * @param since A mark above this one stays as it is.
+   * @returns Also the mark that the text had before; 0 when it had none.
+   */
+  sight(text: string, content: number, mark: number, since: number): { readonly seen: Seen; readonly before: number } {
+    return this.#segmentOf(text).sight(this.#digest, content, mark, since);
+  }
+
+  /** The mark of a text; 0 when it has none. */
+  markOf(text: string): number {
+    return this.#segmentOf(text).markOf(this.#digest);
   }
 
   /** The entries as they are kept, four words each, for `restore`. Views, good until the next call. */
@@ -79,10 +103,36 @@ const words = 4;
 /** Open addressing with linear probing: three words of digest, one of content. A slot whose digest is three zeros is free. */
 class Segment {
   #slots = new Uint32Array(16 * words);
+  /** By slot. */
+  #marks: Uint32Array | undefined;
   size = 0;
 
+  constructor(marked: boolean) {
+    if (marked) this.#marks = new Uint32Array(16);
+  }
+
   get bytes(): number {
-    return this.#slots.byteLength;
+    return this.#slots.byteLength + (this.#marks?.byteLength ?? 0);
+  }
+
+  sight(key: Uint32Array, content: number, mark: number, since: number): { readonly seen: Seen; readonly before: number } {
+    const seen = this.see(key, content);
+    const slot = this.#slotOf(key);
+    const before = this.#marks?.[slot] ?? 0;
+    if (this.#marks && before <= since) this.#marks[slot] = mark;
+    return { seen, before };
+  }
+
+  markOf(key: Uint32Array): number {
+    return this.find(key, 0) === 'new' ? 0 : (this.#marks?.[this.#slotOf(key)] ?? 0);
+  }
+
+  /** The slot of a text that is there. */
+  #slotOf(key: Uint32Array): number {
+    const a = key[0] ?? 0;
+    const b = key[1] ?? 0;
+    const c = key[2] ?? 0;
+    return slotOf(this.#slots, a, b, (a | b | c) === 0 ? 1 : c);
   }
 
   see(key: Uint32Array, content: number): Seen {
@@ -104,13 +154,16 @@ class Segment {
   }
 
   #grow(): void {
-    const old = this.#slots;
-    this.#slots = new Uint32Array(Math.ceil((old.length / words) * 1.5) * words);
+    const [old, marks] = [this.#slots, this.#marks];
+    this.#slots = new Uint32Array(Math.ceil((old.length / words) * (marks ? 1.2 : 1.5)) * words);
+    if (marks) this.#marks = new Uint32Array(this.#slots.length / words);
     for (let i = 0; i < old.length; i += words) {
       const a = old[i] ?? 0;
       const b = old[i + 1] ?? 0;
       const c = old[i + 2] ?? 0;
-      if ((a | b | c) !== 0) look(this.#slots, a, b, c, old[i + 3] ?? 0, true);
+      if ((a | b | c) === 0) continue;
+      look(this.#slots, a, b, c, old[i + 3] ?? 0, true);
+      if (marks && this.#marks) this.#marks[slotOf(this.#slots, a, b, c)] = marks[i / words] ?? 0;
     }
   }
 }
@@ -138,6 +191,13 @@ function look(slots: Uint32Array, a: number, b: number, c: number, content: numb
       slots[i + 3] = content;
       return 'new';
     }
+  }
+}
+
+/** The slot of a digest that is there. */
+function slotOf(slots: Uint32Array, a: number, b: number, c: number): number {
+  for (let i = (b % (slots.length / words)) * words; ; i = i + words === slots.length ? 0 : i + words) {
+    if (slots[i] === a && slots[i + 1] === b && slots[i + 2] === c) return i / words;
   }
 }
 

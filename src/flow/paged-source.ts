@@ -1,24 +1,38 @@
-import { EMPTY, Observable, catchError, concatMap, defer, expand, from, map, merge, of, single } from 'rxjs';
+import { EMPTY, Observable, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
 import { SourceError } from '../errors.js';
 import { holdErrors } from './hold-errors.js';
 import { inOrder } from './in-order.js';
 import type { Content } from '../columnar/index.js';
 import { pageOf, type Page } from './page.js';
+import { task } from './task.js';
 import { createWindow } from './window.js';
 
 /** Bounds of a paged source; all counts are pages. */
 export interface PagedSourceOptions {
   /** Pages in flight, waiting or in the chain at once. Default 8. */
-  readonly window?: number;
+  readonly window?: number | undefined;
   /** Requests in flight at once, at most `window`. Default 4. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** Number of the first page. Default 1. */
-  readonly firstPage?: number;
+  readonly firstPage?: number | undefined;
   /** Whether the list has pages; without, there is one request and no end to look for. Default true. */
-  readonly paged?: boolean;
+  readonly paged?: boolean | undefined;
+  /**
+   * Looks for evidence where the list seems to end, and gives the number of the page to go on with when it does not. Default: the
+   * empty page is asked for again, and so is the next one, or one behind it that had rows; rows there are an error.
+   */
+  readonly confirmEnd?: ((end: ListEnd) => Observable<number | undefined>) | undefined;
 }
 
-/** What became of one page number: rows, the end of the list (no rows), or a failure. */
+/** Where a list seems to end. */
+export interface ListEnd {
+  /** Number of the first page without rows. */
+  readonly page: number;
+  /** Pages after it that had rows; they had been asked for before it answered. In order. */
+  readonly after: readonly number[];
+}
+
+/** What became of one page number: rows, no rows, or a failure. */
 interface Slot<T> {
   readonly number: number;
   readonly rows: Content<T>;
@@ -29,84 +43,105 @@ interface Slot<T> {
  * Reads a list page by page, in page order, with several requests in flight and never more than `window` pages
  * outstanding, however slow the sink is.
  *
- * `concurrency` chains of `expand` each read every n-th page, and their pages are put back in order. The list ends at an
- * empty page that is empty a second time and whose successor is empty too. A failure is told after every earlier page was
- * released. Unsubscribing unsubscribes the requests in flight.
+ * `concurrency` chains of `expand` each read every n-th page, and their pages are put back in order. An empty page is the claim that
+ * the list has ended there; what was asked for ahead is heard before the claim is looked into. A failure is told after every earlier
+ * page was released. Unsubscribing unsubscribes the requests in flight.
  *
  * @param fetch Reads one page by number: emits its rows once.
  * @throws {SourceError} `E_SOURCE_ORDER` when rows come after the end; `E_SOURCE_REFUSED`, at once, for bounds that are no
  * whole numbers from 1 on.
  */
 export function pagedSource<T>(fetch: (page: number) => Observable<Content<T>>, options: PagedSourceOptions = {}): Observable<Page<T>> {
-  const { window: size = 8, concurrency = 4, firstPage = 1, paged = true } = options;
+  const { window: size = 8, concurrency = 4, firstPage = 1, paged = true, confirmEnd = (end) => lookAgain(fetch, end) } = options;
   checkBound('window', size);
   checkBound('concurrency', concurrency);
   const chains = paged ? Math.min(concurrency, size) : 1;
 
   return defer(() => {
-    const window = createWindow(size, firstPage);
+    const window = createWindow(size);
+    let emitted = 0;
 
-    const read = (n: number): Observable<Content<T>> => fetch(n).pipe(single());
+    /** The pages from a number on, up to the first that has no rows, and beyond it when that was no end. */
+    const from$ = (start: number): Observable<Page<T>> =>
+      defer(() => {
+        const placeOfStart = emitted;
+        const placeOf = (n: number): number => placeOfStart + n - start;
+        const withRows: number[] = [];
+        let firstEmpty = Infinity;
+        let end: number | undefined;
+        window.open();
 
-    const rowsOf = (n: number): Observable<Content<T>> =>
-      paged ? read(n).pipe(concatMap((rows) => (rows.length > 0 ? of(rows) : read(n)))) : read(n);
+        const slot$ = (n: number): Observable<Slot<T>> =>
+          from(window.enter(placeOf(n))).pipe(
+            concatMap((granted) => (granted ? fetch(n).pipe(single()) : EMPTY)),
+            map((rows): Slot<T> => ({ number: n, rows })),
+            tap(({ rows }) => {
+              if (rows.length > 0) withRows.push(n);
+              else firstEmpty = Math.min(firstEmpty, n);
+            }),
+            catchError((error: unknown) => of<Slot<T>>({ number: n, rows: [], failure: { error } })),
+          );
 
-    const slot$ = (n: number): Observable<Slot<T>> =>
-      from(window.enter(n)).pipe(
-        concatMap(() => rowsOf(n)),
-        map((rows): Slot<T> => ({ number: n, rows })),
-        catchError((error: unknown) => of<Slot<T>>({ number: n, rows: [], failure: { error } })),
-      );
+        const chain$ = (first: number): Observable<Slot<T>> =>
+          slot$(first).pipe(
+            expand((slot) =>
+              !paged || slot.failure || slot.number > firstEmpty || slot.rows.length === 0 ? EMPTY : slot$(slot.number + chains),
+            ),
+          );
 
-    const chain$ = (start: number): Observable<Slot<T>> => {
-      let ended = false;
-      return slot$(start).pipe(
-        expand((slot) => {
-          if (!paged || slot.failure || ended) return EMPTY;
-          if (slot.rows.length > 0) return slot$(slot.number + chains);
-          // A single chain asks for the page after the end itself; several have asked for it already.
-          ended = true;
-          return chains === 1 ? slot$(slot.number + 1) : EMPTY;
-        }),
-      );
-    };
+        const pages$ = new Observable<Page<T>>((subscriber) =>
+          merge(...Array.from({ length: chains }, (_, chain) => chain$(start + chain)))
+            .pipe(inOrder(start))
+            .subscribe({
+              next: ({ number, rows, failure }) => {
+                if (end !== undefined) return;
+                if (failure) {
+                  window.seal(placeOf(number));
+                  subscriber.error(failure.error);
+                } else if (rows.length > 0) {
+                  emitted += 1;
+                  subscriber.next(pageOf(number, rows, window.lease(placeOf(number))));
+                } else {
+                  end = number;
+                  window.seal(placeOf(number));
+                }
+              },
+              error: (error: unknown) => subscriber.error(error),
+              complete: () => subscriber.complete(),
+            }),
+        );
 
-    const starts = Array.from({ length: chains }, (_, chain) => firstPage + chain);
-    return merge(...starts.map(chain$)).pipe(inOrder(firstPage), untilEnd(window, paged), holdErrors());
+        const rest$ = defer(() => {
+          if (!paged || end === undefined) return EMPTY;
+          const page = end;
+          const after = withRows.filter((n) => n > page).sort((a, b) => a - b);
+          return confirmEnd({ page, after }).pipe(concatMap((next) => (next === undefined ? EMPTY : from$(next))));
+        });
+        return concat(pages$, rest$);
+      });
+
+    return from$(firstPage).pipe(holdErrors());
   });
+}
+
+/** The end of a list that nothing else is known of. */
+function lookAgain<T>(
+  fetch: (page: number) => Observable<Content<T>>,
+  { page, after: [behind = page + 1] }: ListEnd,
+): Observable<number | undefined> {
+  return task(async (ask) => {
+    if ((await ask(fetch(page))).length > 0) return page;
+    if ((await ask(fetch(behind))).length > 0) throw rowsAfterEnd(behind, page);
+    return undefined;
+  });
+}
+
+/** Rows behind a page that stays empty. */
+export function rowsAfterEnd(page: number, end: number): SourceError {
+  return new SourceError('E_SOURCE_ORDER', 'permanent', `page ${page} has rows, but page ${end} has none`);
 }
 
 function checkBound(name: string, pages: number): void {
   if (Number.isInteger(pages) && pages >= 1) return;
   throw new SourceError('E_SOURCE_REFUSED', 'permanent', `${name} must be a whole number from 1 on`);
-}
-
-/** Turns slots in order into pages, up to the confirmed end. */
-function untilEnd<T>(window: ReturnType<typeof createWindow>, paged: boolean) {
-  return (slots$: Observable<Slot<T>>): Observable<Page<T>> =>
-    new Observable((subscriber) => {
-      let end: number | undefined;
-      return slots$.subscribe({
-        next: ({ number, rows, failure }) => {
-          const lease = window.lease(number);
-          if (failure) {
-            window.seal(number);
-            subscriber.error(failure.error);
-          } else if (rows.length > 0 && end !== undefined) {
-            subscriber.error(new SourceError('E_SOURCE_ORDER', 'permanent', `page ${number} has rows, but page ${end} was empty twice`));
-          } else if (rows.length > 0) {
-            subscriber.next(pageOf(number, rows, lease));
-            if (!paged) subscriber.complete();
-          } else if (end !== undefined || !paged) {
-            subscriber.complete();
-          } else {
-            end = number;
-            window.seal(number + 1);
-            lease.release();
-          }
-        },
-        error: (error: unknown) => subscriber.error(error),
-        complete: () => subscriber.complete(),
-      });
-    });
 }

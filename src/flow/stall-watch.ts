@@ -1,5 +1,5 @@
 import { Observable, tap, type MonoTypeOperatorFunction } from 'rxjs';
-import { StepError } from '../errors.js';
+import { LeadstreamError } from '../errors.js';
 
 /** Watches a chain for pages that go into a stage and never come out. */
 export interface StallWatch {
@@ -17,7 +17,7 @@ export interface StallWatch {
  *
  * @param window Pages that the source may have out at once.
  * @param stallMs How long nothing may move, in milliseconds. Default 60,000.
- * @throws {StepError} `E_RUN_STALLED`, by the guarded stream, with the name of the stage.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the guarded stream, with the name of the stage.
  */
 export function createStallWatch(window: number, stallMs = 60_000): StallWatch {
   const stages: { readonly name: string; passed: number }[] = [];
@@ -38,7 +38,8 @@ export function createStallWatch(window: number, stallMs = 60_000): StallWatch {
       const timer = setInterval(() => {
         const stage = moved === before ? stalledStage() : undefined;
         before = moved;
-        if (stage !== undefined) subscriber.error(new StepError('E_RUN_STALLED', `${stage} keeps ${window} pages and gives none back`));
+        if (stage !== undefined)
+          subscriber.error(new LeadstreamError('E_RUN_STALLED', `${stage} keeps ${window} pages and gives none back`));
       }, stallMs);
       subscriber.add(() => clearInterval(timer));
       subscriber.add(stream$.subscribe(subscriber));

@@ -1,54 +1,70 @@
 import type { Lease } from './page.js';
 
 /**
- * Keeps pages inside a sliding window of page numbers: page `n` may be fetched once every page up to `n - size` was
- * released. Granting by number, and not by order of asking, keeps the next page in order from starving while later
- * ones hold every place.
+ * Keeps pages inside a sliding window of places, counted from 0 in the order of the list: the page at place `n` may be fetched once
+ * every page up to `n - size` was released. Granting by place, and not by order of asking, keeps the next page in order from
+ * starving while later ones hold every place.
  */
 export interface Window {
-  /** Resolves when page `n` may be fetched; never, when the window was sealed below it. */
-  enter(n: number): Promise<void>;
-  /** The place of page `n`, to be given back. */
-  lease(n: number): Lease;
-  /** Grants no page above `last` any more. */
+  /** Resolves with true when the page at a place may be fetched, and with false when the window was sealed below it. */
+  enter(place: number): Promise<boolean>;
+  /** The place of a page that was emitted, to be given back. */
+  lease(place: number): Lease;
+  /** Grants no place above `last` until it is opened again. */
   seal(last: number): void;
+  open(): void;
+  /** Resolves when every place below was released. */
+  released(place: number): Promise<void>;
 }
 
-/**
- * @param size Pages that may be in flight, waiting or in a chain at once.
- * @param first Number of the first page.
- */
-export function createWindow(size: number, first: number): Window {
-  /** Lowest page that was not released. */
-  let base = first;
+/** @param size Pages that may be in flight, waiting or in a chain at once. */
+export function createWindow(size: number): Window {
+  /** Lowest place that was not released. */
+  let base = 0;
   let last = Infinity;
   const released = new Set<number>();
-  const waiting = new Map<number, () => void>();
+  const waiting = new Map<number, (granted: boolean) => void>();
+  const waitingForRelease = new Map<() => void, number>();
 
   function admit(): void {
-    for (const [n, grant] of waiting) {
-      if (n >= base + size) continue;
-      waiting.delete(n);
-      if (n <= last) grant();
+    for (const [place, grant] of waiting) {
+      if (place < base + size || place > last) {
+        waiting.delete(place);
+        grant(place <= last);
+      }
+    }
+    for (const [done, place] of waitingForRelease) {
+      if (place > base) continue;
+      waitingForRelease.delete(done);
+      done();
     }
   }
 
-  function release(n: number): void {
-    if (n < base) return;
-    released.add(n);
+  function release(place: number): void {
+    if (place < base) return;
+    released.add(place);
     while (released.delete(base)) base += 1;
     admit();
   }
 
   return {
-    enter: (n) =>
+    enter: (place) =>
       new Promise((grant) => {
-        waiting.set(n, grant);
+        waiting.set(place, grant);
         admit();
       }),
-    lease: (n) => ({ release: () => release(n) }),
-    seal: (n) => {
-      last = Math.min(last, n);
+    lease: (place) => ({ release: () => release(place) }),
+    seal: (place) => {
+      last = Math.min(last, place);
+      admit();
     },
+    open: () => {
+      last = Infinity;
+    },
+    released: (place) =>
+      new Promise((done) => {
+        waitingForRelease.set(done, place);
+        admit();
+      }),
   };
 }

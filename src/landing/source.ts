@@ -24,26 +24,40 @@ export const sourceName = new RegExp(`^(${collectionNames.join('|')})-[0-9a-f]{3
  *
  * @param key Random and secret to the landing folder, so that nobody can try credentials against the name.
  */
-export function nameOf(source: LandedSource, key: Buffer): string {
-  const { baseUrl, account, collection, limit, firstPage } = source;
+export function nameOf({ limit, firstPage, ...list }: LandedSource, key: Buffer): string {
+  return named(list, [limit, firstPage], key);
+}
+
+/** The same for a list, however it is paged. */
+export function countedName(list: Omit<LandedSource, 'limit' | 'firstPage'>, key: Buffer): string {
+  return named(list, [], key);
+}
+
+function named({ baseUrl, account, collection }: Omit<LandedSource, 'limit' | 'firstPage'>, how: readonly number[], key: Buffer): string {
   const { origin, pathname } = new URL(baseUrl);
   const digest = createHmac('sha256', key)
     .update(JSON.stringify(Object.entries(account).sort()))
     .digest('hex');
-  const parts = [origin, pathname.replace(/\/+$/, ''), collection, limit, firstPage, digest];
+  const parts = [origin, pathname.replace(/\/+$/, ''), collection, ...how, digest];
   return `${collection}-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;
 }
 
 /** The key of a landing folder, made when there is none. Without it earlier landings are not found any more. */
 export async function accountKey(folder: string): Promise<Buffer> {
-  const path = join(folder, 'account.key');
-  const found = await readKey(path);
+  const path = join(folder, keyName);
+  const found = await knownKey(folder);
   if (found) return found;
   await replaceFile(path, `${randomBytes(keyBytes).toString('hex')}\n`, { mode: 0o600 });
   // Two first runs at once: both go by what stands there now. At worst one of them will not be resumed.
   return (await readKey(path)) ?? randomBytes(keyBytes);
 }
 
+/** The key of a landing folder that has one. */
+export function knownKey(folder: string): Promise<Buffer | undefined> {
+  return readKey(join(folder, keyName));
+}
+
+const keyName = 'account.key';
 const keyBytes = 32;
 
 async function readKey(path: string): Promise<Buffer | undefined> {

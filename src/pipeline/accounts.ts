@@ -1,15 +1,16 @@
 import type { CollectionReader, Findings } from '../client/index.js';
-import type { Column, Row } from '../collections/index.js';
+import type { CollectionName, Column, Row } from '../collections/index.js';
 import type { Warning } from '../errors.js';
-import { emptyTally, type Consistency, type Tally } from '../flow/index.js';
+import { emptyTally, type Tally } from '../flow/index.js';
 import type { Published, RunFacts } from '../sinks/index.js';
 import { booksOf, sumTallies } from './books.js';
 import { countSource, fieldWarnings, findingsOf, lateColumns, remembered, undeclaredColumns, type SourceCount } from './fields.js';
 import type { Output } from './outputs.js';
 import type { Pipeline } from './pipeline.js';
 import type { PlannedStep } from './plan.js';
-import { newConsistency } from './reading.js';
+import { newConsistency, type Consistency } from '../source/index.js';
 import type { RunReport, SinkReport } from './report.js';
+import type { ListCount } from './shrink.js';
 import type { Run } from './start.js';
 
 /** What a run counts, and what it knows of columns. */
@@ -27,18 +28,33 @@ export interface Accounts {
   undeclared(): readonly Column[];
   /** What is remarkable of the fields of the source. */
   fieldWarnings(): readonly Warning[];
+  /** All lists that were read. */
+  lists(): readonly Omit<ListCount, 'earlier'>[];
   /** Closes the books of every sink. */
-  report(run: Run, finished: readonly Output[], landed: Pick<RunReport, 'resumed' | 'since'>): RunReport;
+  report(run: Run, finished: readonly Output[], how: HowRead): RunReport;
   /** What manifests say of the run. */
   facts(report: RunReport): RunFacts;
+}
+
+/** What a report says beside the counts. */
+export interface HowRead extends Pick<RunReport, 'resumed' | 'since'> {
+  /** Absolute path of the rejects. */
+  readonly rejects: string | undefined;
 }
 
 /** What is known of the other side of a join. */
 export interface SideCount {
   readonly at: string;
-  readonly collection: string;
+  readonly collection: CollectionName;
   readonly consistency: Consistency;
   readonly findings: Findings;
+  /** Rows as they came. */
+  rows: number;
+}
+
+/** The rows of a list, each once: those that came, without those that came again, and those that were missed at first. */
+function listed(rows: number, { repaired, duplicates }: Consistency): number {
+  return rows - duplicates + repaired;
 }
 
 /** @param reader What reads the source; its findings are taken over. */
@@ -88,7 +104,7 @@ export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>):
         late: late(),
         leaving: plan.columns(placed),
       }),
-    report: ({ runId, startedAt, warnings }, finished, landed) => {
+    report: ({ runId, startedAt, warnings }, finished, { rejects, ...landed }) => {
       const sinks = closeBooks(finished);
       return {
         pipeline: pipeline.name,
@@ -104,11 +120,19 @@ export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>):
         findings: findingsOf(findings, late(), source.gone),
         warnings,
         consistency,
-        sides: sides.map((side) => ({ ...side, findings: findingsOf(side.findings) })),
-        rejects: { path: pipeline.rejects.path, rows: Math.max(0, ...sinks.map(({ books }) => books.rejected)) },
+        sides: sides.map((side) => ({ ...side, rows: listed(side.rows, side.consistency), findings: findingsOf(side.findings) })),
+        rejects: { path: rejects, rows: Math.max(0, ...sinks.map(({ books }) => books.rejected)) },
       };
     },
-    facts: ({ runId, startedAt, pages, collection, sinks }) => ({
+    lists: () => [
+      { name: plan.collection.name, collection: plan.collection.name, rows: listed(source.rows, consistency) },
+      ...sides.map((side) => ({
+        name: `${side.collection} (${side.at})`,
+        collection: side.collection,
+        rows: listed(side.rows, side.consistency),
+      })),
+    ],
+    facts: ({ runId, startedAt, pages, collection, sinks, sides: joined }) => ({
       runId,
       pipeline: pipeline.name,
       fingerprint: pipeline.fingerprint,
@@ -118,6 +142,7 @@ export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>):
       consistency: consistency.outcome,
       books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
       undeclared: remembered([...placed, ...late()]),
+      reads: Object.fromEntries([...joined.map((side) => [side.collection, side.rows]), [collection, listed(source.rows, consistency)]]),
     }),
   };
 }

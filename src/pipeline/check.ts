@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
-import { resolve } from 'node:path';
 import { secretsOf } from '../client/index.js';
-import type { SpecIssue } from '../errors.js';
+import type { SpecIssue, Warning } from '../errors.js';
+import type { PathNames } from '../local-path.js';
+import { outputAt } from '../sinks/index.js';
 import { connectionOf } from './connection.js';
 import type { Path, SpecDocument } from './document.js';
 import type { Pipeline } from './pipeline.js';
-import { collide, planPipeline, type Plan } from './plan.js';
-import { resolveReferences, type Environment, type Problem } from './references.js';
-import type { RejectsOptions } from './rejects.js';
+import { collide, planPipeline, unfilled, type Plan } from './plan.js';
+import { resolveReferences, type Environment, type Problem, type SpecWarning } from './references.js';
+import type { RejectsPlan } from './rejects.js';
 import { pipelineShape, type PipelineShape } from './spec.js';
-import { validated } from './validate.js';
+import { refuseLostKeys, validated } from './validate.js';
 
 /** One document of a pipeline file after its check. */
 export interface Checked {
@@ -43,11 +44,22 @@ export function checkPipeline(document: SpecDocument, env: Environment, baseDir:
       issues.push({ message, ...document.locate(path, onKey), reference });
     };
 
+  const warnings: Warning[] = [];
+  const warn: SpecWarning = (path, { code, message }) => {
+    const { line, column } = document.locate(path);
+    warnings.push({ code, message: `${document.file}:${line}:${column} ${message}` });
+    // What would be a warning is a failure then, and this one can be told before anything is read.
+    if (shape?.service?.strict) problemOf(false)(path, message);
+  };
+
+  refuseLostKeys(document.value, problemOf(false));
   const resolved = resolveReferences(document.value, { env, baseDir }, problemOf(true));
+  const name = pipelineShape.pick({ name: true }).strip().safeParse(resolved).data?.name;
   const shape = validated(pipelineShape, resolved, [], problemOf(false));
   // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
   const parts = shape ?? readableParts(resolved);
-  const plan = parts && planPipeline(parts, { baseDir, hmacKey: env.LEADSTREAM_HMAC_KEY }, problemOf(false));
+  const plan =
+    parts && planPipeline(parts, { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY }, { problem: problemOf(false), warn });
   const connection = shape && connectionOf(shape.service, env, problemOf(true));
   const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problemOf(false));
 
@@ -70,15 +82,17 @@ export function checkPipeline(document: SpecDocument, env: Environment, baseDir:
       landingMaxAgeMs: shape.landing === 'off' ? undefined : (shape.landing?.max_age ?? 6 * 3_600_000),
       deadlineMs: shape.service?.deadline,
       hmacKey: env.LEADSTREAM_HMAC_KEY,
+      manifestKey: env.LEADSTREAM_MANIFEST_KEY,
       baseDir,
       fingerprint: createHash('sha256').update(JSON.stringify(resolved, withoutCredentials)).digest('hex'),
-      secrets: [...secretsOf(connection.auth), env.LEADSTREAM_HMAC_KEY ?? ''],
+      warnings,
+      secrets: [...secretsOf(connection.auth), env.LEADSTREAM_HMAC_KEY ?? '', env.LEADSTREAM_MANIFEST_KEY ?? ''],
     };
   }
 
   return {
     document,
-    name: pipelineShape.pick({ name: true }).strip().safeParse(resolved).data?.name,
+    name,
     outputs: [
       ...(plan?.sinks ?? []).map(({ output, index, name }) => ({ path: output, place: ['to', index, name] })),
       ...(rejects?.path === undefined ? [] : [{ path: rejects.path, place: ['rejects', 'path'] }]),
@@ -89,13 +103,21 @@ export function checkPipeline(document: SpecDocument, env: Environment, baseDir:
   };
 }
 
-function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: Problem): RejectsOptions {
+function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: Problem): RejectsPlan {
   const outputs = plan.sinks.flatMap(({ output }) => output ?? []);
-  const path = shape.rejects?.path === undefined ? outputs[0] && `${outputs[0]}.rejects.ndjson` : resolve(baseDir, shape.rejects.path);
+  const own = shape.rejects?.path;
+
+  function pathOf(names: PathNames): string | undefined {
+    if (own !== undefined) return outputAt(own, { baseDir, names });
+    const [first] = plan.sinks.flatMap(({ outputOf }) => outputOf(names) ?? []);
+    return first && `${first}.rejects.ndjson`;
+  }
+
+  const path = pathOf(unfilled(shape.name));
   if (path !== undefined && outputs.some((output) => collide(output, path))) {
     problem(['rejects', 'path'], `${path} is where a sink writes; choose another file for the rejects`);
   }
-  return { path, max: shape.rejects?.max ?? { share: 0.01 }, rows: shape.rejects?.rows ?? false };
+  return { path, pathOf, max: shape.rejects?.max ?? { share: 0.01 }, rows: shape.rejects?.rows ?? false };
 }
 
 /** What can be planned of a file that has problems at its top level. */

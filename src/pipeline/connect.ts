@@ -1,11 +1,18 @@
-import { defer, type Observable } from 'rxjs';
+import { EMPTY, concat, defer, type Observable } from 'rxjs';
 import type { AreaCode, Bridge, CollectionName, Lead, Link, Rows, User } from '../collections/index.js';
 import { createClient, type ClientOptions } from '../client/index.js';
+import { GateError } from '../errors.js';
 import { rows, type Page } from '../flow/index.js';
-import { readPages, type ReadingOptions } from './reading.js';
+import { driftOf, newConsistency, readPages, refuseUnstable, type Consistency, type ReadingOptions } from '../source/index.js';
 
 /** How to reach and read a service. */
-export type ConnectOptions = ClientOptions & Omit<ReadingOptions, 'onPage'>;
+export type ConnectOptions = ClientOptions &
+  Omit<ReadingOptions, 'onPage' | 'lookAgain' | 'expectedRows'> & {
+    /** Whether a list that no number of passes made sure of ends its stream all the same. Default false: it fails. */
+    readonly allowUnstable?: boolean | undefined;
+    /** Told what was found out of a collection when its pages have come to their end. */
+    readonly onConsistency?: ((collection: CollectionName, consistency: Consistency) => void) | undefined;
+  };
 
 /** What of a collection is wanted. */
 export interface ReadOptions {
@@ -16,6 +23,9 @@ export interface ReadOptions {
 /**
  * A service to read from. Streams are cold and independent: each subscription reads the collection from its start, holds
  * at most `window` pages, and aborts its requests on unsubscribe. Pages must be released; `rows` does it by itself.
+ *
+ * With `consistency`, a stream ends with an error where a pipeline would be refused: `GateError` `E_GATE_CONSISTENCY` for an unstable
+ * list, and under `strict` `E_GATE_STRICT` for one that drifted, which without is a warning.
  */
 export interface Service {
   readonly leads$: Observable<Page<Lead>>;
@@ -46,7 +56,13 @@ export function connect(options: ConnectOptions): Service {
   const client = createClient(options);
 
   function pages<N extends CollectionName>(collection: N, { reveal }: ReadOptions = {}): Observable<Page<Rows[N]>> {
-    return defer(() => readPages(client.reader(collection, reveal), options));
+    return defer(() => {
+      const consistency = newConsistency(options.consistency);
+      return concat(
+        readPages(client.reader(collection, reveal), options, consistency),
+        defer(() => conclude(collection, consistency, options)),
+      );
+    });
   }
 
   return {
@@ -60,4 +76,17 @@ export function connect(options: ConnectOptions): Service {
     find: (collection, id, { reveal } = {}) => client.reader(collection, reveal).find(id),
     close: client.close,
   };
+}
+
+/** Holds a stream to what a pipeline is held to. */
+function conclude(collection: CollectionName, consistency: Consistency, options: ConnectOptions): Observable<never> {
+  options.onConsistency?.(collection, consistency);
+  const warnings = driftOf(collection, consistency);
+  if (!options.strict) warnings.forEach((warning) => options.onWarning?.(warning));
+  const failure = GateError.of([
+    ...(options.allowUnstable ? [] : refuseUnstable(collection, consistency)),
+    ...(options.strict ? warnings.map(({ code, message }) => ({ code: 'E_GATE_STRICT', message: `${code}: ${message}` }) as const) : []),
+  ]);
+  if (failure) throw failure;
+  return EMPTY;
 }

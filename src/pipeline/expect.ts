@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nearest, type Column } from '../collections/index.js';
+import { collectionNames, nearest, type CollectionName, type Column } from '../collections/index.js';
 import type { Problem } from './references.js';
 import { share, tolerance } from './units.js';
 
@@ -8,10 +8,14 @@ const column = z.string().min(1);
 /** The shape of `expect`: what has to be true of the rows that leave the last step, or nothing is published. */
 export const expectShape = z.strictObject({
   min_rows: z.number().int().min(0).optional().describe('Fewest rows that leave the last step.'),
-  max_shrink: share
-    .optional()
-    .describe("How much smaller than the last run's an output with a manifest may be, like 20%. The first run passes."),
+  max_shrink: share.optional().describe("How much smaller than the last run's an output may be, like 20%. The first run passes."),
   max_growth: share.optional().describe('How much bigger it may be, like 50%. The first run passes, and one after an empty output.'),
+  max_read_shrink: z
+    .union([share, z.partialRecord(z.enum(collectionNames), share)])
+    .optional()
+    .describe(
+      'How much smaller than in the last run the lists of the service may be that are read and joined, like 80%, or by collection, like { bridges: 100% }; 100% lets them be empty. Default 50%. The first run passes.',
+    ),
   max_null: z
     .record(column, tolerance)
     .optional()
@@ -32,8 +36,12 @@ export const expectShape = z.strictObject({
 
 export type Expect = z.output<typeof expectShape>;
 
-/** Reports the columns of `expect` that do not leave the last step; paths start at `expect`. */
-export function checkExpect(expect: Expect, columns: readonly Column[], problem: Problem): void {
+/** Reports what of `expect` names columns that do not leave the last step, and lists that are not read; paths start at `expect`. */
+export function checkExpect(expect: Expect, columns: readonly Column[], lists: readonly CollectionName[], problem: Problem): void {
+  for (const name of Object.keys(typeof expect.max_read_shrink === 'object' ? expect.max_read_shrink : {})) {
+    if (lists.some((list) => list === name)) continue;
+    problem(['expect', 'max_read_shrink', name], `${name} is not read here; there are ${lists.join(', ')}`, true);
+  }
   const known = columns.map(({ name }) => name);
   const require = (name: string, path: readonly (string | number)[], onKey = false) => {
     if (known.includes(name)) return;

@@ -12,6 +12,8 @@ export interface Measured {
   /** Rows that it will hold. */
   readonly total: number;
   readonly earlier: Pick<Published, 'rows'> | undefined;
+  /** Whether it may shrink this once. Default false. */
+  readonly mayShrink?: boolean;
 }
 
 /** The gates of `expect` during a run. */
@@ -67,11 +69,11 @@ function refuseFew({ min_rows: fewest = 0 }: Expect, rows: number): readonly Ref
 }
 
 /** What is wrong with the size of an output, measured by the last run's. */
-function changeOf(expect: Expect, { at, total, earlier }: Measured): string | undefined {
+function changeOf(expect: Expect, { at, total, earlier, mayShrink = false }: Measured): string | undefined {
   if (earlier === undefined || earlier.rows === 0) return undefined;
   const change = total / earlier.rows - 1;
   const seen = `seen ${amount(total)} after ${amount(earlier.rows)}`;
-  if (-change > (expect.max_shrink ?? Infinity)) {
+  if (!mayShrink && -change > (expect.max_shrink ?? Infinity)) {
     const most = percent(expect.max_shrink ?? 0);
     return `${at}: expect.max_shrink: the output may be at most ${most} smaller than the last run's, ${seen} rows (${percent(-change)} smaller)`;
   }

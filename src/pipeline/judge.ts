@@ -1,13 +1,16 @@
+import type { CollectionName } from '../collections/index.js';
 import { GateError, type Refusal, type Warning } from '../errors.js';
-import type { Consistency } from '../flow/index.js';
+import { driftOf, refuseUnstable } from '../source/index.js';
 import type { Accounts } from './accounts.js';
 import { refuseBooks } from './books.js';
-import type { Expectations } from './expectations.js';
+import type { Count, Counts } from './counts.js';
+import type { Expectations, Measured } from './expectations.js';
 import type { Output } from './outputs.js';
 import type { Pipeline } from './pipeline.js';
 import type { Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import { refuseChanges } from './schema.js';
+import { refuseShrunk, warnOfEmpty } from './shrink.js';
 
 /** What a run is judged by. */
 export interface Case {
@@ -17,6 +20,9 @@ export interface Case {
   readonly outputs: readonly Output[];
   readonly rejects: Rejects;
   readonly expectations: Expectations | undefined;
+  readonly counts: Counts;
+  /** Whether lists and outputs may be as small as they are. */
+  readonly allowShrink: boolean;
 }
 
 /**
@@ -24,17 +30,24 @@ export interface Case {
  *
  * @param warn Told of what is recognised and is no failure.
  * @throws {GateError} When the read is unstable, books do not balance, a join found too few matches, too many rows were rejected,
- * frozen columns changed, or rows are not as expected; with one line per gate, and the code of the first.
+ * a list shrank too much, frozen columns changed, or rows are not as expected; with one line per gate, and the code of the first.
  */
 export function judge(run: Case, warn: (warning: Warning) => void): void {
-  const { pipeline, report, accounts, outputs, rejects, expectations } = run;
+  const { pipeline, report, accounts, outputs, rejects, expectations, counts, allowShrink } = run;
   const reads = [{ at: report.collection, consistency: report.consistency }, ...accounts.sides];
-  const warnings = [...reads.flatMap(({ at, consistency }) => driftOf(at, consistency)), ...accounts.fieldWarnings()];
+  const lists = accounts.lists().map((list) => ({ ...list, earlier: earlierOf(list.collection, counts, outputs) }));
+  const warnings = [
+    ...reads.flatMap(({ at, consistency }) => driftOf(at, consistency)),
+    ...accounts.fieldWarnings(),
+    ...warnOfEmpty(lists),
+    ...remarksOf(run),
+  ];
   const strict = pipeline.connection.strict ?? false;
   if (!strict) warnings.forEach(warn);
 
   const failure = GateError.of([
     ...(pipeline.consistency.allowUnstable ? [] : reads.flatMap(({ at, consistency }) => refuseUnstable(at, consistency))),
+    ...(allowShrink ? [] : refuseShrunk(lists, pipeline.expect?.max_read_shrink)),
     ...(strict ? warnings.map(refuseWarning) : []),
     ...report.sinks.flatMap(({ at, books }) => refuseBooks(at, books)),
     ...accounts.steps.flatMap(({ step, tally }) => {
@@ -43,19 +56,36 @@ export function judge(run: Case, warn: (warning: Warning) => void): void {
     }),
     ...rejects.refuse(report.rejects.rows, report.read + report.consistency.repaired),
     ...(pipeline.schema === 'freeze' ? refuseColumns(accounts, outputs) : []),
-    ...(expectations?.refuse(outputs.map(({ at, staged, earlier }) => ({ at, total: staged.total, earlier }))) ?? []),
+    ...(expectations?.refuse(outputs.map(measured)) ?? []),
   ]);
   if (failure) throw failure;
+
+  /** A manifest tells what stands there; of other outputs the last run remembers. */
+  function measured({ at, output, staged, earlier }: Output): Measured {
+    const before = earlier ?? (output === undefined ? undefined : counts.ofOutput(output));
+    return { at, total: staged.total, earlier: before, mayShrink: allowShrink };
+  }
 }
 
-function refuseUnstable(at: string, { outcome, passes }: Consistency): readonly Refusal[] {
-  if (outcome !== 'unstable') return [];
-  return [{ code: 'E_GATE_CONSISTENCY', message: `${at}: ${passes} passes over the list went on finding rows that were missed` }];
+/** What a list was before: the most that the last run counted, or the run whose table stands at an output, which can be an earlier one. */
+function earlierOf(collection: CollectionName, counts: Counts, outputs: readonly Output[]): Count | undefined {
+  const manifests = outputs.flatMap(({ earlier }): readonly Count[] => {
+    const rows = earlier?.reads[collection];
+    return earlier === undefined || rows === undefined ? [] : [{ rows, run: earlier.runId }];
+  });
+  return [counts.ofList(collection) ?? [], manifests].flat().toSorted((a, b) => b.rows - a.rows)[0];
 }
 
-function driftOf(at: string, { outcome }: Consistency): readonly Warning[] {
-  if (outcome !== 'drifted') return [];
-  return [{ code: 'W_SOURCE_DRIFT', message: `${at}: pages changed while the list was read, so rows can be missing` }];
+/** What steps did that can hardly be meant; an empty other side says enough by itself. */
+function remarksOf({ pipeline, report, accounts }: Case): readonly Warning[] {
+  const empty = new Set(accounts.sides.filter(({ rows }) => rows === 0).map(({ at }) => at));
+  let arrived = report.read + report.consistency.repaired - report.consistency.duplicates;
+  return accounts.steps.flatMap(({ step, tally }): readonly Warning[] => {
+    const remark = step.remark(tally, arrived);
+    arrived += tally.expanded - tally.filtered - tally.duplicates - tally.unmatched - tally.rejected;
+    const known = remark?.code === 'W_STEP_EMPTY' ? pipeline.expect?.min_rows !== undefined : empty.has(step.at);
+    return remark === undefined || known ? [] : [{ ...remark, message: `${step.at}: ${remark.message}` }];
+  });
 }
 
 function refuseWarning({ code, message }: Warning): Refusal {

@@ -121,10 +121,10 @@ const wholeList = 0;
 
 function landedReader<T>(reader: CollectionReader<T>, landing: Landing): CollectionReader<T> {
   function request(asked: ListRequest): Observable<ListAnswer<T>> {
-    const { page = wholeList, limit = reader.limit, purpose = 'page' } = asked;
+    const { page = wholeList, limit = reader.limit, purpose = 'page', fresh = false } = asked;
     // Probes have to ask the service, and pages of another size are other pages.
     if (purpose === 'probe' || limit !== reader.limit) return reader.request(asked);
-    return defer(() => landing.read(page)).pipe(
+    return defer(() => (fresh ? Promise.resolve(undefined) : landing.read(page))).pipe(
       switchMap((body) =>
         body ? of({ content: reader.decode(body), body }) : reader.request(asked).pipe(switchMap((answer) => land(page, answer))),
       ),

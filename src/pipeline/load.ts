@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { SpecError, reasonOf } from '../errors.js';
 import { checkPipeline, type Checked } from './check.js';
+import { runTemplate } from '../local-path.js';
 import { parseSpecDocuments, type Path } from './document.js';
 import type { Pipeline } from './pipeline.js';
 import { collide } from './plan.js';
@@ -102,7 +103,9 @@ function refuseClashes(earlier: Checked, later: Checked): void {
 }
 
 function meet(a: string | undefined, b: string | undefined): boolean {
-  return a === undefined || b === undefined ? a === b : collide(a, b);
+  if (a === undefined || b === undefined) return a === b;
+  // No two runs have the same id.
+  return !(a.includes(runTemplate) && b.includes(runTemplate)) && collide(a, b);
 }
 
 function failureOf(file: string, checked: readonly Checked[]): SpecError {

@@ -8,6 +8,8 @@ import type { PlannedSink } from './plan.js';
 export interface Output {
   readonly at: string;
   readonly staged: Staged;
+  /** Its path, as far as it is known before a run; none for stdout. */
+  readonly output: string | undefined;
   /** What stood there before. */
   readonly earlier: Published | undefined;
   /** The columns that it writes when these leave the last step. */
@@ -83,9 +85,9 @@ export async function openOutputs(sinks: readonly PlannedSink[], options: Output
     },
     finish: async () => {
       await begin();
-      finished = await each(opened, async ({ at, writer, writes, counts }) => {
+      finished = await each(opened, async ({ at, output, writer, writes, counts }) => {
         const staged = await writer.finish();
-        return { at, staged, earlier: writer.earlier, writes, ...counts };
+        return { at, output, staged, earlier: writer.earlier, writes, ...counts };
       });
       return finished;
     },
@@ -108,6 +110,7 @@ export async function openOutputs(sinks: readonly PlannedSink[], options: Output
 
 interface Opened {
   readonly at: string;
+  readonly output: string | undefined;
   readonly writer: SinkWriter;
   readonly writes: PlannedSink['writes'];
   readonly counts: { rejected: number; nulled: number };
@@ -123,6 +126,7 @@ async function openSink(sink: PlannedSink, options: OutputsOptions, columns: () 
     runId: options.runId,
     key: options.key,
     runDate: options.runDate,
+    runLog: options.runLog,
     reject: (row, fault) => {
       counts.rejected += 1;
       options.reject(sink.at, columns(), row, fault);
@@ -131,7 +135,7 @@ async function openSink(sink: PlannedSink, options: OutputsOptions, columns: () 
       counts.nulled += 1;
     },
   });
-  return { at: sink.at, writer, writes: sink.writes, counts };
+  return { at: sink.at, output: sink.output, writer, writes: sink.writes, counts };
 }
 
 /** Does the same with all, and waits for all even if one fails: nobody writes on behind the back of a failure. */

@@ -1,8 +1,10 @@
-import type { ConsistencyMode, OnError } from '../flow/index.js';
+import type { Warning } from '../errors.js';
+import type { OnError } from '../flow/index.js';
+import type { ConsistencyMode } from '../source/index.js';
 import type { ConnectOptions } from './connect.js';
 import type { Expect } from './expect.js';
 import type { Plan } from './plan.js';
-import type { RejectsOptions } from './rejects.js';
+import type { RejectsPlan } from './rejects.js';
 
 /** A pipeline that was checked in full and can be run. */
 export interface Pipeline {
@@ -12,7 +14,7 @@ export interface Pipeline {
   /** Credential-like columns of the collection that are wanted all the same. */
   readonly reveal: readonly string[];
   readonly onError: OnError;
-  readonly rejects: RejectsOptions;
+  readonly rejects: RejectsPlan;
   /** What has to be true of the rows. */
   readonly expect: Expect | undefined;
   /** What becomes of columns that differ from those of the last run. */
@@ -24,10 +26,14 @@ export interface Pipeline {
   readonly deadlineMs: number | undefined;
   /** Key of `mask: hmac`, from the environment. */
   readonly hmacKey: string | undefined;
+  /** Key of the HMACs in the log of runs, from the environment. */
+  readonly manifestKey: string | undefined;
   /** Folder that relative paths resolve against. */
   readonly baseDir: string;
   /** SHA-256 over the specification without credentials, in hexadecimal. */
   readonly fingerprint: string;
+  /** What is right in the file and probably not meant; each message begins with its place. */
+  readonly warnings: readonly Warning[];
   /** Values that must never be seen. */
   readonly secrets: readonly string[];
 }

@@ -1,10 +1,12 @@
-import { collections, columnsOf, nearest, type Collection, type Column } from '../collections/index.js';
+import { collections, columnsOf, nearest, type Collection, type CollectionName, type Column } from '../collections/index.js';
+import type { Warning } from '../errors.js';
 import type { Step, Tally } from '../flow/index.js';
+import { dayTemplate, runTemplate, type PathNames } from '../local-path.js';
 import { sinks, type OutputColumn, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../sinks/index.js';
-import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRuntime } from '../steps/index.js';
+import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRemark, type StepRuntime } from '../steps/index.js';
 import type { Path } from './document.js';
 import { checkExpect } from './expect.js';
-import type { Problem } from './references.js';
+import type { Problem, SpecWarning } from './references.js';
 import { outputColumns } from './schema.js';
 import type { PipelineShape } from './spec.js';
 import { validated, withNearest } from './validate.js';
@@ -15,8 +17,11 @@ interface BoundStep {
   /** Name in messages and reports, like `steps[1] derive`. */
   readonly at: string;
   columns(input: readonly Column[], plan: PlanContext): readonly Column[];
+  /** The other collection that it reads. */
+  readonly reads: CollectionName | undefined;
   open(runtime: StepRuntime): Step;
   gate(tally: Tally): string | undefined;
+  remark(tally: Tally, arrived: number): StepRemark | undefined;
 }
 
 /** A step of a checked pipeline. */
@@ -32,29 +37,52 @@ export interface PlannedSink {
   readonly index: number;
   /** Name in messages and reports, like `to[0] parquet`. */
   readonly at: string;
-  /** Absolute path that is published; none for stdout. */
+  /** Absolute path that is published, as far as it is known before a run: its day and its id stay in braces. None for stdout. */
   readonly output: string | undefined;
+  /** The path that a run publishes. */
+  outputOf(names: PathNames): string | undefined;
   check(columns: readonly Column[], plan: SinkPlan): void;
   /** The columns that it writes when these arrive. */
   writes(columns: readonly Column[]): readonly OutputColumn[];
   open(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
 }
 
+/** Where a pipeline belongs. */
+interface Place {
+  /** Folder that relative paths resolve against. */
+  readonly baseDir: string;
+  /** Its name. */
+  readonly pipeline: string;
+}
+
+/** Takes what is told of a file. */
+interface Told {
+  readonly problem: Problem;
+  readonly warn: SpecWarning;
+}
+
 /** What a chain is made of. */
 export interface Plan {
   readonly collection: Collection;
+  /** All that is read: that collection, and the other sides of joins. */
+  readonly reads: readonly CollectionName[];
   readonly steps: readonly PlannedStep[];
   readonly sinks: readonly PlannedSink[];
   /** The columns that leave the last step, with undeclared ones of the source added. */
   columns(undeclared?: readonly Column[]): readonly Column[];
 }
 
-/** Checks steps and sinks against their definitions and the fields that are known at each of them. */
+/**
+ * Checks steps and sinks against their definitions and the fields that are known at each of them.
+ *
+ * @param told Takes what is wrong, and what is right and probably not meant.
+ */
 export function planPipeline(
   shape: Pick<PipelineShape, 'from' | 'reveal' | 'steps' | 'to'> & Partial<Pick<PipelineShape, 'expect'>>,
-  { baseDir, hmacKey }: { readonly baseDir: string; readonly hmacKey: string | undefined },
-  problem: Problem,
+  { hmacKey, ...place }: Place & { readonly hmacKey: string | undefined },
+  told: Told,
 ): Plan {
+  const { problem } = told;
   const collection = collections[shape.from];
   const reveal = shape.reveal ?? [];
   reveal.forEach((name, index) => {
@@ -62,11 +90,11 @@ export function planPipeline(
       problem(['reveal', index], withNearest(`unknown field '${name}'`, name, Object.keys(collection.fields)));
   });
   const boundSteps = (shape.steps ?? []).map((entry, index) => planStep(entry, index, problem));
-  const plannedSinks = shape.to.flatMap((entry, index) => planSink(entry, index, baseDir, problem) ?? []);
+  const plannedSinks = shape.to.flatMap((entry, index) => planSink(entry, index, place, problem) ?? []);
   refuseSharedOutputs(plannedSinks, problem);
 
   /** Follows the columns through the steps; gives those that arrive at each step, and last those that leave the chain. */
-  function follow(source: readonly Column[], report: (step: BoundStep, index: number, path: ConfigPath, message: string) => void) {
+  function follow(source: readonly Column[], told?: Told) {
     const arriving: (readonly Column[])[] = [source];
     boundSteps.forEach((step, index) => {
       const input = arriving.at(-1) ?? source;
@@ -74,31 +102,32 @@ export function planPipeline(
         collection,
         reveal,
         hmacKey,
-        problem: (path: ConfigPath, message: string) => step && report(step, index, path, message),
+        problem: (path: ConfigPath, message: string) => step && told?.problem(['steps', index, step.name, ...path], message),
+        warn: (path: ConfigPath, warning: Warning) => step && told?.warn(['steps', index, step.name, ...path], warning),
       };
       arriving.push(step ? step.columns(input, context) : input);
     });
     return arriving;
   }
 
-  const arriving = follow(columnsOf(collection, reveal), ({ name }, index, path, message) =>
-    problem(['steps', index, name, ...path], message),
-  );
+  const arriving = follow(columnsOf(collection, reveal), told);
   const leaving = arriving.at(-1) ?? [];
-  if (shape.expect) checkExpect(shape.expect, leaving, problem);
+  const reads = [...new Set([shape.from, ...boundSteps.flatMap((step) => step?.reads ?? [])])];
+  if (shape.expect) checkExpect(shape.expect, leaving, reads, problem);
   for (const { index, name, check } of plannedSinks) {
     check(leaving, { key: collection.key, problem: (path, message) => problem(['to', index, name, ...path], message) });
   }
 
   return {
     collection,
+    reads,
     steps: boundSteps.flatMap((step, index) => (step ? [{ ...step, input: arriving[index] ?? [] }] : [])),
     sinks: plannedSinks,
     columns: (undeclared = []) => {
       // A name that a step gives away is taken: an unknown field of that name stays out.
       const taken = new Set(arriving.flat().map(({ name }) => name.toLowerCase()));
       const free = undeclared.filter(({ name }) => !taken.has(name.toLowerCase()));
-      return follow([...columnsOf(collection, reveal), ...free], () => {}).at(-1) ?? [];
+      return follow([...columnsOf(collection, reveal), ...free]).at(-1) ?? [];
     },
   };
 }
@@ -116,18 +145,26 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
     name: definition.name,
     at,
     columns: (input, plan) => definition.columns(config, input, plan),
+    reads: definition.reads?.(config),
     open: (runtime) => definition.open(config, runtime),
     gate: (tally) => definition.gate?.(config, tally),
+    remark: (tally, arrived) => definition.remark?.(config, tally, arrived),
   };
 }
 
-function planSink(entry: Readonly<Record<string, unknown>>, index: number, baseDir: string, problem: Problem): PlannedSink | undefined {
+function planSink(entry: Readonly<Record<string, unknown>>, index: number, place: Place, problem: Problem): PlannedSink | undefined {
   const chosen = chooseOne(entry, sinks, ['to', index], 'sink', problem);
   if (!chosen) return undefined;
-  return bindSink(chosen.definition, chosen.value, index, baseDir, problem);
+  return bindSink(chosen.definition, chosen.value, index, place, problem);
 }
 
-function bindSink(definition: SinkDefinition, value: unknown, index: number, baseDir: string, problem: Problem): PlannedSink | undefined {
+function bindSink(
+  definition: SinkDefinition,
+  value: unknown,
+  index: number,
+  { baseDir, pipeline }: Place,
+  problem: Problem,
+): PlannedSink | undefined {
   const at = `to[${index}] ${definition.name}`;
   const config = validated(definition.config, value, ['to', index, definition.name], problem);
   if (config === undefined) return undefined;
@@ -135,7 +172,8 @@ function bindSink(definition: SinkDefinition, value: unknown, index: number, bas
     name: definition.name,
     index,
     at,
-    output: definition.output(config, baseDir),
+    output: definition.output(config, { baseDir, names: unfilled(pipeline) }),
+    outputOf: (names) => definition.output(config, { baseDir, names }),
     check: (columns, plan) => definition.check?.(config, columns, plan),
     writes: (columns) => outputColumns(config, columns),
     open: (context) => definition.open(config, { ...context, at }),
@@ -171,9 +209,36 @@ function chooseOne<D>(
   return { name, definition, value: entry[name] };
 }
 
-/** Whether writing one path would write over or into the other. */
+/** Whether writing one absolute path would write over or into the other, on any day. */
 export function collide(a: string, b: string): boolean {
-  return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+  const others = b.split('/');
+  return a
+    .split('/')
+    .slice(0, others.length)
+    .every((name, index) => meet(name, others[index] ?? ''));
+}
+
+/** Whether two names are the same when the day in each is any. */
+function meet(a: string, b: string): boolean {
+  return a === b || patternOf(a)?.test(sampleOf(b)) === true || patternOf(b)?.test(sampleOf(a)) === true;
+}
+
+function patternOf(name: string): RegExp | undefined {
+  if (!name.includes(dayTemplate)) return undefined;
+  return new RegExp(`^${name.split(dayTemplate).map(escaped).join('\\d{4}-\\d{2}-\\d{2}')}$`);
+}
+
+function sampleOf(name: string): string {
+  return name.replaceAll(dayTemplate, '2000-01-01');
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+}
+
+/** What is known of a run before it. */
+export function unfilled(pipeline: string): PathNames {
+  return { pipeline, 'run.date': dayTemplate, 'run.id': runTemplate };
 }
 
 function refuseSharedOutputs(planned: readonly PlannedSink[], problem: Problem): void {

@@ -116,12 +116,17 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
     .join('\n');
 }
 
+/** A value as it is written in a file. */
+function literal(value: unknown): string {
+  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+}
+
 function typeOf({ type, enum: choices, const: only, anyOf, items, additionalProperties }: Schema): string {
-  if (only !== undefined) return `\`${String(only)}\``;
+  if (only !== undefined) return literal(only);
   if (choices)
     return choices
       .filter((choice) => choice !== null)
-      .map((choice) => `\`${String(choice)}\``)
+      .map(literal)
       .join(', ');
   if (anyOf) return anyOf.map(typeOf).join(' or ');
   if (items) return `list of ${typeOf(items)}`;

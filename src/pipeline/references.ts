@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { Warning } from '../errors.js';
 import type { Path } from './document.js';
 
 /** Environment variables by name. */
@@ -14,6 +15,9 @@ export interface ReferenceSource {
 
 /** Takes one problem of the file. */
 export type Problem = (path: Path, message: string, onKey?: boolean) => void;
+
+/** Takes what is right in the file and probably not meant. */
+export type SpecWarning = (path: Path, warning: Warning) => void;
 
 const reference = /\$\$\{|\$\{([^}]*)\}/g;
 const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;

@@ -1,10 +1,19 @@
 import type { Collection, Column, Row, Value } from '../collections/index.js';
 import type { Refusal } from '../errors.js';
+import type { PathNames } from '../local-path.js';
 import { publish, reserveFile } from '../files/index.js';
 import type { Fault } from '../flow/index.js';
 import { mostOf, written, type Tolerance } from './units.js';
 
-/** The gate on rejected rows and their file. */
+/** The gate on rejected rows and their file, as a file of pipelines says it. */
+export interface RejectsPlan extends RejectsOptions {
+  /** Absolute path of the file, as far as it is known before a run: its day and its id stay in braces. */
+  readonly path: string | undefined;
+  /** The path in a run. */
+  pathOf(names: PathNames): string | undefined;
+}
+
+/** The same in a run. */
 export interface RejectsOptions {
   /** Absolute path of the file; without one, rejects are only counted. */
   readonly path: string | undefined;

@@ -1,5 +1,6 @@
-import type { Warning } from '../errors.js';
-import type { Consistency, Tally } from '../flow/index.js';
+import type { Warning, WarningCode } from '../errors.js';
+import type { Tally } from '../flow/index.js';
+import type { Consistency } from '../source/index.js';
 import type { Books } from './books.js';
 import { amount } from './units.js';
 
@@ -29,6 +30,8 @@ export interface RunReport {
   readonly sides: readonly {
     readonly at: string;
     readonly collection: string;
+    /** Rows of the list. */
+    readonly rows: number;
     readonly consistency: Consistency;
     readonly findings: FindingsReport;
   }[];
@@ -75,15 +78,25 @@ export function summaryOf(report: RunReport): string {
     ...(report.rejects.rows > 0
       ? [`  rejected ${amount(report.rejects.rows)} rows${report.rejects.path === undefined ? '' : `, see ${report.rejects.path}`}`]
       : []),
+    ...report.warnings.filter(({ code }) => summarised.has(code)).map(({ message }) => `  WARNING: ${message}`),
   ].join('\n');
 }
 
-function consistencyLine({ outcome, probes, passes, repaired, duplicates, changed }: Consistency): readonly string[] {
+/** Warnings that whoever reads nothing but the summary has to see. */
+const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>(['W_SOURCE_EMPTY', 'W_STEP_EMPTY', 'W_STEP_NO_MATCH']);
+
+function consistencyLine(consistency: Consistency): readonly string[] {
+  const { outcome, probes, passes, repaired, duplicates, changed, counted, growing, unordered } = consistency;
   if (outcome === 'off') return [];
   const parts = Object.entries({ 'pages read again': probes, passes, 'rows repaired': repaired, duplicates, changed }).filter(
     ([, count]) => count > 0,
   );
-  return [`  consistency: ${[outcome, ...parts.map(([name, count]) => `${amount(count)} ${name}`)].join(', ')}`];
+  const remarks = [
+    ...(counted === 'none' ? ['its rows cannot be counted'] : []),
+    ...(growing ? ['growing as it was read'] : []),
+    ...(unordered ? ['in another order each time'] : []),
+  ];
+  return [`  consistency: ${[outcome, ...parts.map(([name, count]) => `${amount(count)} ${name}`), ...remarks].join(', ')}`];
 }
 
 function stepLine(at: string, tally: Tally): string | undefined {

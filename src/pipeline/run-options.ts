@@ -20,6 +20,8 @@ export interface RunOptions {
   readonly restart?: boolean;
   /** Whether finished outputs that a gate refuses are put aside instead of removed; the `GateError` says where. Default false. */
   readonly keepFailed?: boolean;
+  /** Whether lists and outputs that shrank more than is allowed are published this once. Default false. */
+  readonly allowShrink?: boolean;
   /** Told after every page. */
   readonly onProgress?: (progress: Progress) => void;
   /** Told of every attempt that failed and will be repeated. */

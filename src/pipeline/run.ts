@@ -1,22 +1,26 @@
-import { defer, switchMap, tap, type Observable } from 'rxjs';
+import { defer, map, switchMap, tap, type Observable } from 'rxjs';
 import { createClient, defaultFetchingThreads, type ServiceClient } from '../client/index.js';
+import type { CollectionName } from '../collections/index.js';
 import { GateError } from '../errors.js';
-import { finishIntents, lockOutputs, type Lock } from '../files/index.js';
-import { createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
+import { finishIntents } from '../files/index.js';
+import { contentOf, createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
 import { removeLanding } from '../landing/index.js';
-import { openAccounts } from './accounts.js';
+import { fixedPath } from '../local-path.js';
+import { openAccounts, type Accounts } from './accounts.js';
 import { completed } from './completed.js';
+import { noCounts, type Counts } from './counts.js';
 import { openExpectations } from './expectations.js';
 import { judge } from './judge.js';
 import { noLandings } from './landings.js';
-import { openOutputs, type Outputs } from './outputs.js';
+import { openOutputs, type Output, type Outputs } from './outputs.js';
 import type { Pipeline } from './pipeline.js';
 import type { PlannedStep } from './plan.js';
-import { newConsistency, readPages, windowOf } from './reading.js';
+import { newConsistency, readPages, windowOf } from '../source/index.js';
+import { RunLog } from '../sinks/index.js';
 import { openRejects, type Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
-import { intentsIn, newRunId, startRun, type Run } from './start.js';
+import { intentsIn, newRunId, startRun, type Claim, type Run } from './start.js';
 
 /**
  * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes.
@@ -29,36 +33,48 @@ import { intentsIn, newRunId, startRun, type Run } from './start.js';
  */
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
   const run = startRun(pipeline, options);
-  const lock = await lockOutputs(run.paths, run);
+  pipeline.warnings.forEach(run.warn);
+  const claim = await run.claim();
   try {
-    await run.finishEarlier();
-    const rejects = await openRejects(pipeline.rejects, pipeline.plan.collection, run.runId);
-    try {
-      const report = await runLocked(pipeline, options, run, lock, rejects);
-      await rejects.close(true).catch(run.nuisance);
-      return report;
-    } catch (failure) {
-      // What went wrong first is what has to be told.
-      await rejects.close(false).catch(run.nuisance);
-      throw failure;
+    for (let replayed = false; ; replayed = true) {
+      const rejects = await openRejects({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, run.runId);
+      try {
+        const report = await runClaimed(pipeline, options, run, claim, rejects);
+        await rejects.close(true).catch(run.nuisance);
+        return report;
+      } catch (failure) {
+        // What went wrong first is what has to be told.
+        await rejects.close(false).catch(run.nuisance);
+        if (!(failure instanceof LateRows)) throw failure;
+        if (replayed || pipeline.plan.sinks.some(({ output }) => output === undefined))
+          throw new GateError('E_GATE_CONSISTENCY', failure.message);
+      }
     }
   } finally {
-    await lock.release();
+    await claim.lock.release();
   }
 }
+
+/** Rows came to the other side of a join after the join had read it: the run has to begin again, with the pages that are there. */
+class LateRows extends Error {}
 
 /**
  * Completes the publications that killed runs had decided.
  *
  * @param stateDir Folder that the runs were given, usually `.leadstream`.
+ * @param baseDir Folder that a relative one resolves against. Default: the working directory.
  * @returns Names of the pipelines whose publication was completed.
+ * @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine.
  */
-export async function finishRuns(stateDir: string): Promise<readonly string[]> {
-  const finished = await finishIntents(intentsIn(stateDir), { runId: newRunId(new Date().toISOString()), removeSpent: removeLanding });
+export async function finishRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
+  const finished = await finishIntents(intentsIn(fixedPath(stateDir, '--state-dir', baseDir)), {
+    runId: newRunId(new Date().toISOString()),
+    removeSpent: removeLanding,
+  });
   return finished.map(({ pipeline }) => pipeline);
 }
 
-async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock: Lock, rejects: Rejects): Promise<RunReport> {
+async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim, rejects: Rejects): Promise<RunReport> {
   const { plan, connection, consistency: wanted } = pipeline;
   const client = createClient({ threads: defaultFetchingThreads(), ...connection, onRetry: options.onRetry });
   const bare = client.reader(plan.collection.name, pipeline.reveal);
@@ -67,8 +83,11 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
   const { source } = accounts;
   // A list that is not paged is one answer, which nothing checks.
   const checked = wanted.mode !== 'off' && plan.collection.paged;
+  /** Whether the other sides of joins have more rows by now, by name. */
+  const sides: Observable<string | undefined>[] = [];
   let outputs: Outputs | undefined;
   let landings = noLandings;
+  let counts = noCounts;
   let decided = false;
 
   try {
@@ -79,23 +98,30 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
       pipeline: pipeline.name,
       runId: run.runId,
       key: plan.collection.key,
-      runDate: () => since().slice(0, 10),
+      runDate: () => claim.date,
+      runLog: new RunLog(run.stateDir, pipeline.manifestKey),
       columns: accounts.fixColumns,
       reject: rejects.add,
     });
+    counts = await run.counts();
     landings = await run.landings();
     const reader = await landings.landed(bare);
-    const pages$ = readPages(reader, { ...reading(), onPage: source.observe }, accounts.consistency);
+    const pages$ = readPages(reader, { ...reading(plan.collection.name), lookAgain: true, onPage: source.observe }, accounts.consistency);
     await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
+    for (const side of sides) await completed(side.pipe(tap(refuseLateRows)), options.signal, pipeline.deadlineMs);
     const finished = await outputs.finish();
-    const report = accounts.report(run, finished, { resumed: landings.resumed, since: since() });
-    judge({ pipeline, report, accounts, outputs: finished, rejects, expectations }, run.warn);
-    await lock.check();
+    const report = accounts.report(run, finished, { resumed: landings.resumed, since: since(), rejects: claim.rejects });
+    judge(
+      { pipeline, report, accounts, outputs: finished, rejects, expectations, counts, allowShrink: options.allowShrink ?? false },
+      run.warn,
+    );
+    await claim.lock.check();
     const moves = await outputs.publication(accounts.facts(report));
-    await run.decide(moves, landings);
+    await run.decide(claim.outputs, moves, landings);
     decided = true;
     await run.carryOut(moves, landings);
     await outputs.settle().catch(run.nuisance);
+    await keepCounts(counts, run.runId, accounts, finished).catch(run.forgotten);
     return { ...report, finishedAt: new Date().toISOString() };
   } catch (failure) {
     if (!(failure instanceof GateError)) throw failure;
@@ -115,8 +141,8 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
     return startedAt < run.startedAt ? startedAt : run.startedAt;
   }
 
-  function reading() {
-    return { ...connection, maxPasses: wanted.maxPasses, onWarning: run.warn };
+  function reading(collection: CollectionName) {
+    return { ...connection, maxPasses: wanted.maxPasses, expectedRows: counts.ofList(collection)?.rows, onWarning: run.warn };
   }
 
   function chained(pages$: Observable<Page>, to: Outputs): Observable<unknown> {
@@ -149,9 +175,19 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
       hmacKey: pipeline.hmacKey,
       read: (collection, reveal) => {
         const consistency = newConsistency(wanted.mode);
+        const onEnd = (hasMore: () => Observable<boolean>) =>
+          void sides.push(
+            hasMore().pipe(map((more) => (more ? `${step.at}: rows came to ${collection} after they were read` : undefined))),
+          );
         const side = from.reader(collection, reveal);
-        accounts.sides.push({ at: step.at, collection, consistency, findings: side.findings });
-        return defer(() => landings.landed(side)).pipe(switchMap((reader) => readPages(reader, reading(), consistency)));
+        const count = { at: step.at, collection, consistency, findings: side.findings, rows: 0 };
+        accounts.sides.push(count);
+        const onPage = (page: Page) => {
+          count.rows += contentOf(page).length;
+        };
+        return defer(() => landings.landed(side)).pipe(
+          switchMap((reader) => readPages(reader, { ...reading(collection), onPage, onEnd }, consistency)),
+        );
       },
     });
   }
@@ -163,4 +199,15 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock
     run.warn({ code: 'W_RUN_KEPT', message: `${pipeline.name}: not published, but kept for inspection: ${paths.join(', ')}` });
     return refused.keeping(paths);
   }
+}
+
+function refuseLateRows(message: string | undefined): void {
+  if (message !== undefined) throw new LateRows(message);
+}
+
+/** Keeps what a published run counted, for the next one to be compared with. */
+function keepCounts(counts: Counts, runId: string, accounts: Accounts, finished: readonly Output[]): Promise<void> {
+  const lists = new Map(accounts.lists().map(({ collection, rows }) => [collection, rows]));
+  const outputs = finished.flatMap(({ output, staged }): [string, number][] => (output === undefined ? [] : [[output, staged.total]]));
+  return counts.keep(runId, lists, new Map(outputs));
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { collectionNames } from '../collections/index.js';
+import { outputPath } from '../sinks/index.js';
 import { expectShape } from './expect.js';
 import { duration, rate, tolerance } from './units.js';
 
@@ -29,6 +30,12 @@ const service = z
       .optional()
       .describe('Number of the first page. Default 1, and then it is checked that there is none before it.'),
     max_pages: z.number().int().min(1).optional().describe('Most pages that a list may have; one more fails the run. Default: no limit.'),
+    end_wait: duration
+      .refine((ms) => ms <= 35_000, 'must be at most 35s')
+      .optional()
+      .describe(
+        'How long the end of a list is let rest before the second look, when it may be an outage: where nothing is, and behind a full page. At most 35s, default 5s.',
+      ),
     strict: z.boolean().optional().describe('Whether what would be a warning fails the run. Default false.'),
     deadline: duration.optional().describe('Longest time that a run may take; then it fails. Default: no limit.'),
     rate_limit: rate.optional().describe('Requests that may start in a time, like 20/s.'),
@@ -76,7 +83,13 @@ export const pipelineShape = z.strictObject({
     .describe(
       'How the read is checked for rows that moved meanwhile: off, check (8 pages again), repair (further passes if these changed) or prove (further passes always). Default repair, and off when stdout is the only sink.',
     ),
-  max_passes: z.number().int().min(1).max(100).optional().describe('Most further passes; after them a list is unstable. Default 8.'),
+  max_passes: z
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Most further passes; after them a list is unstable. Default 8, and 30 for a list that comes in another order each time.'),
   allow_unstable: z.boolean().optional().describe('Whether an unstable list is published all the same. Default false.'),
   landing: z
     .union([
@@ -93,7 +106,9 @@ export const pipelineShape = z.strictObject({
   to: z.array(z.record(z.string(), z.unknown())).min(1).describe('Where the rows go.'),
   rejects: z
     .strictObject({
-      path: name.optional().describe('File of the rejected rows. Default: <first output>.rejects.ndjson.'),
+      path: outputPath('File of the rejected rows.')
+        .optional()
+        .describe('File of the rejected rows; its path is like that of an output. Default: <first output>.rejects.ndjson.'),
       max: tolerance.optional().describe('More rejected rows than this, and nothing is published. Default 1%.'),
       rows: z.boolean().optional().describe('Whether the rejects hold the rows themselves. Default false.'),
     })

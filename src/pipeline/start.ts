@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { defaultLimit, queryOf } from '../client/index.js';
 import { reasonOf, SinkError, type Warning } from '../errors.js';
-import { finishIntents, publish, removeIntent, writeIntent, type Intent, type Move } from '../files/index.js';
-import { sweepLandings } from '../landing/index.js';
-import { removeLanding } from '../landing/index.js';
+import { finishIntents, lockOutputs, publish, removeIntent, writeIntent, type Intent, type Lock, type Move } from '../files/index.js';
+import { firstStart, removeLanding, sweepLandings } from '../landing/index.js';
+import { fixedPath, type PathNames } from '../local-path.js';
+import { noCounts, openCounts, type Counts } from './counts.js';
 import { noLandings, openLandings, type Landings } from './landings.js';
 import type { Pipeline } from './pipeline.js';
 import type { RunOptions } from './run-options.js';
@@ -11,13 +13,29 @@ import type { RunOptions } from './run-options.js';
 /** A run that has begun: what is settled before anything is touched, and what it does to the disk beside its outputs. */
 export type Run = ReturnType<typeof startRun>;
 
-/** Settles what a run needs before anything is touched. */
+/** Outputs that are a run's own, under the names that they have in it. */
+export interface Claim {
+  readonly lock: Lock;
+  /** UTC date on which the run was first started, `YYYY-MM-DD`. */
+  readonly date: string;
+  /** What the sinks publish. Absolute paths. */
+  readonly outputs: readonly string[];
+  /** Absolute path of the rejects; `undefined` when they are only counted. */
+  readonly rejects: string | undefined;
+}
+
+/**
+ * Settles what a run needs before anything is touched.
+ *
+ * @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine.
+ */
 export function startRun(pipeline: Pipeline, options: RunOptions) {
   const startedAt = new Date().toISOString();
   const runId = newRunId(startedAt);
-  const stateDir = resolve(pipeline.baseDir, options.stateDir ?? '.leadstream');
-  const outputs = pipeline.plan.sinks.flatMap(({ output }) => output ?? []);
-  const paths = [...outputs, ...(pipeline.rejects.path === undefined ? [] : [pipeline.rejects.path])];
+  const stateDir = fixedPath(options.stateDir ?? '.leadstream', '--state-dir', pipeline.baseDir);
+  const landingFolder = join(stateDir, 'landing');
+  const { sinks, reads } = pipeline.plan;
+  const publishes = sinks.some(({ output }) => output !== undefined);
   const warnings: Warning[] = [];
   /** Whether the landed pages are those of a run that is published by now. */
   let spent = false;
@@ -26,25 +44,64 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     options.onWarning?.(warning);
   };
 
-  /** What an earlier run had decided comes first: opening its outputs would remove what it wanted to publish. */
-  async function finishEarlier(): Promise<void> {
-    if (outputs.length === 0) return;
-    const only = (intent: Intent) => intent.outputs.some((output) => paths.includes(output));
-    for (const { runId: earlier } of await finishIntents(intentsIn(stateDir), { runId, held: paths, only, removeSpent: removeLanding })) {
+  /**
+   * Locks the outputs and completes what earlier runs had decided to publish. A run that will go on with the pages of an interrupted one
+   * has the day of that one; the pages can go while nothing is locked, and with a publication that is completed here.
+   *
+   * @throws {LeadstreamError} `E_RUN_LOCKED`.
+   */
+  async function claim(): Promise<Claim> {
+    const date = await day();
+    const names: PathNames = { pipeline: pipeline.name, 'run.id': runId, 'run.date': date };
+    const outputs = sinks.flatMap(({ outputOf }) => outputOf(names) ?? []);
+    const rejects = pipeline.rejects.pathOf(names);
+    const paths = [...outputs, ...(rejects === undefined ? [] : [rejects])];
+    const lock = await lockOutputs(paths, { runId });
+    try {
+      await finishEarlier(paths);
+      if ((await day()) === date) return { lock, date, outputs, rejects };
+    } catch (failure) {
+      await lock.release();
+      throw failure;
+    }
+    await lock.release();
+    return claim();
+  }
+
+  /** The UTC date on which the first of the runs began that share the pages. */
+  async function day(): Promise<string> {
+    const { landingMaxAgeMs: maxAgeMs } = pipeline;
+    const resumes = publishes && maxAgeMs !== undefined && !spent && !options.restart;
+    const found = resumes ? await firstStart(landingFolder, sources(), maxAgeMs) : undefined;
+    return (found !== undefined && found < startedAt ? found : startedAt).slice(0, 10);
+  }
+
+  function sources() {
+    const { baseUrl, auth, limit = defaultLimit, firstPage = 1 } = pipeline.connection;
+    return reads.map((name) => ({ baseUrl, account: queryOf(auth), collection: name, limit, firstPage }));
+  }
+
+  /**
+   * What an earlier run had decided comes first: opening its outputs would remove what it wanted to publish. One of this pipeline may
+   * have had other paths, on another day.
+   */
+  async function finishEarlier(held: readonly string[]): Promise<void> {
+    if (!publishes) return;
+    const only = (intent: Intent) => intent.pipeline === pipeline.name || intent.outputs.some((output) => held.includes(output));
+    for (const { runId: earlier } of await finishIntents(intentsIn(stateDir), { runId, held, only, removeSpent: removeLanding })) {
       warn({ code: 'W_RUN_FINISHED', message: `the publication of run ${earlier} was completed` });
       spent = true;
     }
   }
 
   async function landings(): Promise<Landings> {
-    if (outputs.length === 0) return noLandings;
+    if (!publishes) return noLandings;
     const { baseUrl, auth, firstPage = 1 } = pipeline.connection;
     const { landingMaxAgeMs: maxAgeMs } = pipeline;
-    const folder = join(stateDir, 'landing');
-    await sweepLandings(folder);
+    await sweepLandings(landingFolder);
     if (maxAgeMs === undefined) return noLandings;
     return openLandings({
-      folder,
+      folder: landingFolder,
       runId,
       baseUrl,
       auth,
@@ -55,8 +112,15 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     });
   }
 
+  /** What earlier runs counted. A run that only prints remembers nothing. */
+  async function counts(): Promise<Counts> {
+    if (!publishes) return noCounts;
+    const folder = join(stateDir, 'counts');
+    return openCounts({ folder, pipeline: pipeline.name, connection: pipeline.connection, collections: reads, onWarning: warn });
+  }
+
   /** From here on the publication will be completed, by this run or by the next one. */
-  async function decide(moves: readonly Move[], landed: Landings): Promise<void> {
+  async function decide(outputs: readonly string[], moves: readonly Move[], landed: Landings): Promise<void> {
     if (moves.length === 0) return;
     await writeIntent(intentsIn(stateDir), { runId, pipeline: pipeline.name, outputs, moves, spent: await landed.folders() });
   }
@@ -76,7 +140,12 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     warn({ code: 'W_SINK_TIDY', message: `not tidied up: ${reasonOf(failure)}` });
   }
 
-  return { runId, startedAt, paths, warnings, warn, nuisance, finishEarlier, landings, decide, carryOut };
+  /** What was counted cannot be kept: everything is published, and the next run is compared with less. */
+  function forgotten(failure: unknown): void {
+    warn({ code: 'W_RUN_COUNTS', message: `what this run counted was not kept: ${reasonOf(failure)}` });
+  }
+
+  return { runId, startedAt, stateDir, warnings, warn, nuisance, forgotten, claim, counts, landings, decide, carryOut };
 }
 
 /** Where the intents to publish are. */

@@ -19,17 +19,33 @@ export function validated<T>(schema: z.ZodType<T>, value: unknown, at: Path, pro
   return undefined;
 }
 
+/** Reports keys that JavaScript takes for something else: what is given to them would be lost on the way. */
+export function refuseLostKeys(value: unknown, problem: Problem, at: Path = []): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    const path = [...at, Array.isArray(value) ? Number(key) : key];
+    if (key === '__proto__') problem(path, `'${key}' is no name: what is given to it would be lost`, true);
+    else refuseLostKeys(inner, problem, path);
+  }
+}
+
 /** Converts texts where the schema says that it wants a number or a flag. */
 function spelledOut(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value);
   if (result.success) return value;
   const spelled = structuredClone(value);
-  for (const issue of result.error.issues) {
+  for (const issue of result.error.issues.flatMap(alternativesOf)) {
     if (issue.code !== 'invalid_type') continue;
     const converted = convert(issue.expected, getIn(spelled, issue.path));
     if (converted !== undefined) setIn(spelled, issue.path, converted);
   }
   return spelled;
+}
+
+/** An issue, or those of all alternatives of a union. */
+function alternativesOf(issue: Issue): readonly Issue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  return issue.errors.flat().flatMap((inner) => alternativesOf({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
 function convert(expected: string, text: unknown): number | boolean | undefined {
@@ -74,11 +90,16 @@ function keysAt(schema: unknown, path: Path): readonly string[] {
   const [head, ...rest] = path;
   const alternatives = getIn(schema, ['anyOf']);
   if (Array.isArray(alternatives)) return alternatives.flatMap((alternative) => keysAt(alternative, path));
-  if (head === undefined) return Object.keys(getIn(schema, ['properties']) ?? {});
+  if (head === undefined)
+    return [...Object.keys(getIn(schema, ['properties']) ?? {}), ...textsIn(getIn(schema, ['propertyNames', 'enum']))];
   return keysAt(
     getIn(schema, typeof head === 'number' ? ['items'] : ['properties', head]) ?? getIn(schema, ['additionalProperties']),
     rest,
   );
+}
+
+function textsIn(list: unknown): readonly string[] {
+  return Array.isArray(list) ? list.map(String) : [];
 }
 
 function messageOf(issue: Issue, path: Path): string {

@@ -52,7 +52,11 @@ export async function startService({ port = 0, host = '127.0.0.1', ...options }:
     options.onRequest?.(entry);
   };
   const app = createApp({ accounts: options.accounts, answer, paging, onRequest });
-  const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }));
+  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const server = createServer((request, response) => {
+    // What cannot be answered ends its own connection, not the service.
+    listener(request, response).catch(() => response.destroy());
+  });
   try {
     server.listen(port, host);
     await once(server, 'listening');

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { nearest, type Column } from '../collections/index.js';
 import { SinkError } from '../errors.js';
 import type { Naming } from './output-column.js';
+import { outputPath } from './output-path.js';
 import type { SinkPlan } from './sink.js';
 
 /** The keys that sinks share. Each sink chooses its own default. */
-export const filePath = z.string().min(1).describe('File to write; relative paths resolve against the working directory.');
+export const filePath = outputPath('File to write.');
 
 export const naming = (fallback: Naming) =>
   z

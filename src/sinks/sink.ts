@@ -2,7 +2,9 @@ import type { z } from 'zod';
 import type { Column, Row } from '../collections/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { Move } from '../files/index.js';
+import type { PathNames } from '../local-path.js';
 import type { OutputColumn } from './output-column.js';
+import type { RunLog } from './run-log.js';
 
 /** What a sink gets besides its configuration. */
 export interface SinkContext {
@@ -20,7 +22,9 @@ export interface SinkContext {
   readonly runId: string;
   /** Columns of the collection that together identify a row; rows have them as long as a column with such a `source` is left. */
   readonly key: readonly string[];
-  /** UTC date on which the run was first started, also when it was resumed: `YYYY-MM-DD`. Known from `begin` on. */
+  /** Where the run logs its manifests, apart from the tables. Default: nowhere. */
+  readonly runLog?: RunLog | undefined;
+  /** UTC date on which the run was first started, also when it was resumed: `YYYY-MM-DD`. */
   runDate(): string;
   /** Takes a row out of this sink and into the rejects; the caller counts it. */
   reject(row: Row, fault: Fault): void;
@@ -43,6 +47,8 @@ export interface Published {
   readonly columns: readonly OutputColumn[];
   /** `RunFacts.undeclared` of the run that published it; empty when its manifest does not say. */
   readonly undeclared: readonly UndeclaredField[];
+  /** `RunFacts.reads` of the run that published it; empty when its manifest does not say. */
+  readonly reads: Readonly<Record<string, number>>;
 }
 
 /** What lies ready to be published, or is already out (stdout). Counted in rows and bytes. */
@@ -84,6 +90,8 @@ export interface RunFacts {
   readonly books: Readonly<Record<string, unknown>>;
   /** Undeclared fields that were columns of this run or came too late for that: those of the next run have a place for all of them. */
   readonly undeclared?: readonly UndeclaredField[];
+  /** Rows of all lists that were read, by collection. */
+  readonly reads?: Readonly<Record<string, number>>;
 }
 
 /**
@@ -109,6 +117,13 @@ export interface SinkPlan {
   problem(path: readonly (string | number)[], message: string): void;
 }
 
+/** Where outputs are, and what their paths have for names in braces. */
+export interface OutputPlace {
+  /** Folder that relative paths resolve against. */
+  readonly baseDir: string;
+  readonly names: PathNames;
+}
+
 /** A sink as pipeline files know it. */
 export interface SinkDefinition<N extends string = string, C = unknown> {
   readonly name: N;
@@ -118,8 +133,8 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
   readonly examples: readonly unknown[];
   /** Reports what of the configuration does not fit the columns that arrive; a problem's path starts at the sink's own value. */
   check?(config: C, columns: readonly Column[], plan: SinkPlan): void;
-  /** Absolute path that this sink will publish; `undefined` for stdout. Two sinks may not share one. */
-  output(config: C, baseDir: string): string | undefined;
+  /** Absolute path that this sink publishes; `undefined` for stdout. Two sinks may not share one. */
+  output(config: C, place: OutputPlace): string | undefined;
   /**
    * Reserves the output before the first request: makes the partial file or folder, so that a destination that cannot
    * be written is told at once.

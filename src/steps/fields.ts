@@ -5,6 +5,11 @@ import type { ConfigPath, PlanContext } from './step.js';
 /** The name of a new column. `__proto__` is none: an assignment to it would be lost. */
 export const columnName = z.string().regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a name is made of a-z, 0-9 and _');
 
+/** A number of rows for people. */
+export function rowsOf(count: number): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? 'row' : 'rows'}`;
+}
+
 /** Finds a column by name, or reports the name with the nearest right one. */
 export function requireColumn(name: string, columns: readonly Column[], plan: PlanContext, path: ConfigPath): Column | undefined {
   const column = columns.find((candidate) => candidate.name === name);

@@ -28,4 +28,4 @@ export { join, type Joined, type JoinOptions, type Pick } from './join/index.js'
 export { mask, type Mask, type MaskOptions } from './mask/index.js';
 export { rename, type Renamed } from './rename/index.js';
 export { select } from './select/index.js';
-export type { ConfigPath, PlanContext, StepDefinition, StepRuntime } from './step.js';
+export type { ConfigPath, PlanContext, StepDefinition, StepRemark, StepRuntime } from './step.js';

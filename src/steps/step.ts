@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, CollectionName, Column } from '../collections/index.js';
+import type { Warning } from '../errors.js';
 import type { OnError, Page, Step, StepContext, Tally } from '../flow/index.js';
 
 /** Where in a step's configuration a problem lies: keys and indexes from the step's own value downwards. */
@@ -16,6 +17,8 @@ export interface PlanContext {
   readonly hmacKey?: string | undefined;
   /** Reports a problem of the file; planning goes on, so that all are found at once. */
   problem(path: ConfigPath, message: string): void;
+  /** Reports something of the file that is right and probably not meant. */
+  warn(path: ConfigPath, warning: Warning): void;
 }
 
 /** What a step gets to run in a pipeline. */
@@ -32,6 +35,9 @@ export interface StepRuntime extends StepContext {
   read(collection: CollectionName, reveal: readonly string[]): Observable<Page>;
 }
 
+/** Something that a step did which can be right and seldom is. */
+export type StepRemark = Warning & { readonly code: 'W_STEP_EMPTY' | 'W_STEP_NO_MATCH' };
+
 /** A step as pipeline files know it. */
 export interface StepDefinition<N extends string = string, C = unknown> {
   readonly name: N;
@@ -41,9 +47,17 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   readonly examples: readonly unknown[];
   /** The columns that leave the step. */
   columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[];
+  /** The other collection that it reads. */
+  reads?(config: C): CollectionName;
   open(config: C, runtime: StepRuntime): Step;
   /** What the step's own gate has against publishing, judged by its tally. */
   gate?(config: C, tally: Tally): string | undefined;
+  /**
+   * What is remarkable in its tally and no failure.
+   *
+   * @param arrived Rows that came.
+   */
+  remark?(config: C, tally: Tally, arrived: number): StepRemark | undefined;
 }
 
 /** Declares a step for pipeline files. */

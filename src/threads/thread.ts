@@ -1,4 +1,4 @@
-import { Worker, type TransferListItem } from 'node:worker_threads';
+import { Worker, type Transferable } from 'node:worker_threads';
 
 /** What asks is told once: the answer, or that there will be none. */
 export interface Asking<Answer> {
@@ -45,7 +45,7 @@ export class Thread<Answer extends { readonly id: number }> {
    * @param moved What goes to the thread and is gone here.
    * @returns The id.
    */
-  ask(asking: Asking<Answer>, request: (id: number) => object, moved: readonly TransferListItem[] = []): number {
+  ask(asking: Asking<Answer>, request: (id: number) => object, moved: readonly Transferable[] = []): number {
     this.#asked += 1;
     const id = this.#asked;
     if (this.#lost !== undefined) asking.lost(this.#lost);

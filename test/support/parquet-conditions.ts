@@ -58,7 +58,16 @@ function literal(value: Value, type: OutputColumn['type'], engine: EngineName): 
 }
 
 function order(one: Value, other: Value): number {
-  if (typeof one === 'string' && typeof other === 'string') return Buffer.compare(Buffer.from(one), Buffer.from(other));
+  if (typeof one === 'string' && typeof other === 'string') return Buffer.compare(bytesOf(one), bytesOf(other));
   if (one === null || other === null) return NaN;
   return one < other ? -1 : one > other ? 1 : 0;
+}
+
+const known = new Map<string, Buffer>();
+
+/** The bytes of a text, which is compared with many others. */
+function bytesOf(text: string): Buffer {
+  const bytes = known.get(text) ?? Buffer.from(text);
+  known.set(text, bytes);
+  return bytes;
 }

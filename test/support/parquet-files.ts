@@ -12,6 +12,12 @@ export const engineCodecs: readonly (readonly [EngineName, Compression])[] = (['
   (name) => engines[name].compressions.map((compression) => [name, compression] as const),
 );
 
+/** Every engine with the codec that it takes when nobody names one, for what does not depend on codecs. */
+export const enginesOnce: typeof engineCodecs = (['arrow', 'hyparquet', 'parquetjs-lite'] as const).map((name) => [
+  name,
+  engines[name].compressions[0],
+]);
+
 export function output(name: string, type: OutputColumn['type'], original = name): OutputColumn {
   return { name, field: name, original, type };
 }
@@ -42,7 +48,7 @@ export async function fileOf(
     metadata: {},
     ...more,
   };
-  const part = await Part.open(folder, `${name}-${String((counter += 1))}.parquet`, 0o600);
+  const part = await Part.open(folder, `${name}-${String((counter += 1))}.parquet`, 'run', 0o600);
   const engine = await loadEngine(name);
   const writer = await part.begin(engine, columns, encoding);
   const sizes = [groupRows].flat();

@@ -65,9 +65,9 @@ export function pipelineText(body: string): string {
   const service = [
     'service:',
     '  base_url: ${LEADSTREAM_BASE_URL}',
-    '  auth:',
-    '    rest_api_key: ${LEADSTREAM_REST_API_KEY}',
+    '  auth: { rest_api_key: "${LEADSTREAM_REST_API_KEY}" }',
     '  limit: 100',
+    '  end_wait: 1ms',
   ];
   return ['name: test', ...service, body].join('\n');
 }

@@ -70,6 +70,7 @@ test('an error knows exit status, retry and help of its code', () => {
 });
 
 test.each([
+  ['LeadstreamError', new LeadstreamError('E_USAGE', 'x')],
   ['StepError', new StepError('E_STEP_FIELD', 'x')],
   ['SinkError', new SinkError('E_SINK_PATH', 'x')],
   ['GateError', new GateError('E_GATE_MATCH', 'x')],

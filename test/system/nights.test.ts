@@ -1,47 +1,56 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sha256File } from '../../src/files/index.js';
-import { readManifest, verifyTable } from '../../src/sinks/index.js';
+import { publishedManifest, verifyTable } from '../../src/sinks/index.js';
 import { cli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
+import { leads } from '../support/pipelines.js';
 import { pipelineText, serviceOf } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
 
-type Fields = Readonly<Record<string, string>>;
+type Fields = Readonly<Record<string, unknown>>;
 
-const good = (id: number): Fields => ({ lead_id: String(id), age: String(20 + (id % 50)), lead_status: 'sold', timestamp: '1706659200' });
-const leads = (count: number, change: (lead: Fields, id: number) => Fields = (lead) => lead) =>
-  Array.from({ length: count }, (_, id) => change(good(id), id));
+const usual = (id: number): Fields => ({ age: String(20 + (id % 50)), timestamp: '1706659200' });
 
 let cwd: string;
 let table: string;
 
 /** One night: what the service has by then, and how the pipeline is changed for it. */
-async function night(records: readonly Fields[], ...parameters: string[]) {
+async function run(records: readonly Fields[], ...parameters: string[]) {
   const from = await serviceOf({ leads: records });
   return cli(['run', 'p.yaml', ...parameters], { cwd, env: from.env });
 }
 
 /** Everything that readers of the table can see: its run, and the digests of its files. */
 async function seen(): Promise<unknown> {
-  const manifest = await readManifest(join(table, '_manifest.json'));
+  const manifest = await publishedManifest(table);
   const digests = await Promise.all((manifest?.files ?? []).map(({ name }) => sha256File(join(table, name))));
   return { run: manifest?.run_id, digests, rejects: await readFile(`${table}.rejects.ndjson`, 'utf8').catch(() => undefined) };
 }
 
+/** Where the first night was, which all tests go on from. */
+let firstNight: string;
+beforeAll(async () => {
+  firstNight = await mkdtemp(join(tmpdir(), 'leadstream-night-'));
+  const body = 'from: leads\nexpect: { max_shrink: 20% }\nto:\n  - parquet: { path: lake/leads }';
+  await writeFile(join(firstNight, 'p.yaml'), pipelineText(body));
+  cwd = firstNight;
+  expect(await run(leads(1_000, usual))).toMatchObject({ code: 0 });
+});
+afterAll(() => rm(firstNight, { recursive: true }));
+
 beforeEach(async () => {
   cwd = await temporaryFolder();
   table = join(cwd, 'lake/leads');
-  const body = 'from: leads\nexpect: { max_shrink: 20% }\nto:\n  - parquet: { path: lake/leads }';
-  await writeFile(join(cwd, 'p.yaml'), pipelineText(body));
-  expect(await night(leads(1_000))).toMatchObject({ code: 0 });
+  await cp(firstNight, cwd, { recursive: true, verbatimSymlinks: true });
 });
 
 describe('a night with 30 % fewer rows', () => {
   test('ends with 65 and both counts, and leaves the table as it was', async () => {
     const before = await seen();
-    const { code, stderr } = await night(leads(700));
+    const { code, stderr } = await run(leads(700, usual));
     expect(code).toBe(65);
     expect(stderr).toContain('E_GATE_EXPECT');
     expect(stderr).toContain('expect.max_shrink');
@@ -51,29 +60,29 @@ describe('a night with 30 % fewer rows', () => {
   });
 
   test('is kept for inspection when asked, where no glob finds it', async () => {
-    const { code, stderr } = await night(leads(700), '--keep-failed');
+    const { code, stderr } = await run(leads(700, usual), '--keep-failed');
     expect(code).toBe(65);
     const [, kept = ''] = /Kept for inspection: (\S+)\.\n/.exec(stderr) ?? [];
     expect(await duckdb(`select count(*)::int as rows from read_parquet('${kept}/*.partial')`)).toEqual([{ rows: 700 }]);
     expect(await duckdb(`select count(*)::int as rows from '${cwd}/lake/**/*.parquet'`)).toEqual([{ rows: 1_000 }]);
-    expect(await night(leads(1_100))).toMatchObject({ code: 0 });
+    expect(await run(leads(1_100, usual))).toMatchObject({ code: 0 });
     expect(await duckdb(`select count(*)::int as rows from read_parquet('${kept}/*.partial')`)).toEqual([{ rows: 700 }]);
   });
 
   test('publishes when the gate is opened for it', async () => {
-    expect(await night(leads(700), '--set', 'expect.max_shrink=40%')).toMatchObject({ code: 0 });
+    expect(await run(leads(700, usual), '--set', 'expect.max_shrink=40%')).toMatchObject({ code: 0 });
     expect(await duckdb(`select count(*)::int as rows from '${table}/*.parquet'`)).toEqual([{ rows: 700 }]);
   });
 });
 
 describe('a night with a new field', () => {
-  const more = leads(1_000, (lead) => ({ ...lead, 'New Field': 'x' }));
+  const more = leads(1_000, (id) => ({ ...usual(id), 'New Field': 'x' }));
 
   test('gets a nullable column and a warning', async () => {
-    const { code, stderr } = await night(more);
+    const { code, stderr } = await run(more);
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('W_SOURCE_FIELD_NEW') });
     expect(await duckdb(`select count(new_field)::int as rows from '${table}/*.parquet'`)).toEqual([{ rows: 1_000 }]);
-    expect(await night(leads(1_000))).toMatchObject({ code: 0 });
+    expect(await run(leads(1_000, usual))).toMatchObject({ code: 0 });
     expect(await duckdb(`select count(new_field)::int as rows, count(*)::int as all from '${table}/*.parquet'`)).toEqual([
       { rows: 0, all: 1_000 },
     ]);
@@ -81,23 +90,23 @@ describe('a night with a new field', () => {
 
   test('ends with 65 under schema: freeze, and leaves the table as it was', async () => {
     const before = await seen();
-    const { code, stderr } = await night(more, '--set', 'schema=freeze');
+    const { code, stderr } = await run(more, '--set', 'schema=freeze');
     expect({ code, stderr }).toMatchObject({ code: 65, stderr: expect.stringContaining('new: new_field') });
     expect(await seen()).toEqual(before);
   });
 });
 
 describe('a night with 2 % bad casts', () => {
-  const bad = leads(1_000, (lead, id) => (id % 50 === 0 ? { ...lead, age: 'forty-two' } : lead));
+  const bad = leads(1_000, (id) => ({ ...usual(id), ...(id % 50 === 0 && { age: 'forty-two' }) }));
 
   test('ends with 65, tells the share and the file of the rejects, and leaves the table as it was', async () => {
-    const { run, digests } = (await seen()) as { run: string; digests: unknown };
-    const { code, stderr } = await night(bad);
+    const before = (await seen()) as { run: string; digests: unknown };
+    const { code, stderr } = await run(bad);
     expect({ code, stderr }).toMatchObject({
       code: 65,
       stderr: expect.stringContaining('20 of 1000 rows were rejected, at most 1% may be'),
     });
-    expect(await seen()).toMatchObject({ run, digests });
+    expect(await seen()).toMatchObject({ run: before.run, digests: before.digests });
     const rejects = (await readFile(`${table}.rejects.ndjson`, 'utf8')).trimEnd().split('\n');
     expect(rejects).toHaveLength(20);
     expect(JSON.parse(rejects[0] ?? '')).toMatchObject({ key: { lead_id: '0' }, field: 'age', reason: 'is not a whole number of 64 bits' });
@@ -105,12 +114,12 @@ describe('a night with 2 % bad casts', () => {
   });
 
   test('publishes the other rows where 5 % are allowed', async () => {
-    expect(await night(bad, '--set', 'rejects.max=5%')).toMatchObject({ code: 0 });
+    expect(await run(bad, '--set', 'rejects.max=5%')).toMatchObject({ code: 0 });
     expect(await duckdb(`select count(*)::int as rows from '${table}/*.parquet'`)).toEqual([{ rows: 980 }]);
   });
 
   test('publishes all rows, with nulls, under on_error: null', async () => {
-    expect(await night(bad, '--set', 'on_error=null')).toMatchObject({ code: 0 });
+    expect(await run(bad, '--set', 'on_error=null')).toMatchObject({ code: 0 });
     expect(await duckdb(`select count(*)::int as rows, count(age)::int as ages from '${table}/*.parquet'`)).toEqual([
       { rows: 1_000, ages: 980 },
     ]);

@@ -67,6 +67,14 @@ leads$.pipe(join(bridges$, { on: { bridge: 'id' }, as: 'bridge', select: ['title
 // @ts-expect-error A picked field that bridges do not have.
 leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'], pick: { max: 'hourly' } }));
 leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'], pick: { max: 'maxhourly', type: 'integer' } }));
+// @ts-expect-error A lead has a bridge_uid of its own.
+leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title', 'uid'] }));
+leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'b', select: ['title', 'uid'] }));
+const titled$ = leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
+// @ts-expect-error The first join has added bridge_title already.
+titled$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
+// Of rows whose fields are open, only the run can tell.
+leads$.pipe(cast({ age: 'integer' }), join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['uid'] }));
 // An option that is handed on may be undefined, and is then as good as left out.
 leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'], pick: undefined, type: undefined }));
 // @ts-expect-error One that has no default is never undefined.

@@ -22,8 +22,10 @@ import {
   SpecError,
   standalone,
   StepError,
+  type CodeOf,
   type ErrorCode,
   type FailureKind,
+  type GeneralCode,
   type Lead,
   type Lease,
   type Page,
@@ -89,6 +91,31 @@ new StepError('E_STEP_FIELD', 'x');
 // @ts-expect-error A code that the catalogue does not have.
 new StepError('E_STEP_FEILD', 'x');
 
+// every class has the codes of its own family, and knows it
+expectTypeOf<SinkError['code']>().toEqualTypeOf<CodeOf<'SINK'>>();
+expectTypeOf<Refusal['code']>().toEqualTypeOf<GateError['code']>();
+new SpecError('E_SPEC_INVALID', 'p.yaml', []);
+// @ts-expect-error A code of sources.
+new SpecError('E_SOURCE_AUTH', 'p.yaml', []);
+new SourceError('E_SOURCE_AUTH', 'permanent', 'x');
+// @ts-expect-error A code of pipeline files.
+new SourceError('E_SPEC_INVALID', 'permanent', 'x');
+// @ts-expect-error A code of runs.
+new StepError('E_RUN_STALLED', 'x');
+new SinkError('E_SINK_PATH', 'x');
+// @ts-expect-error A code of gates.
+new SinkError('E_GATE_MATCH', 'x');
+new GateError('E_GATE_MATCH', 'x');
+// @ts-expect-error A code of sinks.
+new GateError('E_SINK_PATH', 'x');
+// @ts-expect-error A gate refuses with a code of gates.
+GateError.of([{ code: 'E_SINK_PATH', message: 'x' }]);
+for (const code of ['E_USAGE', 'E_DATA', 'E_RUN_FAILED', 'E_SPEC_REFERENCE'] as const) new LeadstreamError(code, 'x');
+// @ts-expect-error A code of sinks, whose class says who has to act.
+new LeadstreamError('E_SINK_PATH', 'x');
+expectTypeOf<GeneralCode>().toExtend<LeadstreamError['code']>();
+expectTypeOf<LeadstreamError['code']>().toEqualTypeOf<ErrorCode>();
+
 // pipelines
 expectTypeOf(loadPipeline).returns.resolves.toEqualTypeOf<Pipeline>();
 expectTypeOf(parsePipeline).returns.toEqualTypeOf<Pipeline>();
@@ -98,7 +125,7 @@ expectTypeOf<Pipeline['schema']>().toEqualTypeOf<'evolve' | 'freeze'>();
 expectTypeOf(runPipeline).parameter(1).toExtend<{ readonly keepFailed?: boolean } | undefined>();
 expectTypeOf<{ readonly keepFailed: undefined }>().not.toExtend<RunOptions>();
 // @ts-expect-error Several pipelines are run one by one.
-runPipeline(parsePipelines('', 'p.yaml'));
+void runPipeline(parsePipelines('', 'p.yaml'));
 expectTypeOf(runPipeline).returns.resolves.toEqualTypeOf<RunReport>();
 // @ts-expect-error A pipeline is what was loaded, not its name.
-runPipeline('leads.yaml');
+void runPipeline('leads.yaml');

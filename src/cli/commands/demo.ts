@@ -19,7 +19,7 @@ export function addDemo(yargs: Argv, runner: Runner): Argv {
   return yargs.command(
     'demo',
     `Serve generated rows and run leads-enriched.yaml on them, in ./${folder}`,
-    (options) => commonOptions(options).option('leads', { type: 'number', default: 20_000, describe: 'Generated leads' }),
+    (options) => commonOptions(options).option('leads', { type: 'number', default: 20_017, describe: 'Generated leads' }),
     (arguments_) => runner(arguments_, (context) => demo(arguments_, context)),
   );
 }
@@ -37,7 +37,7 @@ async function demo({ leads }: DemoArguments, context: CommandContext): Promise<
     const env = { ...context.env, LEADSTREAM_BASE_URL: service.url, LEADSTREAM_REST_API_KEY: key };
     const pipeline = await loadPipeline(file, { env, baseDir: resolve(cwd, folder) });
     console.log('info', `serving ${leads.toLocaleString('en-US')} leads on ${service.url}, running ${file} in the folder ${folder}`);
-    const report = await runAndTell(pipeline, context);
+    const report = await runAndTell(pipeline, context, { allowShrink: true });
     const table = report.sinks.find(({ at }) => at.endsWith('parquet'))?.path;
     if (table !== undefined) {
       console.log('info', `\nThe first rows of ${join(table, '*.parquet')}:\n`);

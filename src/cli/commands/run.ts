@@ -1,6 +1,6 @@
-import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import type { Pipeline, RunOptions } from '../../index.js';
+import type { Pipeline } from '../../index.js';
+import type { RunFlags } from '../tell.js';
 import type { ReportFile } from '../report.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 
@@ -10,6 +10,7 @@ interface RunArguments extends CommonArguments {
   readonly restart: boolean;
   readonly finish: boolean;
   readonly keepFailed: boolean;
+  readonly allowShrink: boolean;
   readonly set: readonly string[];
   readonly report: string | undefined;
 }
@@ -32,6 +33,11 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
         .option('report', { type: 'string', describe: 'File for the report as JSON' })
         .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of landed pages and of publications under way' })
         .option('restart', { type: 'boolean', default: false, describe: 'Read everything afresh, even if an interrupted run left pages' })
+        .option('allow-shrink', {
+          type: 'boolean',
+          default: false,
+          describe: 'Publish this once although lists or outputs shrank more than is allowed',
+        })
         .option('keep-failed', {
           type: 'boolean',
           default: false,
@@ -47,7 +53,7 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
 async function run({ file, stateDir, ...rest }: RunArguments, context: CommandContext): Promise<number> {
   if (file !== undefined) return runFile({ file, stateDir, ...rest }, context);
   const { finishRuns } = await import('../../index.js');
-  const finished = await finishRuns(resolve(context.cwd, stateDir));
+  const finished = await finishRuns(stateDir, context.cwd);
   context.console.log('info', finished.length === 0 ? 'nothing to finish' : `finished: ${finished.join(', ')}`);
   return 0;
 }
@@ -59,8 +65,8 @@ async function runFile({ file, set, report: reportFile, ...rest }: FileArguments
   const { overridesOf } = await import('../overrides.js');
   const { openReport } = await import('../report.js');
   const { endingOf, runSeries } = await import('../series.js');
-  const { stateDir, restart, keepFailed } = rest;
-  const options = { stateDir, restart, keepFailed };
+  const { stateDir, restart, keepFailed, allowShrink } = rest;
+  const options = { stateDir, restart, keepFailed, allowShrink };
   const overrides = overridesOf(set);
   const report = await openReport(reportFile, context);
   let pipelines: readonly Pipeline[];
@@ -77,12 +83,7 @@ async function runFile({ file, set, report: reportFile, ...rest }: FileArguments
   return exit;
 }
 
-async function runOne(
-  pipeline: Pipeline,
-  context: CommandContext,
-  options: Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed'>,
-  report: ReportFile,
-): Promise<number> {
+async function runOne(pipeline: Pipeline, context: CommandContext, options: RunFlags, report: ReportFile): Promise<number> {
   const { endingOf } = await import('../series.js');
   const { runAndTell } = await import('../tell.js');
   try {

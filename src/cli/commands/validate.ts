@@ -15,7 +15,8 @@ export function addValidate(yargs: Argv, runner: Runner): Argv {
         const { loadPipelines } = await import('../../index.js');
         const { overridesOf } = await import('../overrides.js');
         const pipelines = await loadPipelines(arguments_.file, { env, cwd, set: overridesOf(arguments_.set) });
-        for (const { name, plan } of pipelines) {
+        for (const { name, plan, warnings } of pipelines) {
+          for (const { code, message } of warnings) console.log('warn', `${code}: ${message}`, { code });
           const chain = [plan.collection.name, ...plan.steps.map((step) => step.name), plan.sinks.map((sink) => sink.name).join(' + ')];
           const which = pipelines.length === 1 ? '' : `${name} `;
           console.log('info', `${arguments_.file}: ${which}ok, ${chain.join(' > ')}, ${plan.columns().length} columns`);

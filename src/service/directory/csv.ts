@@ -76,7 +76,7 @@ function parseRecords(records: readonly Numbered[]): Promise<string[][] | undefi
     const rows: string[][] = [];
     parseString<string[], string[]>(records.map(({ text }) => text).join(''), { headers: false })
       .on('error', () => resolve(undefined))
-      .on('data', (row) => rows.push(row))
+      .on('data', (row: string[]) => rows.push(row))
       .on('end', () => resolve(rows.length === records.length ? rows : undefined));
   });
 }

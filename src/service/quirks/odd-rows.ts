@@ -1,4 +1,4 @@
-import { collections, originalName, type CollectionName } from '../../collections/index.js';
+import { collections, originalName, type CollectionName, type Field } from '../../collections/index.js';
 import type { Responder } from '../answer.js';
 import { Draw } from '../generate/random.js';
 import { purposes } from '../generate/world.js';
@@ -51,13 +51,13 @@ export function oddRows(shares: OddShares, seed: number): Responder | undefined 
 /** Names of the fields that are no part of the key. */
 function freeFields(name: CollectionName): readonly string[] {
   const { key, fields } = collections[name];
-  return Object.entries(fields).flatMap(([column, field]) => (list(key).includes(column) ? [] : [originalName(column, field)]));
+  return Object.entries<Field>(fields).flatMap(([column, field]) => (list(key).includes(column) ? [] : [originalName(column, field)]));
 }
 
 /** Name of the last text field that is neither of the key nor secret, or of the last field. */
 function longField(name: CollectionName): string {
   const { fields } = collections[name];
-  const texts = Object.entries(fields).filter(([, { type, sensitivity }]) => type === 'text' && sensitivity !== 'secret');
+  const texts = Object.entries<Field>(fields).filter(([, { type, sensitivity }]) => type === 'text' && sensitivity !== 'secret');
   const free = freeFields(name);
   const names = texts.map(([column, field]) => originalName(column, field)).filter((field) => free.includes(field));
   return names.at(-1) ?? free.at(-1) ?? '';

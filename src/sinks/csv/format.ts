@@ -99,8 +99,9 @@ function cellFormatter(delimiter: string, quoteColumns: boolean): (cell: string)
   return (cell) => {
     stream.write([cell]);
     const text: unknown = stream.read();
-    if (text === null && /[^\0]/.test(cell)) throw new SinkError('E_SINK_WRITE', 'fast-csv gave no text for a cell');
-    return String(text ?? '');
+    if (Buffer.isBuffer(text)) return text.toString();
+    if (/[^\0]/.test(cell)) throw new SinkError('E_SINK_WRITE', 'fast-csv gave no text for a cell');
+    return '';
   };
 }
 

@@ -1,7 +1,7 @@
-import { resolve } from 'node:path';
 import { z } from 'zod';
 import { standaloneSink } from '../context.js';
 import { checkColumns, checked, columns, filePath, naming, onError, permissions, types } from '../options.js';
+import { outputAt, outputIn } from '../output-path.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { fileTarget, textSink } from '../text-sink.js';
 import { csvFormat, nul } from './format.js';
@@ -52,9 +52,9 @@ export const csvSink = defineSink({
   config,
   examples: [{ path: 'out/leads.csv' }, { path: 'out/leads.csv', delimiter: ';', bom: true, escape_formulas: true }],
   check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
-  output: ({ path }, baseDir) => resolve(baseDir, path),
+  output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
-    const target = await fileTarget(resolve(context.baseDir, options.path), context.runId, options.permissions);
+    const target = await fileTarget(outputIn(options.path, context), context.runId, options.permissions);
     return textSink(target, { ...options, nul, format: (columns) => csvFormat(columns, options) }, context);
   },
 });

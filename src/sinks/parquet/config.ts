@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Column } from '../../collections/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
+import { outputPath } from '../output-path.js';
 import type { OutputColumn } from '../output-column.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
 import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities, type EngineName } from './encoder.js';
@@ -11,12 +12,7 @@ const names = z.array(z.string().min(1)).readonly();
 const engineNames = Object.keys(engines) as [EngineName, ...EngineName[]];
 
 const shape = z.strictObject({
-  path: z
-    .string()
-    .min(1)
-    .describe(
-      'Table to write: a link to the folder of the newest run, which holds the Parquet files. Relative paths resolve against the working directory.',
-    ),
+  path: outputPath('Table to write: a link to the folder of the newest run, which holds the Parquet files.'),
   mode: z
     .enum(modes)
     .default('replace')
@@ -30,8 +26,31 @@ const shape = z.strictObject({
     ),
   partition_by: names
     .default([])
-    .describe('Columns, or {{ run.date }}, that become folders column=value as in Hive; their values are not in the files. Default: none.'),
-  keep: z.int().min(0).max(1000).default(1).describe('Earlier runs that stay for leadstream rollback (default 1).'),
+    .describe(
+      'Columns, or {{ run.date }}, that become folders column=value as in Hive; their values are not in the files, null and the empty text are one folder, and readers guess the type. Without rows there is one file with every column. Default: none.',
+    ),
+  success_file: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether the folder has an empty file _SUCCESS when it is complete, for jobs that wait for one. Polars and daft read a folder of data files only (default false).',
+    ),
+  keep: z
+    .union([
+      z.int().min(0).max(1000),
+      z.strictObject({
+        runs: z.int().min(1).max(1000).describe('Earlier runs that stay.'),
+        copies: z
+          .boolean()
+          .default(false)
+          .describe('Whether files that a run takes over from the one before are copied instead of linked (default false).'),
+      }),
+    ])
+    .default(1)
+    .transform((keep) => (typeof keep === 'number' ? { runs: keep, copies: false } : keep))
+    .describe(
+      'Earlier runs that stay for leadstream rollback (default 1). Files that runs have in common are one file on the disk, whose damage is in all of them; { runs: 1, copies: true } buys copies.',
+    ),
   engine: z
     .enum(engineNames)
     .optional()

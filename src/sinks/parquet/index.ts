@@ -1,7 +1,7 @@
-import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { standaloneSink } from '../context.js';
 import { checked } from '../options.js';
+import { outputAt, outputIn } from '../output-path.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { checkNames, config, engineOf } from './config.js';
 import { loadEngine } from './load-engine.js';
@@ -46,9 +46,9 @@ export const parquetSink = defineSink({
     { path: 'lake/all_leads', mode: 'append', keep: 3, permissions: '0640' },
   ],
   check: checkNames,
-  output: ({ path }, baseDir) => resolve(baseDir, path),
+  output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
     const engine = await loadEngine(engineOf(options), options.threads);
-    return openRun(new Table(resolve(context.baseDir, options.path)), engine, options, context);
+    return openRun(new Table(outputIn(options.path, context)), engine, options, context);
   },
 });

@@ -4,10 +4,13 @@ import { unknownName } from '../fields.js';
 import type { ConfigPath, PlanContext } from '../step.js';
 import { expressionsOver, type Expression } from './expression.js';
 
-/** Checks one expression of a file and reports what is wrong with it. */
+/** Checks one expression of a file and reports what is wrong with it, or doubtful. */
 export function planExpression(source: string, input: readonly Column[], plan: PlanContext, path: ConfigPath): Expression | undefined {
   const result = expressionsOver(input).compile(source);
-  if ('evaluate' in result) return result;
+  if ('evaluate' in result) {
+    for (const message of result.doubts) plan.warn(path, { code: 'W_SPEC_FLAG', message });
+    return result;
+  }
   plan.problem(
     path,
     result.unknown ? unknownName(result.unknown.kind, result.unknown.name, result.unknown.known, plan) : `expression: ${result.message}`,

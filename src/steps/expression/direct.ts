@@ -20,9 +20,13 @@ export function directCall(ast: unknown, columns: readonly Column[], evaluate: (
 
 function callOf(ast: unknown) {
   if (!isNode(ast) || ast.op !== 'call') return undefined;
-  const [name, operands]: readonly unknown[] = ast.args;
-  const [operand, ...more]: readonly unknown[] = Array.isArray(operands) ? operands : [];
+  const [name, operands] = listOf(ast.args);
+  const [operand, ...more] = listOf(operands);
   const call = typeof name === 'string' && Object.hasOwn(functions, name) ? functions[name]?.call : undefined;
   if (!call || more.length > 0 || !isNode(operand) || operand.op !== 'id' || typeof operand.args !== 'string') return undefined;
   return { field: operand.args, call };
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }

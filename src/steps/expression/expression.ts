@@ -3,6 +3,7 @@ import type { Column, DeclaredType, Row, Value, ValueOf } from '../../collection
 import { runtimeOver, typingOver } from './environments.js';
 import { directCall } from './direct.js';
 import { ExpressionFault } from './fault.js';
+import { comparedFlags } from './flags.js';
 import { limitIn, macroProblem } from './limits.js';
 import { nodesIn } from './nodes.js';
 import { refusalOf } from './refusal.js';
@@ -13,6 +14,8 @@ export interface Expression {
   readonly type: DeclaredType;
   /** Every name in it. Its values depend on nothing but the fields of a row that are among them. */
   readonly names: readonly string[];
+  /** What it can hardly be meant to say, for whoever wrote it. */
+  readonly doubts: readonly string[];
   /** @throws {ExpressionFault} When the row's values do not fit; the message holds no value. */
   evaluate(row: Row): Value;
 }
@@ -67,10 +70,21 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
     if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };
     const day = program.ast.op === 'call' && program.ast.args[0] === 'date';
     const evaluate = directCall(program.ast, columns, (row) => program(complete(row, used)));
-    return { type: day ? 'date' : type, names: [...named], evaluate: (row) => asValue(run(evaluate, row), type) };
+    const doubts = doubtsAbout(comparedFlags(nodes, columns));
+    return { type: day ? 'date' : type, names: [...named], doubts, evaluate: (row) => asValue(run(evaluate, row), type) };
   }
 
   return { compile };
+}
+
+function doubtsAbout(flags: readonly Column[]): readonly string[] {
+  if (flags.length === 0) return [];
+  const [are, come, texts] = flags.length > 1 ? ['are flags', 'come', 'their texts'] : ['is a flag', 'comes', 'its text'];
+  const names = flags.map(({ name }) => name).join(' and ');
+  const calls = flags.map(({ name }) => `flag(${name})`).join(' and ');
+  return [
+    `${names} ${are} and ${come} as yes, Yes, 1 and other words, so a comparison with ${texts} finds some of them; use ${calls}, or cast before`,
+  ];
 }
 
 /** The row with `null` for what it does not have of some columns. */

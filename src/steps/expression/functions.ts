@@ -41,6 +41,12 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
     call: (value) =>
       typeof value === 'string' ? parsed('num', 'decimal', value) : typeof value === 'bigint' ? Number(value) : numberOrNull(value),
   },
+  flag: {
+    returns: 'bool',
+    summary: 'Whether a text says yes, as cast reads it: yes, y, true and 1 in any case, or no, n, false and 0; an empty text gives null.',
+    example: "flag('Yes') && !flag('0')",
+    call: (value) => (typeof value === 'string' ? parsed('flag', 'flag', value) : typeof value === 'boolean' ? value : nullOnly(value)),
+  },
   date: {
     returns: 'google.protobuf.Timestamp',
     summary: 'The day of a text YYYYMMDD or of an instant, at midnight UTC.',
@@ -78,7 +84,7 @@ function areaCodeOf(phone: string): string | null {
   return /^1?([2-9]\d{2})\d{7}$/.exec(digits)?.[1] ?? null;
 }
 
-function parsed<T extends 'decimal' | 'date' | 'timestamp'>(name: string, type: T, text: string) {
+function parsed<T extends 'decimal' | 'flag' | 'date' | 'timestamp'>(name: string, type: T, text: string) {
   const value = parserOf(type)(text);
   if (value === undefined) throw new ExpressionFault(`${name}() cannot read the text`);
   return value;

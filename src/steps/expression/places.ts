@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { provinceOf } from '../../collections/index.js';
-import { StepError } from '../../errors.js';
+import { LeadstreamError } from '../../errors.js';
 
 /** Where a zipcode is. `state` is the two-letter code of a US state or territory or a Canadian province. */
 export interface Place {
@@ -50,6 +50,6 @@ function loadPlaces(): ReadonlyMap<string, Place> {
       places.set(zip, place);
     }
   }
-  if (places.size < 40_000) throw new StepError('E_RUN_FAILED', 'the table of the package zipcodes has another form than expected');
+  if (places.size < 40_000) throw new LeadstreamError('E_RUN_FAILED', 'the table of the package zipcodes has another form than expected');
   return places;
 }

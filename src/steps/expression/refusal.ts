@@ -16,13 +16,13 @@ const certain = new Set([
 const depends = /\bnull\b| (?:[!=]=|\+) (?:list|map)| in map/;
 
 /** What reads the text of a column, by what it declares to be. */
-const readers: Readonly<Record<DeclaredType, string | undefined>> = {
+const readers: Readonly<Record<DeclaredType, string>> = {
   text: 'num',
   integer: 'num',
   decimal: 'num',
   timestamp: 'epoch',
   date: 'date',
-  flag: undefined,
+  flag: 'flag',
 };
 
 /**
@@ -32,15 +32,14 @@ const readers: Readonly<Record<DeclaredType, string | undefined>> = {
 export function refusalOf({ error }: TypeCheckResult, columns: readonly Column[]): string | undefined {
   if (!error || !certain.has(error.code) || depends.test(error.summary)) return undefined;
   const texts = textsAt(error.node, error.code, columns);
-  const [first] = texts;
-  if (!first) return `${error.summary}, whatever the row (a field is text unless cast; num() is a decimal and goes with 2.0, not with 2)`;
+  if (texts.length === 0)
+    return `${error.summary}, whatever the row (a field is text unless cast; num() is a decimal and goes with 2.0, not with 2)`;
   const names = texts.map(({ name }) => name).join(' and ');
-  const calls = texts.flatMap(({ name, type }) => (readers[type] === undefined ? [] : `${readers[type]}(${name})`));
-  const remedy =
-    wantsFlag(error.node, error.code) || calls.length < texts.length
-      ? `compare, like ${first.name} == 'yes'`
-      : `use ${calls.join(' and ')}`;
-  return `${names} ${texts.length > 1 ? 'are' : 'is'} text here; ${remedy}${texts.every(({ cast }) => cast) ? '' : ', or cast before'}`;
+  const condition = wantsFlag(error.node, error.code);
+  const remedies = texts.map(({ name, type }) =>
+    condition && type !== 'flag' ? `a comparison like ${name} == '…'` : `${readers[type]}(${name})`,
+  );
+  return `${names} ${texts.length > 1 ? 'are' : 'is'} text here; use ${remedies.join(' and ')}${texts.every(({ cast }) => cast) ? '' : ', or cast before'}`;
 }
 
 function wantsFlag(node: unknown, code: string): boolean {

@@ -4,6 +4,7 @@ import type { Row } from '../../collections/index.js';
 import { valueAt } from '../../columnar/index.js';
 import { contentOf, keepWhere, standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
 import { openExpression, planExpression } from '../expression/index.js';
+import { rowsOf } from '../fields.js';
 import { evaluating } from '../on-error.js';
 import { defineStep } from '../step.js';
 
@@ -43,4 +44,8 @@ export const filterStep = defineStep('filter', {
       return withRows(page, kept);
     });
   },
+  remark: (_, { filtered, rejected }, arrived) =>
+    filtered > 0 && filtered + rejected === arrived
+      ? { code: 'W_STEP_EMPTY', message: `none of ${rowsOf(arrived)} is kept; expect.min_rows refuses that` }
+      : undefined,
 });

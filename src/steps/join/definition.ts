@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { collectionNames, collections, columnsOf, type Column } from '../../collections/index.js';
-import { requireColumn, unknownName } from '../fields.js';
+import { withFields } from '../../flow/index.js';
+import { requireColumn, rowsOf, unknownName } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
-import { join } from './join.js';
+import { joining, takenName } from './join.js';
 import type { Pick } from './pick.js';
 
 const name = z.string().min(1);
@@ -65,14 +66,15 @@ export const joinStep = defineStep('join', {
       .flatMap((field, index) => requireColumn(field, right, rightPlan, join.select ? ['select', index] : []) ?? [])
       .map((column) => prefixed(join.as ?? join.with, column));
     for (const column of added) {
-      if (input.some((present) => present.name === column.name)) plan.problem(['as'], `there is a field '${column.name}' already`);
+      if (input.some((present) => present.name === column.name)) plan.problem(['as'], takenName(column.name));
     }
     return [...input, ...added];
   },
+  reads: (join) => join.with,
   open: (config, runtime) => {
     const collection = collections[config.with];
     const right = columnsOf(collection, config.reveal);
-    return join(
+    return joining(
       runtime.read(config.with, config.reveal ?? []),
       {
         on: config.on,
@@ -84,6 +86,8 @@ export const joinStep = defineStep('join', {
         key: collection.key,
       },
       runtime,
+      // A field of that name which the plan does not know is one that the service has and nobody declared: it stays out.
+      withFields,
     );
   },
   gate: ({ min_match }, { matched, missed }) => {
@@ -94,6 +98,10 @@ export const joinStep = defineStep('join', {
       ? undefined
       : `${(Math.floor(share * 100) / 100).toFixed(2)}% of ${rows} rows matched, expected at least ${min_match}`;
   },
+  remark: ({ with: other, min_match }, { matched, missed }) =>
+    min_match === undefined && matched === 0 && missed > 0
+      ? { code: 'W_STEP_NO_MATCH', message: `none of ${rowsOf(missed)} found a match in ${other}; min_match refuses that` }
+      : undefined,
 });
 
 /** The other side arrives as text, always. */

@@ -11,6 +11,7 @@ import {
   standalone,
   withFields,
   withRows,
+  type Layout,
   type Page,
   type Step,
   type StepContext,
@@ -42,13 +43,21 @@ export type Joined<Left, Right, As extends string, Field extends keyof Right & s
   readonly [F in Field as `${As}_${F}`]: Right[F] | null;
 };
 
+/** Refuses, where the fields of a row are known, a join that would add one that the row has. */
+export type Addition<Left, As extends string, Field extends string> = string extends keyof Left
+  ? unknown
+  : [Extract<`${As}_${Field}`, keyof Left>] extends [never]
+    ? unknown
+    : { readonly as: never };
+
 /**
  * Adds fields of matching rows of another stream, which is read to its end before the first page of this one is
  * requested. Keys that are empty or missing never match.
  *
  * Memory: the selected and compared fields of every row of the other side (of one row per key under `first`, `max` and `min`).
  *
- * @throws {StepError} `E_STEP_MATCHES` when several rows match under `pick: 'error'`; `E_STEP_CONFIG` for empty `on` or `select`.
+ * @throws {StepError} `E_STEP_MATCHES` when several rows match under `pick: 'error'`; `E_STEP_CONFIG` for empty `on` or `select`, and
+ * when a row has a field of the name of one that is added.
  *
  * @example
  * leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
@@ -56,8 +65,34 @@ export type Joined<Left, Right, As extends string, Field extends keyof Right & s
  */
 export function join<Left extends Row, Right extends Row, const As extends string, const Field extends keyof Right & string>(
   other$: Observable<Page<Right>>,
-  options: JoinOptions<NoInfer<Left>, Right, As, Field>,
+  options: JoinOptions<NoInfer<Left>, Right, As, Field> & Addition<NoInfer<Left>, As, Field>,
   context: StepContext = standalone('join'),
+): Step<Left, Joined<Left, Right, As, Field>> {
+  return joining(other$, options, context, (added) => {
+    const layout = withFields(added);
+    return (names) => {
+      const taken = added.find((name) => names.includes(name));
+      if (taken === undefined) return layout(names);
+      throw new StepError('E_STEP_CONFIG', `${context.at}: ${takenName(taken)}`);
+    };
+  });
+}
+
+/** Says that a join would add a field that is there. */
+export function takenName(name: string): string {
+  return `there is a field '${name}' already; choose another name under as, or leave it out of select`;
+}
+
+/**
+ * Joins, whatever fields the rows have.
+ *
+ * @param layoutOf Where the fields come from of a row that gets these.
+ */
+export function joining<Left extends Row, Right extends Row, As extends string, Field extends keyof Right & string>(
+  other$: Observable<Page<Right>>,
+  options: JoinOptions<NoInfer<Left>, Right, As, Field>,
+  context: StepContext,
+  layoutOf: (added: readonly string[]) => Layout,
 ): Step<Left, Joined<Left, Right, As, Field>> {
   const { as, select, normalize, pick = 'error', type = 'left', key = [] } = options;
   const leftFields = Object.keys(options.on);
@@ -70,7 +105,7 @@ export function join<Left extends Row, Right extends Row, const As extends strin
   const compared = typeof pick === 'string' ? [] : ['max' in pick ? pick.max : pick.min, ...key];
   const kept = [...new Set<string>([...select, ...compared])];
   const keep = copier(new Map(kept.map((field, index) => [field, index])));
-  const withAdded = reshapeAll(withFields(select.map((field) => `${as}_${field}`)));
+  const withAdded = reshapeAll(layoutOf(select.map((field) => `${as}_${field}`)));
 
   function add(index: Index, page: Page<Right>): void {
     const rows = page.table ? rowsIn<Right>(page.table.only([...rightFields, ...kept])) : page.rows;

@@ -2,6 +2,7 @@ import { map } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
 import type { Content } from '../../columnar/index.js';
+import { StepError } from '../../errors.js';
 import { contentOf, reshapeAll, withRows, type Step } from '../../flow/index.js';
 import { columnName, requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
@@ -15,14 +16,38 @@ export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {
  * Gives fields other names; order and values stay.
  *
  * @param names New name by old name. Names may be swapped.
+ * @throws {StepError} `E_STEP_CONFIG` when two fields of a row would have one name.
  *
  * @example
  * users$.pipe(rename({ uid: 'user_id' }));
  * // { uid: '7', affid: '1' }  ->  { user_id: '7', affid: '1' }
  */
 export function rename<T extends Row, const M extends Partial<Record<keyof T & string, string>>>(names: M): Step<T, Renamed<T, M>> {
+  return renaming(names, (name) => {
+    throw new StepError('E_STEP_CONFIG', `rename: there is a field '${name}' already`);
+  });
+}
+
+/** @param taken Told of a name that a field gets and another one has; when it returns, that other field goes. */
+function renaming<T extends Row, const M extends Partial<Record<keyof T & string, string>>>(
+  names: M,
+  taken: (name: string) => void,
+): Step<T, Renamed<T, M>> {
   const renamed = new Map<string, string | undefined>(Object.entries(names));
-  const reshaped = reshapeAll((present) => new Map(present.map((name) => [renamed.get(name) ?? name, name])));
+
+  function layout(present: readonly string[]): ReadonlyMap<string, string> {
+    const given = new Set(present.flatMap((name) => renamed.get(name) ?? []));
+    const fields = new Map<string, string>();
+    for (const name of present) {
+      const now = renamed.get(name) ?? name;
+      const goes = renamed.get(name) === undefined && given.has(name);
+      if (goes || fields.has(now)) taken(now);
+      if (!goes) fields.set(now, name);
+    }
+    return fields;
+  }
+
+  const reshaped = reshapeAll(layout);
   return map((page) => withRows(page, reshaped(contentOf(page), []) as Content<Renamed<T, M>>));
 }
 
@@ -41,5 +66,6 @@ export const renameStep = defineStep('rename', {
     }
     return columns;
   },
-  open: (names) => rename(names),
+  // A field that the plan does not know is one that the service has and nobody declared: it gives way.
+  open: (names) => renaming<Row, Readonly<Record<string, string>>>(names, () => {}),
 });

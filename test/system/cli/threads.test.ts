@@ -48,6 +48,6 @@ test.each([
   ],
   ['failures in between', { faults: ['503=0@page=3,times=2', 'cut=chunked@page=2,times=1'] }],
 ] as const)('the files are the same with threads and without, with %s', async (_what, options) => {
-  const [one, other] = [await published(0, options as Partial<StartOptions>), await published(1, options as Partial<StartOptions>)];
+  const [one, other] = [await published(0, options), await published(1, options)];
   expect(one).toEqual(other);
 });

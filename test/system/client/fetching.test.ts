@@ -10,6 +10,7 @@ import type { openTransport } from '../../../src/client/fetching.js';
 import { scan } from '../../../src/client/scan.js';
 import { start } from '../../support/cli.js';
 import { answer, endless, expectDiscreet, json, oddKey, otherProtocols, withServer, type Handler } from '../../support/odd-server.js';
+import { until } from '../../support/until.js';
 
 /** The thread runs from the built files only. */
 const built = pathToFileURL(join(process.cwd(), 'dist/client/fetching.js')).href;
@@ -18,7 +19,7 @@ const { openTransport: open }: { openTransport: typeof openTransport } = await i
 const target = { path: '/api/leads', label: 'leads page 1', query: { page: '1' } };
 
 function transport(baseUrl: string, threads: number, options: Partial<TransportOptions> = {}): Transport {
-  const all = { baseUrl, query: { rest_api_key: oddKey }, concurrency: 2, timeoutMs: 2000, maxBodyBytes: 100_000, ...options };
+  const all = { baseUrl, query: { rest_api_key: oddKey }, concurrency: 2, timeoutMs: 60_000, maxBodyBytes: 100_000, ...options };
   return open(all, threads);
 }
 
@@ -113,7 +114,11 @@ describe('the thread that fetches', () => {
 
   test('sends what it is told, several at a time, and mixes nothing up', async () => {
     const echo: Handler = (response, url, _attempt, request) => {
-      setTimeout(() => response.end(`${url.search} ${request.headers['x-leadstream-purpose']}`), 20 * Math.random());
+      // Answers come in another order than the requests.
+      setTimeout(
+        () => response.end(`${url.search} ${request.headers['x-leadstream-purpose']}`),
+        (Number(url.searchParams.get('page')) * 5) % 8,
+      );
     };
     await withServer(echo, async ({ url }) => {
       const opened = transport(url, 1, { concurrency: 8 });
@@ -135,21 +140,20 @@ describe('the thread that fetches', () => {
   test('aborts a request that is left', async () => {
     let began = () => {};
     const beginning = new Promise<void>((resolve) => (began = resolve));
-    const closed = new Promise<void>((resolve) => {
-      const handler: Handler = (response) => {
-        response.on('close', resolve);
-        began();
-      };
-      void withServer(handler, async ({ url }) => {
-        const opened = transport(url, 1);
-        const subscription = opened.get(target).subscribe();
-        await beginning;
-        subscription.unsubscribe();
-        await closed;
-        opened.close();
-      });
+    let ended = () => {};
+    const closed = new Promise<void>((resolve) => (ended = resolve));
+    const handler: Handler = (response) => {
+      response.on('close', ended);
+      began();
+    };
+    await withServer(handler, async ({ url }) => {
+      const opened = transport(url, 1);
+      const subscription = opened.get(target).subscribe();
+      await beginning;
+      subscription.unsubscribe();
+      await closed;
+      opened.close();
     });
-    await closed;
   });
 
   test('is told to have ended when it is closed in the middle, and begins anew', async () => {
@@ -159,7 +163,7 @@ describe('the thread that fetches', () => {
     await withServer(handler, async ({ url, requests }) => {
       const opened = transport(url, 1);
       const read = lastValueFrom(opened.get(target));
-      while (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => requests.length > 0);
       opened.close();
       await expect(read).rejects.toMatchObject({
         code: 'E_SOURCE_UNAVAILABLE',
@@ -172,11 +176,12 @@ describe('the thread that fetches', () => {
   });
 
   test('keeps the process alive while somebody waits, and no longer', async () => {
+    // As long as the process has nothing else to do, it would end within this time.
     const slow: Handler = (response) => setTimeout(() => response.end('[]'), 300);
     await withServer(slow, async ({ url }) => {
       const script = `
         import { openTransport } from '${built}';
-        const opened = openTransport({ baseUrl: '${url}', query: {}, concurrency: 1, timeoutMs: 5000, maxBodyBytes: 1000 }, 1);
+        const opened = openTransport({ baseUrl: '${url}', query: {}, concurrency: 1, timeoutMs: 60000, maxBodyBytes: 1000 }, 1);
         opened.get({ path: '/x', label: 'x' }).subscribe(({ status }) => console.log(status));
       `;
       const { code, stdout, stderr } = await start(process.execPath, ['--input-type=module', '--eval', script], { cwd: process.cwd() })

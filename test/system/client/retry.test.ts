@@ -68,12 +68,12 @@ describe('backoff', () => {
 
   test('reads Retry-After as a date', async () => {
     await withServer(answer(503, '', { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }), async ({ url }) => {
-      const delayMs = await new Promise<number>((done) => {
-        void withClient({ baseUrl: url, onRetry: (notice) => done(notice.delayMs) }, async (client) => {
+      const delayMs = await new Promise<number>((done, fail) => {
+        withClient({ baseUrl: url, onRetry: (notice) => done(notice.delayMs) }, async (client) => {
           const subscription = client.reader('leads').list(1).subscribe();
           await turns(200);
           subscription.unsubscribe();
-        });
+        }).catch(fail);
       });
       expect(delayMs).toBeGreaterThan(50_000);
       expect(delayMs).toBeLessThanOrEqual(60_000);

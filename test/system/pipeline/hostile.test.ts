@@ -10,7 +10,9 @@ import { temporaryFolder } from '../../support/temporary.js';
 /** Three full pages and a short one. */
 const leads = 330;
 const source = generate({ leads, bridges: 20, links: 70, users: 40, seed: 7 });
-const quickly = { 'service.retry.base': '1ms', 'service.retry.cap': '5ms', 'service.timeout': '400ms' };
+const quickly = { 'service.retry.base': '1ms', 'service.retry.cap': '5ms' };
+/** For answers that never come; one that does come may take longer than this. */
+const impatient = { 'service.timeout': '300ms' };
 
 interface Case {
   readonly from?: 'leads' | 'links' | 'users';
@@ -73,8 +75,8 @@ describe('every row is read exactly', () => {
     ['503 with seconds to wait', { service: { faults: ['503=0@page=2,times=2'] } }],
     ['429 with seconds to wait', { service: { faults: ['429=0@requests=3-6'] } }],
     ['429 with a date', { service: { faults: ['429=date+0@page=3,times=1'] } }],
-    ['an answer that never comes, once', { service: { faults: ['hang@page=2,times=1'] } }],
-    ['a body that stalls, once', { service: { faults: ['stall@page=2,times=1'] } }],
+    ['an answer that never comes, once', { service: { faults: ['hang@page=2,times=1'] }, set: impatient }],
+    ['a body that stalls, once', { service: { faults: ['stall@page=2,times=1'] }, set: impatient }],
     ['a body that drips', { service: { faults: ['drip=400000@page=2,times=1'] } }],
     ['a body cut after a length', { service: { faults: ['cut=length@page=2,times=1'] } }],
     ['a body cut in chunks', { service: { faults: ['cut=chunked@page=2,times=1'] } }],
@@ -138,7 +140,7 @@ describe('nothing is published, and the failure has a name', () => {
     ['500 for ever', { service: { faults: ['500@page=2'] } }, 'E_SOURCE_UNAVAILABLE', 69],
     ['503 with an hour to wait', { service: { faults: ['503=3600@page=2'] } }, 'E_SOURCE_UNAVAILABLE', 69],
     ['429 with a date tomorrow', { service: { faults: ['429=date+86400@page=2'] } }, 'E_SOURCE_UNAVAILABLE', 69],
-    ['silence', { service: { faults: ['hang@page=2'] }, set: { 'service.retry.attempts': '2' } }, 'E_SOURCE_UNAVAILABLE', 69],
+    ['silence', { service: { faults: ['hang@page=2'] }, set: { ...impatient, 'service.retry.attempts': '2' } }, 'E_SOURCE_UNAVAILABLE', 69],
     ['a body that is always cut', { service: { faults: ['cut=chunked@page=2'] } }, 'E_SOURCE_UNAVAILABLE', 69],
     ['HTML for ever', { service: { faults: ['html@page=2'] } }, 'E_SOURCE_ANSWER', 69],
     ['an error object for ever', { service: { faults: ['error-object@page=2'] } }, 'E_SOURCE_ANSWER', 69],

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { loadPipeline, runPipeline } from '../../../src/pipeline/index.js';
 import { duckdb } from '../../support/duckdb.js';
+import { rung } from '../../support/rung.js';
 import { service, testKey } from '../../support/services.js';
 import { generate } from '../../../src/service/index.js';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 
-/** `LEADSTREAM_LEADS=100000` compares more. */
-const leads = Number(process.env.LEADSTREAM_LEADS ?? 5_000);
+const leads = rung(2_000, 30_000);
 let folder: string;
 
 /** The service's own JSON, as any program would get it. */

@@ -20,7 +20,7 @@ const documented: Record<string, string> = {
 let service: RunningService;
 const rows: Record<string, TextRow[]> = {};
 beforeAll(async () => {
-  service = await startService({ source: generate(small({ leads: 5000 })), accounts: [account] });
+  service = await startService({ source: generate(small({ leads: 3000 })), accounts: [account] });
   for (const name of collectionNames) rows[name] = name === 'links' ? await rowsAt(service, name) : await allRows(service, name);
 });
 afterAll(() => service.close());
@@ -31,7 +31,7 @@ const byKey = (name: string, field: string): Map<string | undefined, TextRow> =>
 
 describe('every collection', () => {
   test.each(collectionNames)('has exactly the fields of the document, in its order: %s', (name) => {
-    for (const row of of(name)) expect(Object.keys(row).join()).toBe(documented[name]);
+    expect(new Set(of(name).map((row) => Object.keys(row).join()))).toEqual(new Set([documented[name]]));
   });
 
   test.each(collectionNames)('has only values that cast to their declared type: %s', (name) => {
@@ -152,9 +152,9 @@ describe('generated values', () => {
 
   test('have plausible area code entries', () => {
     expect(of('areacodes').length).toBeGreaterThan(20_000);
-    for (const row of of('areacodes')) {
-      expect(Object.values(row).join('|')).toMatch(/^[2-9]\d\d\|[^|]+\|[A-Z]{2}\|\d{1,3}\.\d\d\|\d{1,3}\.\d\d\|\d{7}\|\d+$/);
-    }
+    const shape = /^[2-9]\d\d\|[^|]+\|[A-Z]{2}\|\d{1,3}\.\d\d\|\d{1,3}\.\d\d\|\d{7}\|\d+$/;
+    const entries = of('areacodes').map((row) => Object.values(row).join('|'));
+    expect(entries.filter((entry) => !shape.test(entry))).toEqual([]);
     expect(column('areacodes', 'city_fips_geoid').some((geoid) => geoid.startsWith('0'))).toBe(true);
     expect(column('areacodes', 'state')).toEqual(expect.arrayContaining(['ON', 'QC', 'PR', 'NY']));
   });

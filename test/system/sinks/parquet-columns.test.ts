@@ -12,7 +12,8 @@ import { appending } from '../../../src/sinks/parquet/table/appending.js';
 import { partitionBy } from '../../../src/sinks/parquet/partitions.js';
 import { textsOf } from '../../support/cells.js';
 import { codedTables, tableOf } from '../../support/tables.js';
-import { engineCodecs, fileOf, output } from '../../support/parquet-files.js';
+import { engineCodecs, enginesOnce, fileOf, output } from '../../support/parquet-files.js';
+import { rung } from '../../support/rung.js';
 import { column, facts, recording } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -87,7 +88,7 @@ describe.each(engines)('by %s, a page of columns gives the files that its rows g
           expect(await run(join(folder, name), 'run', { engine, ...options }, pagesOf(of, table))).toEqual(one);
         }
       }),
-      { numRuns: 6 },
+      { numRuns: rung(2, 30) },
     );
   });
 
@@ -111,12 +112,12 @@ describe.each(engines)('by %s, a page of columns gives the files that its rows g
         expect(runs[1]).toEqual(runs[0]);
         expect(runs[2]).toEqual(runs[0]);
       }),
-      { numRuns: 3 },
+      { numRuns: rung(1, 15) },
     );
   });
 });
 
-describe.each(engineCodecs)('a file by %s, %s', (engine, compression) => {
+describe.each(rung(enginesOnce, engineCodecs))('a file by %s, %s', (engine, compression) => {
   const outputs = columns.map(({ name }) => output(name, 'text'));
 
   test.each([

@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import type { Observable } from 'rxjs';
 import { EMPTY, NEVER, firstValueFrom, lastValueFrom, map, mergeMap, of, throwError, timer, toArray } from 'rxjs';
 import { mapAsync, type Page } from '../../../src/flow/index.js';
-import { leasedPages, marbles, pageOf, seeded, turns } from '../../support/pages.js';
+import { leasedPages, marbles, pageOf, turns } from '../../support/pages.js';
+import { seeded } from '../../support/seeded.js';
 
 const pages = { a: pageOf(1, ['x']), b: pageOf(2, ['y']), c: pageOf(3, ['z']) };
 const show = map(({ number, rows }: Page<string>) => `${number}${rows.join('')}`);

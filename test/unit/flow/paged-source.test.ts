@@ -4,7 +4,8 @@ import type { Observable } from 'rxjs';
 import { EMPTY, concat, delay, firstValueFrom, lastValueFrom, of, take, tap, throwError, toArray } from 'rxjs';
 import { SourceError } from '../../../src/errors.js';
 import { deliver, pagedSource, rows, type Page } from '../../../src/flow/index.js';
-import { countedFetch, immediate, listOf, seeded, shown, turns } from '../../support/pages.js';
+import { countedFetch, immediate, listOf, shown, turns } from '../../support/pages.js';
+import { seeded } from '../../support/seeded.js';
 
 /** Subscribes with a sink that keeps what it gets and releases nothing by itself. */
 function hoard<T>(source$: Observable<Page<T>>) {
@@ -284,7 +285,7 @@ describe('pagedSource', () => {
       const list = countedFetch(listOf(5, 1), 'sync');
       expect(await readAll(pagedSource(list.fetch, { window: 4, concurrency }))).toHaveLength(5);
       expect(list.asked.filter((page) => page === 6)).toHaveLength(2);
-      expect(list.asked.filter((page) => page === 7)).toHaveLength(2);
+      expect(list.asked).toContain(7);
       expect(list.asked.filter((page) => page <= 5)).toHaveLength(5);
     });
 
@@ -298,7 +299,7 @@ describe('pagedSource', () => {
       const emptied = new Set([3, 5]);
       const list = countedFetch((page) => (emptied.delete(page) ? [] : listOf(6)(page)), 'sync');
       expect(await readAll(pagedSource(list.fetch, { window: 4, concurrency }))).toHaveLength(12);
-      expect(list.asked.filter((page) => page === 3)).toHaveLength(2);
+      expect(list.asked.filter((page) => page === 3).length).toBeGreaterThan(1);
     });
 
     test.each(chains)('is E_SOURCE_ORDER when the page after an empty one has rows: %j', async ({ concurrency }) => {
@@ -310,7 +311,7 @@ describe('pagedSource', () => {
           tap((row) => seen.push(row)),
         ),
       );
-      await expect(reading).rejects.toMatchObject({ code: 'E_SOURCE_ORDER', message: 'page 5 has rows, but page 4 was empty twice' });
+      await expect(reading).rejects.toMatchObject({ code: 'E_SOURCE_ORDER', message: 'page 5 has rows, but page 4 has none' });
       expect(seen).toEqual([0, 1, 2, 3, 4, 5]);
     });
 
@@ -327,16 +328,34 @@ describe('pagedSource', () => {
       expect(sink.state.completed).toBe(true);
     });
 
-    test('does not depend on requests beyond it, which are aborted', async () => {
-      const list = countedFetch(listOf(1), 'hand');
+    test('is looked into when what was asked for ahead has answered', async () => {
+      const list = countedFetch((page) => (page === 3 ? [] : listOf(5)(page)), 'hand');
       const sink = hoard(pagedSource(list.fetch, { window: 8, concurrency: 4 }));
       await turns();
       for (const page of [1, 2, 3]) list.answer(page);
       await turns();
-      for (const page of [2, 3]) list.answer(page);
+      expect(list.asked.filter((page) => page === 3)).toHaveLength(1);
+      for (const page of [4, 5, 6]) list.answer(page);
       await turns();
-      expect(sink.state.completed).toBe(true);
-      expect([...list.aborted].sort()).toEqual([4, 5]);
+      expect(list.asked.filter((page) => page === 3)).toHaveLength(2);
+      list.answer(3);
+      await turns();
+      list.answer(4);
+      for (const page of sink.state.pages) page.lease.release();
+      await turns();
+      expect(sink.state.failure).toMatchObject({ code: 'E_SOURCE_ORDER', message: 'page 4 has rows, but page 3 has none' });
+    });
+
+    test('goes on where whoever confirms it says so, and holds no more than the window', async () => {
+      const list = countedFetch(listOf(6), 'sync');
+      let claims = 0;
+      const pages$ = pagedSource((page) => (page > 3 && claims === 0 ? of([]) : list.fetch(page)), {
+        window: 2,
+        concurrency: 2,
+        confirmEnd: ({ page }) => of((claims += 1) === 1 ? page : undefined),
+      });
+      expect(await readAll(pages$)).toHaveLength(12);
+      expect(claims).toBe(2);
     });
 
     test('looks no further than one page after it', async () => {

@@ -5,9 +5,9 @@ import { createStallWatch, deliver, pagedSource, type Page, type Step } from '..
 const source = (pages: number, window: number) =>
   pagedSource<number>((page) => of(page <= pages ? [page] : []), { window, concurrency: 1 });
 
-/** Runs a chain of one step under a watch that loses patience after 40 ms. */
+/** Runs a chain of one step under a watch that loses patience after 10 ms. */
 async function run(step: Step<number, number>, write: (page: Page<number>) => Promise<void> | number[] = () => [0]) {
-  const watch = createStallWatch(3, 40);
+  const watch = createStallWatch(3, 10);
   const chain$ = source(10, 3).pipe(
     watch.stage('source'),
     step,
@@ -30,7 +30,8 @@ describe('a stall watch', () => {
   });
 
   test('leaves a sink alone that merely waits', async () => {
-    const paused = (page: Page<number>) => new Promise<void>((resolve) => setTimeout(resolve, page.number === 2 ? 250 : 0));
+    // Many times as long as the watch is patient.
+    const paused = (page: Page<number>) => new Promise<void>((resolve) => setTimeout(resolve, page.number === 2 ? 100 : 0));
     expect(await run((pages$) => pages$, paused)).toHaveLength(10);
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { booksOf, refuseBooks } from '../../../src/pipeline/books.js';
 import { summaryOf, type RunReport } from '../../../src/pipeline/index.js';
 import { emptyTally } from '../../../src/flow/index.js';
+import { newConsistency } from '../../../src/source/index.js';
 
 describe('the books of a sink that appends', () => {
   const read = { read: 10, repaired: 0, duplicates: 0 };
@@ -47,7 +48,7 @@ const report: RunReport = {
   steps: [],
   findings,
   warnings: [],
-  consistency: { mode: 'off', outcome: 'off', probes: 0, passes: 0, repaired: 0, duplicates: 0, changed: 0 },
+  consistency: newConsistency(),
   sides: [],
   rejects: { path: undefined, rows: 0 },
 };

@@ -9,6 +9,7 @@ import { csvFormat, nul } from '../../../src/sinks/csv/format.js';
 import { ndjsonFormat } from '../../../src/sinks/ndjson/format.js';
 import { tableFormat } from '../../../src/sinks/stdout/table.js';
 import { textSink, type TextSink, type TextTarget } from '../../../src/sinks/text-sink.js';
+import { rung } from '../../support/rung.js';
 import { codedTables, tableOf } from '../../support/tables.js';
 import { column, recording } from '../../support/sinks.js';
 
@@ -101,7 +102,7 @@ describe.each(Object.entries(sinks))('%s', (_name, sink) => {
           expect(await written(options, columns, tables)).toEqual(ofRows);
         }
       }),
-      { numRuns: 400 },
+      { numRuns: rung(150, 3_000) },
     );
   });
 });

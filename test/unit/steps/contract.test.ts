@@ -232,6 +232,7 @@ test('every step says why a credential-like field is not there', () => {
     problem: (_path: unknown, message: string) => {
       problems.push(message);
     },
+    warn: () => {},
   };
   steps.select.columns(parsed(steps.select, ['crm_key']), columnsOf(collections.bridges), plan);
   expect(problems).toEqual(["field 'crm_key' is withheld because it is credential-like; name it under reveal to use it"]);

@@ -57,8 +57,8 @@ describe('a function of ours', () => {
     expect(valueOf(`${name}(s)`, {}, texts('s'))).toBeNull();
   });
 
-  test.each(Object.keys(functions).filter((name) => name !== 'blank'))('%s refuses a flag', (name) => {
-    expect(faultOf(`${name}(s)`, { s: true })).toBe('the function does not take a value of this type');
+  test.each(Object.keys(functions).filter((name) => name !== 'blank'))('%s refuses what is of another type', (name) => {
+    expect(faultOf(`${name}(s)`, { s: name === 'flag' ? 1n : true })).toBe('the function does not take a value of this type');
   });
 
   test('are the documented ones', () => {
@@ -68,6 +68,7 @@ describe('a function of ours', () => {
       'zip_prefix',
       'area_code',
       'num',
+      'flag',
       'date',
       'epoch',
       'blank',
@@ -150,6 +151,7 @@ describe('expressions over a table', () => {
     const counting: Expression = {
       type: 'text',
       names: ['s', 'x'],
+      doubts: [],
       evaluate: (row) => {
         asked.push(row);
         return null;
@@ -161,7 +163,7 @@ describe('expressions over a table', () => {
 
   test('get rows of the fields that they name', () => {
     const asked: Row[] = [];
-    outcomes([{ type: 'text', names: ['t', 's', 'x'], evaluate: (row) => asked.push(row) }], tableOf(rows));
+    outcomes([{ type: 'text', names: ['t', 's', 'x'], doubts: [], evaluate: (row) => asked.push(row) }], tableOf(rows));
     expect(asked).toEqual(rows.map(({ s, t }) => ({ s, t })));
   });
 });
@@ -488,11 +490,13 @@ describe('an expression that is right for no row', () => {
     ['age * timestamp', 'age and timestamp are text here; use num(age) and epoch(timestamp), or cast before'],
     ['timestamp > at', 'timestamp is text here; use epoch(timestamp), or cast before'],
     ['yearmonthday < day', 'yearmonthday is text here; use date(yearmonthday), or cast before'],
-    ['zipcode ? 1 : 2', "zipcode is text here; compare, like zipcode == 'yes', or cast before"],
-    ['is_valid && flag', "is_valid is text here; compare, like is_valid == 'yes', or cast before"],
-    ['is_valid == true', "is_valid is text here; compare, like is_valid == 'yes', or cast before"],
-    ['!is_valid', "is_valid is text here; compare, like is_valid == 'yes', or cast before"],
-    ['is_valid || lead_accepted', "lead_accepted and is_valid are text here; compare, like lead_accepted == 'yes', or cast before"],
+    ['zipcode ? 1 : 2', "zipcode is text here; use a comparison like zipcode == '…', or cast before"],
+    ['word ? 1 : 2', "word is text here; use a comparison like word == '…'"],
+    ['is_valid && flag', 'is_valid is text here; use flag(is_valid), or cast before'],
+    ['is_valid == true', 'is_valid is text here; use flag(is_valid), or cast before'],
+    ['!is_valid', 'is_valid is text here; use flag(is_valid), or cast before'],
+    ['is_valid || lead_accepted', 'lead_accepted and is_valid are text here; use flag(lead_accepted) and flag(is_valid), or cast before'],
+    ['is_valid && zipcode', "is_valid and zipcode are text here; use flag(is_valid) and a comparison like zipcode == '…', or cast before"],
     ['word > 18', 'word is text here; use num(word)'],
   ])('is refused, with the fields at fault: %s', (source, message) => {
     expect(problemOf(source, columns)).toEqual({ message });
@@ -522,6 +526,94 @@ describe('an expression that is right for no row', () => {
     const message = 'expression: age is text here; use num(age), or cast before';
     expect(planned(steps.filter, 'age > 18').problems).toEqual([{ path: [], message }]);
     expect(planned(steps.derive, { adult: 'age > 18' }).problems).toEqual([{ path: ['adult'], message }]);
+  });
+});
+
+describe('the text of a flag', () => {
+  const columns = [...columnsOf(collections.leads), ...castTo({ sure: 'flag' })];
+  const doubtsOf = (source: string) => compiled(source, columns).doubts;
+  const doubt = (names: string, remedy: string) => [
+    `${names} is a flag and comes as yes, Yes, 1 and other words, so a comparison with its text finds some of them; use ${remedy}, or cast before`,
+  ];
+
+  test.each(["is_valid == 'yes'", "'no' != is_valid", "is_valid in ['yes', 'Yes', '1']", "is_valid == 'Yes' || is_valid == 'yes'"])(
+    'is doubted where it is compared: %s',
+    (source) => {
+      expect(doubtsOf(source)).toEqual(doubt('is_valid', 'flag(is_valid)'));
+    },
+  );
+
+  test.each([
+    "lower(is_valid) == 'yes'",
+    "trim(lower(is_valid)) == 'yes'",
+    "is_valid.lowerAscii() == 'yes'",
+    "is_valid.startsWith('y')",
+    "lower(is_valid).contains('es')",
+    "(blank(is_valid) ? 'no' : is_valid) == 'no'",
+    "is_valid + '' == 'yes'",
+    "is_valid > 'a'",
+    "zipcode == '1' ? 'a' : is_valid == 'yes' ? 'b' : 'c'",
+  ])('is doubted in disguise: %s', (source) => {
+    expect(doubtsOf(source)).toEqual(doubt('is_valid', 'flag(is_valid)'));
+  });
+
+  test('is doubted where it is compared with that of another flag', () => {
+    expect(doubtsOf('is_valid == lead_accepted')).toEqual([
+      'lead_accepted and is_valid are flags and come as yes, Yes, 1 and other words, so a comparison with their texts finds some of them; use flag(lead_accepted) and flag(is_valid), or cast before',
+    ]);
+  });
+
+  test.each([
+    'flag(is_valid)',
+    '!flag(is_valid)',
+    'flag(is_valid) == true',
+    "(flag(is_valid) ? 'a' : 'b') == 'a'",
+    "is_valid == ''",
+    'is_valid != null',
+    "is_valid in ['', ' ']",
+    'blank(is_valid)',
+    "lead_status == 'yes'",
+    "lead_status.startsWith('y') && flag(is_valid)",
+    'sure',
+    'size(is_valid) == 3',
+    "(is_valid == '' ? 'none' : 'some') == 'none'",
+  ])('is not doubted where it is read as a flag, or nothing is compared with a word: %s', (source) => {
+    expect(doubtsOf(source)).toEqual([]);
+  });
+
+  test('is a warning of the file, at its place', () => {
+    const [message = ''] = doubt('is_valid', 'flag(is_valid)');
+    expect(planned(steps.filter, "is_valid == 'yes'")).toMatchObject({ problems: [], warnings: [{ path: [], message }] });
+    expect(planned(steps.derive, { ok: "is_valid == 'yes'" })).toMatchObject({ problems: [], warnings: [{ path: ['ok'], message }] });
+    const renamed = planned(steps.rename, { is_valid: 'ok' }).columns;
+    expect(planned(steps.filter, "ok == 'yes'", renamed).warnings).toHaveLength(1);
+    const joined = planned(steps.join, { with: 'bridges', on: { bridge_id: 'id' }, as: 'b', select: ['lexington'] }).columns;
+    expect(planned(steps.filter, "b_lexington == 'yes'", joined).warnings).toHaveLength(1);
+    expect(planned(steps.filter, 'flag(is_valid)').warnings).toEqual([]);
+    expect(planned(steps.filter, 'is_valid', planned(steps.cast, {}).columns)).toMatchObject({ problems: [], warnings: [] });
+  });
+});
+
+describe('flag()', () => {
+  test.each<[Value, Value]>([
+    ...['yes', 'Yes', 'YES', 'y', 'true', 'True', '1'].map((word): [Value, Value] => [word, true]),
+    ...['no', 'No', 'n', 'false', '0'].map((word): [Value, Value] => [word, false]),
+    ['', null],
+    [null, null],
+    [true, true],
+    [false, false],
+  ])('reads %j as cast does: %j', (s, value) => {
+    expect(valueOf('flag(s)', { s })).toBe(value);
+  });
+
+  test('guesses nothing', () => {
+    expect(faultOf('flag(s)', { s: 'maybe' })).toBe('flag() cannot read the text');
+    expect(faultOf('flag(s)', { s: ' yes' })).toBe('flag() cannot read the text');
+  });
+
+  test('gives a flag, which a condition can be', () => {
+    expect(compiled('flag(s)').type).toBe('flag');
+    expect(planned(steps.filter, 'flag(is_valid) && !flag(lead_accepted)').problems).toEqual([]);
   });
 });
 

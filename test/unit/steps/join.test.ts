@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Observable, concat, defer, from, lastValueFrom, of, tap, toArray } from 'rxjs';
-import { emptyTally, type StepContext } from '../../../src/flow/index.js';
+import { emptyTally, type Page, type StepContext } from '../../../src/flow/index.js';
 import type { DeclaredType, Row } from '../../../src/collections/index.js';
 import { join, steps, type JoinOptions, type Pick } from '../../../src/steps/index.js';
+import { pageWithoutRows, tableOf } from '../../support/tables.js';
 import { castTo, leads, opened, otherSide, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
 
 type Options = JoinOptions<Row, Row, 'b', string>;
@@ -30,6 +31,48 @@ async function picked(pick: Pick, right: readonly Row[], key?: readonly string[]
   );
   return row?.b_v;
 }
+
+describe('a name that is taken', () => {
+  const taken = { code: 'E_STEP_CONFIG', message: expect.stringContaining("there is a field 'b_v' already") };
+
+  test('is refused instead of overwritten', async () => {
+    await expect(joined([{ id: '1', b_v: 'own' }], [{ id: '1', v: 'other' }])).rejects.toMatchObject(taken);
+  });
+
+  test('is refused where no row matches', async () => {
+    await expect(joined([{ id: '1', b_v: 'own' }], [])).rejects.toMatchObject(taken);
+  });
+
+  test('is refused where only some rows have it', async () => {
+    await expect(joined([{ id: '1' }, { id: '1', b_v: 'own' }], [{ id: '1', v: 'other' }])).rejects.toMatchObject(taken);
+  });
+
+  test('is refused in pages by columns', async () => {
+    const step = join<Row, Row, 'b', string>(from(otherSide([{ id: '1', v: 'other' }])), { on: { id: 'id' }, as: 'b', select: ['v'] });
+    const pages$ = of(pageWithoutRows(1, tableOf([{ id: '1', b_v: 'own' }])));
+    await expect(lastValueFrom(pages$.pipe(step))).rejects.toMatchObject(taken);
+  });
+
+  test('is refused of two joins of one name', async () => {
+    const other = () => from(otherSide<Row>([{ id: '1', v: 'x' }]));
+    const options: Options = { on: { id: 'id' }, as: 'b', select: ['v'] };
+    const twice = (pages$: Observable<Page<Row>>) => pages$.pipe(join(other(), options), join(other(), options));
+    await expect(rowsThrough<Row, Row>(twice, [{ id: '1' }])).rejects.toMatchObject(taken);
+  });
+
+  test('is refused by the plan, with what to do', () => {
+    const config = { with: 'bridges', on: { bridge_id: 'id' }, as: 'bridge', select: ['uid'] };
+    expect(planned(steps.join, config).problems).toEqual([
+      { path: ['as'], message: "there is a field 'bridge_uid' already; choose another name under as, or leave it out of select" },
+    ]);
+  });
+
+  test('goes to the join in a file, where only the service can have brought a field of that name', async () => {
+    const config = { with: 'bridges', on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] };
+    const [row] = await rowsThrough(opened(steps.join, config), [sample('leads', { bridge_id: '4', bridge_title: 'undeclared' })]);
+    expect(row).toMatchObject({ bridge_title: 'Auto' });
+  });
+});
 
 describe('matching', () => {
   test('adds the selected fields under their prefix', async () => {
@@ -383,7 +426,7 @@ describe('join in a file', () => {
   test('reports a name that is taken', () => {
     const once = planned(steps.join, { ...config, select: ['title'] }).columns;
     expect(planned(steps.join, { ...config, select: ['title'] }, once).problems).toEqual([
-      { path: ['as'], message: "there is a field 'bridges_title' already" },
+      { path: ['as'], message: "there is a field 'bridges_title' already; choose another name under as, or leave it out of select" },
     ]);
   });
 

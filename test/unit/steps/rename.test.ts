@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
+import type { Row } from '../../../src/collections/index.js';
 import { rename, steps } from '../../../src/steps/index.js';
-import { planned, rowsThrough } from './support.js';
+import { opened, planned, rowsThrough, sample } from './support.js';
 
 test('gives a field another name at the same place', async () => {
   const [row] = await rowsThrough(rename<{ uid: string; affid: string }, { uid: 'user_id' }>({ uid: 'user_id' }), [
@@ -20,6 +21,26 @@ test('swaps names', async () => {
 test('turns names round', async () => {
   const step = rename<{ a: string; b: string; c: string }, { a: 'b'; b: 'c'; c: 'a' }>({ a: 'b', b: 'c', c: 'a' });
   expect(await rowsThrough(step, [{ a: '1', b: '2', c: '3' }])).toEqual([{ b: '1', c: '2', a: '3' }]);
+});
+
+test('refuses a name that is taken instead of overwriting its field', async () => {
+  const step = rename<Row, { a: string }>({ a: 'b' });
+  await expect(rowsThrough(step, [{ a: '1', b: '2' }])).rejects.toMatchObject({
+    code: 'E_STEP_CONFIG',
+    message: "rename: there is a field 'b' already",
+  });
+});
+
+test('refuses to give two fields one name', async () => {
+  const step = rename<Row, { a: string; b: string }>({ a: 'c', b: 'c' });
+  await expect(rowsThrough(step, [{ a: '1', b: '2' }])).rejects.toMatchObject({ code: 'E_STEP_CONFIG' });
+  expect(await rowsThrough(step, [{ a: '1' }])).toEqual([{ c: '1' }]);
+});
+
+test('keeps the renamed field in a file, where only the service can have brought another of that name', async () => {
+  const [first, second] = [sample('leads', { lead_id: '1', id: '999' }), { id: '999', ...sample('leads', { lead_id: '2' }) }];
+  const out = await rowsThrough(opened(steps.rename, { lead_id: 'id' }), [first, second]);
+  expect(out.map(({ id }) => id)).toEqual(['1', '2']);
 });
 
 test('plans the new name as the original one too', () => {

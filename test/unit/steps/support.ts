@@ -8,7 +8,9 @@ import {
   type Row,
   type Value,
 } from '../../../src/collections/index.js';
+import type { Warning } from '../../../src/errors.js';
 import { emptyTally, type Fault, type Page, type Step, type StepContext, type Tally } from '../../../src/flow/index.js';
+import { pageOf } from '../../support/pages.js';
 import type { ConfigPath, PlanContext, StepDefinition, StepRuntime } from '../../../src/steps/index.js';
 
 /** A page whose rows cannot be changed and whose lease cannot be released: that is not for steps to do. */
@@ -28,7 +30,7 @@ export function pages<T extends Row>(...lists: readonly (readonly T[])[]): Page<
 
 /** The same for the other side of a join, which releases its pages. */
 export function otherSide<T extends Row>(...lists: readonly (readonly T[])[]): Page<T>[] {
-  return lists.map((rows, index) => ({ number: index + 1, rows, lease: { release: () => {} } }));
+  return lists.map((rows, index) => pageOf(index + 1, rows));
 }
 
 /** Sends pages through a step and collects what comes out. */
@@ -100,6 +102,7 @@ export function parsed<C>(definition: StepDefinition<string, C>, config: unknown
 export interface Planned {
   readonly columns: readonly Column[];
   readonly problems: readonly { readonly path: ConfigPath; readonly message: string }[];
+  readonly warnings: readonly { readonly path: ConfigPath; readonly message: string }[];
 }
 
 /** Plans a configuration over the columns of leads, or others. */
@@ -110,15 +113,19 @@ export function planned<C>(
   context: Pick<PlanContext, 'hmacKey'> = {},
 ): Planned {
   const problems: { path: ConfigPath; message: string }[] = [];
+  const warnings: { path: ConfigPath; message: string }[] = [];
   const plan = {
     collection: collections.leads,
     reveal: [],
     problem: (path: ConfigPath, message: string) => {
       problems.push({ path, message });
     },
+    warn: (path: ConfigPath, { message }: Warning) => {
+      warnings.push({ path, message });
+    },
     ...context,
   };
-  return { columns: definition.columns(parsed(definition, config), input, plan), problems };
+  return { columns: definition.columns(parsed(definition, config), input, plan), problems, warnings };
 }
 
 /** Opens a configuration as a pipeline does. */

@@ -5,6 +5,7 @@ import type { Row, Value } from '../../../src/collections/index.js';
 import { Table } from '../../../src/columnar/index.js';
 import { standalone, type OnError, type Page, type Step } from '../../../src/flow/index.js';
 import { cast, dedupe, select, steps, type StepDefinition } from '../../../src/steps/index.js';
+import { rung } from '../../support/rung.js';
 import { codedTables, pageWithoutRows, tableOf } from '../../support/tables.js';
 import { opened, pages, runtime, sample, watched } from './support.js';
 
@@ -160,7 +161,7 @@ test.each(cases)('%s %s gives of a table what it gives of its rows', async (_nam
       expect(await outcome(open, tablesOf(lists, codedTables(true)))).toEqual(expected);
       expect(await outcome(open, tablesOf(lists, codedTables(false)))).toEqual(expected);
     }),
-    { numRuns: 40 },
+    { numRuns: rung(12, 200) },
   );
 });
 

@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto';
 import { readFile, readdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { generate } from '../../src/service/index.js';
 import { pagesIn } from '../support/landing.js';
 import { cli, startCli } from '../support/cli.js';
+import { rung } from '../support/rung.js';
 import { pipelineText, service, type LoggedService } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
+import { until } from '../support/until.js';
 
-/** `npm run test:crash` kills fifty runs; within all other tests it is a few. */
-const kills = Number(process.env.LEADSTREAM_KILLS ?? 6);
+const kills = rung(2, 30);
 const source = generate({ leads: 4_000, bridges: 250, seed: 7 });
 const faults = ['delay=8', '503=0@rate=0.04', 'html@rate=0.02', 'cut=chunked@rate=0.02'];
 
@@ -52,28 +54,45 @@ async function landedPages(cwd: string): Promise<readonly string[]> {
 }
 
 let undisturbed: Awaited<ReturnType<typeof published>>;
-let durationMs: number;
+/** Of an undisturbed run: its requests, and the time that it takes after the last of them. */
+let usual: { readonly requests: number; readonly tailMs: number };
 
 beforeAll(async () => {
   const [from, cwd] = [await service(source, { faults }), await workplace()];
-  const started = Date.now();
-  const { code, stderr } = await cli(parameters, { cwd, env: from.env });
-  durationMs = Date.now() - started;
+  const { finished } = startCli(parameters, { cwd, env: from.env });
+  const ended = isOver(finished);
+  let [requests, last] = [0, performance.now()];
+  await until(() => {
+    if (from.requests.length > requests) [requests, last] = [from.requests.length, performance.now()];
+    return ended();
+  });
+  usual = { requests, tailMs: performance.now() - last };
+  const { code, stderr } = await finished;
   expect({ code, stderr }).toMatchObject({ code: 0 });
   undisturbed = await published(cwd);
 });
 
-/** Kills a run after a part of the time that an undisturbed one takes. */
+/** Kills a run after a part of its requests, or, for the last fifth of the parts, of the time after all of them. */
 async function killed(cwd: string, from: LoggedService, part: number): Promise<void> {
   const { process: child, finished } = startCli(parameters, { cwd, env: from.env });
-  const timer = setTimeout(() => child.kill('SIGKILL'), part * durationMs);
+  const ended = isOver(finished);
+  const reading = Math.min(1, part / 0.8);
+  await until(() => ended() || from.requests.length >= Math.floor(reading * usual.requests));
+  // Nothing shows from outside how far a publication is; any moment of it will do.
+  if (part > 0.8) await Promise.race([finished, setTimeout((part - 0.8) * 5 * usual.tailMs)]);
+  child.kill('SIGKILL');
   await finished;
-  clearTimeout(timer);
+}
+
+function isOver(finished: Promise<unknown>): () => boolean {
+  let over = false;
+  void finished.then(() => (over = true));
+  return () => over;
 }
 
 describe('a run that is killed and run again', () => {
   test.each(Array.from({ length: kills }, (_, index) => (index + 0.5) / kills))(
-    'after %f of its time publishes what an undisturbed one does, and asks for no landed page again',
+    'after %f of its work publishes what an undisturbed one does, and asks for no landed page again',
     async (part) => {
       const [from, cwd] = [await service(source, { faults, seed: Math.round(part * 1000) }), await workplace()];
       await killed(cwd, from, part);

@@ -1,7 +1,8 @@
-import { AsyncSubject, catchError, defer, forkJoin, map, of, switchMap, tap, throwError, type Observable } from 'rxjs';
+import { createHash } from 'node:crypto';
+import { AsyncSubject, catchError, defer, map, of, switchMap, tap, throwError, type Observable } from 'rxjs';
 import { rowAt, rowsIn, type Content } from '../columnar/index.js';
 import { GateError, SourceError, type Warning } from '../errors.js';
-import type { CollectionReader, ListAnswer } from './client.js';
+import type { CollectionReader, ListAnswer } from '../client/index.js';
 
 /** What the reading of a list depends on. */
 export interface PagingOptions {
@@ -20,8 +21,20 @@ export interface PagedList<T> {
   readonly firstPage: number;
   /** Rows per page that the service really gives. */
   readonly limit: number;
-  /** One page. A page that repeats the one before it, as some services do past the end, counts as empty. */
-  page(number: number): Observable<ListAnswer<T>>;
+  /**
+   * One page. A page that repeats the one before it, as some services do past the end, counts as empty.
+   *
+   * @param fresh Whether an answer that was kept will not do. Default false.
+   */
+  page(number: number, fresh?: boolean): Observable<ListAnswer<T>>;
+  /** A page as it is by now, also if it has landed, and without a look at the page before it. */
+  again(number: number): Observable<ListAnswer<T>>;
+  /** A page as it is by now, to compare it with; it does not land. */
+  probe(number: number): Observable<ListAnswer<T>>;
+  /** The row at a position, counted from 0: a page of one row. A service that does not honour the limit gives more. */
+  row(position: number): Observable<ListAnswer<T>>;
+  /** The first page that repeated the one before it, as far as pages were read. */
+  readonly repeated: number | undefined;
 }
 
 /**
@@ -68,7 +81,16 @@ function openPaged<T>(reader: CollectionReader<T>, limit: number, options: Pagin
 function openUnpaged<T>(reader: CollectionReader<T>, options: PagingOptions): Observable<PagedList<T>> {
   return reader.request({}).pipe(
     switchMap((all) => {
-      const unpaged: PagedList<T> = { paged: false, firstPage: 1, limit: all.content.length, page: () => of(all) };
+      const unpaged: PagedList<T> = {
+        paged: false,
+        firstPage: 1,
+        limit: all.content.length,
+        page: () => of(all),
+        again: () => reader.request({ fresh: true }),
+        probe: () => reader.request({ purpose: 'probe' }),
+        row: () => throwError(() => new Error('a list without pages has no positions')),
+        repeated: undefined,
+      };
       if (all.content.length === 0 || all.content.length > 500) return of(unpaged);
       return reader.request({ page: 2, limit: all.content.length, purpose: 'probe' }).pipe(
         map(({ content }) => rowsIn(content)),
@@ -111,68 +133,51 @@ function listOf<T>(
   options: PagingOptions,
 ): PagedList<T> {
   const { maxPages = Infinity } = options;
-  /** How each page looked, for the page after it. */
-  const looks = new Map<number, AsyncSubject<string>>();
+  /** How each page looked, for the page after it, and who waits for a look. */
+  const looks = new Map<number, string>();
+  const waiting = new Map<number, AsyncSubject<string>>();
   const empty: ListAnswer<T> = { content: [], body: new Uint8Array() };
-  let repetition$: Observable<void> | undefined;
+  let repeated: number | undefined;
 
-  function lookOfPage(page: number): AsyncSubject<string> {
-    const look = looks.get(page) ?? new AsyncSubject<string>();
-    looks.set(page, look);
-    return look;
+  function lookOfPage(page: number): Observable<string> {
+    const look = looks.get(page);
+    if (look !== undefined) return of(look);
+    const subject = waiting.get(page) ?? new AsyncSubject<string>();
+    waiting.set(page, subject);
+    return subject;
   }
 
-  function read(page: number): Observable<ListAnswer<T> & { readonly look: string }> {
+  function read(page: number, fresh: boolean): Observable<ListAnswer<T> & { readonly look: string }> {
     return defer(() => {
       const seed = seeds.get(page);
       seeds.delete(page);
-      return seed ? of(seed) : reader.request({ page, limit });
+      return seed && !fresh ? of(seed) : reader.request({ page, limit, fresh });
     }).pipe(
       map((answer) => ({ ...answer, look: lookOf(answer.content) })),
       tap(({ look }) => {
-        const subject = lookOfPage(page);
-        subject.next(look);
-        subject.complete();
+        looks.set(page, look);
+        waiting.get(page)?.next(look);
+        waiting.get(page)?.complete();
+        waiting.delete(page);
       }),
     );
   }
 
-  function page(number: number): Observable<ListAnswer<T>> {
-    return read(number).pipe(
+  function page(number: number, fresh = false): Observable<ListAnswer<T>> {
+    return read(number, fresh).pipe(
       switchMap((answer) => {
         if (answer.content.length === 0) return of(answer);
         if (number - firstPage >= maxPages) return throwError(() => tooManyPages(number));
         if (number === firstPage) return of(answer);
         return lookOfPage(number - 1).pipe(
-          switchMap((before) => {
-            if (before === answer.look) return repeated(number).pipe(map(() => empty));
-            looks.delete(number - 1);
-            return of(answer);
+          map((before) => {
+            if (before !== answer.look) return answer;
+            repeated = Math.min(repeated ?? number, number);
+            return empty;
           }),
         );
       }),
     );
-  }
-
-  /** A page equals the one before it: either the list has ended and its last page comes again, or page numbers mean nothing. */
-  function repeated(number: number): Observable<void> {
-    const probe = (from: number, size: number) =>
-      reader.request({ page: from, limit: size, purpose: 'probe' }).pipe(map(({ content }) => rowsIn(content)));
-    repetition$ ??= once(
-      forkJoin([probe(firstPage, 2), probe(firstPage + 1, 1)]).pipe(
-        map(([[first, second], [answer]]) => {
-          const expected = second ?? first;
-          if (expected === undefined || answer === undefined || lookOf([answer]) !== lookOf([expected])) throw pageIgnored(number);
-          warn(options, { code: 'W_SOURCE_REPEATS', message: `${reader.collection.name}: page ${number} and others repeat the last page` });
-        }),
-      ),
-    );
-    return repetition$;
-  }
-
-  function pageIgnored(number: number): SourceError {
-    const message = `${reader.collection.name}: page ${number} is page ${number - 1} again, and the page number changes nothing`;
-    return new SourceError('E_SOURCE_PAGE_IGNORED', 'permanent', message);
   }
 
   function tooManyPages(number: number): SourceError {
@@ -183,16 +188,32 @@ function listOf<T>(
     );
   }
 
-  return { paged: true, firstPage, limit, page };
+  /** The same page with what the service has by now, so that nothing is compared with how it looked before. */
+  function again(number: number): Observable<ListAnswer<T>> {
+    return reader.request({ page: number, limit, fresh: true });
+  }
+
+  return {
+    paged: true,
+    firstPage,
+    limit,
+    page,
+    again,
+    probe: (number) => reader.request({ page: number, limit, purpose: 'probe' }),
+    row: (position) => reader.request({ page: firstPage + position, limit: 1, purpose: 'probe' }),
+    get repeated() {
+      return repeated;
+    },
+  };
 }
 
-function warn({ strict = false, onWarning }: PagingOptions, warning: Warning): void {
+export function warn({ strict = false, onWarning }: PagingOptions, warning: Warning): void {
   if (strict) throw new GateError('E_GATE_STRICT', `${warning.code}: ${warning.message}`);
   onWarning?.(warning);
 }
 
 /** A failure to answer, as opposed to one that has been recognised, and to refused credentials. */
-function isPlainFailure(error: unknown): boolean {
+export function isPlainFailure(error: unknown): boolean {
   return error instanceof SourceError && ['E_SOURCE_REFUSED', 'E_SOURCE_UNAVAILABLE', 'E_SOURCE_ANSWER'].includes(error.code);
 }
 
@@ -201,14 +222,8 @@ function contains<T>(content: Content<T>, row: T): boolean {
   return rowsIn(content).some((other) => lookOf([other]) === look);
 }
 
-/** What tells pages apart: how many rows, the first and the last. Rows are text and null throughout here. */
-function lookOf<T>(content: Content<T>): string {
-  return JSON.stringify([content.length, rowAt(content, 0), rowAt(content, content.length - 1)]);
-}
-
-/** Subscribes once, whoever asks and how often. */
-function once<T>(source$: Observable<T>): Observable<T> {
-  const result = new AsyncSubject<T>();
-  source$.subscribe(result);
-  return result;
+/** What tells pages apart, in a few bytes: how many rows, the first and the last. Rows are text and null throughout here. */
+export function lookOf<T>(content: Content<T>): string {
+  const look = JSON.stringify([content.length, rowAt(content, 0), rowAt(content, content.length - 1)]);
+  return createHash('sha256').update(look).digest('base64');
 }

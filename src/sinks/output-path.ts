@@ -1,0 +1,34 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { SinkError } from '../errors.js';
+import { filledPath, pathProblem } from '../local-path.js';
+import type { OutputPlace, SinkContext } from './sink.js';
+
+/** The key for the path of an output. */
+export const outputPath = (what: string) =>
+  z
+    .string()
+    .min(1)
+    .superRefine((path, context) => {
+      const message = pathProblem(path);
+      if (message !== undefined) context.addIssue({ code: 'custom', message });
+    })
+    .describe(
+      `${what} Relative paths resolve against the working directory; {{ run.date }}, {{ run.id }} and {{ pipeline }} stand for the UTC day on which the run was first started, its id, and the name of the pipeline.`,
+    );
+
+/**
+ * The absolute path of an output.
+ *
+ * @throws {SinkError} `E_SINK_CONFIG` for a name in braces that could climb out of the path.
+ */
+export function outputAt(path: string, { baseDir, names }: OutputPlace): string {
+  const filled = filledPath(path, names);
+  if (filled !== undefined) return resolve(baseDir, filled);
+  throw new SinkError('E_SINK_CONFIG', `${path}: a name in a path is made of letters, digits, dots, dashes and underscores`);
+}
+
+/** The same for a sink that is opened. */
+export function outputIn(path: string, { baseDir, pipeline, runId, runDate }: SinkContext): string {
+  return outputAt(path, { baseDir, names: { pipeline, 'run.id': runId, 'run.date': runDate() } });
+}

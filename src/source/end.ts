@@ -1,0 +1,261 @@
+import { catchError, map, of, throwError, timer, type Observable } from 'rxjs';
+import type { Content } from '../columnar/index.js';
+import { SourceError } from '../errors.js';
+import { rowsAfterEnd, task, type Ask, type ListEnd } from '../flow/index.js';
+import { isPlainFailure, lookOf, warn, type PagedList, type PagingOptions } from './list.js';
+import type { Trace } from './trace.js';
+
+/** What looking for the end of a list needs. */
+export interface EndOptions<T> extends PagingOptions {
+  readonly collection: string;
+  /** What the rows of a page are told apart by, in order. */
+  readonly namesOf: (content: Content<T>) => readonly string[];
+  /** Whether a row with that name was read. */
+  readonly known: (name: string) => boolean;
+  /** Told of what speaks against a list that stood still. */
+  readonly onDrift: (what: string) => void;
+  /** Rows that the list is known to have had; an end before them waits. */
+  readonly expected: number;
+  /** How long an end that may be none is let rest before the second look, in milliseconds. */
+  readonly waitMs: number;
+}
+
+/** How the rows of a list were counted: one by one, by its own pages, or not at all. */
+export type Counting = 'rows' | 'pages' | 'none';
+
+/** Most times that a read goes on behind an end that was none. */
+const maxContinuations = 10;
+
+/**
+ * The evidence for the end of a list. A claim is an empty page, or one that repeats the page before it; it is believed when a second
+ * look agrees and the list can be counted: the last row that was read is there at its position, and none is at the next.
+ */
+export class EndOfList<T> {
+  /** Whether the count agreed; `undefined` when the end was not reached. */
+  counted: boolean | undefined;
+  counting: Counting = 'none';
+  /** Whether the list went on growing, so that the read ended where its end was last confirmed. */
+  growing = false;
+  /** Waits for a list to come back. */
+  waits = 0;
+  #continuations = 0;
+  #honoured: boolean | undefined;
+  #rowsAtLastEnd = -1;
+
+  constructor(
+    private readonly list: PagedList<T>,
+    private readonly trace: Trace,
+    private readonly options: EndOptions<T>,
+  ) {}
+
+  /** Looks into a claim. @returns The page to go on with, or nothing when the list ends. */
+  confirm(end: ListEnd): Observable<number | undefined> {
+    return task(async (ask) => {
+      if (this.#mayBeNone(end)) {
+        this.waits += 1;
+        await ask(timer(this.options.waitMs));
+      }
+      const second = await this.#again(ask, end.page);
+      if (second.length > 0 && lookOf(second) !== this.trace.last?.look) return this.#goOn(end.page);
+      await this.#lookBehind(ask, end);
+      return this.#count(ask, end.page);
+    });
+  }
+
+  /** Whether the list has rows after its end by now. @returns The page to go on with. */
+  lookAgain(): Observable<number | undefined> {
+    return task(async (ask) => {
+      const { last } = this.trace;
+      if (this.counting === 'rows' && last) {
+        const [next] = await this.#at(ask, this.trace.rows);
+        return next === undefined || next === last.name || this.options.known(next)
+          ? undefined
+          : this.#goOn(this.#pageAfter(last.number + 1));
+      }
+      const page = this.#pageAfter(last === undefined ? this.list.firstPage : last.number + 1);
+      const content = await this.#again(ask, page);
+      const more = page === last?.number ? content.length > last.rows : content.length > 0 && lookOf(content) !== last?.look;
+      return more ? this.#goOn(page) : undefined;
+    });
+  }
+
+  /**
+   * The number of rows that the list has now, by looking which positions have one; `undefined` when it cannot be counted so.
+   *
+   * @param guess Where to begin.
+   */
+  count(guess: number): Observable<number | undefined> {
+    return task(async (ask) => {
+      if (!(await this.#honoursOne(ask)) || this.list.repeated !== undefined) return undefined;
+      const has = async (position: number) => (await this.#at(ask, position)).length > 0;
+      let below = -1;
+      let above = guess;
+      for (let step = 1; await has(above); step *= 2) {
+        below = above;
+        above += step;
+      }
+      for (let step = 1; above - below > 1 && below < guess - 1; step *= 2) {
+        const position = Math.max(below + 1, above - step);
+        if (await has(position)) {
+          below = position;
+          break;
+        }
+        above = position;
+      }
+      while (above - below > 1) {
+        const middle = Math.floor((below + above) / 2);
+        if (await has(middle)) below = middle;
+        else above = middle;
+      }
+      return above;
+    });
+  }
+
+  /** The name of the row at a position, if there is one. */
+  nameAt(position: number): Observable<string | undefined> {
+    return task(async (ask) => (await this.#at(ask, position))[0]);
+  }
+
+  /** An end where nothing is, or right behind a full page, may be an outage; so may one before what is known to be there. */
+  #mayBeNone({ after }: ListEnd): boolean {
+    const { expected } = this.options;
+    if (this.trace.rows < expected || after.length > 0) return true;
+    return expected === 0 && this.list.repeated === undefined && this.trace.endsFull(this.list.limit);
+  }
+
+  /** @returns The page to go on with, unless the list grows as fast as it is read. */
+  #goOn(page: number): number | undefined {
+    if (this.#continuations < maxContinuations) {
+      this.#continuations += 1;
+      this.#rowsAtLastEnd = this.trace.rows;
+      return page;
+    }
+    this.growing = true;
+    return undefined;
+  }
+
+  /** The page that has the next row: the last one, if it has room. */
+  #pageAfter(next: number): number {
+    const { last } = this.trace;
+    return last && !this.trace.endsFull(this.list.limit) ? last.number : next;
+  }
+
+  async #lookBehind(ask: Ask, { page, after: [behind] }: ListEnd): Promise<void> {
+    if (behind === undefined) return;
+    const content = await this.#again(ask, behind);
+    if (content.length > 0 && lookOf(content) !== this.trace.last?.look) throw rowsAfterEnd(behind, page);
+    this.options.onDrift(`page ${behind} had rows and has none any more`);
+  }
+
+  async #count(ask: Ask, end: number): Promise<number | undefined> {
+    const { last, rows } = this.trace;
+    this.counted = true;
+    this.counting = 'rows';
+    if (!last) return undefined;
+    if (!(await this.#honoursOne(ask))) return this.#countByPages(ask, end);
+    let [there, next]: (string | undefined)[] = [];
+    for (let look = 1; look <= 2; look += 1) {
+      [there] = await this.#at(ask, rows - 1);
+      [next] = await this.#at(ask, rows);
+      if (there === last.name && (next === undefined || next === last.name)) return this.#ended(end);
+      const isNew = next !== undefined && next !== there && !this.options.known(next);
+      if (isNew && rows !== this.#rowsAtLastEnd) return this.#goOn(this.#pageAfter(end));
+      if (isNew && look === 2) throw this.#unreachable(end);
+    }
+    this.counted = false;
+    const shown = this.options.namesOf(await this.#again(ask, last.number));
+    if (there === undefined && shown.length === last.rows && shown.at(-1) === last.name) {
+      // It is there, and cannot be found by its position.
+      await this.#refuseCap(ask, end);
+      this.counting = 'none';
+      return this.#ended(end);
+    }
+    if (there !== undefined && this.list.repeated !== undefined) await this.#refuseCap(ask, end);
+    this.options.onDrift(`row ${rows} is not where it was read`);
+    return undefined;
+  }
+
+  /** A service whose pages cannot be made one row long: the last page still ends with the last row, and the next is none. */
+  async #countByPages(ask: Ask, end: number): Promise<number | undefined> {
+    const { last } = this.trace;
+    if (!last) return undefined;
+    this.counting = 'pages';
+    for (let look = 1; look <= 2; look += 1) {
+      const shown = this.options.namesOf(await this.#again(ask, last.number));
+      if (shown.length > last.rows && this.trace.rows !== this.#rowsAtLastEnd) return this.#goOn(last.number);
+      if (shown.length === last.rows && shown.at(-1) === last.name) return this.#ended(end);
+    }
+    this.counted = false;
+    this.options.onDrift(`row ${this.trace.rows} is not where it was read`);
+    return undefined;
+  }
+
+  /** The end of a list whose last page comes again is one only when the count says so, or when that page is short. */
+  #ended(end: number): undefined {
+    const { repeated } = this.list;
+    if (repeated === undefined) return undefined;
+    const { collection } = this.options;
+    if (this.counting !== 'rows' && this.trace.endsFull(this.list.limit)) {
+      throw repeated === this.list.firstPage + 1 ? this.#ignored(repeated) : this.#capped(repeated - 1);
+    }
+    warn(this.options, { code: 'W_SOURCE_REPEATS', message: `${collection}: page ${end} and others repeat the last page` });
+    return undefined;
+  }
+
+  /**
+   * The last row cannot be found by its position. When positions can be found up to the number of the last page, and none beyond it,
+   * it is the number of a page that has a cap, and the list is longer than could be read.
+   */
+  async #refuseCap(ask: Ask, end: number): Promise<void> {
+    const beyond = end - this.list.firstPage;
+    if (beyond < 1 || beyond >= this.trace.rows || !this.trace.endsFull(this.list.limit)) return;
+    const [[first], [before], [at]] = [await this.#at(ask, 0), await this.#at(ask, beyond - 1), await this.#at(ask, beyond)];
+    if (beyond === 1 && at !== undefined && at === first) {
+      if (this.list.repeated === end) throw this.#ignored(end);
+      return;
+    }
+    if (before !== undefined && (at === undefined || at === before || at === first)) throw this.#capped(end - 1);
+  }
+
+  /** The next row is there when it is asked for by itself, and its page stays empty. */
+  #unreachable(end: number): SourceError {
+    const message = `${this.options.collection}: row ${this.trace.rows + 1} is there by itself, but page ${end} has no row`;
+    return new SourceError('E_SOURCE_ORDER', 'permanent', message);
+  }
+
+  #ignored(page: number): SourceError {
+    const message = `${this.options.collection}: page ${page} is page ${page - 1} again, and the page number changes nothing`;
+    return new SourceError('E_SOURCE_PAGE_IGNORED', 'permanent', message);
+  }
+
+  #capped(page: number): SourceError {
+    return new SourceError(
+      'E_SOURCE_PAGE_CAP',
+      'permanent',
+      `${this.options.collection}: page ${page} is full, and the service gives no other page above it`,
+    );
+  }
+
+  /** Whether a page of one row can be asked for; asked once. */
+  async #honoursOne(ask: Ask): Promise<boolean> {
+    if (this.#honoured !== undefined) return this.#honoured;
+    const rows = await this.#at(ask, 0);
+    // Where there is no row, there is no telling.
+    if (rows.length > 0) this.#honoured = rows.length === 1;
+    return rows.length === 1;
+  }
+
+  async #at(ask: Ask, position: number): Promise<readonly string[]> {
+    const none: Content<T> = [];
+    const row$ = this.list.row(position).pipe(
+      map(({ content }) => content),
+      // Whatever failure a page has that is not there, it has no row.
+      catchError((error: unknown) => (isPlainFailure(error) ? of(none) : throwError(() => error))),
+    );
+    return this.options.namesOf(await ask(row$));
+  }
+
+  #again(ask: Ask, page: number): Promise<Content<T>> {
+    return ask(this.list.again(page).pipe(map(({ content }) => content)));
+  }
+}

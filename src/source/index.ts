@@ -1,0 +1,5 @@
+export { newConsistency, type Consistency, type ConsistencyMode, type ConsistencyOutcome } from './consistency.js';
+export { driftOf, refuseUnstable } from './verdict.js';
+export { openList, type PagedList, type PagingOptions } from './list.js';
+export { otherLimit } from './other-limit.js';
+export { readPages, windowOf, type ReadingOptions } from './read.js';

@@ -1,0 +1,28 @@
+import type { CollectionReader } from '../client/index.js';
+
+/** A reader of the same list with another page size, whose requests only check. */
+export function resized<T>(reader: CollectionReader<T>, limit: number): CollectionReader<T> {
+  return {
+    ...reader,
+    collection: { ...reader.collection, paged: true },
+    limit,
+    request: (asked) => reader.request({ limit, ...asked, purpose: 'probe' }),
+  };
+}
+
+/**
+ * The page size of a further pass: another one each time, so that page borders fall elsewhere. Primes below the limit
+ * first, since they share no borders with each other.
+ */
+export function otherLimit(limit: number, pass: number): number {
+  const below = Array.from({ length: limit - 1 }, (_, index) => limit - 1 - index);
+  const primes = below.filter(isPrime);
+  const candidates = [...primes, ...below.filter((size) => !primes.includes(size))];
+  return candidates[(pass - 1) % Math.max(1, candidates.length)] ?? limit;
+}
+
+function isPrime(number: number): boolean {
+  if (number < 2) return false;
+  for (let divisor = 2; divisor * divisor <= number; divisor += 1) if (number % divisor === 0) return false;
+  return true;
+}

@@ -1,0 +1,89 @@
+import type { Row } from '../collections/index.js';
+import { rowAt, Table, type Content } from '../columnar/index.js';
+import { KeySet, keyIn, rowDigest, tableDigests } from '../flow/index.js';
+import { outOfSequence } from './moved.js';
+
+/** A row that came again, by the position where it did. */
+export interface Repeat {
+  readonly position: number;
+  readonly name: string;
+}
+
+/** What a pass has to say of a page: the rows that were not known, and those that came again within the pass. */
+export interface Sighting {
+  /** Indexes of rows whose key was not known. */
+  readonly fresh: readonly number[];
+  /** Indexes of rows whose key another page of this pass had. */
+  readonly repeats: readonly number[];
+  /** Rows that came with other content than the first time. */
+  readonly changed: number;
+}
+
+/**
+ * The keys of a list, each with the place where the last pass first had it.
+ *
+ * Memory: at most 32 bytes per key, and while a further pass is read 4 bytes per row of it.
+ */
+export class SeenRows {
+  readonly #keys = new KeySet(undefined, true);
+  /** Marks of this pass begin behind it. */
+  #base = 0;
+  #baseBefore = 0;
+  #next = 1;
+  #sequence: number[] | undefined;
+
+  /** Begins the next pass over the list. */
+  beginPass(): void {
+    this.#baseBefore = this.#base;
+    this.#base = this.#next - 1;
+    this.#sequence = [];
+  }
+
+  /** Whether this pass had a key. */
+  inThisPass(name: string): boolean {
+    return this.#keys.markOf(name) > this.#base;
+  }
+
+  /** Where the next row will be put. */
+  get place(): number {
+    return this.#next - 1;
+  }
+
+  /**
+   * Takes the rows of a page.
+   *
+   * @param onRow Told of the mark that every key had before; 0 without one.
+   */
+  take<T extends Row>(content: Content<T>, names: readonly string[], onRow?: (before: number) => void): Sighting {
+    const digests = digestsOf(content);
+    const [fresh, repeats]: [number[], number[]] = [[], []];
+    const placeOfPage = this.place;
+    let changed = 0;
+    for (const [row, name] of names.entries()) {
+      const { seen, before } = this.#keys.sight(name, digests[row] ?? 0, this.#next, this.#base);
+      this.#next += 1;
+      onRow?.(before);
+      if (seen === 'new') fresh.push(row);
+      else if (seen === 'changed') changed += 1;
+      if (before > this.#base && before <= placeOfPage) repeats.push(row);
+      else if (before > this.#baseBefore && before <= this.#base) this.#sequence?.push(before);
+    }
+    return { fresh, repeats, changed };
+  }
+
+  /** The share of the keys that this pass has in common with the one before it, and that are out of sequence. */
+  moved(): number {
+    const sequence = this.#sequence ?? [];
+    return sequence.length === 0 ? 0 : outOfSequence(Uint32Array.from(sequence)) / sequence.length;
+  }
+}
+
+/** What rows are told apart by: their keys, or where these are missing all that they have. */
+export function namesOf<T extends Row>(content: Content<T>, key: readonly string[]): readonly string[] {
+  const nameAt = keyIn(content, key);
+  return Array.from({ length: content.length }, (_, row) => nameAt(row) ?? JSON.stringify(rowAt(content, row)));
+}
+
+function digestsOf<T extends Row>(content: Content<T>): ArrayLike<number> {
+  return content instanceof Table ? tableDigests(content) : content.map(rowDigest);
+}

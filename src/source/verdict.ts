@@ -1,0 +1,22 @@
+import type { Refusal, Warning } from '../errors.js';
+import type { Consistency } from './consistency.js';
+
+/** Why a read must not be published: rows can be missing, and no number of passes made sure of them. */
+export function refuseUnstable(at: string, { outcome, passes, unordered, drift }: Consistency): readonly Refusal[] {
+  if (outcome !== 'unstable') return [];
+  const why = unordered
+    ? `the list comes in another order each time, and ${passes} passes did not show as many different keys as it has rows`
+    : `${passes} passes over the list went on finding rows that were missed`;
+  return [{ code: 'E_GATE_CONSISTENCY', message: `${at}: ${why}${because(drift)}` }];
+}
+
+/** That rows can be missing of a read that nothing repaired. */
+export function driftOf(at: string, { outcome, drift }: Consistency): readonly Warning[] {
+  if (outcome !== 'drifted') return [];
+  return [{ code: 'W_SOURCE_DRIFT', message: `${at}: the list changed while it was read, so rows can be missing${because(drift)}` }];
+}
+
+function because([first, ...others]: readonly string[]): string {
+  if (first === undefined) return '';
+  return ` (${first}${others.length > 0 ? `, and ${others.length} more` : ''})`;
+}

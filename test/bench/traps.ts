@@ -1,0 +1,41 @@
+/**
+ * How many runs over lists that lie lose rows without a word, how many honest lists are refused, and what it costs:
+ *
+ *   npm run bench:traps                       # 200 seeds of every trap, with repair and with prove
+ *   LEADSTREAM_SEEDS=20 npm run bench:traps -- outage
+ *
+ * Prints a table in Markdown; exits with 1 when a run lost rows without a word.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runOver, traps, type Trapped } from '../support/traps.js';
+
+const seeds = Number(process.env.LEADSTREAM_SEEDS ?? 200);
+const only = new RegExp(process.argv[2] ?? '');
+const folder = await mkdtemp(join(tmpdir(), 'leadstream-traps-'));
+let silent = 0;
+
+console.log(`${seeds} seeds each\n`);
+console.log('| list | consistency | lost rows, without a word | refused or unstable | outcomes | requests | passes |');
+console.log('| --- | --- | --- | --- | --- | --- | --- |');
+for (const trap of traps.filter(({ name }) => only.test(name))) {
+  for (const mode of ['repair', 'prove'] as const) {
+    const runs: Trapped[] = [];
+    for (let seed = 0; seed < seeds; seed += 1) runs.push(await runOver(trap, mode, seed, folder));
+    const lost = runs.filter((run) => run.lost > 0 && !run.failed && run.outcome !== 'drifted').length;
+    silent += lost;
+    const refused = runs.filter(({ failed, outcome }) => failed || outcome === 'unstable').length;
+    const outcomes = new Map<string, number>();
+    for (const { outcome, growing } of runs) {
+      const what = growing ? `${outcome} (growing)` : outcome;
+      outcomes.set(what, (outcomes.get(what) ?? 0) + 1);
+    }
+    const counts = [...outcomes].map(([outcome, count]) => `${outcome} ${count}`).join(', ');
+    const mean = (value: (run: Trapped) => number) => (runs.reduce((sum, run) => sum + value(run), 0) / runs.length).toFixed(1);
+    const what = `${trap.honest ? 'honest' : 'lying'}: ${trap.name}`;
+    console.log(`| ${what} | ${mode} | ${lost} | ${refused} | ${counts} | ${mean((run) => run.requests)} | ${mean((run) => run.passes)} |`);
+  }
+}
+await rm(folder, { recursive: true, force: true });
+process.exitCode = silent > 0 ? 1 : 0;

@@ -1,0 +1,2 @@
+/** Runs killed at many moments. */
+import '../system/killed.test.js';

@@ -1,0 +1,2 @@
+/** Many races for a lock. */
+import '../system/files/lock.test.js';

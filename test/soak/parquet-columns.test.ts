@@ -1,0 +1,2 @@
+/** Columns against rows, with many draws and every codec. */
+import '../system/sinks/parquet-columns.test.js';

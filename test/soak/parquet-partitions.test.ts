@@ -1,0 +1,2 @@
+/** Partitions of many drawn values. */
+import '../system/sinks/parquet-partitions.test.js';

@@ -1,0 +1,2 @@
+/** Many replaces that are read and publications that are killed. */
+import '../system/replaced.test.js';

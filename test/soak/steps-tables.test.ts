@@ -1,0 +1,2 @@
+/** Every step over tables against rows, with many draws. */
+import '../unit/steps/tables.test.js';

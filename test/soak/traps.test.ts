@@ -1,0 +1,1 @@
+import '../system/source/traps.test.js';

@@ -1,0 +1,305 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LeadstreamError } from '../../src/errors.js';
+import { parsePipeline, runPipeline } from '../../src/pipeline/index.js';
+import { failure, generate, startService, type Quirks, type Responder } from '../../src/service/index.js';
+import { seeded } from './seeded.js';
+
+/** Rows per page that runs ask for. */
+const limit = 20;
+/** How long an end is let rest, and how long an outage lasts, in milliseconds. */
+const [endWaitMs, outageMs] = [60, 25];
+
+/** A list of users that changes as its trap says. */
+class List {
+  /** Keys that were in the list throughout. */
+  readonly survivors: Set<string>;
+  readonly keys: string[];
+  #added = 0;
+
+  constructor(rows: number) {
+    this.keys = Array.from({ length: rows }, (_, index) => String(100_000 + index));
+    this.survivors = new Set(this.keys);
+  }
+
+  add(where: 'head' | 'tail'): void {
+    const key = `9${String(10_000 + (this.#added += 1))}`;
+    if (where === 'head') this.keys.unshift(key);
+    else this.keys.push(key);
+  }
+
+  remove(position: number): void {
+    for (const key of this.keys.splice(position, 1)) this.survivors.delete(key);
+  }
+
+  page(page: number, size: number, keys: readonly string[] = this.keys): string[] {
+    return keys.slice((page - 1) * size, page * size).map((key) => row(key));
+  }
+}
+
+function row(key: string, email = `${key}@example.org`): string {
+  return JSON.stringify({ uid: key, email, affid: '1' });
+}
+
+type Random = () => number;
+
+/** How one request for a page is answered. */
+type Answering = (page: number, size: number, request: number) => readonly string[] | 'refused';
+
+/** A way in which a list misleads whoever reads it, or one in which it is honest and odd. */
+export interface Trap {
+  readonly name: string;
+  readonly honest: boolean;
+  /** Rows of the list. */
+  readonly rows: (random: Random) => number;
+  readonly answers: (list: List, random: Random) => Answering;
+  readonly quirks?: Quirks;
+  readonly from?: 'links';
+}
+
+const some = (random: Random): number => 3 * limit + Math.floor(random() * 12 * limit);
+const pagesOf = (list: List): number => Math.ceil(list.keys.length / limit);
+const pageIn = (list: List, random: Random, from = 1): number => from + Math.floor(random() * Math.max(1, pagesOf(list) - from + 1));
+
+function lying(name: string, answers: Trap['answers'], rows: Trap['rows'] = some): Trap {
+  return { name, honest: false, answers, rows };
+}
+
+function honest(name: string, answers: Trap['answers'], rows: Trap['rows'] = some, more: Pick<Trap, 'quirks' | 'from'> = {}): Trap {
+  return { name, honest: true, answers, rows, ...more };
+}
+
+const plainly: Trap['answers'] = (list) => (page, size) => list.page(page, size);
+
+/** An order of its own for each request. */
+const ordered =
+  (order: (keys: readonly string[], random: Random, request: number) => readonly string[]): Trap['answers'] =>
+  (list, random) =>
+  (page, size, request) =>
+    list.page(page, size, order(list.keys, random, request));
+
+function shuffled(keys: readonly string[], random: Random): string[] {
+  const left = [...keys];
+  return keys.map(() => left.splice(Math.floor(random() * left.length), 1)[0] ?? '');
+}
+
+const inGroups = (size: number) =>
+  ordered((keys, random) =>
+    Array.from({ length: Math.ceil(keys.length / size) }, (_, group) =>
+      shuffled(keys.slice(group * size, (group + 1) * size), random),
+    ).flat(),
+  );
+
+/** Pages above one are answered as another is. */
+const capped =
+  (instead: (cap: number) => number): Trap['answers'] =>
+  (list, random) => {
+    const cap = pageIn({ ...list, keys: list.keys.slice(limit) } as List, random);
+    return (page, size) => (page > cap ? list.page(instead(cap), size) : list.page(page, size));
+  };
+
+const nothing: readonly string[] = [];
+const none = Number.MAX_SAFE_INTEGER;
+
+export const traps: readonly Trap[] = [
+  lying('a page that is empty for good', (list, random) => {
+    const empty = pageIn(list, random);
+    return (page, size) => (page === empty && size > 1 ? nothing : list.page(page, size));
+  }),
+  lying('two pages that are empty for good', (list, random) => {
+    const empty = pageIn(list, random);
+    return (page, size) => ((page === empty || page === empty + 1) && size > 1 ? nothing : list.page(page, size));
+  }),
+  lying('a page that is empty once', (list, random) => {
+    let empty = pageIn(list, random);
+    return (page, size) => {
+      if (page !== empty || size === 1) return list.page(page, size);
+      empty = none;
+      return nothing;
+    };
+  }),
+  lying('a page that lacks its last row once', (list, random) => {
+    let short = pageIn(list, random);
+    return (page, size) => {
+      if (page !== short || size === 1) return list.page(page, size);
+      short = none;
+      return list.page(page, size).slice(0, -1);
+    };
+  }),
+  lying('an outage from a page on', (list, random) => {
+    const from = pageIn(list, random);
+    let ends: number | undefined;
+    return (page, size) => {
+      if (page >= from && size > 1) ends ??= performance.now() + outageMs;
+      return ends !== undefined && performance.now() < ends ? nothing : list.page(page, size);
+    };
+  }),
+  lying('an outage from a request on', (list, random) => {
+    const from = 1 + Math.floor(random() * (pagesOf(list) + 12));
+    let ends: number | undefined;
+    return (page, size, request) => {
+      if (request >= from) ends ??= performance.now() + outageMs;
+      return ends !== undefined && performance.now() < ends ? nothing : list.page(page, size);
+    };
+  }),
+  lying(
+    'an outage from a page on, in a list of full pages',
+    (list, random) => {
+      const from = pageIn(list, random);
+      let ends: number | undefined;
+      return (page, size) => {
+        if (page >= from && size > 1) ends ??= performance.now() + outageMs;
+        return ends !== undefined && performance.now() < ends ? nothing : list.page(page, size);
+      };
+    },
+    (random) => limit * (2 + Math.floor(random() * 10)),
+  ),
+  lying('a page served as another', (list, random) => {
+    const [wrong, other] = [pageIn(list, random), pageIn(list, random)];
+    return (page, size) => list.page(page === wrong && size === limit ? other : page, size);
+  }),
+  lying('a page served as another once', (list, random) => {
+    const other = pageIn(list, random);
+    let wrong = pageIn(list, random);
+    return (page, size) => {
+      if (page !== wrong || size !== limit) return list.page(page, size);
+      wrong = none;
+      return list.page(other, size);
+    };
+  }),
+  lying('a page served as the one before it', (list, random) => {
+    const wrong = pageIn(list, random, 2);
+    return (page, size) => list.page(page === wrong && size === limit ? page - 1 : page, size);
+  }),
+  lying(
+    'no page above a number',
+    capped(() => none),
+  ),
+  lying(
+    'the last page that there may be again above a number',
+    capped((cap) => cap),
+  ),
+  lying(
+    'the first page again above a number',
+    capped(() => 1),
+  ),
+  lying('the first page again behind the end', (list) => (page, size) => list.page((page - 1) * size < list.keys.length ? page : 1, size)),
+  lying('all pages over and over', (list) => (page, size) => list.page(((page - 1) % Math.ceil(list.keys.length / size)) + 1, size)),
+  lying('the last page again with a changing field', (list) => {
+    let times = 0;
+    return (page, size) => {
+      if ((page - 1) * size < list.keys.length) return list.page(page, size);
+      return list.keys.slice(-size).map((key) => row(key, `${(times += 1)}@example.org`));
+    };
+  }),
+  lying('another order for neighbours', inGroups(3)),
+  lying('another order for groups across pages', inGroups(limit + 7)),
+  lying(
+    'another order throughout',
+    ordered((keys, random) => shuffled(keys, random)),
+    (random) => limit + Math.floor(random() * 6 * limit),
+  ),
+  lying(
+    'the other direction every other time',
+    ordered((keys, _random, request) => (request % 2 ? keys : keys.toReversed())),
+  ),
+  lying(
+    'another beginning',
+    ordered((keys, random) => {
+      const from = Math.floor(random() * keys.length);
+      return [...keys.slice(from), ...keys.slice(0, from)];
+    }),
+    (random) => limit + Math.floor(random() * 6 * limit),
+  ),
+
+  ...[0, 1, limit - 1, limit, limit + 1, 7 * limit - 1, 7 * limit, 7 * limit + 1].map((rows) =>
+    honest(`${rows} rows that stand still`, plainly, () => rows),
+  ),
+  honest('growing at the tail', (list) => (page, size, request) => {
+    if (request % 10 === 0) list.add('tail');
+    return list.page(page, size);
+  }),
+  honest('growing at the head', (list) => (page, size, request) => {
+    if (request % 10 === 0) list.add('head');
+    return list.page(page, size);
+  }),
+  honest('losing rows', (list, random) => (page, size, request) => {
+    if (request % 20 === 0) list.remove(Math.floor(random() * list.keys.length));
+    return list.page(page, size);
+  }),
+  honest('holding rows twice', (list, random) => {
+    for (let twice = 0; twice < 12; twice += 1) {
+      list.keys.splice(Math.floor(random() * list.keys.length), 0, list.keys[Math.floor(random() * list.keys.length)] ?? '');
+    }
+    return (page, size) => list.page(page, size);
+  }),
+  honest('a smaller cap', (list) => (page, size) => list.page(page, Math.min(size, limit - 7))),
+  honest('a limit that is ignored', (list) => (page) => list.page(page, limit - 3)),
+  honest('a larger page than was asked for', (list) => (page) => list.page(page, limit + 10)),
+  honest('a limit of 1 that is refused', (list) => (page, size) => (size < 5 ? 'refused' : list.page(page, size))),
+  honest(
+    'a last page that is repeated',
+    (list) => (page, size) => list.page(Math.min(page, Math.max(1, Math.ceil(list.keys.length / size))), size),
+  ),
+  honest('no paging', (list) => () => list.keys.map((key) => JSON.stringify({ id: key })), some, { from: 'links' }),
+];
+
+/** How a run over a trap ended. */
+export interface Trapped {
+  /** Rows that were in the list throughout and did not come out. */
+  readonly lost: number;
+  /** Outcome of the consistency check, or the code of the error. */
+  readonly outcome: string;
+  readonly failed: boolean;
+  readonly growing: boolean;
+  readonly requests: number;
+  readonly passes: number;
+}
+
+/** Runs a pipeline over a trap, in a folder. A run that asks for ever is ended. */
+export async function runOver(trap: Trap, consistency: 'repair' | 'prove', seed: number, folder: string): Promise<Trapped> {
+  const random = seeded(seed * 7_919 + 17);
+  const list = new List(trap.rows(random));
+  const answering = trap.answers(list, random);
+  let requests = 0;
+  const from = trap.from ?? 'users';
+  const responder: Responder = (facts, next) => {
+    if (facts.collection !== from) return next(facts);
+    requests += 1;
+    if (facts.page < 1) return failure(400, 'no such page');
+    const rows = answering(facts.page, facts.limit, requests);
+    return rows === 'refused' ? failure(400, 'no such limit') : { kind: 'rows', rows };
+  };
+  const key = 'a-key-of-traps';
+  const service = await startService({ source: nobody, accounts: [{ restApiKey: key }], responders: [responder] });
+  const file = join(folder, `${seed}.ndjson`);
+  const text = JSON.stringify({
+    name: 'trap',
+    service: {
+      base_url: service.url,
+      auth: { rest_api_key: '${KEY}' },
+      limit: String(limit),
+      threads: '0',
+      end_wait: `${endWaitMs}ms`,
+      max_pages: '2000',
+      retry: { base: '1ms', cap: '1ms', attempts: '2' },
+    },
+    from,
+    consistency,
+    landing: 'off',
+    to: [{ ndjson: { path: file } }],
+  });
+  try {
+    const report = await runPipeline(parsePipeline(text, 'trap', { env: { KEY: key }, baseDir: folder }));
+    const came = new Set((await readFile(file, 'utf8')).split('\n').map((line) => /"(?:uid|id)":"([^"]*)"/.exec(line)?.[1]));
+    const { outcome, passes, growing } = report.consistency;
+    return { lost: [...list.survivors].filter((each) => !came.has(each)).length, outcome, failed: false, growing, requests, passes };
+  } catch (error) {
+    if (!(error instanceof LeadstreamError)) throw error;
+    return { lost: 0, outcome: error.code, failed: true, growing: false, requests, passes: 0 };
+  } finally {
+    await service.close();
+  }
+}
+
+const nobody = generate({ leads: 0, bridges: 0, links: 0, users: 0, seed: 1 });

@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { cli } from '../../support/cli.js';
+import { serviceOf } from '../../support/services.js';
+import { workplace } from './support.js';
+
+const flags = ['Yes', 'yes', '1', 'No', 'no', '0'];
+const leads = flags.map((is_valid, index) => ({ lead_id: String(index), is_valid }));
+const filtered = (condition: string) =>
+  `from: leads\nsteps:\n  - filter: ${condition}\nto:\n  - csv: { path: leads.csv, columns: [lead_id] }`;
+const doubtful = filtered(`is_valid == 'yes'`);
+const doubt = 'p.yaml:9:13 is_valid is a flag and comes as yes, Yes, 1 and other words';
+
+describe('a file that compares the text of a flag', () => {
+  test('is warned of by validate, at its place, and accepted', async () => {
+    const [from, cwd] = [await serviceOf({ leads }), await workplace(doubtful)];
+    const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd, env: from.env });
+    expect(code).toBe(0);
+    expect(stderr).toContain(`W_SPEC_FLAG: ${doubt}`);
+    expect(stderr).toContain('use flag(is_valid)');
+    expect(stderr).toContain('p.yaml: ok');
+  });
+
+  test('is warned of by run, on stderr and in the report', async () => {
+    const [from, cwd] = [await serviceOf({ leads }), await workplace(doubtful)];
+    const { code, stderr } = await cli(['run', 'p.yaml', '--report', 'r.json'], { cwd, env: from.env });
+    expect(code).toBe(0);
+    expect(stderr).toContain(`W_SPEC_FLAG: ${doubt}`);
+    const report: unknown = JSON.parse(await readFile(join(cwd, 'r.json'), 'utf8'));
+    expect(report).toMatchObject({ warnings: expect.arrayContaining([{ code: 'W_SPEC_FLAG', message: expect.stringContaining(doubt) }]) });
+  });
+
+  test('is wrong under strict, before a request', async () => {
+    const [from, cwd] = [await serviceOf({ leads }), await workplace(doubtful)];
+    const { code, stderr } = await cli(['run', 'p.yaml', '--set', 'service.strict=true'], { cwd, env: from.env });
+    expect(code).toBe(78);
+    expect(stderr).toContain(doubt);
+    expect(from.requests).toEqual([]);
+  });
+
+  test('gives by flag() what a cast gives, and no warning', async () => {
+    const [from, cwd] = [await serviceOf({ leads }), await workplace(filtered('flag(is_valid)'))];
+    expect(await cli(['validate', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ stderr: expect.not.stringContaining('W_') });
+    expect((await cli(['run', 'p.yaml'], { cwd, env: from.env })).code).toBe(0);
+    expect(await readFile(join(cwd, 'leads.csv'), 'utf8')).toBe('"lead_id"\n"0"\n"1"\n"2"\n');
+  });
+});

@@ -1,0 +1,276 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { collections, columnsOf } from '../../../src/collections/index.js';
+import { SpecError } from '../../../src/errors.js';
+import { writeIntent } from '../../../src/files/index.js';
+import { finishRuns, parsePipeline, parsePipelines, rollbackTable, runPipeline, type RunOptions } from '../../../src/pipeline/index.js';
+import { csv, ndjson, parquet } from '../../../src/sinks/index.js';
+import { cli } from '../../support/cli.js';
+import { pipelineText, serviceOf, type LoggedService } from '../../support/services.js';
+import { temporaryFolder, visible } from '../../support/temporary.js';
+import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
+import { workplace } from '../cli/support.js';
+
+const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
+const sinkNames = ['csv', 'ndjson', 'parquet'] as const;
+const to = (path: string, sink = 'csv') => `from: leads\nto:\n  - ${sink}: { path: '${path}' }`;
+
+/** The problems of a file, which is refused with 78. */
+function problems(body: string): readonly string[] {
+  try {
+    parsePipeline(pipelineText(body), 'p.yaml', { env });
+    return [];
+  } catch (error) {
+    if (!(error instanceof SpecError)) throw error;
+    expect(error.exit).toBe(78);
+    return error.message.split('\n');
+  }
+}
+
+describe('the path of an output', () => {
+  test.each(sinkNames)('is a path of this machine, for %s', (sink) => {
+    for (const path of ['s3://bucket/x', 'gs://b/x', 'file:///tmp/x', 'S3:/bucket/x', 'hdfs://host:9000/x', 'abfss://a@b/x', 'az+x://b']) {
+      expect(problems(to(path, sink))).toEqual([
+        expect.stringMatching(/^p\.yaml:9:\d+ '\S+:' is a scheme, and outputs are files of this machine; .*copy/),
+      ]);
+    }
+  });
+
+  test.each(['./s3:/bucket/x', 's3/x', 'a:b.csv', '/data/s3:x', 'x://y'])('may hold a colon where no scheme stands: %s', (path) => {
+    expect(problems(to(path))).toEqual(path === 'x://y' ? [expect.stringContaining('scheme')] : []);
+  });
+
+  test.each(sinkNames)('knows a few names in braces and no others, for %s', (sink) => {
+    for (const path of ['{{ run.date }}/x', 'a/{{run.id}}', '{{  pipeline }}', 'a-{{ run.date }}-{{ pipeline }}-{{ run.id }}'])
+      expect(problems(to(path, sink))).toEqual([]);
+    for (const name of ['run.day', 'date', '', 'run.Date', 'run', 'run . date', 'env.HOME', '../x', 'run.date | x']) {
+      expect(problems(to(`x-{{ ${name} }}`, sink))).toEqual([expect.stringMatching(/^p\.yaml:9:\d+ '\{\{.*\}\}' .*run\.date/)]);
+    }
+    expect(problems(to('x-{{ run.day }}', sink))).toEqual([expect.stringContaining("did you mean '{{ run.date }}'?")]);
+  });
+
+  test.each(['x-{{ run.date', 'x-run.date }}', '{{ {{ run.date }} }}', '{{ run.date }}}}'])('has braces in pairs: %s', (path) => {
+    expect(problems(to(path))).toEqual([expect.stringContaining('run.date')]);
+  });
+
+  test.each(['{{ run.date }}/../x', 'a/{{ pipeline }}/b/../../../x', '{{ run.id }}/..'])(
+    'does not climb behind a name in braces: %s',
+    (path) => {
+      expect(problems(to(path))).toEqual([expect.stringContaining("'..' behind")]);
+    },
+  );
+
+  test('may climb before one', () => {
+    expect(problems(to('../lake/{{ run.date }}'))).toEqual([]);
+  });
+
+  test.each([
+    ['s3://bucket/r', 'is a scheme'],
+    ['{{ run.day }}', "did you mean '{{ run.date }}'?"],
+  ])('is checked for the rejects too: %s', (path, message) => {
+    expect(problems(`${to('x')}\nrejects: { path: '${path}' }`)).toEqual([expect.stringContaining(message)]);
+  });
+
+  test.each([
+    ['csv', 'x-{{ run.date }}.csv', 'x-{{run.date}}.csv'],
+    ['parquet', 'x/{{ run.date }}', 'x/2026-10-05'],
+    ['ndjson', 'x/{{ run.date }}/y', 'x/2026-10-05'],
+    ['csv', '{{ pipeline }}.csv', 'test.csv'],
+    ['csv', '{{ run.id }}', 'a/../{{run.id}}'],
+  ])('is that of no other output on any day: %s %s and %s', (sink, one, other) => {
+    expect(problems(`from: leads\nto:\n  - ${sink}: { path: '${one}' }\n  - csv: { path: '${other}' }`)).toContainEqual(
+      expect.stringContaining('to[0] writes to the same path, or one within'),
+    );
+    expect(problems(`from: leads\nto:\n  - ${sink}: { path: '${one}' }\nrejects: { path: '${other}' }`)).toEqual([
+      expect.stringContaining('is where a sink writes'),
+    ]);
+  });
+
+  test.each([
+    ['x/{{ run.date }}', 'x/2026-10'],
+    ['x/{{ run.date }}', 'x/{{ run.id }}'],
+    ['{{ run.date }}.csv', '{{ pipeline }}.csv'],
+  ])('is another one: %s and %s', (one, other) => {
+    expect(problems(`from: leads\nto:\n  - csv: { path: '${one}' }\n  - csv: { path: '${other}' }`)).toEqual([]);
+  });
+
+  test('is told apart between the pipelines of a file', () => {
+    const document = (name: string, path: string) => `name: ${name}\nfrom: users\nto:\n  - csv: { path: '${path}' }\n`;
+    const parse =
+      (path: string, other = path) =>
+      () =>
+        parsePipelines(`${document('a', path)}---\n${document('b', other)}`, 'p.yaml', { env });
+    expect(parse('{{ run.date }}.csv')).toThrow("the pipeline 'a' writes to the same path");
+    expect(parse('{{ run.date }}.csv', '2026-10-05.csv')).toThrow("the pipeline 'a' writes to the same path");
+    expect(parse('{{ pipeline }}-{{ run.date }}.csv')()).toHaveLength(2);
+    expect(parse('{{ run.id }}.csv')()).toHaveLength(2);
+  });
+});
+
+describe('a key __proto__', () => {
+  test.each([
+    ['steps:\n  - derive: { __proto__: upper(uid) }', 'p.yaml:8:15'],
+    ['steps:\n  - mask: { __proto__: drop }', 'p.yaml:8:13'],
+    ['steps:\n  - rename: { __proto__: x }', 'p.yaml:8:15'],
+    ['steps:\n  - cast: { types: { __proto__: flag } }', 'p.yaml:8:22'],
+    ['steps:\n  - join: { with: bridges, on: { __proto__: id } }', 'p.yaml:8:34'],
+    ['expect: { max_null: { __proto__: 1% } }', 'p.yaml:7:23'],
+    ['__proto__: { x: y }', 'p.yaml:7:1'],
+  ])('is refused at its place, where it would vanish: %s', (body, place) => {
+    const found = problems(`${body}\nfrom: leads\nto:\n  - csv: { path: x }`);
+    expect(found).toContainEqual(`${place} '__proto__' is no name: what is given to it would be lost`);
+  });
+});
+
+describe('outputs with names in braces', () => {
+  const today = () => new Date().toISOString().slice(0, 10);
+
+  test('are published under them, the rejects too', async () => {
+    const [from, folder] = [await serviceOf({ leads: leads(3) }), await temporaryFolder()];
+    const body = [
+      'from: leads',
+      'to:',
+      "  - csv: { path: 'out/{{ run.date }}/{{ pipeline }}.csv' }",
+      "  - ndjson: { path: 'out/{{ run.id }}.ndjson' }",
+      "  - parquet: { path: 'lake/{{run.date}}/leads' }",
+    ].join('\n');
+    const report = await runIn(from, body, folder);
+    const [csvPath, ndjsonPath, table] = report.sinks.map(({ path = '' }) => path);
+    expect(csvPath).toBe(join(folder, 'out', report.startedAt.slice(0, 10), 'test.csv'));
+    expect(ndjsonPath).toBe(join(folder, 'out', `${report.runId}.ndjson`));
+    expect(table).toBe(join(folder, 'lake', report.startedAt.slice(0, 10), 'leads'));
+    expect(report.rejects.path).toBe(`${csvPath}.rejects.ndjson`);
+    for (const path of [csvPath, ndjsonPath, `${table}/_manifest.json`, report.rejects.path]) expect(existsSync(String(path))).toBe(true);
+    expect((await readdir(folder, { recursive: true })).filter((name) => name.includes('{{'))).toEqual([]);
+  });
+
+  test('are locked under them', async () => {
+    const [from, folder] = [await serviceOf({ leads: leads(250) }), await temporaryFolder()];
+    const locks = new Set<string>();
+    const pipeline = pipelineFor(from, to('{{ pipeline }}-{{ run.date }}.csv'), folder);
+    const second = pipelineFor(from, `${to('x.csv')}\nrejects: { path: test-${today()}.csv }`, folder);
+    let met: unknown;
+    await runPipeline(pipeline, {
+      stateDir: join(folder, 'state'),
+      onProgress: () => {
+        met ??= runPipeline(second, { stateDir: join(folder, 'other') }).catch((error: unknown) => error);
+        for (const name of existsSync(folder) ? [`.test-${today()}.csv.lock`] : []) if (existsSync(join(folder, name))) locks.add(name);
+      },
+    });
+    expect([...locks]).toEqual([`.test-${today()}.csv.lock`]);
+    expect(await met).toMatchObject({ code: 'E_RUN_LOCKED', message: expect.stringContaining(`test-${today()}.csv`) });
+  });
+
+  /** A stopped run whose pages seem to be two days old. @returns Since when. */
+  async function stoppedTwoDaysAgo(from: LoggedService, body: string, folder: string, options: RunOptions): Promise<string> {
+    const stop = new AbortController();
+    const stopped = runPipeline(pipelineFor(from, body, folder), { ...options, signal: stop.signal, onProgress: () => stop.abort() });
+    await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
+    const landing = join(options.stateDir ?? '', 'landing');
+    let since = '';
+    for (const name of (await readdir(landing)).filter((name) => /^(?:leads|bridges)-/.test(name))) {
+      const marker = join(landing, name, 'started.json');
+      const started = JSON.parse(await readFile(marker, 'utf8')) as { startedAt: string };
+      since = new Date(Date.parse(started.startedAt) - 2 * 86_400_000).toISOString();
+      await writeFile(marker, JSON.stringify({ ...started, startedAt: since }));
+    }
+    return since;
+  }
+
+  const dated = (steps = '', landing = '{ max_age: 72h }') =>
+    `from: leads\nconsistency: off\nlanding: ${landing}\n${steps}to:\n  - csv: { path: 'out/{{ run.date }}.csv' }\n  - parquet: { path: t, partition_by: ['{{ run.date }}'] }`;
+
+  test('bear the day on which a resumed run was first started', async () => {
+    const [from, folder] = [await serviceOf({ leads: leads(250) }), await temporaryFolder()];
+    const options = { stateDir: join(folder, 'state') };
+    const since = await stoppedTwoDaysAgo(from, dated(), folder, options);
+    const report = await runPipeline(pipelineFor(from, dated(), folder), options);
+    expect(report).toMatchObject({ since, sinks: [{ path: join(folder, 'out', `${since.slice(0, 10)}.csv`) }, {}] });
+    expect((await readdir(join(folder, 't'))).filter((name) => name.includes('='))).toEqual([`run_date=${since.slice(0, 10)}`]);
+    expect((await runPipeline(pipelineFor(from, dated(), folder), options)).sinks[0]?.path).toBe(join(folder, 'out', `${today()}.csv`));
+  });
+
+  test('bear that day where nothing but the other side of a join was read', async () => {
+    const folder = await temporaryFolder();
+    const from = await serviceOf({ leads: leads(250), bridges: [{ id: '1', title: 'A' }] });
+    const options = { stateDir: join(folder, 'state') };
+    const joined = dated('steps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\n');
+    const since = await stoppedTwoDaysAgo(
+      from,
+      joined.replace('from: leads', 'from: bridges').replace(/steps:\n.*\n/, ''),
+      folder,
+      options,
+    );
+    const report = await runPipeline(pipelineFor(from, joined, folder), options);
+    expect(report.sinks[0]?.path).toBe(join(folder, 'out', `${since.slice(0, 10)}.csv`));
+  });
+
+  test.each<[string, string, RunOptions]>([
+    ['that was told to start over', dated(), { restart: true }],
+    ['that lands nothing', dated('', 'off'), {}],
+    ['that finds pages which are too old', dated('', '{ max_age: 6h }'), {}],
+  ])('bear the day of a run %s', async (_what, body, more) => {
+    const [from, folder] = [await serviceOf({ leads: leads(250) }), await temporaryFolder()];
+    const options = { stateDir: join(folder, 'state') };
+    await stoppedTwoDaysAgo(from, dated(), folder, options);
+    const report = await runPipeline(pipelineFor(from, body, folder), { ...options, ...more });
+    expect(report.sinks[0]?.path).toBe(join(folder, 'out', `${today()}.csv`));
+  });
+
+  test('complete what a killed run of another day had decided, and do not take its day', async () => {
+    const [from, folder] = [await serviceOf({ leads: leads(250) }), await temporaryFolder()];
+    const options = { stateDir: join(folder, 'state') };
+    const since = await stoppedTwoDaysAgo(from, dated(), folder, options);
+    const [spent = ''] = (await readdir(join(folder, 'state', 'landing'))).filter((name) => name.startsWith('leads-'));
+    const earlier = join(folder, 'out', `${since.slice(0, 10)}.csv`);
+    const partial = join(folder, '.out.partial');
+    await writeFile(partial, 'decided\n');
+    const moves = [{ from: partial, to: earlier }];
+    const outputs = [earlier];
+    const intent = { runId: 'killed', pipeline: 'test', outputs, moves, spent: [join(folder, 'state', 'landing', spent)] };
+    await mkdir(join(folder, 'out'));
+    await writeIntent(join(folder, 'state', 'publishing'), intent);
+    const report = await runPipeline(pipelineFor(from, dated(), folder), options);
+    expect(report.warnings).toContainEqual(expect.objectContaining({ code: 'W_RUN_FINISHED' }));
+    expect(await readFile(earlier, 'utf8')).toBe('decided\n');
+    expect(basename(report.sinks[0]?.path ?? '')).toBe(`${today()}.csv`);
+  });
+});
+
+describe('paths in code and of the command line', () => {
+  test.each([csv, ndjson, parquet])('are refused in the same way', async (sink) => {
+    for (const path of ['s3://bucket/x', 'x-{{ run.day }}', '{{ run.date }}/../x'])
+      await expect(sink({ path })).rejects.toMatchObject({ code: 'E_SINK_CONFIG', exit: 78 });
+  });
+
+  test('fill in what the context says, which climbs nowhere', async () => {
+    const baseDir = await temporaryFolder();
+    const writer = await csv({ path: '{{ pipeline }}-{{ run.date }}.csv' }, { baseDir, pipeline: 'mine', runDate: () => '2026-01-02' });
+    await writer.begin(columnsOf(collections.users));
+    expect(await writer.finish()).toMatchObject({ path: join(baseDir, 'mine-2026-01-02.csv') });
+    for (const pipeline of ['../x', 'a/b', '..', '', '.x'])
+      await expect(csv({ path: 'a/{{ pipeline }}.csv' }, { baseDir, pipeline })).rejects.toMatchObject({ code: 'E_SINK_CONFIG' });
+  });
+
+  test('are refused for the state folder and the report', async () => {
+    const [from, cwd] = [await serviceOf({ leads: leads(3) }), await workplace(to('x.csv'))];
+    for (const flag of ['--state-dir', '--report']) {
+      for (const path of ['s3://bucket/x', 'x-{{ run.date }}']) {
+        const { code, stderr } = await cli(['run', 'p.yaml', flag, path], { cwd, env: from.env });
+        expect([code, stderr]).toEqual([2, expect.stringContaining(`${flag} `)]);
+      }
+    }
+    expect(from.requests).toEqual([]);
+    expect(await visible(cwd)).toEqual(['p.yaml']);
+  });
+
+  test('are refused for the state folder in code', async () => {
+    const [from, folder] = [await serviceOf({ leads: leads(3) }), await temporaryFolder()];
+    await expect(runIn(from, to('x.csv'), folder, { stateDir: 's3://bucket/x' })).rejects.toMatchObject({ code: 'E_USAGE' });
+    await expect(finishRuns('s3://bucket/x')).rejects.toMatchObject({ code: 'E_USAGE' });
+    await expect(rollbackTable('t', { stateDir: 's3://bucket/x' })).rejects.toMatchObject({ code: 'E_USAGE' });
+    expect(from.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,327 @@
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { GateError, SpecError } from '../../../src/errors.js';
+import { parsePipeline, rollbackTable, runPipeline, summaryOf, type RunOptions, type RunReport } from '../../../src/pipeline/index.js';
+import { changing, type Lists } from '../../support/changing.js';
+import { cli } from '../../support/cli.js';
+import { leads } from '../../support/pipelines.js';
+import { pipelineText, service, testKey, type LoggedService } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const bridges = (count: number) => Array.from({ length: count }, (_, index) => ({ id: String(index), title: `T${index}` }));
+const joined = 'steps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\n';
+const toCsv = 'to:\n  - csv: { path: leads.csv }';
+const toTable = 'to:\n  - parquet: { path: t }';
+const bridged = (count: number) => leads(count, (index) => ({ bridge_id: String(index % 10) }));
+
+let lists: Lists;
+let from: LoggedService;
+let folder: string;
+
+beforeEach(async () => {
+  lists = { leads: bridged(100), bridges: bridges(10) };
+  from = await service(changing(lists));
+  folder = await temporaryFolder();
+});
+
+interface Night {
+  readonly body?: string;
+  readonly name?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** How long a doubtful end is let rest. */
+  readonly wait?: string;
+  readonly options?: RunOptions;
+}
+
+/** One night: what the service has by then. */
+function night(
+  changes: Lists,
+  { body = `from: leads\n${joined}${toCsv}`, name = 'test', env = from.env, wait = '1ms', options }: Night = {},
+) {
+  Object.assign(lists, changes);
+  const text = pipelineText(body).replace('name: test', `name: ${name}`);
+  const pipeline = parsePipeline(text, 'p.yaml', { env, baseDir: folder, set: { 'service.retry.base': '1ms', 'service.end_wait': wait } });
+  return runPipeline(pipeline, { stateDir: join(folder, 'state'), ...options });
+}
+
+/** The lines of the gates that refused a night, which left the output as it was. */
+async function refused(changes: Lists, how: Night = {}): Promise<readonly string[]> {
+  const before = await readFile(join(folder, 'leads.csv')).catch(() => undefined);
+  const failure: unknown = await night(changes, how).catch((error: unknown) => error);
+  if (!(failure instanceof GateError)) throw failure instanceof Error ? failure : new Error('the night was published');
+  expect(failure).toMatchObject({ code: 'E_GATE_SHRINK', exit: 65 });
+  expect(await readFile(join(folder, 'leads.csv')).catch(() => undefined)).toEqual(before);
+  return failure.message.split('\n');
+}
+
+const told = (report: RunReport) =>
+  report.warnings.filter(({ code }) => /^W_(?:SOURCE_EMPTY|STEP_)/.test(code)).map(({ code, message }) => `${code} ${message}`);
+
+describe('a list that has become small', () => {
+  test.each<[string, Lists, string, string]>([
+    ['the list that is read, when it is empty', { leads: [] }, 'leads: 0 rows were read, and 100 ', '{ leads: 100% }'],
+    ['the list that is read, when it lost more than half', { leads: bridged(49) }, 'leads: 49 rows were read, and 100 ', '{ leads: 51% }'],
+    [
+      'the other side of a join, when it is empty',
+      { bridges: [] },
+      'bridges (steps[0] join): 0 rows were read, and 10 ',
+      '{ bridges: 100% }',
+    ],
+    [
+      'the other side of a join, when it lost more than half',
+      { bridges: bridges(4) },
+      'bridges (steps[0] join): 4 rows were read, and 10 ',
+      '{ bridges: 60% }',
+    ],
+  ])('refuses the run: %s', async (_what, changes, message, share) => {
+    const { runId } = await night({});
+    const [line = '', ...others] = await refused(changes);
+    expect(others).toEqual([]);
+    expect(line).toContain(message);
+    expect(line).toContain(`by run ${runId}`);
+    expect(line).toContain('run --allow-shrink publishes it once');
+    expect(line).toContain(`expect.max_read_shrink: ${share} allows it from now on`);
+    await night({}, { body: `from: leads\n${joined}${toCsv}\nexpect: { max_read_shrink: ${share} }` });
+  });
+
+  test('is told of every list at once, in an inner join too', async () => {
+    const inner = `from: leads\n${joined.replace('as: b', 'as: b, type: inner')}${toCsv}`;
+    await night({}, { body: inner });
+    expect(await refused({ leads: bridged(10), bridges: [] }, { body: inner })).toHaveLength(2);
+  });
+
+  test('does not refuse up to half', async () => {
+    await night({});
+    await night({ leads: bridged(50), bridges: bridges(5) });
+    expect(await night({ leads: bridged(25), bridges: bridges(8) })).toMatchObject({ read: 25 });
+  });
+
+  test('goes on being refused until it is allowed, or was right again', async () => {
+    await night({});
+    await refused({ leads: bridged(10) });
+    await refused({});
+    await night({ leads: bridged(90) });
+    await refused({ leads: bridged(40) });
+    expect(await night({}, { options: { allowShrink: true } })).toMatchObject({ read: 40 });
+    expect(await night({ leads: bridged(30) })).toMatchObject({ read: 30 });
+  });
+
+  test('is remembered although a run that was refused read everything afresh, under landing: off too', async () => {
+    const body = `from: leads\nlanding: off\n${toCsv}`;
+    await night({}, { body });
+    expect(await refused({ leads: [] }, { body })).toHaveLength(1);
+  });
+
+  test('is measured in rows of the list, whatever the steps leave', async () => {
+    const filtered = `from: leads\nsteps:\n  - filter: bridge_id == '1'\n${toCsv}`;
+    await night({}, { body: filtered });
+    expect(await night({ leads: leads(100, () => ({ bridge_id: '2' })) }, { body: filtered })).toMatchObject({ read: 100 });
+    expect((await refused({ leads: leads(20, () => ({ bridge_id: '1' })) }, { body: filtered }))[0]).toContain(
+      '20 rows were read, and 100',
+    );
+  });
+
+  test('is recognised at outputs whose paths change from run to run', async () => {
+    const body = `from: leads\nto:\n  - csv: { path: 'out/{{ run.id }}.csv' }\nexpect: { max_shrink: 20% }`;
+    await night({}, { body });
+    await expect(night({ leads: bridged(70) }, { body })).rejects.toMatchObject({
+      code: 'E_GATE_EXPECT',
+      message: expect.stringContaining('seen 70 after 100 rows (30% smaller)'),
+    });
+    await refused({ leads: [] }, { body });
+  });
+});
+
+describe('what a list is compared with', () => {
+  test('is the same list of the same service and account', async () => {
+    await night({});
+    const accounts = [{ restApiKey: testKey }, { restApiKey: 'another-key-of-the-test' }];
+    const other = await service(changing(lists), { accounts });
+    expect(told(await night({ leads: [] }, { env: other.env }))).toEqual([expect.stringContaining('W_SOURCE_EMPTY leads: ')]);
+    await night({ leads: bridged(100) }, { env: other.env });
+    const account = { ...other.env, LEADSTREAM_REST_API_KEY: 'another-key-of-the-test' };
+    expect(await night({ leads: bridged(10) }, { env: account })).toMatchObject({ read: 10 });
+    await refused({}, { env: other.env });
+    await night({}, { env: account });
+  });
+
+  test('is what another pipeline counted, where this one never read it', async () => {
+    await night({}, { name: 'first', body: `from: bridges\nto:\n  - csv: { path: b.csv }` });
+    const [line] = await refused({ bridges: [] });
+    expect(line).toContain('bridges (steps[0] join): 0 rows were read, and 10 ');
+  });
+
+  test('is the manifest of the table that stands there, when the state folder is gone', async () => {
+    const body = `from: leads\n${joined}${toTable}`;
+    const { runId } = await night({}, { body });
+    await rm(join(folder, 'state'), { recursive: true });
+    const lines = await refused({ leads: bridged(10), bridges: [] }, { body });
+    expect(lines.map((line) => line.split(';', 1)[0])).toEqual([
+      `leads: 10 rows were read, and 100 by run ${runId} before`,
+      `bridges (steps[0] join): 0 rows were read, and 10 by run ${runId} before`,
+    ]);
+  });
+
+  test('is the manifest of the table that stands there, when that was rolled back', async () => {
+    const body = `from: leads\n${toTable}`;
+    await night({}, { body });
+    await night({ leads: bridged(10) }, { body, options: { allowShrink: true } });
+    await rollbackTable(join(folder, 't'), { stateDir: join(folder, 'state') });
+    expect((await refused({}, { body }))[0]).toContain('leads: 10 rows were read, and 100 by run');
+  });
+
+  test('is nothing for a first run, which publishes', async () => {
+    expect(told(await night({ leads: bridged(1), bridges: bridges(1) }))).toEqual([]);
+  });
+
+  test('is told to be missing when it cannot be read', async () => {
+    await night({});
+    await writeFile(join(folder, 'state', 'counts', 'test.json'), '{"version":1,"sour');
+    const report = await night({ leads: bridged(10) });
+    expect(report.warnings).toContainEqual({ code: 'W_RUN_COUNTS', message: expect.stringContaining('counts/test.json') });
+    await refused({ leads: [] });
+  });
+
+  test('lies in a private folder and names no account', async () => {
+    await night({});
+    const counts = join(folder, 'state', 'counts');
+    expect((await stat(counts)).mode & 0o777).toBe(0o700);
+    const text = await readFile(join(counts, 'test.json'), 'utf8');
+    expect(text).not.toContain(testKey);
+    expect(Object.keys((JSON.parse(text) as { sources: object }).sources).map((name) => name.replace(/-[0-9a-f]{32}$/, ''))).toEqual([
+      'leads',
+      'bridges',
+    ]);
+    expect((await readdir(counts)).sort()).toEqual(['account.key', 'test.json']);
+  });
+
+  test('is neither read nor kept by a run that only prints', async () => {
+    const body = 'from: leads\nto:\n  - stdout: {}';
+    await cliRun(body);
+    expect(await readdir(folder)).not.toContain('.leadstream');
+  });
+});
+
+/** Runs a file by the command, in the folder of the test. */
+async function cliRun(body: string, ...words: string[]) {
+  await writeFile(join(folder, 'p.yaml'), pipelineText(body));
+  return cli(['run', 'p.yaml', '--set', 'service.end_wait=1ms', ...words], { cwd: folder, env: from.env });
+}
+
+describe('the end of a list, where the last run counted it', () => {
+  test('waits for nothing behind as many rows, though the last page is full', async () => {
+    await night({ leads: bridged(200) });
+    expect(await night({}, { wait: '35s' })).toMatchObject({ read: 200 });
+    expect(await night({ leads: bridged(201) }, { wait: '35s' })).toMatchObject({ read: 201 });
+  });
+
+  test.each<Lists>([{ leads: bridged(190) }, { bridges: bridges(9) }])(
+    'waits before them, in lists that are joined too',
+    async (changes) => {
+      await night({ leads: bridged(200) });
+      const started = performance.now();
+      await night(changes, { wait: '400ms' });
+      expect(performance.now() - started).toBeGreaterThan(400);
+    },
+  );
+});
+
+describe('what the file allows', () => {
+  const allowing = (most: string) => ({ body: `from: leads\n${joined}${toCsv}\nexpect: { max_read_shrink: ${most} }` });
+
+  test('is a share for all lists', async () => {
+    await night({});
+    await night({ leads: bridged(20), bridges: bridges(2) }, allowing('80%'));
+    await refused({ leads: bridged(3) }, allowing('80%'));
+    await night({ leads: [], bridges: [] }, allowing('100%'));
+  });
+
+  test('is a share by list, and the default for others', async () => {
+    await night({});
+    await night({ bridges: [] }, allowing('{ bridges: 100% }'));
+    await refused({ leads: bridged(40) }, allowing('{ bridges: 100% }'));
+  });
+
+  test('can be less than the default', async () => {
+    await night({});
+    expect((await refused({ leads: bridged(89) }, allowing('10%')))[0]).toContain('more than 10% fewer');
+    await night({ leads: bridged(90) }, allowing('10%'));
+  });
+
+  test.each([
+    ['max_read_shrink: 80', 'p.yaml:13:20 ', 'a share is written like 20%'],
+    ['max_read_shrink: { bridge: 80% }', 'p.yaml:13:22 ', "unknown key 'bridge', did you mean 'bridges'?"],
+    ['max_read_shrink: { links: 80% }', 'p.yaml:13:22 ', 'links is not read here; there are leads, bridges'],
+  ])('is checked before anything is read: %s', (gate, place, message) => {
+    const text = pipelineText(`from: leads\n${joined}${toCsv}\nexpect:\n  ${gate}`);
+    const parse = () => parsePipeline(text, 'p.yaml', { env: from.env });
+    expect(parse).toThrow(SpecError);
+    expect(parse).toThrow(message);
+    expect(parse).toThrow(place);
+  });
+
+  test('is opened once by run --allow-shrink, for max_shrink too', async () => {
+    const body = `from: leads\n${toTable}\nexpect: { max_shrink: 20% }`;
+    expect(await cliRun(body)).toMatchObject({ code: 0 });
+    lists.leads = bridged(10);
+    expect(await cliRun(body)).toMatchObject({ code: 65, stderr: expect.stringContaining('run --allow-shrink') });
+    expect(await cliRun(body, '--allow-shrink')).toMatchObject({ code: 0 });
+    expect(await cliRun(body)).toMatchObject({ code: 0 });
+  });
+});
+
+describe('what is empty or joins to nothing without a memory', () => {
+  test('is a warning in summary and report: the list that is read', async () => {
+    const report = await night({ leads: [] });
+    expect(told(report)).toEqual(['W_SOURCE_EMPTY leads: no rows were read, and nothing tells how many there were before']);
+    expect(summaryOf(report)).toContain('WARNING: leads: no rows were read');
+  });
+
+  test('is a warning in summary and report: the other side of a join', async () => {
+    const report = await night({ bridges: [] });
+    expect(told(report)).toEqual([
+      'W_SOURCE_EMPTY bridges (steps[0] join): no rows were read, and nothing tells how many there were before',
+    ]);
+    expect(summaryOf(report)).toContain('WARNING: bridges (steps[0] join): no rows were read');
+    expect(report.sides).toMatchObject([{ collection: 'bridges', rows: 0 }]);
+  });
+
+  test('is no news when it was so before', async () => {
+    await night({ bridges: [] });
+    expect(told(await night({}))).toEqual([]);
+  });
+
+  test('is a failure under strict', async () => {
+    const failure = night({ bridges: [] }, { body: `from: leads\n${joined}${toCsv}`, options: {} });
+    expect(told(await failure)).toHaveLength(1);
+    const text = pipelineText(`from: users\n${toCsv}`).replace('  limit: 100', '  limit: 100\n  strict: true');
+    const pipeline = parsePipeline(text, 'p.yaml', { env: from.env, baseDir: folder, set: { 'service.end_wait': '1ms' } });
+    await expect(runPipeline(pipeline, { stateDir: join(folder, 'state') })).rejects.toMatchObject({ code: 'E_GATE_STRICT' });
+  });
+
+  test('is a warning where a filter keeps nothing, which names the gate', async () => {
+    const body = `from: leads\nsteps:\n  - filter: lead_status == 'gone'\n  - dedupe: { by: [email] }\n${toCsv}`;
+    const report = await night({}, { body });
+    expect(told(report)).toEqual(['W_STEP_EMPTY steps[0] filter: none of 100 rows is kept; expect.min_rows refuses that']);
+    expect(summaryOf(report)).toContain('WARNING: steps[0] filter: none of 100 rows');
+    expect(told(await night({}, { body: `${body}\nexpect: { min_rows: 0 }` }))).toEqual([]);
+  });
+
+  test('is no warning where a filter keeps one row, or none came', async () => {
+    const kept = (condition: string) => `from: leads\nsteps:\n  - filter: lead_id == '0'\n  - filter: ${condition}\n${toCsv}`;
+    expect(told(await night({}, { body: kept('true') }))).toEqual([]);
+    expect(told(await night({}, { body: kept('false') }))).toEqual([expect.stringContaining('steps[1] filter: none of 1 row')]);
+    const twice = `from: leads\nsteps:\n  - filter: 'false'\n  - filter: 'false'\n${toCsv}`;
+    expect(told(await night({}, { body: twice }))).toEqual([expect.stringContaining('steps[0] filter')]);
+  });
+
+  test.each(['left', 'inner'])('is a warning where a %s join finds nothing, which names the gate', async (type) => {
+    const body = (more = '') => `from: leads\n${joined.replace('as: b', `as: b, type: ${type}${more}`)}${toCsv}`;
+    const changed = { bridges: bridges(10).map((bridge) => ({ ...bridge, id: `x${bridge.id}` })) };
+    const report = await night(changed, { body: body() });
+    expect(told(report)).toEqual(['W_STEP_NO_MATCH steps[0] join: none of 100 rows found a match in bridges; min_match refuses that']);
+    expect(summaryOf(report)).toContain('WARNING: steps[0] join: none of 100 rows');
+    expect(told(await night({}, { body: body(', min_match: 0%') }))).toEqual([]);
+  });
+});

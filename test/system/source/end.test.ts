@@ -1,0 +1,183 @@
+import { describe, expect, test } from '@jest/globals';
+import { lastValueFrom, toArray } from 'rxjs';
+import { connect, type Consistency, type ConnectOptions, type Warning } from '../../../src/index.js';
+import { generate, type Responder, type StartOptions } from '../../../src/service/index.js';
+import { leads, runIn } from '../../support/pipelines.js';
+import { service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+
+const rows = 1_237;
+const source = generate({ leads: rows, bridges: 5, links: 5, users: 5, seed: 3 });
+const toFile = 'from: leads\nto:\n  - ndjson: { path: rows.ndjson }';
+
+/** A service whose pages of leads are answered otherwise. */
+async function misleading(responder: Responder, options: Partial<StartOptions> = {}): Promise<LoggedService> {
+  const ofLeads: Responder = (facts, next) => (facts.collection === 'leads' && facts.id === null ? responder(facts, next) : next(facts));
+  return service(source, { responders: [ofLeads], ...options });
+}
+
+const empty = { kind: 'rows', rows: [] } as const;
+
+describe('the end of a list', () => {
+  test('is none during an outage: the rows behind it are read', async () => {
+    let answers = 0;
+    // Pages from 5 on are empty until they have been asked for a few times.
+    const from = await misleading((facts, next) => (facts.page >= 5 && facts.limit > 1 && (answers += 1) <= 4 ? empty : next(facts)));
+    const report = await runIn(from, toFile, await temporaryFolder());
+    expect(report).toMatchObject({ read: rows, consistency: { outcome: 'stable', counted: 'rows' } });
+  });
+
+  test('is refused when a page behind it has rows, though they were on their way', async () => {
+    const from = await misleading((facts, next) => ((facts.page === 5 || facts.page === 6) && facts.limit > 1 ? empty : next(facts)));
+    await expect(runIn(from, toFile, await temporaryFolder())).rejects.toMatchObject({
+      code: 'E_SOURCE_ORDER',
+      message: 'page 7 has rows, but page 5 has none',
+    });
+  });
+
+  test.each([
+    ['the last one that there may be', (page: number) => Math.min(page, 5)],
+    ['the first one', (page: number) => (page > 5 ? 1 : page)],
+  ])('is refused when pages above a number are %s again', async (_what, shown) => {
+    const from = await misleading((facts, next) => next({ ...facts, page: shown(facts.page) }));
+    await expect(runIn(from, toFile, await temporaryFolder())).rejects.toMatchObject({ code: 'E_SOURCE_PAGE_CAP', exit: 69 });
+  });
+
+  test('is refused when there is none, with few requests', async () => {
+    const from = await misleading(async (facts, next) => {
+      const answer = await next({ ...facts, page: ((facts.page - 1) % 13) + 1 });
+      return answer.kind === 'rows'
+        ? { ...answer, rows: [...answer.rows].map((row) => row.replace('{', `{"campaign_name":"${facts.sequence}",`)) }
+        : answer;
+    });
+    await expect(runIn(from, toFile, await temporaryFolder())).rejects.toMatchObject({ code: 'E_SOURCE_ENDLESS', exit: 69 });
+    expect(from.requests.length).toBeLessThan(60);
+  });
+
+  test('costs a list that stands still at most twelve requests beyond its pages and the look ahead', async () => {
+    const from = await service(source);
+    const report = await runIn(from, toFile, await temporaryFolder());
+    expect(report.consistency).toMatchObject({ outcome: 'stable', counted: 'rows', drift: [] });
+    const pages = Math.ceil(rows / 100);
+    const [ahead, pageBefore, probes] = [4, 1, 8];
+    expect(from.requests.length + from.probes.length).toBeLessThanOrEqual(pages + ahead + pageBefore + probes + 12);
+  });
+
+  test('is looked at once more when everything is written, and what came meanwhile is read on', async () => {
+    const late = JSON.parse(source.leads.row(0)) as Record<string, string>;
+    let counted = 0;
+    const from = await misleading(async (facts, next) => {
+      // The row behind the last is there from the second time on that it is asked for.
+      if (facts.limit === 1 && facts.page === rows + 1) counted += 1;
+      const answer = await next(facts);
+      if (counted < 2 || answer.kind !== 'rows' || facts.page * facts.limit <= rows) return answer;
+      const kept = [...answer.rows];
+      return (facts.page - 1) * facts.limit <= rows ? { ...answer, rows: [...kept, JSON.stringify({ ...late, lead_id: 'late' })] } : answer;
+    });
+    const cwd = await temporaryFolder();
+    const report = await runIn(from, toFile, cwd);
+    expect(report.read).toBe(rows + 1);
+    expect(await readFile(join(cwd, 'rows.ndjson'), 'utf8')).toContain('"late"');
+  });
+});
+
+describe('the other side of a join', () => {
+  const joined = (to: string) =>
+    `from: leads\nsteps:\n  - join: { with: users, on: { uid: uid }, as: user, select: [email] }\nto:\n  - ${to}`;
+
+  /** A side that gets a row once the main list is being read. */
+  async function growing(): Promise<LoggedService> {
+    let main = false;
+    const answers: Responder = (facts, next) => {
+      main ||= facts.collection === 'leads' && facts.page >= 3;
+      if (facts.collection !== 'users') return next(facts);
+      const users = [{ uid: '1' }, { uid: '2' }, ...(main ? [{ uid: '3' }] : [])];
+      return {
+        kind: 'rows',
+        rows: users.slice((facts.page - 1) * facts.limit, facts.page * facts.limit).map((user) => JSON.stringify(user)),
+      };
+    };
+    return service(source, { responders: [answers] });
+  }
+
+  test('is looked at again in the end, and rows that came meanwhile are joined by a second go', async () => {
+    const cwd = await temporaryFolder();
+    const report = await runIn(await growing(), joined('ndjson: { path: rows.ndjson }'), cwd);
+    expect(report.resumed).toBeGreaterThan(0);
+    expect(report.sinks[0]?.books).toMatchObject({ read: rows, written: rows });
+  });
+
+  test('is refused when rows were printed that nobody can take back', async () => {
+    const options = { stdout: new PassThrough().resume() };
+    await expect(runIn(await growing(), joined('stdout: {}'), await temporaryFolder(), options)).rejects.toMatchObject({
+      code: 'E_GATE_CONSISTENCY',
+      exit: 65,
+    });
+  });
+});
+
+describe('a page served as another', () => {
+  test('is noticed by the rows that came again, and the list is read whole', async () => {
+    const from = await misleading((facts, next) => next(facts.page === 6 && facts.limit === 100 ? { ...facts, page: 4 } : facts));
+    const report = await runIn(from, toFile, await temporaryFolder());
+    expect(report.consistency).toMatchObject({ outcome: 'repaired', repaired: 100, duplicates: 100 });
+    expect(report.sinks[0]?.books.written).toBe(rows);
+  });
+});
+
+describe('a list that holds rows twice', () => {
+  test('stands still, and a pass settles it', async () => {
+    const twice = [...leads(250), ...leads(20)];
+    const report = await runIn(await serviceOf({ leads: twice }), toFile, await temporaryFolder());
+    expect(report.consistency).toMatchObject({ outcome: 'stable', duplicates: 20, passes: 1, repaired: 0 });
+    expect(report.sinks[0]?.books).toMatchObject({ read: 270, written: 250, duplicates: 20 });
+  });
+});
+
+describe('connect', () => {
+  const drifting = { drift: { every: 3, changes: ['delete'] } } as const;
+
+  async function collect(options: Partial<ConnectOptions>, from: LoggedService) {
+    const warnings: Warning[] = [];
+    const found: Consistency[] = [];
+    const connection = connect({
+      baseUrl: from.url,
+      auth: { rest_api_key: testKey },
+      limit: 20,
+      endWaitMs: 1,
+      onWarning: (warning) => warnings.push(warning),
+      onConsistency: (_collection, consistency) => found.push(consistency),
+      ...options,
+    });
+    try {
+      const read = await lastValueFrom(connection.rows('leads').pipe(toArray())).catch((error: unknown) => error);
+      return { read, warnings, found };
+    } finally {
+      connection.close();
+    }
+  }
+
+  test('warns of a list that drifted, and tells what was found out', async () => {
+    const { read, warnings, found } = await collect({ consistency: 'check' }, await service(source, drifting));
+    expect(Array.isArray(read)).toBe(true);
+    expect(warnings.map(({ code }) => code)).toEqual(['W_SOURCE_DRIFT']);
+    expect(found).toMatchObject([{ outcome: 'drifted' }]);
+  });
+
+  test('fails when it is strict', async () => {
+    const { read } = await collect({ consistency: 'check', strict: true }, await service(source, drifting));
+    expect(read).toMatchObject({ code: 'E_GATE_STRICT', message: expect.stringContaining('W_SOURCE_DRIFT') });
+  });
+
+  test('fails on a list that no pass made sure of, unless that is allowed', async () => {
+    const hopeless = { consistency: 'prove', maxPasses: 1 } as const;
+    const { read } = await collect(hopeless, await service(source, { quirks: { 'unstable-order': 50 } }));
+    expect(read).toMatchObject({ code: 'E_GATE_CONSISTENCY' });
+    const allowed = await collect({ ...hopeless, allowUnstable: true }, await service(source, { quirks: { 'unstable-order': 50 } }));
+    expect(Array.isArray(allowed.read)).toBe(true);
+    expect(allowed.found).toMatchObject([{ outcome: 'unstable' }]);
+  });
+});
