@@ -150,7 +150,7 @@ describe('references', () => {
   });
 
   test.each(['literal-key', '${KEY:-default}', 'a${KEY}'])('are all that auth accepts, so not %s', (value) => {
-    const text = pipelineText(`from: leads\n${to}`).replace('${LEADSTREAM_REST_API_KEY}', `"${value}"`);
+    const text = pipelineText(`from: leads\n${to}`).replace('${LEADSTREAM_REST_API_KEY}', value);
     const error = problems(text, { ...env, KEY: 'k' });
     expect(error.message).toContain('a credential is given by a reference alone');
     expect(error.message).not.toContain('literal-key');
