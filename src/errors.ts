@@ -107,7 +107,7 @@ export const catalogue = {
   E_GATE_VERIFY: {
     exit: 65,
     retry: false,
-    help: 'Files are not what their manifest says: return to an earlier run with `leadstream rollback`, or publish the table anew.',
+    help: 'The table is not what its run wrote: publish it anew with mode: replace. An earlier run helps only if `leadstream verify --run RUN` finds nothing, for runs have files in common unless keep has copies.',
   },
   E_GATE_BOOKS: { exit: 65, retry: false, help: 'Rows went missing inside leadstream: this is a defect, please report it with the sums.' },
   E_DATA: { exit: 78, retry: false, help: 'Correct the data file, or leave it away to serve an empty collection.' },

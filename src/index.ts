@@ -74,6 +74,7 @@ export {
   csv,
   ndjson,
   parquet,
+  publishedManifest,
   readGroups,
   readManifest,
   tableRuns,
@@ -90,6 +91,8 @@ export {
   type StdoutOptions,
   type TableRun,
   type Verification,
+  type VerifyOptions,
+  type Evidence,
   type UndeclaredField,
 } from './sinks/index.js';
 

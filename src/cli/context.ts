@@ -48,7 +48,7 @@ export function commonOptions<T>(yargs: Argv<T>) {
 export type Runner = (arguments_: CommonArguments, work: Work) => Promise<void>;
 
 /** Environment variables that hold secrets. */
-const secretNames = ['LEADSTREAM_REST_API_KEY', 'LEADSTREAM_AUTHORIZED_REST_API_KEY', 'LEADSTREAM_HMAC_KEY'];
+const secretNames = ['LEADSTREAM_REST_API_KEY', 'LEADSTREAM_AUTHORIZED_REST_API_KEY', 'LEADSTREAM_HMAC_KEY', 'LEADSTREAM_MANIFEST_KEY'];
 
 /** The secrets of an environment. */
 export function secretsIn(env: CommandContext['env']): readonly string[] {

@@ -4,8 +4,8 @@ import { SinkError } from '../errors.js';
 
 /** Prints the first rows of a Parquet table on stdout, as another program would read them. */
 export async function previewTable(stdout: NodeJS.WritableStream, table: string, columns: readonly string[], rows: number): Promise<void> {
-  const { readGroups, readManifest, stdout: stdoutSink } = await import('../index.js');
-  const manifest = await readManifest(join(table, '_manifest.json'));
+  const { publishedManifest, readGroups, stdout: stdoutSink } = await import('../index.js');
+  const manifest = await publishedManifest(table);
   const part = manifest?.files[0];
   if (!manifest || !part) throw new SinkError('E_SINK_VERIFY', `${table}: there is no manifest`);
   const shown: Column[] = columns.map((name) => ({ name, original: name, type: typeOf(name), cast: true, sensitivity: 'plain' }));

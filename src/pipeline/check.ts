@@ -82,10 +82,11 @@ export function checkPipeline(document: SpecDocument, env: Environment, baseDir:
       landingMaxAgeMs: shape.landing === 'off' ? undefined : (shape.landing?.max_age ?? 6 * 3_600_000),
       deadlineMs: shape.service?.deadline,
       hmacKey: env.LEADSTREAM_HMAC_KEY,
+      manifestKey: env.LEADSTREAM_MANIFEST_KEY,
       baseDir,
       fingerprint: createHash('sha256').update(JSON.stringify(resolved, withoutCredentials)).digest('hex'),
       warnings,
-      secrets: [...secretsOf(connection.auth), env.LEADSTREAM_HMAC_KEY ?? ''],
+      secrets: [...secretsOf(connection.auth), env.LEADSTREAM_HMAC_KEY ?? '', env.LEADSTREAM_MANIFEST_KEY ?? ''],
     };
   }
 

@@ -126,6 +126,7 @@ async function openSink(sink: PlannedSink, options: OutputsOptions, columns: () 
     runId: options.runId,
     key: options.key,
     runDate: options.runDate,
+    runLog: options.runLog,
     reject: (row, fault) => {
       counts.rejected += 1;
       options.reject(sink.at, columns(), row, fault);

@@ -26,6 +26,8 @@ export interface Pipeline {
   readonly deadlineMs: number | undefined;
   /** Key of `mask: hmac`, from the environment. */
   readonly hmacKey: string | undefined;
+  /** Key of the HMACs in the log of runs, from the environment. */
+  readonly manifestKey: string | undefined;
   /** Folder that relative paths resolve against. */
   readonly baseDir: string;
   /** SHA-256 over the specification without credentials, in hexadecimal. */

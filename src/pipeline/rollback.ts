@@ -10,6 +10,8 @@ export interface RollbackOptions {
   readonly to?: string | undefined;
   /** Folder of publications under way, as runs have it. Default `.leadstream`. */
   readonly stateDir?: string;
+  /** Key of the HMACs in the log of runs. Default: the run is held against the SHA-256 there. */
+  readonly manifestKey?: string | undefined;
 }
 
 /**
@@ -23,12 +25,13 @@ export interface RollbackOptions {
  */
 export async function rollbackTable(path: string, options: RollbackOptions = {}): Promise<{ readonly from: string; readonly to: string }> {
   const table = resolve(path);
-  const intents = intentsIn(fixedPath(options.stateDir ?? '.leadstream', '--state-dir', process.cwd()));
+  const stateDir = fixedPath(options.stateDir ?? '.leadstream', '--state-dir', process.cwd());
+  const intents = intentsIn(stateDir);
   const runId = newRunId(new Date().toISOString());
   const lock = await lockOutputs([table], { runId });
   try {
     await finishIntents(intents, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), removeSpent: removeLanding });
-    const { from, to, moves } = await prepareRollback(table, options.to);
+    const { from, to, moves } = await prepareRollback(table, options.to, { stateDir, manifestKey: options.manifestKey });
     await writeIntent(intents, { runId, pipeline: 'rollback', outputs: [table], moves });
     await publish(moves);
     await removeIntent(intents, runId);

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { defer, switchMap, tap, type Observable } from 'rxjs';
+import { defer, map, switchMap, tap, type Observable } from 'rxjs';
 import { createClient, type ServiceClient } from '../client/index.js';
 import type { CollectionName } from '../collections/index.js';
 import { GateError } from '../errors.js';
@@ -17,6 +17,7 @@ import { openOutputs, type Output, type Outputs } from './outputs.js';
 import type { Pipeline } from './pipeline.js';
 import type { PlannedStep } from './plan.js';
 import { newConsistency, readPages, windowOf } from '../source/index.js';
+import { RunLog } from '../sinks/index.js';
 import { openRejects, type Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
@@ -36,20 +37,27 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
   pipeline.warnings.forEach(run.warn);
   const claim = await run.claim();
   try {
-    const rejects = await openRejects({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, run.runId);
-    try {
-      const report = await runClaimed(pipeline, options, run, claim, rejects);
-      await rejects.close(true).catch(run.nuisance);
-      return report;
-    } catch (failure) {
-      // What went wrong first is what has to be told.
-      await rejects.close(false).catch(run.nuisance);
-      throw failure;
+    for (let replayed = false; ; replayed = true) {
+      const rejects = await openRejects({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, run.runId);
+      try {
+        const report = await runClaimed(pipeline, options, run, claim, rejects);
+        await rejects.close(true).catch(run.nuisance);
+        return report;
+      } catch (failure) {
+        // What went wrong first is what has to be told.
+        await rejects.close(false).catch(run.nuisance);
+        if (!(failure instanceof LateRows)) throw failure;
+        if (replayed || pipeline.plan.sinks.some(({ output }) => output === undefined))
+          throw new GateError('E_GATE_CONSISTENCY', failure.message);
+      }
     }
   } finally {
     await claim.lock.release();
   }
 }
+
+/** Rows came to the other side of a join after the join had read it: the run has to begin again, with the pages that are there. */
+class LateRows extends Error {}
 
 /**
  * Completes the publications that killed runs had decided.
@@ -76,6 +84,8 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
   const { source } = accounts;
   // A list that is not paged is one answer, which nothing checks.
   const checked = wanted.mode !== 'off' && plan.collection.paged;
+  /** Whether the other sides of joins have more rows by now, by name. */
+  const sides: Observable<string | undefined>[] = [];
   let outputs: Outputs | undefined;
   let landings = noLandings;
   let counts = noCounts;
@@ -90,6 +100,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       runId: run.runId,
       key: plan.collection.key,
       runDate: () => claim.date,
+      runLog: new RunLog(run.stateDir, pipeline.manifestKey),
       columns: accounts.fixColumns,
       reject: rejects.add,
     });
@@ -98,6 +109,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     const reader = await landings.landed(bare);
     const pages$ = readPages(reader, { ...reading(plan.collection.name), lookAgain: true, onPage: source.observe }, accounts.consistency);
     await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
+    for (const side of sides) await completed(side.pipe(tap(refuseLateRows)), options.signal, pipeline.deadlineMs);
     const finished = await outputs.finish();
     const report = accounts.report(run, finished, { resumed: landings.resumed, since: since(), rejects: claim.rejects });
     judge(
@@ -164,6 +176,10 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       hmacKey: pipeline.hmacKey,
       read: (collection, reveal) => {
         const consistency = newConsistency(wanted.mode);
+        const onEnd = (hasMore: () => Observable<boolean>) =>
+          void sides.push(
+            hasMore().pipe(map((more) => (more ? `${step.at}: rows came to ${collection} after they were read` : undefined))),
+          );
         const side = from.reader(collection, reveal);
         const count = { at: step.at, collection, consistency, findings: side.findings, rows: 0 };
         accounts.sides.push(count);
@@ -171,7 +187,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
           count.rows += contentOf(page).length;
         };
         return defer(() => landings.landed(side)).pipe(
-          switchMap((reader) => readPages(reader, { ...reading(collection), onPage }, consistency)),
+          switchMap((reader) => readPages(reader, { ...reading(collection), onPage, onEnd }, consistency)),
         );
       },
     });
@@ -184,6 +200,10 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     run.warn({ code: 'W_RUN_KEPT', message: `${pipeline.name}: not published, but kept for inspection: ${paths.join(', ')}` });
     return refused.keeping(paths);
   }
+}
+
+function refuseLateRows(message: string | undefined): void {
+  if (message !== undefined) throw new LateRows(message);
 }
 
 /** Keeps what a published run counted, for the next one to be compared with. */

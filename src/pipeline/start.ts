@@ -145,7 +145,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     warn({ code: 'W_RUN_COUNTS', message: `what this run counted was not kept: ${reasonOf(failure)}` });
   }
 
-  return { runId, startedAt, warnings, warn, nuisance, forgotten, claim, counts, landings, decide, carryOut };
+  return { runId, startedAt, stateDir, warnings, warn, nuisance, forgotten, claim, counts, landings, decide, carryOut };
 }
 
 /** Where the intents to publish are. */

@@ -34,12 +34,18 @@ function spelledOut(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value);
   if (result.success) return value;
   const spelled = structuredClone(value);
-  for (const issue of result.error.issues) {
+  for (const issue of result.error.issues.flatMap(alternativesOf)) {
     if (issue.code !== 'invalid_type') continue;
     const converted = convert(issue.expected, getIn(spelled, issue.path));
     if (converted !== undefined) setIn(spelled, issue.path, converted);
   }
   return spelled;
+}
+
+/** An issue, or those of all alternatives of a union. */
+function alternativesOf(issue: Issue): readonly Issue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  return issue.errors.flat().flatMap((inner) => alternativesOf({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
 function convert(expected: string, text: unknown): number | boolean | undefined {

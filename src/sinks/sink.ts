@@ -4,6 +4,7 @@ import type { Fault, OnError, Page } from '../flow/index.js';
 import type { Move } from '../files/index.js';
 import type { PathNames } from '../local-path.js';
 import type { OutputColumn } from './output-column.js';
+import type { RunLog } from './run-log.js';
 
 /** What a sink gets besides its configuration. */
 export interface SinkContext {
@@ -21,6 +22,8 @@ export interface SinkContext {
   readonly runId: string;
   /** Columns of the collection that together identify a row; rows have them as long as a column with such a `source` is left. */
   readonly key: readonly string[];
+  /** Where the run logs its manifests, apart from the tables. Default: nowhere. */
+  readonly runLog?: RunLog | undefined;
   /** UTC date on which the run was first started, also when it was resumed: `YYYY-MM-DD`. */
   runDate(): string;
   /** Takes a row out of this sink and into the rejects; the caller counts it. */

@@ -196,11 +196,7 @@ export class EndOfList<T> {
     if (repeated === undefined) return undefined;
     const { collection } = this.options;
     if (this.counting !== 'rows' && this.trace.endsFull(this.list.limit)) {
-      if (repeated === this.list.firstPage + 1) {
-        const message = `${collection}: page ${repeated} is page ${repeated - 1} again, and the page number changes nothing`;
-        throw new SourceError('E_SOURCE_PAGE_IGNORED', 'permanent', message);
-      }
-      throw this.#capped(repeated - 1);
+      throw repeated === this.list.firstPage + 1 ? this.#ignored(repeated) : this.#capped(repeated - 1);
     }
     warn(this.options, { code: 'W_SOURCE_REPEATS', message: `${collection}: page ${end} and others repeat the last page` });
     return undefined;
@@ -214,7 +210,10 @@ export class EndOfList<T> {
     const beyond = end - this.list.firstPage;
     if (beyond < 1 || beyond >= this.trace.rows || !this.trace.endsFull(this.list.limit)) return;
     const [[first], [before], [at]] = [await this.#at(ask, 0), await this.#at(ask, beyond - 1), await this.#at(ask, beyond)];
-    if (beyond === 1 && at !== undefined && at === first) return;
+    if (beyond === 1 && at !== undefined && at === first) {
+      if (this.list.repeated === end) throw this.#ignored(end);
+      return;
+    }
     if (before !== undefined && (at === undefined || at === before || at === first)) throw this.#capped(end - 1);
   }
 
@@ -222,6 +221,11 @@ export class EndOfList<T> {
   #unreachable(end: number): SourceError {
     const message = `${this.options.collection}: row ${this.trace.rows + 1} is there by itself, but page ${end} has no row`;
     return new SourceError('E_SOURCE_ORDER', 'permanent', message);
+  }
+
+  #ignored(page: number): SourceError {
+    const message = `${this.options.collection}: page ${page} is page ${page - 1} again, and the page number changes nothing`;
+    return new SourceError('E_SOURCE_PAGE_IGNORED', 'permanent', message);
   }
 
   #capped(page: number): SourceError {

@@ -28,6 +28,8 @@ export interface ReadingOptions extends PagingOptions {
   readonly endWaitMs?: number | undefined;
   /** Rows that the list had when it was read last; an end before them waits, and one behind them does not. Default: not known. */
   readonly expectedRows?: number | undefined;
+  /** Told, at the confirmed end of the list, how to find out later whether rows have come behind it. */
+  readonly onEnd?: ((hasMore: () => Observable<boolean>) => void) | undefined;
   /**
    * Whether the end is looked at once more when every page was released, so that what came meanwhile is read as well. Only for
    * chains that release what they get: others would wait for ever. Default false.
@@ -99,6 +101,7 @@ class ListRead<T extends Row> {
     return concat(
       this.#crawl(this.list.firstPage),
       defer(() => {
+        this.options.onEnd?.(() => this.#end.lookAgain().pipe(map((next) => next !== undefined)));
         this.consistency.counted = this.#end.counting;
         return this.consistency.mode === 'off' ? EMPTY : this.#checks();
       }),
@@ -117,9 +120,12 @@ class ListRead<T extends Row> {
     return concat(
       first$.pipe(
         filter((content) => content.length > 0),
-        map((content) => this.#keep(pageOf(1, content, { release: () => {} }))),
+        map((content) => this.#keepAnswer(pageOf(1, content, { release: () => {} }))),
       ),
-      defer(() => (this.consistency.mode === 'off' ? EMPTY : this.#compareAnswer())),
+      defer(() => {
+        this.options.onEnd?.(() => this.#hasChanged());
+        return this.consistency.mode === 'off' ? EMPTY : this.#compareAnswer();
+      }),
     ).pipe(map((page) => this.#drain.track(page)));
   }
 
@@ -183,6 +189,16 @@ class ListRead<T extends Row> {
       for (const row of again.slice(0, maxProbes)) this.#repeats.push({ position: position + row, name: names[row] ?? '' });
     }
     return isFresh.size === content.length ? page : withRows(page, pickFrom(content, [...isFresh]));
+  }
+
+  /** Takes the whole of a list in one answer, in which a row that comes twice is there twice. */
+  #keepAnswer(page: Page<T>): Page<T> {
+    const content = contentOf(page);
+    const names = namesOf(content, this.#key);
+    this.#seen?.take(content, names);
+    this.#looks.set(page.number, contentDigest(names));
+    this.options.onPage?.(page);
+    return page;
   }
 
   /** A page of nothing but known keys is no page of a list that stands still. */
@@ -354,6 +370,13 @@ class ListRead<T extends Row> {
         return next === undefined ? EMPTY : concat(this.#crawl(next), this.#lookAgain());
       }),
     );
+  }
+
+  /** Whether a list in one answer has rows by now that it had not. */
+  #hasChanged(): Observable<boolean> {
+    return this.list
+      .probe(1)
+      .pipe(map(({ content }) => namesOf(content, this.#key).some((name) => this.#seen && !this.#seen.inThisPass(name))));
   }
 
   /** A list in one answer is one moment; it is asked for again, since that moment may have been a bad one. */

@@ -48,7 +48,7 @@ export async function fileOf(
     metadata: {},
     ...more,
   };
-  const part = await Part.open(folder, `${name}-${String((counter += 1))}.parquet`, 0o600);
+  const part = await Part.open(folder, `${name}-${String((counter += 1))}.parquet`, 'run', 0o600);
   const engine = await loadEngine(name);
   const writer = await part.begin(engine, columns, encoding);
   const sizes = [groupRows].flat();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sha256File } from '../../src/files/index.js';
-import { readManifest, verifyTable } from '../../src/sinks/index.js';
+import { publishedManifest, verifyTable } from '../../src/sinks/index.js';
 import { cli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
 import { leads } from '../support/pipelines.js';
@@ -25,7 +25,7 @@ async function run(records: readonly Fields[], ...parameters: string[]) {
 
 /** Everything that readers of the table can see: its run, and the digests of its files. */
 async function seen(): Promise<unknown> {
-  const manifest = await readManifest(join(table, '_manifest.json'));
+  const manifest = await publishedManifest(table);
   const digests = await Promise.all((manifest?.files ?? []).map(({ name }) => sha256File(join(table, name))));
   return { run: manifest?.run_id, digests, rejects: await readFile(`${table}.rejects.ndjson`, 'utf8').catch(() => undefined) };
 }

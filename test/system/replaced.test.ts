@@ -1,8 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { verifyTable } from '../../src/sinks/index.js';
+import { publishedManifest, verifyTable } from '../../src/sinks/index.js';
 import { generate } from '../../src/service/index.js';
 import { cli, startCli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
@@ -68,7 +68,7 @@ function startReaders(table: string) {
 
   /** All the files that a manifest lists, as a reader who trusts it asks for them. */
   async function listed(): Promise<string> {
-    const { files } = JSON.parse(await readFile(join(table, '_manifest.json'), 'utf8')) as { files: { name: string }[] };
+    const files = (await publishedManifest(table))?.files ?? [];
     return `[${files.map(({ name }) => `'${join(table, name)}'`).join(', ')}]`;
   }
 

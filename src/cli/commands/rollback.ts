@@ -15,10 +15,14 @@ export function addRollback(yargs: Argv, runner: Runner): Argv {
         .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of publications under way, as runs have it' })
         .example('$0 rollback lake/leads', 'twice leads back to where it began'),
     (arguments_) =>
-      runner(arguments_, async ({ console, cwd }) => {
+      runner(arguments_, async ({ console, cwd, env }) => {
         const { rollbackTable } = await import('../../index.js');
         const { dir, to, stateDir } = arguments_;
-        const done = await rollbackTable(resolve(cwd, dir), { to, stateDir: fixedPath(stateDir, '--state-dir', cwd) });
+        const done = await rollbackTable(resolve(cwd, dir), {
+          to,
+          stateDir: fixedPath(stateDir, '--state-dir', cwd),
+          manifestKey: env.LEADSTREAM_MANIFEST_KEY,
+        });
         console.log('info', `${dir}: run ${done.to} is published again; run ${done.from} is kept`);
         return 0;
       }),

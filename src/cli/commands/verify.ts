@@ -12,20 +12,35 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
     (options) =>
       commonOptions(options)
         .positional('dir', { type: 'string', demandOption: true, describe: 'Table, like lake/leads' })
-        .option('run', { type: 'string', describe: 'A kept run in place of the published one' })
-        .example('$0 verify lake/leads', 'exits with 65 when anything differs'),
+        .option('run', { type: 'string', describe: 'A kept run in place of the published one', conflicts: 'manifest' })
+        .option('manifest', { type: 'string', describe: 'Manifest of a copied table; DIR is then the folder with the copied files' })
+        .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder with the log of runs, as runs have it' })
+        .example('$0 verify lake/leads', 'exits with 65 when anything differs')
+        .example('$0 verify backup/leads --manifest backup/leads.manifest.json', 'a copy'),
     (arguments_) =>
-      runner(arguments_, async ({ console, cwd }) => {
+      runner(arguments_, async ({ console, cwd, env }) => {
         const { verifyTable } = await import('../../index.js');
-        const { dir } = arguments_;
-        const { run, files, rows, bytes, differences } = await verifyTable(resolve(cwd, dir), arguments_.run);
+        const { dir, manifest, stateDir } = arguments_;
+        const { run, files, rows, bytes, differences, evidence } = await verifyTable(resolve(cwd, dir), {
+          run: arguments_.run,
+          manifest: manifest === undefined ? undefined : resolve(cwd, manifest),
+          stateDir: resolve(cwd, stateDir),
+          manifestKey: env.LEADSTREAM_MANIFEST_KEY,
+        });
         if (differences.length > 0)
           throw new GateError('E_GATE_VERIFY', differences.map((difference) => `${dir}: ${difference}`).join('\n'));
         console.log(
           'info',
-          `${dir}: run ${run} is as its manifest says: ${amount(rows)} rows, ${amount(files)} files, ${amount(bytes)} bytes`,
+          `${dir}: run ${run} is as its manifest says: ${amount(rows)} rows, ${amount(files)} files, ${amount(bytes)} bytes; ${evidences[evidence]}`,
         );
         return 0;
       }),
   );
 }
+
+/** What is known of the manifest itself. */
+const evidences = {
+  hmac: 'the manifest is the one of the log of runs (HMAC)',
+  sha256: 'the manifest is the one of the log of runs (SHA-256)',
+  none: 'the manifest was taken at its word, for no log of runs tells of it',
+};

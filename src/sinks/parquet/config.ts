@@ -26,8 +26,31 @@ const shape = z.strictObject({
     ),
   partition_by: names
     .default([])
-    .describe('Columns, or {{ run.date }}, that become folders column=value as in Hive; their values are not in the files. Default: none.'),
-  keep: z.int().min(0).max(1000).default(1).describe('Earlier runs that stay for leadstream rollback (default 1).'),
+    .describe(
+      'Columns, or {{ run.date }}, that become folders column=value as in Hive; their values are not in the files, null and the empty text are one folder, and readers guess the type. Without rows there is one file with every column. Default: none.',
+    ),
+  success_file: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether the folder has an empty file _SUCCESS when it is complete, for jobs that wait for one. Polars and daft read a folder of data files only (default false).',
+    ),
+  keep: z
+    .union([
+      z.int().min(0).max(1000),
+      z.strictObject({
+        runs: z.int().min(1).max(1000).describe('Earlier runs that stay.'),
+        copies: z
+          .boolean()
+          .default(false)
+          .describe('Whether files that a run takes over from the one before are copied instead of linked (default false).'),
+      }),
+    ])
+    .default(1)
+    .transform((keep) => (typeof keep === 'number' ? { runs: keep, copies: false } : keep))
+    .describe(
+      'Earlier runs that stay for leadstream rollback (default 1). Files that runs have in common are one file on the disk, whose damage is in all of them; { runs: 1, copies: true } buys copies.',
+    ),
   engine: z
     .enum(engineNames)
     .optional()

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { asyncBufferFromFile, parquetMetadataAsync, type FileMetaData } from 'hyparquet';
+import { asyncBufferFromFile, parquetMetadataAsync, type FileMetaData, type SchemaElement } from 'hyparquet';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { SinkError } from '../../errors.js';
@@ -7,6 +7,7 @@ import { PartialFile, sha256File, type Move } from '../../files/index.js';
 import type { OutputColumn } from '../output-column.js';
 import { codecs, storages, type ByteTarget, type Encoding, type ParquetEncoder, type ParquetEngine } from './encoder.js';
 import type { Manifest } from './table/manifest.js';
+import type { DeclaredType } from '../../collections/index.js';
 import { partialEnding } from './table/table.js';
 
 /** One Parquet file of a run. Its file is made at once; the encoder when the columns are known. */
@@ -15,17 +16,19 @@ export class Part {
 
   private constructor(
     readonly name: string,
+    private readonly runId: string,
     private readonly file: PartialFile,
   ) {}
 
   /**
    * @param folder Folder of the run.
    * @param name Path of the part below it; the folders of its partition are there.
+   * @param runId The run that writes it.
    * @throws {SinkError} `E_SINK_PATH`.
    */
-  static async open(folder: string, name: string, permissions: number): Promise<Part> {
+  static async open(folder: string, name: string, runId: string, permissions: number): Promise<Part> {
     const path = join(folder, name);
-    return new Part(name, await PartialFile.open(path + partialEnding, path, [], permissions));
+    return new Part(name, runId, await PartialFile.open(path + partialEnding, path, [], permissions));
   }
 
   /** Rows given to it so far, those included that are being encoded. */
@@ -63,7 +66,7 @@ export class Part {
         const sha256 = await sha256File(this.file.path);
         if (sha256 !== written.digest('hex'))
           throw new SinkError('E_SINK_VERIFY', `${this.file.path}: other bytes were read back than written`);
-        return { name: this.name, rows: this.#rows, bytes: this.file.bytes, sha256 };
+        return { name: this.name, rows: this.#rows, bytes: this.file.bytes, sha256, written_by: this.runId };
       },
     };
   }
@@ -119,15 +122,17 @@ function schemaFault({ schema }: FileMetaData, { columns }: Expected): string | 
   for (const [index, { name, type }] of columns.entries()) {
     const element = found[index];
     if (element?.name !== name) return `wrote column ${name}, read back ${element?.name}`;
-    const { type: physical, converted_type: converted, logical_type: logical } = storages[type];
-    // parquetjs-lite knows the converted types only, which say the same.
-    const same =
-      element.type === physical &&
-      element.converted_type === converted &&
-      (element.logical_type === undefined || isDeepStrictEqual(element.logical_type, logical));
-    if (!same) return `column ${name} is no ${converted ?? physical}`;
+    if (!isStoredAs(type, element)) return `column ${name} is no ${storages[type].converted_type ?? storages[type].type}`;
   }
   return undefined;
+}
+
+/** Whether a column of a footer has the type that a declared one is stored as. */
+export function isStoredAs(declared: DeclaredType, { type, converted_type: converted, logical_type: logical }: SchemaElement): boolean {
+  const storage = storages[declared];
+  // parquetjs-lite knows the converted types only, which say the same.
+  const same = logical === undefined || isDeepStrictEqual(logical, storage.logical_type);
+  return type === storage.type && converted === storage.converted_type && same;
 }
 
 function chunkFault({ row_groups: groups, metadata_length: footer }: FileMetaData, expected: Expected): string | undefined {

@@ -29,8 +29,8 @@ export interface Partitioning {
   readonly kept: readonly number[];
   /** Names of the folders' levels: fields, whatever `naming` makes of them in files. */
   readonly names: readonly string[];
-  /** A folder for a file without rows. */
-  readonly emptyFolder: string;
+  /** The columns of folders, as readers see them. */
+  readonly columns: readonly OutputColumn[];
   split(batch: Batch): readonly PartitionedBatch[];
 }
 
@@ -38,8 +38,9 @@ export interface Partitioning {
 export function partitionBy(columns: readonly OutputColumn[], by: readonly string[], runDate: string): Partitioning {
   const levels = by.map((field) => {
     const index = columns.findIndex((column) => column.field === field);
-    const { field: name, type } = columns[index] ?? { field: runDateColumn, type: 'date' };
-    return { index, name, type, nameOfText: memoOfTexts((text) => folderName(name, text, type)) };
+    const { original, type } = columns[index] ?? { original: runDateColumn, type: 'date' as const };
+    const name = index < 0 ? runDateColumn : field;
+    return { index, name, original, type, nameOfText: memoOfTexts((text) => folderName(name, text, type)) };
   });
   const kept = columns.map((_, index) => index).filter((index) => levels.every((level) => level.index !== index));
   const constant = folderName(runDateColumn, runDate, 'text');
@@ -57,7 +58,7 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
   return {
     kept,
     names: levels.map(({ name }) => name),
-    emptyFolder: levels.map(({ index, name }) => (index < 0 ? constant : folderName(name, null, 'text'))).join('/'),
+    columns: levels.map(({ name, original, type }) => ({ name, field: name, original, type })),
     split: (batch) => {
       if (levels.length === 0) return [{ folder: '', batch }];
       const rows = new Map<string, number[]>();
@@ -74,7 +75,9 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
 }
 
 /** Why a value cannot be in the name of a folder, or `undefined`. */
-export function tooLongForFolder(name: string, value: Value, type: DeclaredType): string | undefined {
+export function notForFolder(name: string, value: Value, type: DeclaredType): string | undefined {
+  // Readers decode the name before they compare it, so there is no other spelling.
+  if (value === nullName) return "is Hive's name for null, which the name of a folder cannot say otherwise";
   return Buffer.byteLength(folderName(name, value, type)) > longestName ? 'is too long for the name of a folder' : undefined;
 }
 
@@ -85,16 +88,19 @@ export function tooLongForFolder(name: string, value: Value, type: DeclaredType)
 function folderName(column: string, value: Value, type: DeclaredType): string {
   const text = textOf(value, type) ?? '';
   if (text === '') return `${encoded(column)}=${nullName}`;
-  // Texts that look like the name for null must not become it.
-  const safe = text.startsWith('__HIVE') ? `%5F${encoded(text.slice(1))}` : encoded(text);
+  // DuckDB before 2.0 reads this text as null, unless it is spelled otherwise.
+  const safe = /^null$/i.test(text) ? `%${hex(text)}${text.slice(1)}` : encoded(text);
   return `${encoded(column)}=${safe}`;
 }
 
-function encoded(text: string): string {
-  return text.replaceAll(
-    /[\0-,/:-@[-^`{-\x7f]/g,
-    (character) => `%${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(2, '0')}`,
-  );
+/** A name or value as it stands in the name of a folder. */
+export function encoded(text: string): string {
+  return text.replaceAll(/[\0-,/:-@[-^`{-\x7f]/g, (character) => `%${hex(character)}`);
+}
+
+/** The code of the first character. */
+function hex(text: string): string {
+  return text.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0');
 }
 
 function pick(batch: Batch, kept: readonly number[], rows: readonly number[]): Batch {

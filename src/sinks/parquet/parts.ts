@@ -62,9 +62,9 @@ export class Parts {
     return this.#parts.map((part) => part.move);
   }
 
-  /** Opens a file at once, so that columns which it cannot have are told before the first row. */
-  async begin(folder: string): Promise<void> {
-    await this.#open(this.#slotOf(folder));
+  /** Opens a file at the root at once, so that columns which it cannot have are told before the first row. */
+  async begin(): Promise<void> {
+    await this.#open(this.#slotOf(''));
   }
 
   /** Takes rows. A failure to store them may be told by a later call. */
@@ -84,18 +84,14 @@ export class Parts {
   /**
    * Closes all files.
    *
-   * @param emptyFolder Where a file without rows goes when there is no other and one is wanted.
+   * @param empty Columns of a file without rows, which stands at the root when there is no other file and one is wanted.
    */
-  async finish(emptyFolder: string | undefined): Promise<readonly ManifestFile[]> {
+  async finish(empty: readonly OutputColumn[] | undefined): Promise<readonly ManifestFile[]> {
     for (const slot of this.#slots.values()) {
       await this.#flush(slot);
       await this.#close(slot);
     }
-    if (this.#files.length === 0 && emptyFolder !== undefined) {
-      const slot = this.#slotOf(emptyFolder);
-      await this.#open(slot);
-      await this.#close(slot);
-    }
+    if (this.#files.length === 0 && empty) this.#files.push(await (await this.#begin('', empty)).writer.finish());
     await this.engine.close?.();
     return this.#files;
   }
@@ -143,17 +139,20 @@ export class Parts {
 
   async #open(slot: Slot): Promise<NonNullable<Slot['open']>> {
     await this.#makeRoom();
-    const { permissions, encoding } = this.options;
-    const name = join(slot.folder, partNameOf(this.runId, this.#parts.length));
-    const made = await makeFolders(join(this.folder, slot.folder));
-    for (const folder of made) await openTo(folder, permissions);
-    const part = await Part.open(this.folder, name, permissions);
-    this.#parts.push(part);
-    slot.open = { part, writer: await part.begin(this.engine, this.columns, encoding) };
+    slot.open = await this.#begin(slot.folder, this.columns);
     // The last in the map is the one used last.
     this.#slots.delete(slot.folder);
     this.#slots.set(slot.folder, slot);
     return slot.open;
+  }
+
+  async #begin(below: string, columns: readonly OutputColumn[]): Promise<NonNullable<Slot['open']>> {
+    const { permissions, encoding } = this.options;
+    const made = await makeFolders(join(this.folder, below));
+    for (const folder of made) await openTo(folder, permissions);
+    const part = await Part.open(this.folder, join(below, partNameOf(this.runId, this.#parts.length)), this.runId, permissions);
+    this.#parts.push(part);
+    return { part, writer: await part.begin(this.engine, columns, encoding) };
   }
 
   async #makeRoom(): Promise<void> {

@@ -15,10 +15,10 @@ import { KeyIndex } from './table/key-index.js';
 import type { Manifest, ManifestFile } from './table/manifest.js';
 import { carried, checkFit } from './table/modes.js';
 import { Parts } from './parts.js';
-import { partitionBy, runDateColumn, runDateTemplate, tooLongForFolder, type Partitioning } from './partitions.js';
+import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
 import { indexOf } from './table/reindex.js';
 import { carriedInto, stageCarried, stageKeys, stageManifest, stageSuccess } from './table/stage.js';
-import { openTo, removeRun, type Table } from './table/table.js';
+import { openTo, type Table } from './table/table.js';
 
 /** What is settled when the columns are known. */
 interface Begun {
@@ -54,9 +54,9 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
   async function begin(columns: readonly Column[]): Promise<void> {
     const required = mode === 'append' ? keyFields(columns) : [];
     const projection = project(columns, { ...options, required, refuses, caseless: true }, context);
-    refuseTaken(projection.columns);
     const partitioning = partitionBy(projection.columns, options.partition_by, context.runDate());
     const inFiles = partitioning.kept.map((index) => projection.columns[index]).filter((column) => column !== undefined);
+    refuseTaken(inFiles, partitioning.names);
     if (inFiles.length === 0)
       throw new SinkError('E_SINK_VALUE', `${at}: every column is in partition_by, so there is none left for the files`);
     checkFit(at, mode, before, projection.columns, partitioning.names);
@@ -69,22 +69,23 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
       partitioned: partitioning.kept.length < projection.columns.length,
     });
     begun = { projection, partitioning, parts, key, index, appending: left };
-    if (mode === 'replace' && partitioning.names.length === 0) await parts.begin(partitioning.emptyFolder);
+    if (mode === 'replace' && partitioning.names.length === 0) await parts.begin();
   }
 
-  function refuseTaken(columns: readonly OutputColumn[]): void {
-    const taken = columns.find(({ name }) => name.toLowerCase() === runDateColumn);
-    if (taken && options.partition_by.includes(runDateTemplate))
-      throw new SinkError(
-        'E_SINK_VALUE',
-        `${at}: ${runDateTemplate} becomes the column ${runDateColumn}, and there is a column ${taken.name}; rename it`,
-      );
+  /** Readers see folders and files as one table. */
+  function refuseTaken(inFiles: readonly OutputColumn[], partitions: readonly string[]): void {
+    partitions.forEach((partition, index) => {
+      const others = [...namesOf(inFiles), ...partitions.slice(index + 1)];
+      const taken = others.find((name) => name.toLowerCase() === partition.toLowerCase());
+      if (taken !== undefined)
+        throw new SinkError('E_SINK_VALUE', `${at}: the partition ${partition} and the column ${taken} have one name; rename one`);
+    });
   }
 
   function refuses(column: OutputColumn): ReturnType<Refuses> {
     const { field, type } = column;
     const byEngine = engine.refuses?.(column);
-    return options.partition_by.includes(field) ? (value) => tooLongForFolder(field, value, type) ?? byEngine?.(value) : byEngine;
+    return options.partition_by.includes(field) ? (value) => notForFolder(field, value, type) ?? byEngine?.(value) : byEngine;
   }
 
   /** The fields that identify a row. @throws {SinkError} `E_SINK_KEY` when one does not reach the sink. */
@@ -104,17 +105,21 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
     if (!begun) throw new SinkError('E_SINK_VALUE', `${at}: there are no columns to write`);
     const { projection, partitioning, parts, key, index, appending: left } = begun;
     const stays = (written: readonly ManifestFile[]) => carried(mode, before, written);
-    const files = await parts.finish(stays([]).length === 0 ? partitioning.emptyFolder : undefined);
+    const files = await parts.finish(stays([]).length === 0 ? allColumns(projection.columns, partitioning) : undefined);
     const old = stays(files);
     const rows = sum(files, 'rows');
     const counts = { unchanged: left?.unchanged ?? 0, changed: left?.changed ?? 0 };
 
     async function publication(facts: RunFacts): Promise<readonly Move[]> {
       const taken = carriedInto(runId, old, files.length);
-      const links = previous === undefined ? [] : await stageCarried(table.folder(previous), folder, taken, permissions);
-      const keys = index && (await stageKeys(folder, index, namesOf(key), permissions));
+      const links =
+        previous === undefined
+          ? []
+          : await stageCarried(table.folder(previous), folder, taken, { permissions, copies: options.keep.copies });
+      const keys = index && (await stageKeys(table.keysPath(runId), index, namesOf(key), permissions));
       const all = [...taken.map(({ file }) => file), ...files].sort((a, b) => (a.name < b.name ? -1 : 1));
-      const manifest = await stageManifest(folder, permissions, {
+      const success = options.success_file ? [await stageSuccess(folder, permissions)] : [];
+      const [manifest, text] = await stageManifest(table.manifestPath(runId), permissions, {
         ...describe(facts),
         run_id: runId,
         mode,
@@ -126,8 +131,11 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
         files: all,
         schema: projection.columns.map((column) => ({ ...column })),
         keys: keys?.entry,
+        output: at,
+        success_file: options.success_file,
       });
-      const moves = [...links, ...parts.moves, ...(keys ? [keys.move] : []), manifest, await stageSuccess(folder, permissions)];
+      await context.runLog?.record(table.path, runId, text);
+      const moves = [...links, ...parts.moves, ...success, ...(keys ? [keys.move] : []), manifest];
       return [...moves, await table.linkTo(runId), ...(await table.retirement(previous))];
     }
 
@@ -138,7 +146,7 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
       ...counts,
       path: table.path,
       publication,
-      settle: () => table.prune(runId, previous, options.keep),
+      settle: () => table.prune(runId, previous, options.keep.runs),
       setAside,
     };
   }
@@ -153,7 +161,7 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
 
   async function abort(): Promise<void> {
     await begun?.parts.discard();
-    await removeRun(folder).catch(() => undefined);
+    await table.removeRun(runId).catch(() => undefined);
     await removeFolders(made);
   }
 
@@ -163,6 +171,11 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
     for (const part of begun.partitioning.split(begun.appending?.take(batch) ?? batch)) await begun.parts.add(part);
   };
   return { ...inOrder(at, { begin, write, finish, abort }), earlier: before && publishedOf(before) };
+}
+
+/** Those of the files, then those of the folders. */
+function allColumns(columns: readonly OutputColumn[], { kept, columns: partitions }: Partitioning): readonly OutputColumn[] {
+  return [...columns.filter((_, index) => kept.includes(index)), ...partitions];
 }
 
 function namesOf(columns: readonly OutputColumn[]): readonly string[] {

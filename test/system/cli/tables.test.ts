@@ -1,4 +1,4 @@
-import { appendFile, readdir, writeFile } from 'node:fs/promises';
+import { appendFile, cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
@@ -10,7 +10,12 @@ async function lake(): Promise<{ cwd: string; runs: readonly string[] }> {
   const [cwd, from] = [await temporaryFolder(), await service()];
   await writeFile(join(cwd, 'p.yaml'), pipelineText('from: users\nto:\n  - parquet: { path: lake/users }'));
   for (let run = 0; run < 2; run += 1) expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
-  return { cwd, runs: (await readdir(join(cwd, 'lake/.users.runs'))).sort() };
+  return { cwd, runs: await runsIn(cwd) };
+}
+
+/** Folders of runs, the oldest first. */
+async function runsIn(cwd: string): Promise<readonly string[]> {
+  return (await readdir(join(cwd, 'lake/.users.runs'))).filter((name) => !name.includes('.')).sort();
 }
 
 describe('verify', () => {
@@ -18,7 +23,9 @@ describe('verify', () => {
     const { cwd } = await lake();
     const { code, stderr } = await cli(['verify', 'lake/users'], { cwd });
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^lake\/users: run \S+ is as its manifest says: [\d,]+ rows, 1 files, [\d,]+ bytes\n$/);
+    expect(stderr).toMatch(
+      /^lake\/users: run \S+ is as its manifest says: [\d,]+ rows, 1 files, [\d,]+ bytes; the manifest is the one of the log of runs \(SHA-256\)\n$/,
+    );
   });
 
   test('exits with 65 and every difference otherwise', async () => {
@@ -31,6 +38,28 @@ describe('verify', () => {
     expect(stderr).toContain('E_GATE_VERIFY');
     expect(stderr).toContain(`lake/users: ${part} has `);
     expect(stderr).toContain('lake/users: more.parquet is there, but not in the manifest');
+  });
+
+  test('takes a copy of the folder with its manifest', async () => {
+    const { cwd, runs } = await lake();
+    await cp(join(cwd, 'lake/users'), join(cwd, 'copy'), { recursive: true, dereference: true });
+    await cp(join(cwd, `lake/.users.runs/${runs[1]}.manifest.json`), join(cwd, 'copy.json'));
+    const { code, stderr } = await cli(['verify', 'copy', '--manifest', 'copy.json'], { cwd });
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('the manifest was taken at its word') });
+    const refused = await cli(['verify', 'copy'], { cwd });
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('for a copy of a table name its manifest (--manifest)') });
+  });
+
+  test('asks for an HMAC when LEADSTREAM_MANIFEST_KEY is set, as runs write one', async () => {
+    const { cwd } = await lake();
+    const env = { LEADSTREAM_MANIFEST_KEY: 'a-key-for-manifests' };
+    const before = await cli(['verify', 'lake/users'], { cwd, env });
+    expect(before).toMatchObject({ code: 65, stderr: expect.stringMatching(/the HMAC of the manifest of run \S+ in \S+ is missing/) });
+    const from = await service();
+    expect(await cli(['run', 'p.yaml'], { cwd, env: { ...from.env, ...env } })).toMatchObject({ code: 0 });
+    const after = await cli(['verify', 'lake/users'], { cwd, env });
+    expect(after).toMatchObject({ code: 0, stderr: expect.stringContaining('the manifest is the one of the log of runs (HMAC)') });
+    expect(await readFile(join(cwd, '.leadstream/runs.ndjson'), 'utf8')).not.toContain(env.LEADSTREAM_MANIFEST_KEY);
   });
 
   test('exits with 1 when there is no table', async () => {
@@ -86,7 +115,7 @@ describe('rollback', () => {
     await cli(['rollback', 'lake/users'], { cwd });
     const from = await service();
     expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
-    const left = (await readdir(join(cwd, 'lake/.users.runs'))).sort();
+    const left = await runsIn(cwd);
     expect(left).toHaveLength(2);
     expect(left).toContain(runs[0]);
   });

@@ -1,11 +1,11 @@
-import { readdir } from 'node:fs/promises';
+import { open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { of } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { lockOutputs, publish } from '../../../src/files/index.js';
 import { land, rollbackTable } from '../../../src/pipeline/index.js';
-import { parquet, tableRuns, verifyTable } from '../../../src/sinks/index.js';
+import { parquet, RunLog, tableRuns, verifyTable, type ParquetOptions } from '../../../src/sinks/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { pageOf } from '../../support/pages.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -67,6 +67,65 @@ describe('rollbackTable', () => {
     });
     expect(await rollbackTable(path, { stateDir })).toEqual({ from: 'run-3', to: 'run-1' });
     expect(await seen()).toEqual([{ uid: '1' }]);
+  });
+
+  /** Two runs of a table that appends, so that the second one takes over the file of the first. */
+  async function appended(keep: ParquetOptions['keep']): Promise<{ path: string; stateDir: string; shared: string }> {
+    const path = join(await temporaryFolder(), 'users');
+    for (const uid of ['1', '2']) {
+      const sink = await parquet({ path, mode: 'append', key: ['uid'], keep }, { runId: `run-${uid}` });
+      await land(of(pageOf(1, [{ uid, email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
+    }
+    return { path, stateDir: join(path, '../.leadstream'), shared: join(path, 'part-00001-run-2.parquet') };
+  }
+
+  async function damage(file: string): Promise<void> {
+    const handle = await open(file, 'r+');
+    await handle.write(Buffer.from('?'), 0, 1, 9);
+    await handle.close();
+  }
+
+  test('says of a damaged run which shares files that the others are damaged too', async () => {
+    const { path, stateDir, shared } = await appended(1);
+    await damage(shared);
+    expect((await verifyTable(path)).differences).toHaveLength(1);
+    await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
+      code: 'E_SINK_RUN',
+      message: expect.stringMatching(
+        /run run-1 is damaged: .*one file on the disk each, whose damage is in all of them: publish the table anew/,
+      ),
+    });
+  });
+
+  test('returns to a run with copies when a file of the published one is damaged', async () => {
+    const { path, stateDir, shared } = await appended({ runs: 1, copies: true });
+    expect((await stat(shared)).nlink).toBe(1);
+    await damage(shared);
+    expect(await rollbackTable(path, { stateDir })).toMatchObject({ to: 'run-1' });
+    expect((await verifyTable(path)).differences).toEqual([]);
+  });
+
+  test('copies no file that is damaged by then', async () => {
+    const { path, shared } = await appended({ runs: 1, copies: true });
+    await damage(shared);
+    const sink = await parquet({ path, mode: 'append', key: ['uid'], keep: { runs: 1, copies: true } }, { runId: 'run-3' });
+    const publishing = land(of(pageOf(1, [{ uid: '3', email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
+    await expect(publishing).rejects.toMatchObject({ code: 'E_SINK_VERIFY', message: expect.stringContaining('is not taken over') });
+    expect(await tableRuns(path)).toHaveLength(2);
+  });
+
+  test('holds the run against the log of runs', async () => {
+    const base = await temporaryFolder();
+    const [path, stateDir] = [join(base, 'users'), join(base, '.leadstream')];
+    for (const uid of ['1', '2']) {
+      const sink = await parquet({ path }, { runId: `run-${uid}`, runLog: new RunLog(stateDir, 'a long secret') });
+      await land(of(pageOf(1, [{ uid, email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
+    }
+    const manifest = join(base, '.users.runs/run-1.manifest.json');
+    await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('"collection"', ' "collection"'));
+    await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
+      message: expect.stringContaining('is not the one that the run wrote'),
+    });
   });
 
   test('leaves a publication alone that was cut short and whose intent lies elsewhere', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { runPipeline } from '../../../src/pipeline/index.js';
 import { outputColumns, refuseChanges } from '../../../src/pipeline/schema.js';
 import { summaryOf } from '../../../src/pipeline/index.js';
-import { readManifest } from '../../../src/sinks/index.js';
+import { publishedManifest } from '../../../src/sinks/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { serviceOf } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -13,7 +13,7 @@ import { lead, leads, pipelineFor, runIn } from '../../support/pipelines.js';
 /** One table over several nights. */
 async function nights(steps = '') {
   const folder = await temporaryFolder();
-  const columns = async () => (await readManifest(join(folder, 't', '_manifest.json')))?.schema.map(({ original }) => original) ?? [];
+  const columns = async () => (await publishedManifest(join(folder, 't')))?.schema.map(({ original }) => original) ?? [];
   return {
     folder,
     columns,

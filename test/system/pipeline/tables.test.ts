@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { runPipeline, summaryOf } from '../../../src/pipeline/index.js';
-import { verifyTable } from '../../../src/sinks/index.js';
+import { tableRuns, verifyTable } from '../../../src/sinks/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { serviceOf } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -40,9 +40,22 @@ describe('columns that a sink names', () => {
     ['bloom_filter: [age], partition_by: [age]', "unknown column 'age'"],
     ['mode: append, key: [uuid]', "unknown column 'uuid', did you mean 'uid'?"],
     ['mode: replace_partitions', 'replace_partitions needs partition_by'],
+    ['keep: { runs: 0, copies: true }', 'p.yaml:9:39 Too small: expected number to be >=1'],
+    ['keep: many', 'expected a number, or expected a map'],
   ])('are checked with the file: %s', async (options, message) => {
     const from = await serviceOf({ leads: [] });
     expect(() => pipelineFor(from, `from: leads\nto:\n  - parquet: { path: t, ${options} }`, '/nowhere')).toThrow(message);
+  });
+
+  test.each([
+    ['keep: 2', 2],
+    ['keep: { runs: 1, copies: true }', 1],
+  ])('and how many runs stay are read from a file: %s', async (keep, runs) => {
+    const folder = await temporaryFolder();
+    const from = await serviceOf({ leads: [lead(7)] });
+    const body = `from: leads\nto:\n  - parquet: { path: t, ${keep} }`;
+    for (let night = 0; night < 4; night += 1) await runPipeline(pipelineFor(from, body, folder), { stateDir: join(folder, 'state') });
+    expect((await tableRuns(join(folder, 't'))).map(({ state }) => state)).toEqual(['published', ...Array<string>(runs).fill('kept')]);
   });
 
   test('let one run feed a wide and a narrow destination', async () => {

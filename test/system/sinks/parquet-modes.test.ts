@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Row } from '../../../src/collections/index.js';
-import { parquet, readManifest, verifyTable, type ParquetOptions } from '../../../src/sinks/index.js';
+import { parquet, publishedManifest, tableRuns, verifyTable, type ParquetOptions } from '../../../src/sinks/index.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -24,6 +24,11 @@ function tableIn(base: string): Promise<Record<string, unknown>[]> {
   return duckdb(
     `SELECT id, day::text AS day, n::int AS n FROM read_parquet('${base}/t/**/*.parquet', hive_partitioning = true) ORDER BY id, n`,
   );
+}
+
+/** The key index of the published run. */
+async function keysOf(base: string): Promise<string> {
+  return `${await realpath(join(base, 't'))}.keys.bin`;
 }
 
 const rowsOf = (day: string, ...ids: string[]): Row[] => ids.map((id, index) => ({ id, day, n: String(index) }));
@@ -75,7 +80,8 @@ describe('mode: replace_partitions', () => {
     const folder = await temporaryFolder();
     for (let day = 1; day <= 9; day += 1) await run(folder, options, rowsOf(`2024010${day}`, `id-${day}`));
     expect(await tableIn(folder)).toHaveLength(9);
-    expect(await readdir(join(folder, '.t.runs'))).toHaveLength(2);
+    expect(await tableRuns(join(folder, 't'))).toHaveLength(2);
+    expect(await readdir(join(folder, '.t.runs'))).toHaveLength(4);
   });
 
   test('refuses another partitioning, another type and a column that is gone', async () => {
@@ -132,7 +138,7 @@ describe('mode: append', () => {
     const folder = await temporaryFolder();
     await run(folder, options, rowsOf('20240101', 'a', 'b'));
     expect(await run(folder, options, rowsOf('20240101', 'a', 'b'))).toMatchObject({ rows: 0, total: 2, unchanged: 2, changed: 0 });
-    expect((await readManifest(join(folder, 't/_manifest.json')))?.files).toHaveLength(1);
+    expect((await publishedManifest(join(folder, 't')))?.files).toHaveLength(1);
   });
 
   test.each([
@@ -144,7 +150,7 @@ describe('mode: append', () => {
     const folder = await temporaryFolder();
     const rows = Array.from({ length: 2_500 }, (_, n) => ({ id: `id-${n}`, day: n % 3 === 0 ? null : '19691231', n: String(n) }));
     await run(folder, { ...options, engine, compression, row_group_rows: 1_000 }, rows);
-    await rm(join(folder, 't/_keys.bin'));
+    await rm(await keysOf(folder));
     const staged = await run(folder, options, [...rows, { id: 'new', day: null, n: null }]);
     expect(staged).toMatchObject({ rows: 1, unchanged: 2_500, changed: 0, total: 2_501 });
   });
@@ -152,14 +158,14 @@ describe('mode: append', () => {
   test('does not trust an index that is damaged', async () => {
     const folder = await temporaryFolder();
     await run(folder, options, rowsOf('20240101', 'a', 'b'));
-    await writeFile(join(folder, 't/_keys.bin'), 'rubbish!');
+    await writeFile(await keysOf(folder), 'rubbish!');
     expect(await run(folder, options, rowsOf('20240101', 'a', 'c'))).toMatchObject({ rows: 1, unchanged: 1, total: 3 });
   });
 
   test('makes the key index anew when an earlier version wrote it, which had other digests of contents', async () => {
     const folder = await temporaryFolder();
     await run(folder, options, rowsOf('20240101', 'a', 'b'));
-    const path = join(folder, 't/_keys.bin');
+    const path = await keysOf(folder);
     const bytes = await readFile(path);
     const now = bytes.readUInt32LE();
     bytes.writeUInt32LE(0x6b_73_6c_01);
@@ -171,7 +177,7 @@ describe('mode: append', () => {
       changed: 0,
       total: 3,
     });
-    expect((await readFile(path)).readUInt32LE()).toBe(now);
+    expect((await readFile(await keysOf(folder))).readUInt32LE()).toBe(now);
   });
 
   test('goes on where replace left off', async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { parquetMetadataAsync, asyncBufferFromFile } from 'hyparquet';
 import type { Row } from '../../../src/collections/index.js';
-import { parquet, readManifest, verifyTable, type ParquetOptions } from '../../../src/sinks/index.js';
+import { parquet, publishedManifest, verifyTable, type ParquetOptions } from '../../../src/sinks/index.js';
 import { pageOf } from '../../support/pages.js';
 import { rung } from '../../support/rung.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
@@ -29,7 +29,7 @@ describe('a partitioned table', () => {
       { id: '2', state: 'NY', n: '2' },
       { id: '3', state: 'CA', n: '3' },
     ]);
-    expect(await readdir(join(folder, 't'))).toEqual(['_SUCCESS', '_manifest.json', 'state=CA', 'state=NY']);
+    expect(await readdir(join(folder, 't'))).toEqual(['state=CA', 'state=NY']);
     expect(await read(folder, "list(state || ':' || id ORDER BY id) AS rows")).toEqual([{ rows: ['CA:1', 'NY:2', 'CA:3'] }]);
     const [part = ''] = await readdir(join(folder, 't/state=CA'));
     const { schema } = await parquetMetadataAsync(await asyncBufferFromFile(join(folder, 't/state=CA', part)));
@@ -58,16 +58,29 @@ describe('a partitioned table', () => {
     );
   });
 
-  test.each(['..', '.', '../../x', '/etc', 'a/b', '__HIVE_DEFAULT_PARTITION__', 'a=b', '%2F', ' x ', 'x.parquet', "it's", '*', 'ü😀'])(
-    'stays below its root with the value %j and gives it back',
-    async (state) => {
-      const folder = await temporaryFolder();
-      await write(folder, {}, [{ id: '1', state, n: '1' }]);
-      expect(await readdir(folder)).toEqual(['.t.runs', 't']);
-      expect(await readdir(join(folder, 't'))).toHaveLength(3);
-      expect(await read(folder, 'state')).toEqual([{ state }]);
-    },
-  );
+  test.each([
+    '..',
+    '.',
+    '../../x',
+    '/etc',
+    'a/b',
+    '__HIVE_DEFAULT_PARTITION__x',
+    'NULL',
+    'null',
+    'a=b',
+    '%2F',
+    ' x ',
+    'x.parquet',
+    "it's",
+    '*',
+    'ü😀',
+  ])('stays below its root with the value %j and gives it back', async (state) => {
+    const folder = await temporaryFolder();
+    await write(folder, {}, [{ id: '1', state, n: '1' }]);
+    expect(await readdir(folder)).toEqual(['.t.runs', 't']);
+    expect(await readdir(join(folder, 't'))).toHaveLength(1);
+    expect(await read(folder, 'state')).toEqual([{ state }]);
+  });
 
   test('writes null and the empty text as the null of Hive', async () => {
     const folder = await temporaryFolder();
@@ -80,6 +93,23 @@ describe('a partitioned table', () => {
       { id: '1', state: null },
       { id: '2', state: null },
     ]);
+  });
+
+  test('rejects the text that Hive reads as null, for no folder can say it', async () => {
+    const folder = await temporaryFolder();
+    const context = recording(folder);
+    const rows = [
+      { id: '1', state: '__HIVE_DEFAULT_PARTITION__', n: '1' },
+      { id: '2', state: 'CA', n: '1' },
+    ];
+    await write(folder, {}, rows, columns, context);
+    expect(context.rejects).toEqual([
+      [
+        expect.objectContaining({ id: '1' }),
+        { field: 'state', reason: "is Hive's name for null, which the name of a folder cannot say otherwise" },
+      ],
+    ]);
+    expect(await read(folder, 'id, state')).toEqual([{ id: '2', state: 'CA' }]);
   });
 
   test('rejects a value that is too long for the name of a folder', async () => {
@@ -106,12 +136,42 @@ describe('a partitioned table', () => {
     ]);
   });
 
-  test('has a file with the schema although there are no rows', async () => {
+  test.each([
+    ['arrow', ['state']],
+    ['hyparquet', ['state', '{{ run.date }}']],
+    ['parquetjs-lite', ['{{ run.date }}', 'state']],
+  ] as const)('of %s has one file at its root with every column when there are no rows, by %j', async (engine, by) => {
     const folder = await temporaryFolder();
-    await write(folder, {}, []);
-    expect(await read(folder, 'id, n, state')).toEqual([]);
-    expect(await readManifest(join(folder, 't/_manifest.json'))).toMatchObject({ rows: 0, partition_by: ['state'] });
+    const all = [column('id'), column('state', 'flag', { original: 'The State' }), column('n', 'integer')];
+    await write(folder, { engine, partition_by: by, sort_by: engine === 'parquetjs-lite' ? [] : ['n'], naming: 'original' }, [], all, {
+      runDate: () => '2024-02-01',
+    });
+    expect(await filesBelow(join(folder, '.t.runs/run-1'))).toEqual(['part-00000-run-1.parquet']);
+    const described = await duckdb(`DESCRIBE SELECT * FROM '${folder}/t/**/*.parquet'`);
+    const found = Object.fromEntries(described.map((one) => [one['column_name'], one['column_type']]));
+    const date = by.length === 2 ? { run_date: 'DATE' } : {};
+    expect(found).toEqual({ id: 'VARCHAR', state: 'BOOLEAN', n: 'BIGINT', ...date });
+    expect(await publishedManifest(join(folder, 't'))).toMatchObject({ rows: 0, files: [{ rows: 0 }] });
+    expect((await verifyTable(join(folder, 't'))).differences).toEqual([]);
   });
+
+  test.each(['append', 'replace_partitions', 'replace'] as const)(
+    'loses that file with the first run of mode: %s that has rows',
+    async (mode) => {
+      const folder = await temporaryFolder();
+      const keyed = [column('id', 'text', { source: 'id' }), ...columns.slice(1)];
+      const night = (run: number, ...rows: Row[]) => write(folder, { mode }, rows, keyed, { runId: `run-${run}`, key: ['id'] });
+      const parts = async () => (await filesBelow(join(folder, 't/'))).filter((name) => name.endsWith('.parquet'));
+      await night(1);
+      expect(await parts()).toEqual(['part-00000-run-1.parquet']);
+      await night(2);
+      expect(await parts()).toEqual(['part-00000-run-2.parquet']);
+      await night(3, { id: '1', state: 'CA', n: '1' });
+      expect(await parts()).toEqual(['state=CA/part-00000-run-3.parquet']);
+      if (mode !== 'replace') await night(4);
+      expect(await read(folder, 'id, state')).toEqual([{ id: '1', state: 'CA' }]);
+    },
+  );
 
   test('refuses that every column is in partition_by', async () => {
     const folder = await temporaryFolder();
@@ -132,7 +192,7 @@ describe('a partitioned table', () => {
   test('has the same contents for the same rows', async () => {
     const folder = await temporaryFolder();
     const rows = Array.from({ length: 2_000 }, (_, n) => ({ id: String(n), state: `s${n % 50}`, n: String(n) }));
-    const digests = async () => (await readManifest(join(folder, 't/_manifest.json')))?.files.map(({ sha256 }) => sha256);
+    const digests = async () => (await publishedManifest(join(folder, 't')))?.files.map(({ sha256 }) => sha256);
     await write(folder, { row_group_rows: 100 }, rows);
     const first = await digests();
     await write(folder, { row_group_rows: 100 }, rows, columns, { runId: 'run-2' });
@@ -156,8 +216,17 @@ describe('a run of a partitioned table that is not published', () => {
     await killed.begin(columns);
     await killed.write(pageOf(1, [{ id: '1', state: 'CA', n: '1' }]));
     await write(folder, {}, [{ id: '1', state: 'NY', n: '1' }]);
-    expect(await readdir(join(folder, '.t.runs'))).toEqual(['run-1']);
+    expect((await readdir(join(folder, '.t.runs'))).sort()).toEqual(['run-1', 'run-1.manifest.json']);
     await killed.abort();
+  });
+});
+
+test('a partition is not named like another column of the files', async () => {
+  const folder = await temporaryFolder();
+  const two = [column('state', 'text', { original: 'S' }), column('id', 'text', { original: 'State' })];
+  await expect(write(folder, { naming: 'original' }, [], two)).rejects.toMatchObject({
+    code: 'E_SINK_VALUE',
+    message: expect.stringContaining('the partition state and the column State'),
   });
 });
 
@@ -172,7 +241,7 @@ describe('files', () => {
     const folder = await temporaryFolder();
     const rows = Array.from({ length: 1_000 }, (_, n) => ({ id: `${n}-${Math.imul(n, 2_654_435_761)}`.repeat(20), state: 'x', n: '1' }));
     await write(folder, { partition_by: [], compression: 'none', row_group_rows: 100, file_max_bytes: 60_000 }, rows);
-    const files = (await readManifest(join(folder, 't/_manifest.json')))?.files ?? [];
+    const files = (await publishedManifest(join(folder, 't')))?.files ?? [];
     expect(files.length).toBeGreaterThan(2);
     expect(files.every(({ rows }) => rows % 100 === 0)).toBe(true);
     expect((await read(folder, 'count(*)::int AS rows'))[0]).toEqual({ rows: 1_000 });
@@ -181,12 +250,12 @@ describe('files', () => {
   test('belong to their owner alone unless asked', async () => {
     const folder = await temporaryFolder();
     await write(folder, {}, [{ id: '1', state: 'CA', n: '1' }]);
-    const run = join(folder, '.t.runs/run-1');
-    for (const name of await filesBelow(run)) {
-      const found = await stat(join(run, name));
+    const runs = join(folder, '.t.runs');
+    for (const name of await filesBelow(runs)) {
+      const found = await stat(join(runs, name));
       expect([name, (found.mode & 0o777).toString(8)]).toEqual([name, found.isDirectory() ? '700' : '600']);
     }
-    expect(((await stat(run)).mode & 0o777).toString(8)).toBe('700');
+    expect(((await stat(runs)).mode & 0o777).toString(8)).toBe('700');
   });
 
   test('get other permissions in the next run, carried ones too', async () => {
@@ -207,7 +276,6 @@ describe('files', () => {
     expect(await mode('.t.runs')).toBe('755');
     expect(await mode('t/state=CA')).toBe('755');
     expect(await mode('t/state=CA/part-00000-run-1.parquet')).toBe('644');
-    expect(await mode('t/_manifest.json')).toBe('644');
-    expect(await readFile(join(folder, 't/_SUCCESS'), 'utf8')).toBe('');
+    expect(await mode('.t.runs/run-1.manifest.json')).toBe('644');
   });
 });

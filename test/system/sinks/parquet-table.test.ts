@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { cp, lstat, mkdir, open, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { publish, sha256File } from '../../../src/files/index.js';
-import { parquet, readManifest } from '../../../src/sinks/index.js';
+import { parquet, publishedManifest } from '../../../src/sinks/index.js';
 import { pageOf } from '../../support/pages.js';
 import { column, facts, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
@@ -15,6 +15,8 @@ function run(base: string, runId: string) {
   return writeAll(parquet({ path: 'lake/t' }, recording(base, runId)), columns, [{ uid: runId }]);
 }
 
+let runs = 0;
+
 function rowsOf(glob: string): Promise<unknown[]> {
   return duckdb(`SELECT uid FROM '${glob}' ORDER BY uid`);
 }
@@ -24,7 +26,7 @@ describe('a table', () => {
     const folder = await temporaryFolder();
     await run(folder, 'run-1');
     expect(await readlink(join(folder, 'lake/t'))).toBe('.t.runs/run-1');
-    expect(await readdir(join(folder, 'lake/t'))).toEqual(['_SUCCESS', '_manifest.json', 'part-00000-run-1.parquet']);
+    expect(await readdir(join(folder, 'lake/t'))).toEqual(['part-00000-run-1.parquet']);
   });
 
   test('stages under names that no glob for Parquet finds', async () => {
@@ -42,16 +44,16 @@ describe('a table', () => {
     await writer.abort();
   });
 
-  test('moves parts, then the manifest and _SUCCESS, then the link, then the parts of the earlier run', async () => {
+  test('moves parts, then _SUCCESS if asked for and the manifest, then the link, then the parts of the earlier run', async () => {
     const folder = await temporaryFolder();
     await run(folder, 'run-1');
-    const writer = await parquet({ path: 'lake/t' }, recording(folder, 'run-2'));
+    const writer = await parquet({ path: 'lake/t', success_file: true }, recording(folder, 'run-2'));
     await writer.begin(columns);
     const moves = await (await writer.finish()).publication(facts);
     expect(moves.map(({ to }) => to.slice(folder.length + 1))).toEqual([
       'lake/.t.runs/run-2/part-00000-run-2.parquet',
-      'lake/.t.runs/run-2/_manifest.json',
       'lake/.t.runs/run-2/_SUCCESS',
+      'lake/.t.runs/run-2.manifest.json',
       'lake/t',
       'lake/.t.runs/run-1/part-00000-run-1.parquet.kept',
     ]);
@@ -71,12 +73,10 @@ describe('a table', () => {
     for (const id of ['run-1', 'run-2', 'run-3']) await run(folder, id);
     expect(await filesBelow(join(folder, 'lake/.t.runs'))).toEqual([
       'run-2',
-      'run-2/_SUCCESS',
-      'run-2/_manifest.json',
+      'run-2.manifest.json',
       'run-2/part-00000-run-2.parquet.kept',
       'run-3',
-      'run-3/_SUCCESS',
-      'run-3/_manifest.json',
+      'run-3.manifest.json',
       'run-3/part-00000-run-3.parquet',
     ]);
   });
@@ -96,7 +96,7 @@ describe('a table', () => {
     const folder = await temporaryFolder();
     await run(folder, 'run-1');
     await writeFile(join(folder, 'precious.parquet'), '');
-    const path = join(folder, 'lake/.t.runs/run-1/_manifest.json');
+    const path = join(folder, 'lake/.t.runs/run-1.manifest.json');
     await writeFile(path, (await readFile(path, 'utf8')).replace('part-00000-run-1.parquet', '../../../precious.parquet'));
     await expect(run(folder, 'run-2')).rejects.toMatchObject({
       code: 'E_SINK_FOREIGN',
@@ -111,13 +111,13 @@ describe('a table', () => {
     await run(folder, 'run-1');
     await cp(join(folder, 'lake/.t.runs/run-1'), join(folder, 'lake/.t.runs/backup'), { recursive: true });
     for (const id of ['run-2', 'run-3']) await run(folder, id);
-    expect(await readdir(join(folder, 'lake/.t.runs/backup'))).toHaveLength(3);
+    expect(await readdir(join(folder, 'lake/.t.runs/backup'))).toEqual(['part-00000-run-1.parquet']);
   });
 
   test('describes itself in a manifest', async () => {
     const folder = await temporaryFolder();
     const staged = await run(folder, 'run-1');
-    const manifest = await readManifest(join(folder, 'lake/t/_manifest.json'));
+    const manifest = await publishedManifest(join(folder, 'lake/t'));
     expect(manifest).toMatchObject({
       version: 1,
       run_id: 'run-1',
@@ -134,6 +134,7 @@ describe('a table', () => {
           rows: 1,
           bytes: staged.bytes,
           sha256: await sha256File(join(folder, 'lake/t/part-00000-run-1.parquet')),
+          written_by: 'run-1',
         },
       ],
     });
@@ -157,6 +158,32 @@ describe('a table', () => {
     const before = await filesBelow(folder);
     await expect(parquet({ path: 't' }, recording(folder))).rejects.toMatchObject({ name: 'SinkError', code: 'E_SINK_FOREIGN' });
     expect(await filesBelow(folder)).toEqual(before);
+  });
+
+  test('has data files only in every mode, and _SUCCESS where it is asked for', async () => {
+    const folder = await temporaryFolder();
+    for (const mode of ['replace', 'append', 'append'] as const) {
+      runs += 1;
+      const context = { ...recording(folder, `run-${runs}`), key: ['uid'] };
+      await writeAll(parquet({ path: 't', mode }, context), [column('uid', 'text', { source: 'uid' })], [{ uid: String(runs) }]);
+      expect((await readdir(join(folder, 't'))).filter((name) => !/^part-.*\.parquet$/.test(name))).toEqual([]);
+    }
+    await writeAll(parquet({ path: 't', success_file: true }, recording(folder, 'run-9')), columns, [{ uid: '9' }]);
+    expect(await readdir(join(folder, 't'))).toEqual(['_SUCCESS', 'part-00000-run-9.parquet']);
+    expect(await readFile(join(folder, 't/_SUCCESS'), 'utf8')).toBe('');
+  });
+
+  test('removes what stands beside dead runs, and nothing of others', async () => {
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    const dead = ['run-0.manifest.json.partial', 'run-0.keys.bin', 'run-0.keys.bin.partial'];
+    const others = ['notes.txt', 'run-0.manifest.json.mine', 'x y.link'];
+    for (const name of [...dead, ...others]) await writeFile(join(folder, 'lake/.t.runs', name), '');
+    await symlink('.t.runs/run-0', join(folder, 'lake/.t.runs/run-0.link'));
+    await run(folder, 'run-2');
+    expect((await readdir(join(folder, 'lake/.t.runs'))).sort()).toEqual(
+      ['run-1', 'run-1.manifest.json', 'run-2', 'run-2.manifest.json', ...others].sort(),
+    );
   });
 
   test('leaves a dead run alone when it contains a name that is not ours', async () => {
@@ -186,7 +213,7 @@ describe('a table', () => {
       await publish([move]);
       seen.push(await rowsOf(join(folder, 'lake/t/*.parquet')));
     }
-    expect(seen).toEqual(['run-1', 'run-1', 'run-1', 'run-2', 'run-2'].map((uid) => [{ uid }]));
+    expect(seen).toEqual(['run-1', 'run-1', 'run-2', 'run-2'].map((uid) => [{ uid }]));
   });
 
   test('fails when a byte of a part changed between writing and reading back', async () => {

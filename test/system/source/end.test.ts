@@ -7,6 +7,7 @@ import { service, serviceOf, testKey, type LoggedService } from '../../support/s
 import { temporaryFolder } from '../../support/temporary.js';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 
 const rows = 1_237;
 const source = generate({ leads: rows, bridges: 5, links: 5, users: 5, seed: 3 });
@@ -80,6 +81,41 @@ describe('the end of a list', () => {
     const report = await runIn(from, toFile, cwd);
     expect(report.read).toBe(rows + 1);
     expect(await readFile(join(cwd, 'rows.ndjson'), 'utf8')).toContain('"late"');
+  });
+});
+
+describe('the other side of a join', () => {
+  const joined = (to: string) =>
+    `from: leads\nsteps:\n  - join: { with: users, on: { uid: uid }, as: user, select: [email] }\nto:\n  - ${to}`;
+
+  /** A side that gets a row once the main list is being read. */
+  async function growing(): Promise<LoggedService> {
+    let main = false;
+    const answers: Responder = (facts, next) => {
+      main ||= facts.collection === 'leads' && facts.page >= 3;
+      if (facts.collection !== 'users') return next(facts);
+      const users = [{ uid: '1' }, { uid: '2' }, ...(main ? [{ uid: '3' }] : [])];
+      return {
+        kind: 'rows',
+        rows: users.slice((facts.page - 1) * facts.limit, facts.page * facts.limit).map((user) => JSON.stringify(user)),
+      };
+    };
+    return service(source, { responders: [answers] });
+  }
+
+  test('is looked at again in the end, and rows that came meanwhile are joined by a second go', async () => {
+    const cwd = await temporaryFolder();
+    const report = await runIn(await growing(), joined('ndjson: { path: rows.ndjson }'), cwd);
+    expect(report.resumed).toBeGreaterThan(0);
+    expect(report.sinks[0]?.books).toMatchObject({ read: rows, written: rows });
+  });
+
+  test('is refused when rows were printed that nobody can take back', async () => {
+    const options = { stdout: new PassThrough().resume() };
+    await expect(runIn(await growing(), joined('stdout: {}'), await temporaryFolder(), options)).rejects.toMatchObject({
+      code: 'E_GATE_CONSISTENCY',
+      exit: 65,
+    });
   });
 });
 

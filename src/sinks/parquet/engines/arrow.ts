@@ -1,8 +1,9 @@
 import type { RowGroup } from 'hyparquet';
 import { metadataOf, type ParquetEngine } from '../encoder.js';
 import { rowGroup, type TakenBytes } from './arrow/row-bytes.js';
-import { footer, magic, sliceOf } from './arrow/splice.js';
+import { sliceOf } from './arrow/splice.js';
 import { groupEncoding } from './arrow/thread.js';
+import { footer, magic } from './footer.js';
 import { createdBy, schemaOf, sortingOf } from './schema.js';
 
 /**

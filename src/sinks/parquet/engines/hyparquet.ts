@@ -6,6 +6,7 @@ import type { ValueBatch } from '../row-values.js';
 import { bloomTypes, codecs, daysOf, metadataOf, type ByteTarget, type Encoding, type ParquetEngine } from '../encoder.js';
 import { RowValues } from '../row-values.js';
 import { zstd } from '../zstd.js';
+import { footer, magic } from './footer.js';
 import { createdBy, schemaOf, sortingOf } from './schema.js';
 
 /** A level above it takes more time than the rest of the encoding. */
@@ -19,10 +20,11 @@ export const hyparquetEngine: ParquetEngine<ValueBatch> = {
 
   async open(target, columns, encoding) {
     const compress = encoding.compression === 'zstd' ? (await zstd()).compress : undefined;
+    const schema = schemaOf(columns);
     const bytes = new TargetWriter(target);
     const writer = new ParquetWriter({
       writer: bytes,
-      schema: schemaOf(columns),
+      schema,
       codec: codecs[encoding.compression],
       compressors: {
         GZIP: (bytes) => gzipSync(bytes),
@@ -41,6 +43,11 @@ export const hyparquetEngine: ParquetEngine<ValueBatch> = {
         });
       },
       async finish() {
+        if (writer.row_groups.length === 0) {
+          await target.append(magic);
+          await target.append(footer({ createdBy, schema, groups: [], sorting, metadata: metadataOf(columns, encoding) }));
+          return;
+        }
         // The library has no option for it, but writes what stands in its row groups.
         if (sorting.length > 0) for (const group of writer.row_groups) group.sorting_columns = sorting;
         await writer.finish();

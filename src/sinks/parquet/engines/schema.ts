@@ -3,20 +3,18 @@ import type { RowGroup, SchemaElement } from 'hyparquet';
 import { z } from 'zod';
 import type { OutputColumn } from '../../output-column.js';
 import { storages, type Encoding } from '../encoder.js';
-import { fieldIds } from './field-ids.js';
 
 const { version } = z.object({ version: z.string() }).parse(createRequire(import.meta.url)('../../../../package.json'));
 
 /** Who wrote a file, in the shape that parquet-mr parses; it does not trust statistics of an application that it cannot parse. */
 export const createdBy = `leadstream version ${version}`;
 
-/** The schema of a file: every column optional, with an id that follows from its name. */
+/**
+ * The schema of a file: every column optional, and none with a field id. Readers that find ids match columns by them alone, so that ids
+ * which a table format did not give out itself make them read nulls.
+ */
 export function schemaOf(columns: readonly OutputColumn[]): SchemaElement[] {
-  const ids = fieldIds(columns.map(({ name }) => name));
-  const elements = columns.map(({ name, type }): SchemaElement => {
-    const id = ids.get(name);
-    return { name, repetition_type: 'OPTIONAL', ...storages[type], ...(id !== undefined && { field_id: id }) };
-  });
+  const elements = columns.map(({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...storages[type] }));
   return [{ name: 'root', num_children: columns.length }, ...elements];
 }
 

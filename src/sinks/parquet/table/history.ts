@@ -2,7 +2,7 @@ import { SinkError } from '../../../errors.js';
 import type { Move } from '../../../files/index.js';
 import type { Manifest } from './manifest.js';
 import { isRunId, Table } from './table.js';
-import { verifyTable } from './verify.js';
+import { verifyTable, type VerifyOptions } from './verify.js';
 
 /** A run of a table that is still there. */
 export interface TableRun {
@@ -10,6 +10,18 @@ export interface TableRun {
   /** `published`: what readers see; `kept`: for a rollback; `unfinished`: neither, it will be finished or removed by the next run. */
   readonly state: 'published' | 'kept' | 'unfinished';
   readonly manifest: Manifest;
+}
+
+/**
+ * The manifest of the run that readers of a table see, which stands beside the folder of that run; `undefined` when there is none that
+ * can be read.
+ *
+ * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that leadstream did not make.
+ */
+export async function publishedManifest(path: string): Promise<Manifest | undefined> {
+  const table = new Table(path);
+  const run = await table.published();
+  return run === undefined ? undefined : table.manifest(run);
 }
 
 /**
@@ -44,9 +56,14 @@ export interface Rollback {
  * Prepares the return to an earlier run, after it was verified byte by byte.
  *
  * @param to The run. Default: the one that the published run replaced, or the newest kept one.
+ * @param log Where the log of runs is. Default: manifests are taken at their word.
  * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, or it is damaged.
  */
-export async function prepareRollback(path: string, to?: string): Promise<Rollback> {
+export async function prepareRollback(
+  path: string,
+  to?: string,
+  log: Pick<VerifyOptions, 'stateDir' | 'manifestKey'> = {},
+): Promise<Rollback> {
   const table = new Table(path);
   const runs = await tableRuns(path);
   const from = await table.published();
@@ -63,8 +80,14 @@ export async function prepareRollback(path: string, to?: string): Promise<Rollba
   if (target === from) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is the published one already`);
   if (!isRunId(target) || !kept.includes(target))
     throw new SinkError('E_SINK_RUN', `${path} has no kept run ${target}; there is ${kept.length === 0 ? 'none' : kept.join(', ')}`);
-  const { differences } = await verifyTable(path, target);
-  if (differences.length > 0) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is damaged: ${differences.join('; ')}`);
+  const { differences } = await verifyTable(path, { ...log, run: target });
+  if (differences.length > 0) {
+    const shared = (await table.sharesFiles(target)) ? sharing : '';
+    throw new SinkError('E_SINK_RUN', `${path}: run ${target} is damaged: ${differences.join('; ')}${shared}`);
+  }
   const moves = [...(await table.revival(target)), await table.linkTo(target), ...(await table.retirement(from))];
   return { to: target, from, moves };
 }
+
+const sharing =
+  '. It has files in common with other runs, one file on the disk each, whose damage is in all of them: publish the table anew with mode: replace';

@@ -14,7 +14,7 @@ const chunkWords = 4 * 65_536;
 
 /**
  * Which keys a table has, and a digest of what belongs to each: 16 to 32 bytes per row in memory, 16 in the file
- * `_keys.bin`, which holds digests with a secret start and no values.
+ * `<run>.keys.bin`, which holds digests with a secret start and no values.
  *
  * The keys of this run are apart from those of the table, because a key that comes twice in one run is a mistake.
  */

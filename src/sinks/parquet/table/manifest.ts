@@ -37,7 +37,8 @@ const manifest = z.object({
   bytes: count,
   /** Rows of this run: written; unchanged, left out because the table has their key; changed, those of the unchanged with other content. */
   run: z.object({ written: count, unchanged: count, changed: count }),
-  files: z.array(z.object({ name: z.string().regex(partName), rows: count, bytes: count, sha256: z.string() })),
+  /** `written_by` is the run that wrote the rows; a later one that keeps the file gives it another name. */
+  files: z.array(z.object({ name: z.string().regex(partName), rows: count, bytes: count, sha256: z.string(), written_by: z.string() })),
   schema: z.array(z.object({ name: z.string(), field: z.string(), original: z.string(), type: z.enum(declaredTypes) })),
   /** Fields of the service that its document does not list and that have, or will have, a column. */
   undeclared: z.array(z.object({ name: z.string(), original: z.string() })).default([]),
@@ -45,11 +46,19 @@ const manifest = z.object({
   reads: z.record(z.string(), count).default({}),
   /** Index of the keys of all rows, which `append` needs. */
   keys: z.object({ columns: z.array(z.string()), rows: count, bytes: count, sha256: z.string() }).optional(),
+  /** Whether the folder has a file `_SUCCESS`. */
+  success_file: z.boolean(),
+  /** Name of the sink in `books`. */
+  output: z.string(),
+  /** What became of the rows of this run, by sink; empty for a table that was written in code. */
   books: z.record(z.string(), z.unknown()),
 });
 
+/** What the books of a sink say of its rows. */
+export const bookedRows = z.object({ written: count, unchanged: count });
+
 /**
- * What `_manifest.json` in the folder of a run says. `rows` and `bytes` are the sums over `files`, which are all files of the table,
+ * What `<run>.manifest.json` beside the folder of a run says. `rows` and `bytes` are the sums over `files`, which are all files of the table,
  * also those that earlier runs wrote; they carry the names that they have while the run is the published one.
  */
 export type Manifest = z.output<typeof manifest>;
@@ -59,8 +68,13 @@ export type ManifestFile = Manifest['files'][number];
 
 /** Reads a manifest; `undefined` when the file is missing or not one of ours. */
 export async function readManifest(path: string): Promise<Manifest | undefined> {
+  return readFile(path, 'utf8').then(manifestIn, () => undefined);
+}
+
+/** The manifest that a text is; `undefined` when it is none of ours. */
+export function manifestIn(text: string): Manifest | undefined {
   try {
-    return manifest.safeParse(JSON.parse(await readFile(path, 'utf8'))).data;
+    return manifest.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }

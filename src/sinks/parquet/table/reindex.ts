@@ -4,7 +4,7 @@ import { byName, contentOf } from './appending.js';
 import { KeyIndex } from './key-index.js';
 import type { Manifest } from './manifest.js';
 import { readGroups } from './rows.js';
-import { keysName, type Table } from './table.js';
+import type { Table } from './table.js';
 
 /**
  * The key index of a published run: the file beside its manifest when it fits the key, otherwise made anew from the rows of the
@@ -16,7 +16,7 @@ import { keysName, type Table } from './table.js';
 export async function indexOf(table: Table, run: string, manifest: Manifest, key: readonly string[]): Promise<KeyIndex> {
   const { keys } = manifest;
   if (keys && keys.rows === manifest.rows && keys.columns.join() === key.join()) {
-    const index = await KeyIndex.load(join(table.folder(run), keysName));
+    const index = await KeyIndex.load(table.keysPath(run));
     if (index?.rows === manifest.rows) return index;
   }
   const missing = key.find((name) => manifest.partition_by.includes(name) || !manifest.schema.some((column) => column.name === name));

@@ -1,9 +1,11 @@
+import { createReadStream } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { SinkError } from '../../../errors.js';
 import { attempt, linked, makeFolders, PartialFile, sha256File, type Move } from '../../../files/index.js';
 import type { KeyIndex } from './key-index.js';
 import { partNameOf, type Manifest, type ManifestFile } from './manifest.js';
-import { keysName, manifestName, openTo, partialEnding, successName } from './table.js';
+import { openTo, partialEnding, successName } from './table.js';
 
 /** A file of the earlier run, and its name in the new one. */
 export interface Carried {
@@ -25,12 +27,26 @@ export function carriedInto(run: string, files: readonly ManifestFile[], first: 
   });
 }
 
-/** Gives files of the earlier run a second name in the new one; nothing is copied where the file system has links. */
-export async function stageCarried(from: string, folder: string, files: readonly Carried[], permissions: number): Promise<readonly Move[]> {
+/**
+ * Puts files of the earlier run into the new one: by a second name, where nothing is copied if the file system has links, or as copies that
+ * share no block with them.
+ *
+ * @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VERIFY` when what was copied is not what the earlier manifest says.
+ */
+export async function stageCarried(
+  from: string,
+  folder: string,
+  files: readonly Carried[],
+  { permissions, copies }: { readonly permissions: number; readonly copies: boolean },
+): Promise<readonly Move[]> {
   const moves: Move[] = [];
   for (const { from: name, file } of files) {
     const path = join(folder, file.name);
     for (const made of await makeFolders(dirname(path))) await openTo(made, permissions);
+    if (copies) {
+      moves.push(await copied(join(from, name), path, file, permissions));
+      continue;
+    }
     await attempt('E_SINK_WRITE', `cannot take over ${path}`, async () => {
       await linked(join(from, name), path + partialEnding);
       await chmod(path + partialEnding, permissions);
@@ -40,30 +56,46 @@ export async function stageCarried(from: string, folder: string, files: readonly
   return moves;
 }
 
+/** The system's own copying may share blocks. */
+async function copied(from: string, path: string, { sha256 }: ManifestFile, permissions: number): Promise<Move> {
+  const copy = await openStaged(path, permissions);
+  await attempt('E_SINK_WRITE', `cannot copy ${from}`, async () => {
+    for await (const chunk of createReadStream(from, { highWaterMark: 1024 * 1024 })) await copy.append(chunk as Buffer);
+  });
+  await copy.close();
+  if ((await sha256File(copy.path)) !== sha256)
+    throw new SinkError('E_SINK_VERIFY', `${from}: other contents than its manifest says (SHA-256), so it is not taken over`);
+  return copy.move;
+}
+
 /** Writes the key index, and what the manifest says of it. */
-export async function stageKeys(folder: string, index: KeyIndex, columns: readonly string[], permissions: number) {
-  const file = await openStaged(folder, keysName, permissions);
+export async function stageKeys(path: string, index: KeyIndex, columns: readonly string[], permissions: number) {
+  const file = await openStaged(path, permissions);
   await index.store(file);
   await file.close();
   const entry = { columns: [...columns], rows: index.rows, bytes: file.bytes, sha256: await sha256File(file.path) };
   return { move: file.move, entry };
 }
 
-export async function stageManifest(folder: string, permissions: number, manifest: Manifest): Promise<Move> {
-  const file = await openStaged(folder, manifestName, permissions);
-  await file.append(`${JSON.stringify(manifest, null, 2)}\n`);
+/**
+ * @param path Where the manifest will be.
+ * @returns The move that publishes it, and its text.
+ */
+export async function stageManifest(path: string, permissions: number, manifest: Manifest): Promise<readonly [Move, string]> {
+  const file = await openStaged(path, permissions);
+  const text = `${JSON.stringify(manifest, null, 2)}\n`;
+  await file.append(text);
   await file.close();
-  return file.move;
+  return [file.move, text];
 }
 
 /** The empty file by which Hadoop's heirs tell that a folder is complete. */
 export async function stageSuccess(folder: string, permissions: number): Promise<Move> {
-  const file = await openStaged(folder, successName, permissions);
+  const file = await openStaged(join(folder, successName), permissions);
   await file.close();
   return file.move;
 }
 
-function openStaged(folder: string, name: string, permissions: number): Promise<PartialFile> {
-  const path = join(folder, name);
+function openStaged(path: string, permissions: number): Promise<PartialFile> {
   return PartialFile.open(path + partialEnding, path, [], permissions);
 }

@@ -1,25 +1,26 @@
-import { chmod, lstat, readdir, readlink, rm, rmdir, symlink } from 'node:fs/promises';
+import { chmod, lstat, readdir, readlink, rm, rmdir, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../../../errors.js';
 import { attempt, errnoOf, makeFolders, type Move } from '../../../files/index.js';
 import { partName, readManifest, type Manifest } from './manifest.js';
 
 /**
- * The folders of a table `lake/leads`, and what is in them after each step:
+ * What a table `lake/leads` consists of, and what is there after each step. `NEW` stands for `lake/.leads.runs/NEW`, and so on:
  *
- * | after | `lake/leads` | `lake/.leads.runs/NEW/` | `lake/.leads.runs/OLD/` | a kill here is repaired by |
+ * | after | `lake/leads` | of NEW | of OLD | a kill here is repaired by |
  * | --- | --- | --- | --- | --- |
- * | writing | -> OLD | `part-00000-NEW.parquet.partial` | `part-00000-OLD.parquet`, `_manifest.json`, `_SUCCESS` | the next run, which removes NEW |
- * | verified, gates passed, prepared | -> OLD | also `_manifest.json.partial`, `_SUCCESS.partial`, `_link`, hard links `*.parquet.partial` of parts that stay | same | the next run, which removes NEW |
+ * | writing | -> OLD | `NEW/part-00000-NEW.parquet.partial` | `OLD/part-00000-OLD.parquet`, `OLD.manifest.json` | the next run, which removes NEW |
+ * | verified, gates passed, prepared | -> OLD | also `NEW.manifest.json.partial`, `NEW.link`, in `NEW/` hard links `*.parquet.partial` of parts that stay | same | the next run, which removes NEW |
  * | intent written (`<state-dir>/publishing`) | -> OLD | same | same | the next run or `run --finish`, which does all moves below |
- * | moves: parts, keys, manifest, `_SUCCESS` | -> OLD | `part-00000-NEW.parquet`, `_manifest.json`, `_SUCCESS`, `_link` | same | same |
- * | move: link | -> NEW | without `_link` | same | same |
- * | moves: retirement | -> NEW | same | `part-00000-OLD.parquet.kept`, `_manifest.json`, `_SUCCESS` | same |
+ * | moves: parts, `_SUCCESS`, keys, manifest | -> OLD | `NEW/part-00000-NEW.parquet`, `NEW.manifest.json`, `NEW.link` | same | same |
+ * | move: link | -> NEW | without `NEW.link` | same | same |
+ * | moves: retirement | -> NEW | same | `OLD/part-00000-OLD.parquet.kept`, `OLD.manifest.json` | same |
  * | intent removed | -> NEW | same | same | nobody needs to |
  * | settled | -> NEW | same | same; of the runs before OLD `keep` - 1 are left | the next run |
  *
- * All parts, hard-linked ones too, are in the folder of the run, below folders `column=value` when the table is partitioned; so
- * one rename of the link changes everything that readers of `lake/leads` see, the manifest included. Parts of a kept run lose
+ * The folder of a run holds data files only (and `_SUCCESS` on request), because some readers take every file in it for Parquet; what
+ * describes the run stands beside it. All parts, hard-linked ones too, are in the folder of the run, below folders `column=value` when the
+ * table is partitioned; so one rename of the link changes everything that readers of `lake/leads` see. Parts of a kept run lose
  * the ending `.parquet`, because `lake/**\/*.parquet` looks into hidden folders and would read its rows a second time: such a
  * glob from above can see both between the moves of the new parts and the retirement, a few milliseconds.
  *
@@ -41,9 +42,19 @@ export class Table {
     return join(this.runs, run);
   }
 
+  /** Where the manifest of a run is. */
+  manifestPath(run: string): string {
+    return this.folder(run) + manifestEnding;
+  }
+
+  /** Where the key index of a run is, when it has one. */
+  keysPath(run: string): string {
+    return this.folder(run) + keysEnding;
+  }
+
   /** The manifest of a run; `undefined` when there is none that can be read, or it is that of another run, as in a copy that somebody made. */
   async manifest(run: string): Promise<Manifest | undefined> {
-    const found = await readManifest(join(this.folder(run), manifestName));
+    const found = await readManifest(this.manifestPath(run));
     return found?.run_id === run ? found : undefined;
   }
 
@@ -68,9 +79,10 @@ export class Table {
     throw new SinkError('E_SINK_FOREIGN', `${this.path} is ${kindOf(found)} that leadstream did not make`);
   }
 
-  /** Names of everything in the folder of runs that can be a run, in the order of their names and so of time. */
+  /** Every run of which something is there, in the order of their names and so of time. */
   async runIds(): Promise<readonly string[]> {
-    return (await list(this.runs)).filter(isRunId).sort();
+    const names = (await list(this.runs)).map((name) => name.replace(besideRun, ''));
+    return [...new Set(names)].filter(isRunId).sort();
   }
 
   /**
@@ -88,9 +100,9 @@ export class Table {
     return made;
   }
 
-  /** The link to a run that will replace the published one, made in the folder of the run. It points to nothing until it is moved. */
+  /** The link to a run that will replace the published one, made beside the folder of the run. It points to nothing until it is moved. */
   async linkTo(run: string): Promise<Move> {
-    const from = join(this.folder(run), linkName);
+    const from = this.folder(run) + linkEnding;
     const link = join(basename(this.runs), run);
     await attempt('E_SINK_WRITE', `cannot make the link ${from}`, async () => {
       await rm(from, { force: true });
@@ -102,11 +114,11 @@ export class Table {
   /** Runs whose publication began and did not end: one that was killed, or one that is under way. */
   async unfinished(): Promise<readonly string[]> {
     const published = await this.published();
+    const beside = await list(this.runs);
     const found: string[] = [];
     for (const run of await this.runIds()) {
       const manifest = run === published ? undefined : await this.manifest(run);
-      const names = await filesBelow(this.folder(run));
-      if (names.includes(linkName) || (manifest && !(await this.isKept(run)))) found.push(run);
+      if (beside.includes(run + linkEnding) || (manifest && !(await this.isKept(run)))) found.push(run);
     }
     return found;
   }
@@ -130,6 +142,13 @@ export class Table {
     return manifest !== undefined && (await this.#presentParts(run, keptEnding)).length === manifest.files.length;
   }
 
+  /** Whether a part of a kept run is one file on the disk with a part of another run. */
+  async sharesFiles(run: string): Promise<boolean> {
+    const names = await this.#presentParts(run, keptEnding);
+    const found = await Promise.all(names.map((name) => stat(join(this.folder(run), name + keptEnding))));
+    return found.some(({ nlink }) => nlink > 1);
+  }
+
   /**
    * Removes runs that nobody needs: those that were killed before they had a manifest, unless they contain anything but our names,
    * and, of those with a manifest, all but the published one and `keep` kept ones; only files that the manifest lists, and folders that
@@ -146,15 +165,33 @@ export class Table {
     }
     for (const run of others.filter((run) => !kept.includes(run))) {
       const manifest = await this.manifest(run);
-      if (manifest) await removeFiles(this.folder(run), filesOf(manifest));
+      if (manifest) await this.#remove(run, filesOf(manifest));
     }
   }
 
   /** Removes what killed runs were writing. */
   async removeDeadRuns(): Promise<void> {
+    const beside = await list(this.runs);
     for (const run of await this.runIds()) {
-      if (!(await filesBelow(this.folder(run))).includes(manifestName)) await removeRun(this.folder(run));
+      if (!beside.includes(run + manifestEnding)) await this.removeRun(run);
     }
+  }
+
+  /** Removes a run that was not published, unless its folder contains anything but names that we give in it. */
+  async removeRun(run: string): Promise<void> {
+    const names = await filesBelow(this.folder(run));
+    if (names.every((name) => isOurs(name, run))) await this.#remove(run, names);
+  }
+
+  /** Removes files of a run, folders that are then empty, and what stands beside it: the manifest last, so that all can be repeated. */
+  async #remove(run: string, names: readonly string[]): Promise<void> {
+    const folder = this.folder(run);
+    await attempt('E_SINK_WRITE', `cannot remove the old run ${folder}`, async () => {
+      for (const name of names) await rm(join(folder, name), { force: true });
+      for (const below of await partitionsBelow(folder)) await rmdir(below).catch(() => undefined);
+      await rmdir(folder).catch(() => undefined);
+      for (const ending of besideEndings) await rm(folder + ending, { force: true });
+    });
   }
 
   async #presentParts(run: string, ending: string): Promise<readonly string[]> {
@@ -166,13 +203,16 @@ export class Table {
   }
 }
 
-export const manifestName = '_manifest.json';
 export const successName = '_SUCCESS';
-export const keysName = '_keys.bin';
 export const partialEnding = '.partial';
 export const keptEnding = '.kept';
-const linkName = '_link';
-const ourNames = new Set([linkName, ...[manifestName, successName, keysName].flatMap((name) => [name, name + partialEnding])]);
+const manifestEnding = '.manifest.json';
+const keysEnding = '.keys.bin';
+const linkEnding = '.link';
+
+/** What the names of files beside a run have behind its own, in the order in which they are removed. */
+const besideEndings = [linkEnding, keysEnding + partialEnding, keysEnding, manifestEnding + partialEnding, manifestEnding];
+const besideRun = /\.(?:link|(?:keys\.bin|manifest\.json)(?:\.partial)?)$/;
 
 /** Whether a name can be that of a run: it climbs nowhere. */
 export function isRunId(name: string): boolean {
@@ -192,28 +232,14 @@ export async function filesBelow(folder: string): Promise<readonly string[]> {
   return entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name).slice(from));
 }
 
-function isOurs(name: string): boolean {
-  return ourNames.has(name) || partName.test(name.endsWith(partialEnding) ? name.slice(0, -partialEnding.length) : name);
+/** Whether we give a name in the folder of a run: that of a part has the run in it, which the parts in somebody's copy have not. */
+function isOurs(name: string, run: string): boolean {
+  const whole = name.endsWith(partialEnding) ? name.slice(0, -partialEnding.length) : name;
+  return whole === successName || (partName.test(whole) && whole.endsWith(`-${run}.parquet`));
 }
 
-/** The manifest goes last, so that an interrupted removal can be repeated. */
 function filesOf({ files }: Manifest): readonly string[] {
-  const others = [...ourNames].filter((name) => name !== manifestName);
-  return [...files.flatMap(({ name }) => [name, name + keptEnding]), ...others, manifestName];
-}
-
-/** Removes the folder of a run that was not published, unless it contains anything but our names. */
-export async function removeRun(folder: string): Promise<void> {
-  const names = await filesBelow(folder);
-  if (names.every(isOurs)) await removeFiles(folder, names);
-}
-
-async function removeFiles(folder: string, names: readonly string[]): Promise<void> {
-  await attempt('E_SINK_WRITE', `cannot remove the old run ${folder}`, async () => {
-    for (const name of names) await rm(join(folder, name), { force: true });
-    for (const below of await partitionsBelow(folder)) await rmdir(below).catch(() => undefined);
-    await rmdir(folder).catch(() => undefined);
-  });
+  return [...files.flatMap(({ name }) => [name, name + keptEnding]), successName, successName + partialEnding];
 }
 
 /** Folders `column=value` below one, the innermost first. */

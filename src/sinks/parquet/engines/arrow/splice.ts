@@ -1,10 +1,6 @@
-import { parquetMetadata, type ColumnChunk, type RowGroup, type SchemaElement } from 'hyparquet';
-import { ByteWriter } from 'hyparquet-writer';
-import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
+import { parquetMetadata, type ColumnChunk, type RowGroup } from 'hyparquet';
 import { SinkError } from '../../../../errors.js';
-
-/** `PAR1`, with which a file begins and ends. */
-export const magic = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
+import { magic } from '../footer.js';
 
 /** The row group of a Parquet file that has one, ready to be put into another file. */
 export interface Slice {
@@ -63,31 +59,4 @@ function moved({ file_offset: fileOffset, meta_data: data }: ColumnChunk, shift:
       ...(data.encoding_stats && { encoding_stats: data.encoding_stats }),
     },
   };
-}
-
-/** What stands at the end of a file. */
-export interface FooterFacts {
-  readonly createdBy: string;
-  readonly schema: SchemaElement[];
-  readonly groups: readonly RowGroup[];
-  readonly sorting: NonNullable<RowGroup['sorting_columns']>;
-  readonly metadata: readonly (readonly [key: string, value: string])[];
-}
-
-/** The end of a file: metadata, its length and the magic. */
-export function footer({ createdBy, schema, groups, sorting, metadata }: FooterFacts): Uint8Array {
-  const writer = new ByteWriter();
-  const file = {
-    version: 1,
-    created_by: createdBy,
-    metadata_length: 0,
-    schema,
-    num_rows: groups.reduce((sum, group) => sum + group.num_rows, 0n),
-    row_groups: groups.map((group) => (sorting.length > 0 ? { ...group, sorting_columns: sorting } : group)),
-    key_value_metadata: metadata.map(([key, value]) => ({ key, value })),
-  };
-  // The statistics are cut already, and say so.
-  writeMetadata(writer, file, Infinity);
-  writer.appendBytes(magic);
-  return writer.getBytes();
 }
