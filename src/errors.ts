@@ -17,6 +17,7 @@ export const catalogue = {
     retry: false,
     help: 'Set the variable; outside of service.auth a reference may have a default: ${NAME:-default}.',
   },
+  E_SOURCE_CONFIG: { exit: 78, retry: false, help: 'Correct the address of the service, the key or the option that is named.' },
   E_SOURCE_AUTH: {
     exit: 77,
     retry: false,
@@ -25,7 +26,11 @@ export const catalogue = {
   E_SOURCE_UNAVAILABLE: { exit: 69, retry: true, help: 'The service did not answer in spite of retries; run again later.' },
   E_SOURCE_ANSWER: { exit: 69, retry: true, help: 'The service answered no list of records; compare base_url with its document.' },
   E_SOURCE_REFUSED: { exit: 69, retry: false, help: 'The service refused the request; check base_url, limit and the collection.' },
-  E_SOURCE_LIMIT: { exit: 69, retry: false, help: 'An answer was too large; lower service.limit or raise service.max_page_bytes.' },
+  E_SOURCE_LIMIT: {
+    exit: 69,
+    retry: false,
+    help: 'An answer was too large (lower service.limit or raise service.max_page_bytes), or its records too wide (ask whoever runs the service).',
+  },
   E_SOURCE_ORDER: { exit: 69, retry: true, help: 'Rows came after an empty page: the list changed or an answer was wrong; run again.' },
   E_SOURCE_PAGE_IGNORED: {
     exit: 69,
@@ -110,7 +115,7 @@ export const catalogue = {
     help: 'The table is not what its run wrote: publish it anew with mode: replace. An earlier run helps only if `leadstream verify --run RUN` finds nothing, for runs have files in common unless keep has copies.',
   },
   E_GATE_BOOKS: { exit: 65, retry: false, help: 'Rows went missing inside leadstream: this is a defect, please report it with the sums.' },
-  E_DATA: { exit: 78, retry: false, help: 'Correct the data file, or leave it away to serve an empty collection.' },
+  E_DATA: { exit: 78, retry: false, help: 'Correct or shorten the data file, or leave it away to serve an empty collection.' },
   E_RUN_LOCKED: {
     exit: 75,
     retry: true,

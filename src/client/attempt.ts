@@ -26,7 +26,7 @@ export interface Target {
   readonly purpose?: 'page' | 'probe' | undefined;
 }
 
-/** An answer of any status below 300, and 404, which means "none" or "not here". */
+/** An answer of status 200, or one of those that mean "none": 204, and 404, which also means "not here". */
 export interface Answer {
   readonly status: number;
   readonly body: Uint8Array;
@@ -41,8 +41,12 @@ export interface Transport {
   close(): void;
 }
 
+/** The longest time that a timer of Node can wait; a longer one fires at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
 /**
- * The only user of got: GET, no redirects, no retry of its own, a cap on the body.
+ * The only user of got: GET, no redirects, no other protocol, no retry of its own, a cap on the body, and one timer around
+ * everything that an attempt waits for.
  *
  * Errors of got carry the URL with its credentials, so none of them leaves this file, not even as a `cause`.
  */
@@ -52,13 +56,8 @@ export function createTransport(options: TransportOptions): Transport {
     https: new HttpsAgent({ keepAlive: true, maxSockets: options.concurrency }),
   };
   const base = options.baseUrl.replace(/\/+$/, '');
-  const timeout = {
-    lookup: 5_000,
-    connect: 10_000,
-    secureConnect: 10_000,
-    response: options.timeoutMs,
-    request: options.timeoutMs * 2,
-  };
+  const attemptMs = Math.min(2 * options.timeoutMs, longestTimerMs);
+  const timeout = { lookup: 5_000, connect: 10_000, secureConnect: 10_000, response: Math.min(options.timeoutMs, longestTimerMs) };
   const client = got.extend({
     method: 'GET',
     retry: { limit: 0 },
@@ -73,18 +72,23 @@ export function createTransport(options: TransportOptions): Transport {
     get: (target) =>
       new Observable((subscriber) => {
         const abort = new AbortController();
-        let tooLarge = false;
         let settled = false;
+        // The timers of got watch a request; of a connection that became another one they know nothing.
+        const timer = setTimeout(() => subscriber.error(tooLate(target, 'request')), attemptMs);
         const request = client.get(`${base}${target.path}`, {
           searchParams: { ...target.query, ...options.query },
           signal: abort.signal,
           responseType: 'buffer',
           headers: target.purpose === 'probe' ? { 'x-leadstream-purpose': 'probe' } : {},
         });
+        void request.on('request', (sent) => {
+          sent.once('upgrade', ({ statusCode = 101 }, socket) => {
+            socket.destroy();
+            subscriber.error(refusalOf(target, statusCode, undefined));
+          });
+        });
         void request.on('downloadProgress', ({ transferred }) => {
-          if (transferred <= options.maxBodyBytes) return;
-          tooLarge = true;
-          abort.abort();
+          if (transferred > options.maxBodyBytes) subscriber.error(bodyTooLarge(target, options.maxBodyBytes));
         });
         request.then(
           ({ statusCode, headers, body }) => {
@@ -95,9 +99,13 @@ export function createTransport(options: TransportOptions): Transport {
             subscriber.next({ status: statusCode, body });
             subscriber.complete();
           },
-          (thrown: unknown) => subscriber.error(tooLarge ? bodyTooLarge(target, options.maxBodyBytes) : failureOf(target, thrown)),
+          (thrown: unknown) => {
+            settled = true;
+            subscriber.error(failureOf(target, thrown));
+          },
         );
         return () => {
+          clearTimeout(timer);
           // Aborting makes an error with its stack, some 30 µs; one that is over needs none.
           if (!settled) abort.abort();
         };
@@ -110,8 +118,9 @@ export function createTransport(options: TransportOptions): Transport {
 }
 
 function refusalOf(target: Target, status: number, retryAfter: string | undefined): SourceError | undefined {
-  if ((status >= 200 && status < 300) || status === 404) return undefined;
+  if (status === 200 || status === 204 || status === 404) return undefined;
   const message = `${target.label}: HTTP ${status}`;
+  if (status < 300) return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}, and only 200 has rows`, { status });
   if (status === 401 || status === 403)
     return new SourceError('E_SOURCE_AUTH', 'permanent', `${message}: the service refused the credentials`, { status });
   if (status === 408 || status === 425 || status === 429 || status >= 500) {
@@ -119,6 +128,10 @@ function refusalOf(target: Target, status: number, retryAfter: string | undefine
   }
   const detail = status >= 300 && status < 400 ? `${message}: a redirect, which is never followed` : message;
   return new SourceError('E_SOURCE_REFUSED', 'permanent', detail, { status });
+}
+
+function tooLate(target: Target, event: string): SourceError {
+  return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${target.label}: no answer in time (${event})`);
 }
 
 function bodyTooLarge(target: Target, maxBodyBytes: number): SourceError {
@@ -129,9 +142,7 @@ function bodyTooLarge(target: Target, maxBodyBytes: number): SourceError {
 const permanentCodes = /^(?:CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO$|ERR_INVALID_URL$)/;
 
 function failureOf(target: Target, thrown: unknown): SourceError {
-  if (thrown instanceof TimeoutError) {
-    return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${target.label}: no answer in time (${thrown.event})`);
-  }
+  if (thrown instanceof TimeoutError) return tooLate(target, thrown.event);
   const code = thrown instanceof RequestError ? thrown.code : 'unknown failure';
   if (thrown instanceof MaxRedirectsError || permanentCodes.test(code)) {
     return new SourceError('E_SOURCE_REFUSED', 'permanent', `${target.label}: ${code}`);

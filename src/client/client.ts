@@ -2,13 +2,14 @@ import { catchError, defer, map, of, tap, throwError, type Observable } from 'rx
 import { collections, type Collection, type CollectionName, type Row, type Rows } from '../collections/index.js';
 import { rowsIn, type Content } from '../columnar/index.js';
 import { SourceError } from '../errors.js';
+import type { JsonRecord } from '../json/index.js';
 import type { Answer, Target } from './attempt.js';
-import { queryOf, secretsOf, type Credentials } from './credentials.js';
+import { keyProblem, queryOf, secretsOf, type Credentials } from './credentials.js';
 import { createDecoder, type Decoder, type Findings } from './decoder.js';
 import { openTransport } from './fetching.js';
 import { createPacer } from './pacer.js';
 import { createRedactor } from '../redact.js';
-import { readList, readSingle, type RawRecord } from './records.js';
+import { readList, readSingle } from './records.js';
 import { scan } from './scan.js';
 import { createThrottle } from './throttle.js';
 import { retryAttempts, type RetryNotice, type RetryPolicy } from './retry.js';
@@ -98,7 +99,7 @@ export const defaultLimit = 30;
 
 const maxLimit = 500;
 
-/** @throws {SourceError} `E_SOURCE_REFUSED` when an option cannot be right. */
+/** @throws {SourceError} `E_SOURCE_CONFIG` when an option cannot be right. */
 export function createClient(options: ClientOptions): ServiceClient {
   const {
     auth,
@@ -112,6 +113,7 @@ export function createClient(options: ClientOptions): ServiceClient {
   checkLimit(limit);
   checkPositive({ concurrency, ratePerSecond, timeoutMs, maxBodyBytes });
   checkThreads(threads);
+  checkKey(auth);
   const baseUrl = checkedUrl(options.baseUrl);
   const transport = openTransport({ baseUrl, query: queryOf(auth), concurrency, timeoutMs, maxBodyBytes }, threads);
   const pacer = createPacer(ratePerSecond);
@@ -190,7 +192,7 @@ function labelOf(baseUrl: string, { path, query = {} }: Omit<Target, 'label'>): 
   return `${baseUrl.replace(/\/+$/, '')}${path}${page}`;
 }
 
-function readRecord(path: string, answer: Answer): readonly RawRecord[] {
+function readRecord(path: string, answer: Answer): readonly JsonRecord[] {
   if (answer.status === 404) throw notFound(path, 'no such record');
   return readSingle(path, answer);
 }
@@ -209,7 +211,7 @@ function isNotFound(error: unknown): boolean {
 }
 
 /** A decoder makes the columns of its collection, which the type system cannot follow through the map of collections. */
-function rowsOf<N extends CollectionName>(decoder: Decoder, records: readonly RawRecord[], counted?: boolean): readonly Rows[N][] {
+function rowsOf<N extends CollectionName>(decoder: Decoder, records: readonly JsonRecord[], counted?: boolean): readonly Rows[N][] {
   const rows: readonly Row[] = decoder.decode(records, counted);
   return rows as readonly Rows[N][];
 }
@@ -222,27 +224,35 @@ function contentOf<N extends CollectionName>(decoder: Decoder, path: string, ans
 
 function checkLimit(limit: number): void {
   if (Number.isInteger(limit) && limit >= 1 && limit <= maxLimit) return;
-  throw new SourceError('E_SOURCE_REFUSED', 'permanent', `limit must be a whole number from 1 to ${maxLimit}`);
+  throw wrongOption(`limit must be a whole number from 1 to ${maxLimit}`);
 }
 
 function checkThreads(threads: number): void {
   if (threads === 0 || threads === 1) return;
-  throw new SourceError('E_SOURCE_REFUSED', 'permanent', 'threads must be 0 or 1');
+  throw wrongOption('threads must be 0 or 1');
+}
+
+function checkKey(auth: Credentials): void {
+  const problem = keyProblem(auth);
+  if (problem) throw wrongOption(`auth: ${problem.field} ${problem.message}`);
 }
 
 function checkPositive(options: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(options)) {
-    if (!(value > 0)) throw new SourceError('E_SOURCE_REFUSED', 'permanent', `${name} must be more than 0`);
+    if (!(value > 0)) throw wrongOption(`${name} must be more than 0`);
   }
+}
+
+function wrongOption(message: string): SourceError {
+  return new SourceError('E_SOURCE_CONFIG', 'permanent', message);
 }
 
 /** Only what the check has seen goes on: a bare `?` or `#` would swallow the path. */
 function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol))
-    throw new SourceError('E_SOURCE_REFUSED', 'permanent', 'base_url must be an http or https URL');
+  if (!url || !/^https?:$/.test(url.protocol)) throw wrongOption('base_url must be an http or https URL');
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    throw new SourceError('E_SOURCE_REFUSED', 'permanent', 'base_url must hold no user info, query or fragment');
+    throw wrongOption('base_url must hold no user info, query or fragment');
   }
   return url.origin + url.pathname;
 }

@@ -1,3 +1,5 @@
+import { minSecretLength } from '../redact.js';
+
 /**
  * The two forms in which the service takes credentials, each with the names of its query parameters (SERVICE.md,
  * Authentication).
@@ -11,7 +13,23 @@ export function queryOf(credentials: Credentials): Readonly<Record<string, strin
     : { authorized_uid: credentials.authorized_uid, authorized_rest_api_key: credentials.authorized_rest_api_key };
 }
 
-/** The values that must never be seen. The user id is a name, not a secret. */
+/**
+ * The values that texts are searched for. The user id is none of them, since it may be a small number: it is withheld by its places,
+ * the query of a URL and the configuration, of which neither is ever told.
+ */
 export function secretsOf(credentials: Credentials): readonly string[] {
-  return 'rest_api_key' in credentials ? [credentials.rest_api_key] : [credentials.authorized_rest_api_key];
+  return [keyOf(credentials).key];
+}
+
+/** What is wrong with the key, if it is too short to be one: then it would also be found in every other word. */
+export function keyProblem(credentials: Credentials): { readonly field: string; readonly message: string } | undefined {
+  const { field, key } = keyOf(credentials);
+  if (key.length >= minSecretLength) return undefined;
+  return { field, message: `is shorter than ${minSecretLength} characters, so it is no key; look where it comes from` };
+}
+
+function keyOf(credentials: Credentials): { readonly field: string; readonly key: string } {
+  return 'rest_api_key' in credentials
+    ? { field: 'rest_api_key', key: credentials.rest_api_key }
+    : { field: 'authorized_rest_api_key', key: credentials.authorized_rest_api_key };
 }

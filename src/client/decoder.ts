@@ -1,8 +1,12 @@
 import { copier, originalName, snakeCase, textCopier, type Collection, type Column } from '../collections/index.js';
 import { SourceError } from '../errors.js';
-import { Table, Texts, type Cells } from '../columnar/index.js';
-import { nameShape, type RawRecord } from './records.js';
-import { columnsIn, type Scanned } from './scan.js';
+import { Table, Texts, valuesOf, type Cells } from '../columnar/index.js';
+import { JsonText, type JsonRecord, type JsonValue } from '../json/index.js';
+import { nameShape } from './records.js';
+import { columnsIn, type Scanned, type SentColumn } from './scan.js';
+
+/** Fields that a record, and all records of a collection together, may have: more are data in the place of names. */
+export const maxFields = 4_096;
 
 /** What rows of a collection had that its definition does not say. Counts are rows. */
 export interface Findings {
@@ -20,9 +24,9 @@ export interface Decoder {
    *
    * @param counted Whether `findings` count them; default true. Records that are read again were counted before.
    */
-  decode(records: readonly RawRecord[], counted?: boolean): Record<string, string | null>[];
+  decode(records: readonly JsonRecord[], counted?: boolean): Record<string, string | null>[];
   /**
-   * The same by columns, of records that all have the same fields and nothing but texts.
+   * The same by columns, of records that all have the same fields.
    *
    * @returns `undefined` for records that `decode` has to refuse.
    */
@@ -34,7 +38,7 @@ export interface Decoder {
  * Makes rows of a collection out of what the service sent.
  *
  * A declared field that is missing (or JSON `null`) is `null`; a field that nobody declared is kept under its
- * snake_case name; a value that is no string is kept as its JSON text. Secret fields stay behind unless `reveal`
+ * snake_case name; a value that is no string is kept as its JSON text, a number as it was written. Secret fields stay behind unless `reveal`
  * names their column.
  *
  * @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, by `decode` for a record without any declared field, and for
@@ -51,44 +55,44 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
   const withheld = declared.filter((field) => !field.wanted);
   const rowOfTexts = textCopier(new Map(wanted.map(({ column, original }) => [column, original])));
   const rowOf = copier<string | null>(new Map(wanted.map(({ column }, index) => [column, index])));
-  const taken = new Set(declared.map(({ column }) => column));
+  const nameOf = freeNames(declared.map(({ column }) => column));
   const unknown = new Map<string, { column: Column; rows: number; wanted: boolean }>();
   const missing = new Map<string, number>();
   const notText = new Map<string, number>();
   let counting = true;
 
   function discover(original: string) {
+    if (declared.length + unknown.size >= maxFields)
+      throw tooWide(collection, `records have more than ${amount(maxFields)} different fields`);
     const column: Column = {
-      name: freeName(snakeCase(original), taken),
+      name: nameOf(snakeCase(original)),
       original,
       type: 'text',
       cast: false,
       sensitivity: collection.unknown,
     };
-    taken.add(column.name);
     const found = { column, rows: 0, wanted: column.sensitivity !== 'secret' || reveal.includes(column.name) };
     unknown.set(original, found);
     return found;
   }
 
-  function asText(column: string, value: unknown): string | null {
-    if (value === null) return null;
+  function asText(column: string, value: JsonValue): string | null {
+    if (!(value instanceof JsonText)) return value;
     if (counting) count(notText, column);
-    return JSON.stringify(value);
+    return value.text;
   }
 
-  function decodeUnknown(record: RawRecord, row: Record<string, string | null>): void {
-    for (const original of Object.keys(record)) {
+  function decodeUnknown(record: JsonRecord, row: Record<string, string | null>): void {
+    for (const [original, value] of Object.entries(record)) {
       if (declaredNames.has(original)) continue;
-      const value = record[original];
       const found = unknown.get(original) ?? discover(original);
       if (counting) found.rows += 1;
-      if (found.wanted) row[found.column.name] = typeof value === 'string' ? value : asText(found.column.name, value);
+      if (found.wanted) row[found.column.name] = asText(found.column.name, value);
     }
   }
 
   /** A record that lacks a declared field, or has one that is no text. */
-  function decodeOdd(record: RawRecord): Record<string, string | null> {
+  function decodeOdd(record: JsonRecord): Record<string, string | null> {
     const values: (string | null)[] = [];
     let present = 0;
     for (const { column, original, wanted } of declared) {
@@ -96,41 +100,53 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
       if (value !== undefined) present += 1;
       else if (counting) count(missing, column);
       if (!wanted) continue;
-      if (typeof value === 'string') values.push(value);
-      else values.push(value === undefined ? null : asText(column, value));
+      values.push(value === undefined ? null : asText(column, value));
     }
     if (present === 0) throw stranger(collection, record);
     const row = rowOf({}, values);
-    if (Object.keys(record).length > present) decodeUnknown(record, row);
+    if (widthOf(record) > present) decodeUnknown(record, row);
     return row;
   }
 
-  function decodeRecord(record: RawRecord): Record<string, string | null> {
+  function decodeRecord(record: JsonRecord): Record<string, string | null> {
     const row = withheld.every(({ original }) => record[original] !== undefined) ? rowOfTexts(record) : undefined;
     if (row === undefined) return decodeOdd(record);
-    if (Object.keys(record).length > declared.length) decodeUnknown(record, row);
+    if (widthOf(record) > declared.length) decodeUnknown(record, row);
     return row;
+  }
+
+  function widthOf(record: JsonRecord): number {
+    return checkedWidth(collection, Object.keys(record).length);
   }
 
   function decodeColumns(scanned: Scanned): Table | undefined {
-    const { rows } = scanned;
+    const { rows, names } = scanned;
+    checkedWidth(collection, names.length);
     const sent = columnsIn(scanned);
     const columns = new Map<string, Cells>();
-    for (const { column, original } of wanted) columns.set(column, sent.get(original) ?? new Array<null>(rows).fill(null));
-    const keyed = collection.key.some((column) => {
-      const cells = columns.get(column);
-      return cells instanceof Texts && cells.some();
-    });
+    for (const { column, original } of wanted) columns.set(column, sent.get(original)?.cells ?? new Array<null>(rows).fill(null));
     const absent = declared.filter(({ original }) => !sent.has(original));
-    if (!keyed || absent.length === declared.length) return undefined;
+    if (!collection.key.some((column) => hasText(columns.get(column))) || absent.length === declared.length) return undefined;
     if (counting) for (const { column } of absent) count(missing, column, rows);
-    for (const [original, texts] of sent) {
+    for (const [original, { cells }] of sent) {
       if (declaredNames.has(original)) continue;
       const found = unknown.get(original) ?? discover(original);
       if (counting) found.rows += rows;
-      if (found.wanted) columns.set(found.column.name, texts);
+      if (found.wanted) columns.set(found.column.name, cells);
     }
+    if (counting) countNotText(sent);
     return new Table(rows, columns);
+  }
+
+  function countNotText(sent: ReadonlyMap<string, SentColumn>): void {
+    const kept = [
+      ...wanted,
+      ...[...unknown].flatMap(([original, found]) => (found.wanted ? [{ original, column: found.column.name }] : [])),
+    ];
+    for (const { column, original } of kept) {
+      const rows = sent.get(original)?.notText ?? 0;
+      if (rows > 0) count(notText, column, rows);
+    }
   }
 
   function lacksKey(row: Record<string, string | null>): boolean {
@@ -152,6 +168,25 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
   };
 }
 
+/** Whether any row has a text in a column that is not empty. */
+function hasText(cells: Cells | undefined): boolean {
+  if (cells instanceof Texts) return cells.some();
+  return cells !== undefined && valuesOf(cells).some((value) => value !== null && value !== '');
+}
+
+function checkedWidth(collection: Collection, fields: number): number {
+  if (fields > maxFields) throw tooWide(collection, `a record has ${amount(fields)} fields, and at most ${amount(maxFields)} are read`);
+  return fields;
+}
+
+function tooWide(collection: Collection, what: string): SourceError {
+  return new SourceError('E_SOURCE_LIMIT', 'permanent', `${collection.name}: ${what}`);
+}
+
+function amount(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
 /** Records of another collection can share field names with this one. */
 function keyless(collection: Collection): SourceError {
   const message = `${collection.name}: no record of the answer has its key (${collection.key.join(' + ')})`;
@@ -159,7 +194,7 @@ function keyless(collection: Collection): SourceError {
 }
 
 /** An error object in a list, or the records of something else. */
-function stranger(collection: Collection, record: RawRecord): SourceError {
+function stranger(collection: Collection, record: JsonRecord): SourceError {
   return new SourceError(
     'E_SOURCE_ANSWER',
     'suspect',
@@ -178,9 +213,19 @@ function count(counts: Map<string, number>, name: string, rows = 1): void {
   counts.set(name, (counts.get(name) ?? 0) + rows);
 }
 
-function freeName(name: string, taken: ReadonlySet<string>): string {
-  if (!taken.has(name)) return name;
-  let suffix = 2;
-  while (taken.has(`${name}_${suffix}`)) suffix += 1;
-  return `${name}_${suffix}`;
+/** Gives names out, each once: `name`, `name_2`, `name_3`. */
+function freeNames(given: readonly string[]): (name: string) => string {
+  const taken = new Set(given);
+  const last = new Map<string, number>();
+  return (name) => {
+    let suffix = last.get(name) ?? 1;
+    let free = name;
+    while (taken.has(free)) {
+      suffix += 1;
+      free = `${name}_${suffix}`;
+    }
+    last.set(name, suffix);
+    taken.add(free);
+    return free;
+  };
 }

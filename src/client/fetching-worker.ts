@@ -32,7 +32,9 @@ function answered(id: number, what: FetchedAnswer | { readonly failure: Failure 
 function fetched({ status, body }: Answer): FetchedAnswer {
   const found = scan(body) ?? null;
   const bytes = own(found?.bytes ?? body);
-  return { status, bytes, length: body.length, scanned: found && { rows: found.rows, names: found.names, bounds: found.bounds } };
+  if (!found) return { status, bytes, length: body.length, scanned: null };
+  const { rows, names, bounds, nulls, notText } = found;
+  return { status, bytes, length: body.length, scanned: { rows, names, bounds, nulls, notText } };
 }
 
 /** Node keeps small buffers in one piece of memory, which cannot move. */

@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
 import { Observable } from 'rxjs';
 import { SourceError, type CodeOf, type FailureKind } from '../errors.js';
-import { Thread } from '../threads/index.js';
+import { defaultThreads, Thread, threadProblem } from '../threads/index.js';
 import { createTransport, type Answer, type Target, type Transport, type TransportOptions } from './attempt.js';
 import type { Scanned } from './scan.js';
 
@@ -29,17 +28,25 @@ export interface Failure {
   readonly retryAfterMs: number | undefined;
 }
 
-/** Beside this module there is none when it runs from its TypeScript source, or in a bundle; then it fetches here. */
 const workerFile = new URL('./fetching-worker.js', import.meta.url);
+
+/** How many threads fetch unless told otherwise: 1, and 0 on a machine with one core, or where the file of the thread is missing. */
+export function defaultFetchingThreads(): 0 | 1 {
+  return defaultThreads(workerFile);
+}
 
 /**
  * A transport whose requests are made, and their answers looked through, in a thread beside this one: what is left here of a request
  * is a message.
  *
- * @param threads 1 for the thread, if there can be one.
+ * @param threads 1 for the thread.
+ * @throws {SourceError} `E_SOURCE_CONFIG` when there can be none.
  */
 export function openTransport(options: TransportOptions, threads: number): Transport {
-  return threads === 0 || !existsSync(workerFile) ? createTransport(options) : fetchingThread(options);
+  if (threads === 0) return createTransport(options);
+  const problem = threadProblem(workerFile);
+  if (problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', problem);
+  return fetchingThread(options);
 }
 
 function fetchingThread(options: TransportOptions): Transport {

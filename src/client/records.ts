@@ -1,10 +1,6 @@
 import { SourceError } from '../errors.js';
+import { JsonText, readJson, type JsonItem, type JsonRecord } from '../json/index.js';
 import type { Answer } from './attempt.js';
-
-/** A JSON object as it came. */
-export type RawRecord = Readonly<Record<string, unknown>>;
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Reads a list answer: a JSON array of objects and nothing else.
@@ -12,51 +8,59 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  * @param path For messages.
  * @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, that tells status, size and key names, never content.
  */
-export function readList(path: string, answer: Answer): readonly RawRecord[] {
+export function readList(path: string, answer: Answer): readonly JsonRecord[] {
   const value = parse(path, answer);
-  if (!Array.isArray(value)) throw suspect(path, answer, `not an array but ${nameShape(value)}`);
-  const stranger: unknown = value.find((item) => !isRecord(item));
+  if (!isList(value)) throw suspect(path, answer, `not an array but ${nameShape(value)}`);
+  const stranger = value.find((item) => !isRecord(item));
   if (stranger !== undefined) throw suspect(path, answer, `an array that contains ${nameShape(stranger)}`);
   return value.filter(isRecord);
 }
 
 /** Reads the answer to a single read: an array of records, a bare record, or one of the ways to say "none". */
-export function readSingle(path: string, answer: Answer): readonly RawRecord[] {
+export function readSingle(path: string, answer: Answer): readonly JsonRecord[] {
   if (answer.body.length === 0) return [];
   const value = parse(path, answer);
   if (value === null) return [];
-  if (isRecord(value)) return singleRecord(path, answer, value);
+  if (!isList(value) && isRecord(value)) return singleRecord(path, answer, value);
   return readList(path, answer);
 }
 
-function singleRecord(path: string, answer: Answer, value: RawRecord): readonly RawRecord[] {
+function singleRecord(path: string, answer: Answer, value: JsonRecord): readonly JsonRecord[] {
   const names = Object.keys(value);
   if (names.length === 0) return [];
   if (names.length <= 2 && names.some((name) => /^(?:error|errors|message)$/i.test(name))) throw suspect(path, answer, nameShape(value));
   return [value];
 }
 
-function parse(path: string, answer: Answer): unknown {
-  try {
-    return JSON.parse(utf8.decode(answer.body));
-  } catch {
-    throw suspect(path, answer, 'not JSON');
-  }
+function parse(path: string, answer: Answer): JsonItem | readonly JsonItem[] {
+  const value = readJson(answer.body);
+  if (value === undefined) throw suspect(path, answer, 'not JSON');
+  return value;
 }
 
-function isRecord(value: unknown): value is RawRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function isList(value: JsonItem | readonly JsonItem[]): value is readonly JsonItem[] {
+  return Array.isArray(value);
+}
+
+function isRecord(value: JsonItem): value is JsonRecord {
+  return typeof value === 'object' && value !== null && !(value instanceof JsonText);
 }
 
 /** What a value is, without its content: its kind, and the names of the first keys of an object. */
-export function nameShape(value: unknown): string {
-  if (Array.isArray(value)) return 'an array';
+export function nameShape(value: JsonItem): string {
   if (value === null) return 'null';
-  if (!isRecord(value)) return `a ${typeof value}`;
+  if (typeof value === 'string') return 'a string';
+  if (value instanceof JsonText) return kindOf(value);
   const names = Object.keys(value)
     .slice(0, 5)
     .filter((name) => /^[\w .-]{1,40}$/.test(name));
   return names.length === 0 ? 'an object' : `an object with the keys ${names.join(', ')}`;
+}
+
+/** A list within a list, or what is neither list nor record. */
+function kindOf({ text }: JsonText): string {
+  if (text.startsWith('[')) return 'an array';
+  return text === 'true' || text === 'false' ? 'a boolean' : 'a number';
 }
 
 function suspect(path: string, { status, body }: Answer, what: string): SourceError {

@@ -36,7 +36,8 @@ export class Coded {
  * @param begin Begins anew, with another dictionary.
  */
 export function perDictionary<S>(begin: () => S, add: (found: S, value: Value, code: number) => void): (coded: Coded) => S {
-  const seen = new Uint8Array(mostCodes);
+  // One of the largest size for every column would fill the memory of a run with many.
+  let seen = new Uint8Array(0);
   let known: readonly Value[] | undefined;
   let last: Uint16Array | undefined;
   let found = begin();
@@ -51,13 +52,20 @@ export function perDictionary<S>(begin: () => S, add: (found: S, value: Value, c
     if (codes === last) return found;
     for (let row = 0; row < codes.length; row += 1) {
       const code = codes[row] ?? 0;
-      if (seen[code] !== 0) continue;
+      if (seen[code] === 1) continue;
+      if (code >= seen.length) seen = longerThan(code, seen);
       add(found, values[code] ?? null, code);
       seen[code] = 1;
     }
     last = codes;
     return found;
   };
+}
+
+function longerThan(code: number, seen: Uint8Array): Uint8Array<ArrayBuffer> {
+  const longer = new Uint8Array(Math.max(64, 2 * (code + 1)));
+  longer.set(seen);
+  return longer;
 }
 
 /** Puts a value into a dictionary that is made of another one. What stands for codes that did not come yet is `null`. */

@@ -91,9 +91,9 @@ export function codesOfTexts(): (texts: Texts) => Coded | undefined {
 class Known<R> {
   readonly found: R[] = [];
   /** Two numbers each: one more than the index of an entry, where 0 is free, and its hash. */
-  #slots = new Int32Array(1024);
-  #ends = new Int32Array(257);
-  #bytes = new Uint8Array(4096);
+  #slots = new Int32Array(64);
+  #ends = new Int32Array(17);
+  #bytes = new Uint8Array(256);
 
   /** Bytes of all texts. */
   get size(): number {

@@ -20,7 +20,7 @@ export function task<T>(work: (ask: Ask) => Promise<T>): Observable<T> {
             if (!subscriber.closed) resolve(value);
           },
           (error: unknown) => {
-            if (!subscriber.closed) reject(error as Error);
+            if (!subscriber.closed) reject(error);
           },
         );
       });

@@ -142,10 +142,10 @@ export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>):
       consistency: consistency.outcome,
       books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
       undeclared: remembered([...placed, ...late()]),
-      reads: {
-        ...Object.fromEntries(joined.map((side) => [side.collection, side.rows])),
-        [collection]: listed(source.rows, consistency),
-      },
+      reads: Object.fromEntries<number>([
+        ...joined.map((side) => [side.collection, side.rows] as const),
+        [collection, listed(source.rows, consistency)],
+      ]),
     }),
   };
 }

@@ -46,7 +46,7 @@ export interface Service {
 /**
  * Connects to a service; nothing is requested before something is subscribed.
  *
- * @throws {SourceError} `E_SOURCE_REFUSED` for options that cannot be right.
+ * @throws {SourceError} `E_SOURCE_CONFIG` for options that cannot be right.
  *
  * @example
  * const service = connect({ baseUrl: 'https://data.example', auth: { rest_api_key: key } });

@@ -1,4 +1,4 @@
-import type { Credentials } from '../client/index.js';
+import { keyProblem, type Credentials } from '../client/index.js';
 import type { ConnectOptions } from './connect.js';
 import type { Environment, Problem } from './references.js';
 import type { ServiceSpec } from './spec.js';
@@ -22,11 +22,17 @@ export function connectionFromEnvironment(
 export function connectionOf(service: ServiceSpec | undefined, env: Environment, problem: Problem): ConnectOptions | undefined {
   if (!service) {
     const found = connectionFromEnvironment(env);
-    if ('baseUrl' in found) return found;
+    if ('baseUrl' in found) {
+      const wrong = keyProblem(found.auth);
+      if (wrong) problem([], `the ${wrong.field} of the environment ${wrong.message}`);
+      return found;
+    }
     problem([], `without a service block the environment must set ${found.missing}`);
     return undefined;
   }
   const { retry } = service;
+  const wrong = keyProblem(service.auth);
+  if (wrong) problem(['service', 'auth', wrong.field], `the key ${wrong.message}`);
   return {
     baseUrl: service.base_url,
     auth: service.auth,

@@ -54,7 +54,8 @@ export function countSource({ collection, findings }: CollectionReader<Row>, rev
 /** The columns that rows have, in the order in which the rows have them: answers may arrive in any order, pages do not. */
 function inOrderOf(content: Content, columns: readonly Column[]): readonly Column[] {
   const names = content instanceof Table ? content.columns.keys() : new Set(content.flatMap((row) => Object.keys(row)));
-  return [...names].flatMap((name) => columns.find((column) => column.name === name) ?? []);
+  const byName = new Map(columns.map((column) => [column.name, column]));
+  return [...names].flatMap((name) => byName.get(name) ?? []);
 }
 
 /** Whether any row has a value in a column. */
@@ -77,10 +78,11 @@ export function undeclaredColumns(
 ): readonly Column[] {
   const declared = Object.entries(collection.fields).flatMap(([name, field]) => [name, originalName(name, field)]);
   const now = new Map(discovered.map((column) => [column.original, column]));
+  const names = new Set(discovered.map(({ name }) => name));
   const columns = new Map<string, Column>();
   for (const { name, original } of earlier.flatMap((published) => published?.undeclared ?? [])) {
     if (collection.unknown === 'secret' || declared.includes(name) || declared.includes(original) || columns.has(original)) continue;
-    if (!now.has(original) && discovered.some((column) => column.name === name)) continue;
+    if (!now.has(original) && names.has(name)) continue;
     columns.set(original, now.get(original) ?? { name, original, type: 'text', cast: false, sensitivity: collection.unknown });
   }
   for (const column of discovered) if (!columns.has(column.original)) columns.set(column.original, column);
@@ -89,7 +91,8 @@ export function undeclaredColumns(
 
 /** The undeclared fields that came too late for a place in this run, without those that are withheld. */
 export function lateColumns(findings: Findings, placed: readonly Column[]): readonly Column[] {
-  return discoveredColumns(findings).filter(({ original }) => !placed.some((column) => column.original === original));
+  const originals = new Set(placed.map(({ original }) => original));
+  return discoveredColumns(findings).filter(({ original }) => !originals.has(original));
 }
 
 /** What a manifest has to remember of the undeclared fields of a run. */
@@ -122,7 +125,8 @@ export interface FieldNews {
 
 /** One warning per declared field that is gone, and per undeclared one that the outputs did not know of; beyond twenty of these, their number. */
 export function fieldWarnings({ collection, findings, gone, known, late, leaving }: FieldNews): readonly Warning[] {
-  const fresh = [...findings.unknown].filter(([original]) => !known.some((field) => field.original === original));
+  const knownOriginals = new Set(known.map(({ original }) => original));
+  const fresh = [...findings.unknown].filter(([original]) => !knownOriginals.has(original));
   return [
     ...gone.map((name): Warning => {
       const message = `${collection.name}: no row had the declared field '${name}'; its column is null throughout`;

@@ -1,6 +1,5 @@
-import { availableParallelism } from 'node:os';
 import { defer, map, switchMap, tap, type Observable } from 'rxjs';
-import { createClient, type ServiceClient } from '../client/index.js';
+import { createClient, defaultFetchingThreads, type ServiceClient } from '../client/index.js';
 import type { CollectionName } from '../collections/index.js';
 import { GateError } from '../errors.js';
 import { finishIntents } from '../files/index.js';
@@ -77,7 +76,7 @@ export async function finishRuns(stateDir: string, baseDir = process.cwd()): Pro
 
 async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim, rejects: Rejects): Promise<RunReport> {
   const { plan, connection, consistency: wanted } = pipeline;
-  const client = createClient({ threads: availableParallelism() > 1 ? 1 : 0, ...connection, onRetry: options.onRetry });
+  const client = createClient({ threads: defaultFetchingThreads(), ...connection, onRetry: options.onRetry });
   const bare = client.reader(plan.collection.name, pipeline.reveal);
   const accounts = openAccounts(pipeline, bare);
   const expectations = pipeline.expect && openExpectations(pipeline.expect, plan.columns());

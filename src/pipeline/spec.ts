@@ -45,8 +45,10 @@ const service = z
       .min(0)
       .max(1)
       .optional()
-      .describe('Threads that fetch beside the main one; the files are the same. Default 1, and 0 on a machine with one core.'),
-    timeout: duration.optional().describe('Time until an answer begins. Default 60s.'),
+      .describe(
+        'Threads that fetch beside the main one; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the file of the thread.',
+      ),
+    timeout: duration.optional().describe('Time until an answer begins; all of it may take twice as long. Default 60s.'),
     max_page_bytes: z.number().int().min(1).optional().describe('Largest answer after decompression, in bytes. Default 67108864.'),
     retry: z
       .strictObject({

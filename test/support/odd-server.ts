@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { lastValueFrom } from 'rxjs';
 import { expect } from '@jest/globals';
 import { createClient, type ClientOptions, type RetryNotice, type ServiceClient } from '../../src/client/index.js';
@@ -58,6 +59,43 @@ export function json(value: unknown): Handler {
 export function inTurn(...handlers: readonly Handler[]): Handler {
   return (response, url, attempt, request) => handlers[Math.min(attempt, handlers.length) - 1]?.(response, url, attempt, request);
 }
+
+/** Writes something again and again until the connection is closed. */
+function over(bytes: string, everyMs: number, head = ''): Handler {
+  return (_response, _url, _attempt, { socket }) => {
+    socket.on('error', () => {});
+    socket.write(head, 'latin1');
+    const timer = setInterval(() => void socket.write(bytes, 'latin1'), everyMs);
+    socket.on('close', () => clearInterval(timer));
+  };
+}
+
+const emptyGzip = gzipSync('').toString('latin1');
+const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
+
+/** Answers that go on and on, in every place in which one can, slowly enough for the limits of sizes. */
+export const endless: readonly (readonly [string, Handler])[] = [
+  ['nothing at all', () => {}],
+  ['a head that drips', over('x', 5, `${head}x-drip: `)],
+  ['header after header', over('x-more: 1\r\n', 20, head)],
+  ['one 102 after the other', over('HTTP/1.1 102 Processing\r\n\r\n', 5)],
+  ['one 103 after the other', over('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n', 5)],
+  ['one 100 after the other', over('HTTP/1.1 100 Continue\r\n\r\n', 5)],
+  ['a body that drips', over(' ', 5, `${head}content-length: 100000\r\n\r\n[`)],
+  ['a body without a length', over(' ', 5, `${head}connection: close\r\n\r\n[`)],
+  ['chunks that drip', over('1\r\n \r\n', 5, `${head}transfer-encoding: chunked\r\n\r\n`)],
+  ['the extension of a chunk', over('x', 5, `${head}transfer-encoding: chunked\r\n\r\n1;x=`)],
+  ['trailers', over('x-more: 1\r\n', 20, `${head}transfer-encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n`)],
+  ['gzip in which nothing is', over(`14\r\n${emptyGzip}\r\n`, 5, `${head}content-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n`)],
+];
+
+/** Answers that change the protocol, which nobody asked for. */
+export const otherProtocols: readonly (readonly [string, Handler])[] = [
+  ['a plain one', over('', 1_000, 'HTTP/1.1 101 Switching Protocols\r\n\r\n')],
+  ['to a web socket', over('', 1_000, 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n')],
+  ['to HTTP/2', over('', 1_000, 'HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: h2c\r\n\r\n')],
+  ['with rows behind it', over('', 1_000, 'HTTP/1.1 101 Switching Protocols\r\ncontent-length: 2\r\n\r\n[]')],
+];
 
 /** Retries without waiting. */
 export const hasty = { attempts: 4, baseMs: 0, capMs: 0 };

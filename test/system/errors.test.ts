@@ -46,7 +46,7 @@ test.each([
   [/^E_SPEC_/, 78],
   [/_CONFIG$/, 78],
   [/^E_SOURCE_AUTH$/, 77],
-  [/^E_SOURCE_(?!AUTH)/, 69],
+  [/^E_SOURCE_(?!AUTH|CONFIG)/, 69],
   [/^E_STEP_(?!CONFIG)/, 1],
   [/^E_SINK_(?!CONFIG)/, 1],
   [/^E_GATE_/, 65],

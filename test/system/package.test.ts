@@ -15,6 +15,15 @@ async function installed(): Promise<string> {
   return join(folder, 'package');
 }
 
+/** Refused where the file of a thread is missing. */
+const threads = `
+  import { connect, parquet } from './dist/index.js';
+  connect({ baseUrl: 'http://127.0.0.1:9', auth: { rest_api_key: 'key-of-the-test' }, threads: 1 }).close();
+  const sink = await parquet({ path: 'users', threads: 1 }, { baseDir: '/nowhere', runId: 'run' });
+  await sink.abort();
+  console.log('both');
+`;
+
 test('the package has a working command, its pipeline files and nothing of the workshop', async () => {
   const folder = await installed();
   const manifest: { bin: { leadstream: string }; version: string } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
@@ -23,6 +32,8 @@ test('the package has a working command, its pipeline files and nothing of the w
   expect(version).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
   const demo = await start(command, ['demo', '--leads', '600', '--quiet'], { cwd: await temporaryFolder() }).finished;
   expect(demo).toMatchObject({ code: 0, stderr: '' });
+  const bare = await start(process.execPath, ['--input-type=module', '--eval', threads], { cwd: folder }).finished;
+  expect(bare).toMatchObject({ code: 0, stdout: 'both\n', stderr: '' });
   const listed = await start('ls', ['-A'], { cwd: folder }).finished;
   expect(listed.stdout.trim().split('\n')).toEqual([
     'CHANGELOG.md',

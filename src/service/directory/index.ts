@@ -13,10 +13,10 @@ const readers = { csv: csvRows, ndjson: ndjsonRows, jsonl: ndjsonRows } as const
  * Serves the files of a folder that are named after the collections: `leads.csv`, `leads.ndjson` or `leads.jsonl`.
  *
  * A collection without a file is empty; other files are ignored. Rows keep the order of the file and stay in memory
- * as UTF-8. What a file may hold is told at `csvRows` and `ndjsonRows`.
+ * as UTF-8, at most 2,147,483,647 bytes of a collection. What a file may hold is told at `csvRows` and `ndjsonRows`.
  *
  * @throws {LeadstreamError} `E_DATA` when the folder cannot be read, a collection has two files, or a file is
- * malformed; the message names file and line.
+ * malformed or too large; the message names file and line.
  *
  * @example
  * await startService({ source: await openDirectory('out'), accounts });
@@ -44,5 +44,6 @@ async function openTable(directory: string, entries: readonly string[], collecti
   if (second) throw new LeadstreamError('E_DATA', `${directory}: holds both ${first.entry} and ${second.entry}; keep one`);
   const field = collection.fields[collection.id];
   const idName = field ? originalName(collection.id, field) : collection.id;
-  return packTable(first.read(join(directory, first.entry), collection), idName);
+  const file = join(directory, first.entry);
+  return packTable(first.read(file, collection), { file, idName });
 }

@@ -1,31 +1,55 @@
 import { z } from 'zod';
+import { LeadstreamError } from '../../errors.js';
 import { hashOf } from '../hash.js';
 import type { Table } from '../source.js';
 import type { TextRow } from './rows.js';
 
 const rowSchema = z.record(z.string(), z.string());
 
+/** What a table is packed from. */
+export interface Packing {
+  /** Where the rows are from, for messages. */
+  readonly file: string;
+  /** Name of the field that `find` compares; a row without it is never found. */
+  readonly idName: string;
+  /** Most bytes of rows. Default 2,147,483,647, beyond which no offset of a buffer is safe. */
+  readonly maxBytes?: number;
+}
+
 /**
- * A table over rows that stay in memory as JSON text in UTF-8: their bytes, up to doubled, and twelve more per row.
+ * A table over rows that stay in memory as JSON text in UTF-8: their bytes, up to doubled, and twelve more per row, up to doubled.
  *
  * `find` runs over a hash per row, about a millisecond for a million rows.
  *
- * @param idName Name of the field that `find` compares; a row without it is never found.
+ * @throws {LeadstreamError} `E_DATA` for more bytes than it can hold.
  */
-export async function packTable(rows: AsyncIterable<TextRow>, idName: string): Promise<Table> {
-  let bytes = Buffer.allocUnsafe(1 << 16);
+export async function packTable(rows: AsyncIterable<TextRow>, { file, idName, maxBytes = 2 ** 31 - 1 }: Packing): Promise<Table> {
+  let bytes = Buffer.allocUnsafe(Math.min(1 << 16, maxBytes));
   let size = 0;
-  const ends: number[] = [];
-  const hashes: number[] = [];
+  let ends = new Float64Array(1024);
+  let hashes = new Uint32Array(1024);
+  let count = 0;
   for await (const row of rows) {
     const text = JSON.stringify(row);
-    const length = Buffer.byteLength(text);
-    if (size + length > bytes.length) bytes = Buffer.concat([bytes], 2 * (size + length));
+    const needed = size + Buffer.byteLength(text);
+    if (needed > maxBytes) throw new LeadstreamError('E_DATA', tooLarge(file, maxBytes));
+    if (needed > bytes.length) bytes = Buffer.concat([bytes.subarray(0, size)], Math.min(2 * needed, maxBytes));
     size += bytes.write(text, size);
-    ends.push(size);
-    hashes.push(hashOf(row[idName]));
+    if (count === ends.length) {
+      const [longerEnds, longerHashes] = [new Float64Array(2 * count), new Uint32Array(2 * count)];
+      longerEnds.set(ends);
+      longerHashes.set(hashes);
+      [ends, hashes] = [longerEnds, longerHashes];
+    }
+    ends[count] = size;
+    hashes[count] = hashOf(row[idName]);
+    count += 1;
   }
-  return tableOf(bytes, Float64Array.from(ends), Uint32Array.from(hashes), idName);
+  return tableOf(bytes, ends.subarray(0, count), hashes.subarray(0, count), idName);
+}
+
+function tooLarge(file: string, maxBytes: number): string {
+  return `${file}: its rows take more than ${maxBytes.toLocaleString('en-US')} bytes as JSON, which is the most that a collection may have`;
 }
 
 /** A table without rows. */

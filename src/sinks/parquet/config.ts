@@ -55,7 +55,7 @@ const shape = z.strictObject({
     .enum(engineNames)
     .optional()
     .describe(
-      'Library that encodes: arrow (the fastest, V1 pages), hyparquet (bloom filters, column index, levels of zstd, V2 pages), or parquetjs-lite (plain V1 files without statistics, a fifth of the speed; whole numbers beyond 2^53 do not cast). Default arrow, and hyparquet with bloom_filter, column_index or compression_level.',
+      'Library that encodes: arrow (the fastest, V1 pages), hyparquet (bloom filters, column index, levels of zstd, V2 pages), or parquetjs-lite (plain V1 files without statistics, a seventh of the speed; whole numbers beyond 2^53 do not cast). Default arrow, and hyparquet with bloom_filter, column_index or compression_level.',
     ),
   compression: z
     .enum(compressions)
@@ -73,7 +73,7 @@ const shape = z.strictObject({
     .max(1)
     .optional()
     .describe(
-      'Threads that encode beside the main one, for the engine arrow; the files are the same. Default 1, and 0 on a machine with one core.',
+      'Threads that encode beside the main one, for the engine arrow; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the file of the thread.',
     ),
   row_group_rows: z.int().min(1).max(1_000_000).default(10_000).describe('Rows per row group; memory grows with it (default 10000).'),
   row_group_bytes: z

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import type { z } from 'zod';
 import { standaloneSink } from '../context.js';
 import { checked } from '../options.js';
@@ -49,8 +48,7 @@ export const parquetSink = defineSink({
   check: checkNames,
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
-    const { threads = availableParallelism() > 1 ? 1 : 0 } = options;
-    const engine = await loadEngine(engineOf(options), threads);
+    const engine = await loadEngine(engineOf(options), options.threads);
     return openRun(new Table(outputIn(options.path, context)), engine, options, context);
   },
 });

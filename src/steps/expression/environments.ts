@@ -1,6 +1,7 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType } from '../../collections/index.js';
 import { functions, type ExpressionFunction } from './functions.js';
+import { limits } from './limits.js';
 
 const celTypes: Readonly<Record<DeclaredType, string>> = {
   text: 'string',
@@ -25,7 +26,7 @@ const comparisons = [
 /** What evaluates: any field may be `null` in any row, so all types are open. */
 export function runtimeOver(columns: readonly Column[]): Environment {
   return environment(
-    new Environment({ unlistedVariablesAreDyn: false }),
+    new Environment({ unlistedVariablesAreDyn: false, limits }),
     columns,
     () => 'dyn',
     () => 'dyn',
@@ -34,7 +35,7 @@ export function runtimeOver(columns: readonly Column[]): Environment {
 
 /** What knows the types of all that is not `null`. It serves to infer result types and to find what is right for no row. */
 export function typingOver(columns: readonly Column[]): Environment {
-  const env = new Environment({ unlistedVariablesAreDyn: false, homogeneousAggregateLiterals: false });
+  const env = new Environment({ unlistedVariablesAreDyn: false, homogeneousAggregateLiterals: false, limits });
   for (const comparison of comparisons) env.registerOperator(`${comparison}: bool`, () => false);
   return environment(
     env,

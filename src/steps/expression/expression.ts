@@ -4,6 +4,7 @@ import { runtimeOver, typingOver } from './environments.js';
 import { directCall } from './direct.js';
 import { ExpressionFault } from './fault.js';
 import { comparedFlags } from './flags.js';
+import { limitIn, macroProblem } from './limits.js';
 import { nodesIn } from './nodes.js';
 import { refusalOf } from './refusal.js';
 
@@ -58,6 +59,8 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
     const nodes = [...nodesIn(program.ast)];
     if (nodes.some(({ op, args }) => (op === 'call' || op === 'rcall') && args[0] === 'matches'))
       return { message: 'matches() is refused: a regular expression can run away; use contains, startsWith or endsWith' };
+    const macros = macroProblem(program.ast);
+    if (macros !== undefined) return { message: macros };
     const named = new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])));
     const used = columns.map(({ name }) => name).filter((name) => named.has(name));
     const inferred = typing.check(source);
@@ -130,6 +133,8 @@ function isInstant(value: unknown): value is Date {
 
 function problemOf(message: string, columns: readonly Column[], callable: readonly string[]): ExpressionProblem {
   const headline = message.split('\n', 1)[0] ?? message;
+  const limit = limitIn(headline);
+  if (limit !== undefined) return { message: limit };
   const field = /^Unknown variable: (\S+)/.exec(headline)?.[1];
   if (field !== undefined) return { message: headline, unknown: { kind: 'field', name: field, known: columns.map(({ name }) => name) } };
   const call = /^found no matching overload for '(\w+)\(/.exec(headline)?.[1];

@@ -1,11 +1,15 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 
-/** Every node of a syntax tree. */
+/** Every node of a syntax tree, however deep it is. */
 export function* nodesIn(tree: unknown): Generator<ASTNode> {
-  if (Array.isArray(tree)) for (const item of tree) yield* nodesIn(item);
-  if (!isNode(tree)) return;
-  yield tree;
-  yield* nodesIn(tree.args);
+  const open = [tree];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (Array.isArray(next)) for (const item of next.toReversed()) open.push(item);
+    if (!isNode(next)) continue;
+    yield next;
+    open.push(next.args);
+  }
 }
 
 export function isNode(value: unknown): value is ASTNode {

@@ -42,7 +42,7 @@ describe('leadstream run', () => {
 
   test('exits with 77 and one line when the credentials are refused, and writes nothing', async () => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
-    const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong' } });
+    const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' } });
     expect(code).toBe(77);
     expect(stderr.trim().split('\n')).toHaveLength(1);
     expect(await visible(cwd)).toEqual(['p.yaml']);
@@ -145,11 +145,11 @@ describe('leadstream serve', () => {
     await writeFile(join(cwd, 'data', 'users.csv'), 'uid,email,affid\n007,a@example.org,1\n');
     const { process: child, finished } = startCli(['serve', '--port', '0', '--data', 'data'], {
       cwd,
-      env: { LEADSTREAM_REST_API_KEY: 'k' },
+      env: { LEADSTREAM_REST_API_KEY: 'key-of-the-test' },
     });
     if (!child.stdout) throw new Error('no stdout');
     const [url] = (await once(child.stdout, 'data')) as [string];
-    const answer = await fetch(`${url.trim()}/api/users/007?rest_api_key=k`);
+    const answer = await fetch(`${url.trim()}/api/users/007?rest_api_key=key-of-the-test`);
     expect(await answer.json()).toEqual([{ uid: '007', email: 'a@example.org', affid: '1' }]);
     child.kill('SIGTERM');
     expect((await finished).code).toBe(0);

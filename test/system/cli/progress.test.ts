@@ -9,7 +9,9 @@ const [terminal, pipe] = [{ isTTY: true }, { isTTY: false }];
 const talking = { level: 'info', format: 'text' } as const;
 
 function pipelineOf(body: string): Pipeline {
-  return parsePipeline(pipelineText(body), 'p.yaml', { env: { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1', LEADSTREAM_REST_API_KEY: 'k' } });
+  return parsePipeline(pipelineText(body), 'p.yaml', {
+    env: { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1', LEADSTREAM_REST_API_KEY: 'key-of-the-test' },
+  });
 }
 
 /** A terminal that remembers what was written on it. */

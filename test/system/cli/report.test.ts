@@ -18,13 +18,15 @@ describe('leadstream run --report', () => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
     await cli(run, { cwd, env: from.env });
     expect(await reportIn(cwd)).toMatchObject({ status: 'published', read: 1_200 });
-    await cli(run, { cwd, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong' } });
+    await cli(run, { cwd, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' } });
     expect(await reportIn(cwd)).toMatchObject({ status: 'failed', error: { code: 'E_SOURCE_AUTH' } });
   });
 
   test('writes a report of a wrong pipeline file', async () => {
     const cwd = await workplace('from: leeds\nto:\n  - stdout: {}');
-    expect((await cli(run, { cwd, env: { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1', LEADSTREAM_REST_API_KEY: 'k' } })).code).toBe(78);
+    expect(
+      (await cli(run, { cwd, env: { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1', LEADSTREAM_REST_API_KEY: 'key-of-the-test' } })).code,
+    ).toBe(78);
     expect(await reportIn(cwd)).toEqual({
       status: 'failed',
       error: { code: 'E_SPEC_INVALID', message: expect.stringContaining('p.yaml:7:7 ') },
@@ -58,7 +60,7 @@ describe('leadstream run --report', () => {
 
   test('does not hide a failure behind its own', async () => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
-    const env = { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong' };
+    const env = { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' };
     const { code, stderr } = await cli(['run', 'p.yaml', '--report', '/dev/full'], { cwd, env });
     expect(code).toBe(77);
     expect(stderr).toContain('E_SOURCE_AUTH');

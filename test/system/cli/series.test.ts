@@ -60,7 +60,7 @@ describe('leadstream run on a file of several pipelines', () => {
 
   test('stops when credentials are refused, which all would meet', async () => {
     const [from, cwd] = [await service(), await workplaceOf(good('a'), good('b'))];
-    const { code, stderr } = await cli(run, { cwd, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong' } });
+    const { code, stderr } = await cli(run, { cwd, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' } });
     expect({ code, csvs: await csvs(cwd) }).toEqual({ code: 77, csvs: [] });
     expect(stderr.match(/E_SOURCE_AUTH/g)).toHaveLength(1);
     expect(stderr.trim().split('\n').at(-1)).toBe('failed: a; not run: b');

@@ -245,7 +245,7 @@ describe('options', () => {
     ['', 'http or https'],
   ])('refuse the base URL %j without repeating it', (baseUrl, reason) => {
     expect(() => createClient({ ...base, baseUrl })).toThrow(
-      expect.objectContaining({ code: 'E_SOURCE_REFUSED', message: expect.stringContaining(reason) }),
+      expect.objectContaining({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(reason) }),
     );
     expect(() => createClient({ ...base, baseUrl })).not.toThrow(/k%2B/);
   });
@@ -272,7 +272,30 @@ describe('options', () => {
     { threads: 2 },
     { threads: Number.NaN },
   ])('refuse %j', (options) => {
-    expect(() => createClient({ ...base, ...options })).toThrow(expect.objectContaining({ code: 'E_SOURCE_REFUSED' }));
+    expect(() => createClient({ ...base, ...options })).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', exit: 78 }));
+  });
+
+  test('refuse a thread whose file is missing, as beside TypeScript source, and name it', () => {
+    expect(() => createClient({ ...base, threads: 1 })).toThrow(
+      expect.objectContaining({
+        code: 'E_SOURCE_CONFIG',
+        message: expect.stringMatching(/^threads: 1 needs the file \/.*\/client\/fetching-worker\.js, which a bundle has to bring along/),
+      }),
+    );
+  });
+
+  test.each<[string, Credentials]>([
+    ['rest_api_key', { rest_api_key: 'short12' }],
+    ['rest_api_key', { rest_api_key: '' }],
+    ['authorized_rest_api_key', { authorized_uid: 'long-enough-for-a-key', authorized_rest_api_key: '7' }],
+  ])('refuse a key of fewer than eight characters: %s', (field, auth) => {
+    const message = `auth: ${field} is shorter than 8 characters, so it is no key; look where it comes from`;
+    expect(() => createClient({ ...base, auth })).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', exit: 78, message }));
+  });
+
+  test.each(['7', '', 'a'.repeat(200)])('take a user id of any length: %j', (uid) => {
+    const auth = { authorized_uid: uid, authorized_rest_api_key: 'eight ch' };
+    expect(() => createClient({ ...base, auth }).close()).not.toThrow();
   });
 
   test('take what is wrong with the address for a failure of the read, not of the client', async () => {

@@ -5,12 +5,14 @@ import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import {
   answer,
+  endless,
   expectDiscreet,
   failedRead,
   failureOf,
   inTurn,
   json,
   oddKey,
+  otherProtocols,
   withClient,
   withServer,
   type Handler,
@@ -144,6 +146,92 @@ describe('suspect answers', () => {
   test('takes JSON with a byte order mark', async () => {
     await withServer(answer(200, '\ufeff[]'), async ({ url }) => {
       await withClient({ baseUrl: url }, async (client) => expect(await lastValueFrom(client.reader('leads').list(1))).toEqual([]));
+    });
+  });
+});
+
+describe('a status that is not 200', () => {
+  const rows = JSON.stringify([{ lead_id: '1' }]);
+
+  test.each([201, 202, 203, 206, 207, 226, 250, 299])('has no rows, whatever its body (HTTP %d)', async (status) => {
+    const { error, requests } = await failedRead(answer(status, rows, { 'content-range': 'rows 0-0/2' }));
+    expect(error).toMatchObject({ code: 'E_SOURCE_ANSWER', kind: 'suspect', status });
+    expect(error.message).toContain(`: HTTP ${status}, and only 200 has rows (after 3 attempts)`);
+    expect(requests).toBe(3);
+  });
+
+  test.each([204, 205])('is no empty list either, if it has no body (HTTP %d)', async (status) => {
+    const { error } = await failedRead(answer(status));
+    expect(error).toMatchObject({ code: 'E_SOURCE_ANSWER', kind: 'suspect', status });
+  });
+
+  test.each([206, 203])('has no single record (HTTP %d)', async (status) => {
+    await withServer(answer(status, rows), async ({ url }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        await expect(lastValueFrom(client.reader('leads').find('1'))).rejects.toMatchObject({ code: 'E_SOURCE_ANSWER', status });
+      });
+    });
+  });
+
+  test('reads the page when a later attempt has 200', async () => {
+    await withServer(inTurn(answer(206, rows), json([{ lead_id: '2' }])), async ({ url }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        expect(await lastValueFrom(client.reader('leads').list(1))).toMatchObject([{ lead_id: '2' }]);
+      });
+    });
+  });
+});
+
+describe('an answer that never ends', () => {
+  const impatient = { timeoutMs: 30, retry: { attempts: 2, baseMs: 0 } };
+
+  test.each(endless)('is given up: %s', async (_name, handler) => {
+    const { error, notices } = await failedRead(handler, impatient);
+    expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', kind: 'transient' });
+    expect(error.message).toContain(': no answer in time');
+    expect(notices).toHaveLength(1);
+  });
+
+  test.each(otherProtocols)('is not waited for after 101 (%s)', async (_name, handler) => {
+    const began = performance.now();
+    const { error, requests } = await failedRead(handler, { timeoutMs: 60_000 });
+    expect(error).toMatchObject({ code: 'E_SOURCE_ANSWER', kind: 'suspect', status: 101 });
+    expect(error.message).toContain(': HTTP 101, and only 200 has rows (after 3 attempts)');
+    expect(requests).toBe(3);
+    expect(performance.now() - began).toBeLessThan(30_000);
+  });
+
+  test('is waited for if it is but announced by other answers', async () => {
+    const announced: Handler = (response) => {
+      response.writeContinue();
+      response.writeProcessing();
+      response.writeEarlyHints({ link: '</a.css>; rel=preload' });
+      response.end('[]');
+    };
+    await withServer(announced, async ({ url }) => {
+      await withClient({ baseUrl: url }, async (client) => expect(await lastValueFrom(client.reader('leads').list(1))).toEqual([]));
+    });
+  });
+
+  test('closes its connection', async () => {
+    const closed: Promise<unknown>[] = [];
+    const handler: Handler = (response, _url, _attempt, { socket }) => {
+      closed.push(once(socket, 'close'));
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n');
+      response.detachSocket(socket);
+    };
+    await failedRead(handler);
+    await Promise.all(closed);
+    expect(closed).toHaveLength(3);
+  });
+
+  test('has its time also when twice the timeout is more than a timer can hold', async () => {
+    const slow: Handler = (response) => setTimeout(() => response.end('[]'), 20);
+    await withServer(slow, async ({ url }) => {
+      await withClient({ baseUrl: url, timeoutMs: 2 ** 31 }, async (client, notices) => {
+        expect(await lastValueFrom(client.reader('leads').list(1))).toEqual([]);
+        expect(notices).toEqual([]);
+      });
     });
   });
 });

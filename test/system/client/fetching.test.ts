@@ -9,7 +9,7 @@ import type { Answer, Transport, TransportOptions } from '../../../src/client/at
 import type { openTransport } from '../../../src/client/fetching.js';
 import { scan } from '../../../src/client/scan.js';
 import { start } from '../../support/cli.js';
-import { answer, expectDiscreet, json, oddKey, withServer, type Handler } from '../../support/odd-server.js';
+import { answer, endless, expectDiscreet, json, oddKey, otherProtocols, withServer, type Handler } from '../../support/odd-server.js';
 import { until } from '../../support/until.js';
 
 /** The thread runs from the built files only. */
@@ -46,10 +46,14 @@ const handlers: readonly (readonly [string, Handler, Partial<TransportOptions>?]
   ['a large list', answer(200, large)],
   ['an empty list', json([])],
   ['records of several forms', json([{ a: '1' }, { b: 2 }])],
+  ['numbers, flags, lists and nothing', answer(200, '[{"a":12345678901234567890,"b":null,"c":[1, 1.10]},{"a":1e400,"b":true,"c":{}}]')],
   ['no JSON', answer(200, '<html>')],
   ['no body', answer(200, '')],
   ['bytes that are no UTF-8', answer(200, Uint8Array.from([0x5b, 0xff, 0x5d]))],
   ['gzip', answer(200, gzipSync(large), { 'content-encoding': 'gzip' })],
+  ['204', answer(204)],
+  ['206', answer(206, large)],
+  ...otherProtocols.map(([what, handler]) => [`another protocol, ${what}`, handler] as const),
   ['404', answer(404, '{}')],
   ['401', answer(401, oddKey)],
   ['418', answer(418)],
@@ -59,7 +63,7 @@ const handlers: readonly (readonly [string, Handler, Partial<TransportOptions>?]
   ['a gzip bomb', answer(200, gzipSync(Buffer.alloc(3_000_000, 0x20)), { 'content-encoding': 'gzip' })],
   ['a cut answer', (response) => response.writeHead(200, { 'content-length': '100' }).write('[', () => response.destroy())],
   ['a closed connection', (response) => response.destroy()],
-  ['no answer in time', () => {}, { timeoutMs: 40 }],
+  ['no answer in time', () => {}, { timeoutMs: 200 }],
 ];
 
 describe('the thread that fetches', () => {
@@ -71,6 +75,16 @@ describe('the thread that fetches', () => {
       });
     },
   );
+
+  test.each(endless)('gives up what never ends: %s', async (_what, handler) => {
+    await withServer(handler, async ({ url }) => {
+      expect(await outcome(url, 1, { timeoutMs: 30 })).toMatchObject({
+        code: 'E_SOURCE_UNAVAILABLE',
+        kind: 'transient',
+        message: expect.stringContaining('no answer in time'),
+      });
+    });
+  });
 
   test('tells of a refused connection what this thread would', async () => {
     const probe = createServer().listen(0, '127.0.0.1');
@@ -87,6 +101,7 @@ describe('the thread that fetches', () => {
     ['small', json([{ lead_id: 'é"' }, { lead_id: '2' }])],
     ['large', answer(200, large)],
     ['odd', json([{ a: '1' }, { b: '2' }])],
+    ['mixed', answer(200, '[{"a":1.10,"b":null,"c":[1, 2]},{"a":"x","b":"y","c":1e5}]')],
   ])('has looked through a %s answer', async (_what, handler) => {
     await withServer(handler, async ({ url }) => {
       const opened = transport(url, 1);

@@ -177,6 +177,66 @@ describe('the key of a run occurs nowhere', () => {
   });
 });
 
+describe('a key that is too short', () => {
+  test.each(['e', 'a', 'key-1-7'])('is refused as configuration, in words that can be read: %j', async (key) => {
+    const from = await service();
+    const { finished } = await run({ ...from.env, LEADSTREAM_REST_API_KEY: key });
+    expect(finished.code).toBe(78);
+    expect(finished.stderr).toMatch(/^p\.yaml:5:19 the key is shorter than 8 characters, so it is no key; look where it comes from\n/);
+    expect(from.requests).toEqual([]);
+  });
+
+  test('is refused without a service block, and by fetch', async () => {
+    const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: 'e' };
+    const cwd = await temporaryFolder();
+    await writeFile(join(cwd, 'p.yaml'), 'name: test\nfrom: leads\nto:\n  - csv: { path: out.csv }\n');
+    const validated = await cli(['validate', 'p.yaml'], { cwd, env });
+    expect(validated).toMatchObject({ code: 78, stderr: expect.stringContaining('the rest_api_key of the environment is shorter than 8') });
+    const fetched = await cli(['fetch', 'leads', '7'], { cwd, env });
+    expect(fetched).toMatchObject({ code: 78, stderr: expect.stringContaining('auth: rest_api_key is shorter than 8 characters') });
+  });
+});
+
+describe('the user id of an account', () => {
+  const key = 'key of the pair';
+  const text = pipelineText(body).replace(
+    'rest_api_key: ${LEADSTREAM_REST_API_KEY}',
+    'authorized_uid: ${UID}\n    authorized_rest_api_key: ${KEY}',
+  );
+
+  async function runAs(uid: string, options: Parameters<typeof service>[1] = {}) {
+    const from = await service(undefined, { accounts: [{ uid, key }], ...options });
+    const cwd = await temporaryFolder();
+    await writeFile(join(cwd, 'p.yaml'), text);
+    const env = { LEADSTREAM_BASE_URL: from.url, UID: uid, KEY: key };
+    const parameters = ['run', 'p.yaml', '--report', 'report.json', '--log-level', 'debug', ...quickly];
+    return { cwd, uid, finished: await cli(parameters, { cwd, env }) };
+  }
+
+  async function expectNoUid({ cwd, uid, finished }: Awaited<ReturnType<typeof runAs>>): Promise<void> {
+    const files = (await readdir(cwd, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+    const texts = await Promise.all(files.map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1')));
+    for (const seen of [finished.stdout, finished.stderr, ...texts]) expect(seen.includes(uid)).toBe(false);
+  }
+
+  test('is told nowhere, when all goes well', async () => {
+    const ran = await runAs('uid-7f3a9c');
+    expect(ran.finished.code).toBe(0);
+    await expectNoUid(ran);
+  });
+
+  test.each(['500', 'redirect=http://127.0.0.1:9', 'hang', 'html'])('is told nowhere after the fault %s', async (fault) => {
+    const ran = await runAs('uid-7f3a9c', { faults: [fault] });
+    expect(ran.finished.code).toBe(69);
+    await expectNoUid(ran);
+  });
+
+  test('may be a digit, which messages keep', async () => {
+    const { finished } = await runAs('5', { faults: ['555'] });
+    expect(finished.stderr).toMatch(/\/api\/\w+ page 1: HTTP 555 \(after 2 attempts\)/);
+  });
+});
+
 describe('another host', () => {
   const servers: ReturnType<typeof createServer>[] = [];
   afterEach(() => servers.splice(0).forEach((server) => server.close()));

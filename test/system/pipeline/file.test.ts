@@ -150,7 +150,7 @@ describe('references', () => {
   });
 
   test.each(['literal-key', '${KEY:-default}', 'a${KEY}'])('are all that auth accepts, so not %s', (value) => {
-    const text = pipelineText(`from: leads\n${to}`).replace('${LEADSTREAM_REST_API_KEY}', `"${value}"`);
+    const text = pipelineText(`from: leads\n${to}`).replace('${LEADSTREAM_REST_API_KEY}', value);
     const error = problems(text, { ...env, KEY: 'k' });
     expect(error.message).toContain('a credential is given by a reference alone');
     expect(error.message).not.toContain('literal-key');
@@ -168,8 +168,15 @@ describe('the environment', () => {
   });
 
   test('may name the account by its pair', () => {
-    const pair = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_AUTHORIZED_UID: '7', LEADSTREAM_AUTHORIZED_REST_API_KEY: 'k' };
-    expect(parsePipeline(bare, 'p.yaml', { env: pair }).connection.auth).toEqual({ authorized_uid: '7', authorized_rest_api_key: 'k' });
+    const pair = {
+      LEADSTREAM_BASE_URL: 'https://data.example',
+      LEADSTREAM_AUTHORIZED_UID: '7',
+      LEADSTREAM_AUTHORIZED_REST_API_KEY: 'key-of-the-test',
+    };
+    expect(parsePipeline(bare, 'p.yaml', { env: pair }).connection.auth).toEqual({
+      authorized_uid: '7',
+      authorized_rest_api_key: 'key-of-the-test',
+    });
   });
 
   test('is told what it lacks', () => {

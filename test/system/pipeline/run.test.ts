@@ -183,7 +183,7 @@ describe('a run that fails', () => {
 
   test('leaves nothing when nothing was there', async () => {
     const [from, folder] = [await service(), await temporaryFolder()];
-    const failing = run({ ...from, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong' } }, `from: leads\n${sinks}`, folder);
+    const failing = run({ ...from, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' } }, `from: leads\n${sinks}`, folder);
     await expect(failing).rejects.toMatchObject({ code: 'E_SOURCE_AUTH', exit: 77 });
     expect(await readdir(folder)).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { writeToString } from 'fast-csv';
 import { generate, openDirectory, startService } from '../../../src/service/index.js';
+import { packTable } from '../../../src/service/directory/packed-table.js';
 import { account, allRows, rowsAt, small, withFiles, withService, type TextRow } from './support.js';
 
 const served = async (files: Record<string, string | Uint8Array>, path: string): Promise<TextRow[]> => {
@@ -42,6 +43,13 @@ describe('a folder of files', () => {
     expect(await served({ [`leads.${extension}`]: lines }, 'leads')).toEqual([
       { lead_id: '1', 'LEAD ACCEPTED': 'true', meta: '{"a":[1]}', firstname: 'Zoë' },
       { lead_id: '2', extra: '1.5' },
+    ]);
+  });
+
+  test('serves numbers as they are written', async () => {
+    const lines = '{"uid":12345678901234567890,"email":1.10,"affid":1e400,"Shoe Size":-0,"list":[1.0, {"a": 1E5}]}';
+    expect(await served({ 'users.ndjson': lines }, 'users')).toEqual([
+      { uid: '12345678901234567890', email: '1.10', affid: '1e400', 'Shoe Size': '-0', list: '[1.0,{"a":1E5}]' },
     ]);
   });
 
@@ -92,7 +100,6 @@ describe('a malformed file is refused with file and line', () => {
     ['a line that is no JSON', 'users.ndjson', '{"uid":"1"}\n\n{"uid":\n', 3],
     ['a line that is no object', 'users.jsonl', '{"uid":"1"}\n["uid"]\n', 2],
     ['a key under both its names', 'leads.ndjson', '{"psid":"1","PSID":"2"}', 1],
-    ['a number that would be rounded', 'users.ndjson', '{"uid":12345678901234567890}', 1],
   ])('for %s', async (_, file, content, line) => {
     await withFiles({ [file]: content }, async (directory) => {
       const message = expect.stringMatching(new RegExp(`^${join(directory, file)}:${line} `));
@@ -114,5 +121,34 @@ describe('a malformed file is refused with file and line', () => {
 
   test('for a folder that is none', async () => {
     await expect(openDirectory('/nonexistent/leads')).rejects.toMatchObject({ code: 'E_DATA' });
+  });
+});
+
+describe('the rows of a file', () => {
+  const rows = async function* (count: number) {
+    for (let row = 0; row < count; row += 1) yield { uid: String(row % 100), email: 'é' };
+  };
+  const bytes = Buffer.byteLength('{"uid":"11","email":"é"}');
+
+  test('are as many as the memory for them holds', async () => {
+    const table = await packTable(rows(3_000), { file: 'users.csv', idName: 'uid' });
+    expect(table.count).toBe(3_000);
+    expect(table.row(2_999)).toBe('{"uid":"99","email":"é"}');
+    expect(table.find('42')).toHaveLength(30);
+  });
+
+  test('are refused beyond it, with file and limit', async () => {
+    const limit = 90 * bytes + 10 * (bytes - 1);
+    const packed = (count: number) => packTable(rows(count), { file: 'data/users.csv', idName: 'uid', maxBytes: limit });
+    expect((await packed(100)).count).toBe(100);
+    await expect(packed(101)).rejects.toMatchObject({
+      code: 'E_DATA',
+      message: `data/users.csv: its rows take more than ${limit.toLocaleString('en-US')} bytes as JSON, which is the most that a collection may have`,
+    });
+  });
+
+  test('are served with a value nested 100,000 deep', async () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    expect(await served({ 'users.ndjson': `{"uid":1,"email":${deep}}` }, 'users')).toEqual([{ uid: '1', email: deep }]);
   });
 });

@@ -123,3 +123,13 @@ test('a writer that nobody finishes does not keep the process alive', async () =
   `;
   expect(await told(script)).toEqual({ threads: 1, ended: 0 });
 });
+
+test('a thread whose file is missing, as beside TypeScript source, is refused where it is asked for, and named', async () => {
+  const asked = parquet({ path: 't', threads: 1 }, { baseDir: await temporaryFolder(), runId: 'run' });
+  await expect(asked).rejects.toMatchObject({
+    code: 'E_SINK_CONFIG',
+    message: expect.stringMatching(
+      /^parquet: threads: 1 needs the file \/.*\/engines\/arrow\/worker\.js, which a bundle has to bring along/,
+    ),
+  });
+});

@@ -1,10 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import { discoveredColumns } from '../../../src/client/index.js';
 import { createDecoder } from '../../../src/client/decoder.js';
+import { readList } from '../../../src/client/records.js';
+import { scan } from '../../../src/client/scan.js';
 import { bridges, leads, links, users } from '../../../src/collections/index.js';
 
 const user = { uid: '7', email: 'a@b.c', affid: '1' };
-const parsed = (text: string): Record<string, unknown> => JSON.parse(text);
+/** Records as an answer brings them. */
+const sent = (...records: readonly (object | string)[]) =>
+  readList('', {
+    status: 200,
+    body: Buffer.from(`[${records.map((record) => (typeof record === 'string' ? record : JSON.stringify(record))).join()}]`),
+  });
 
 describe('declared fields', () => {
   test('come under their snake_case names', () => {
@@ -45,10 +52,18 @@ describe('declared fields', () => {
     [{ a: null }, '{"a":null}'],
   ])('whose value is %j are kept as its JSON text and counted', (value, text) => {
     const decoder = createDecoder(users);
-    expect(decoder.decode([{ ...user, uid: value }, user]).map(({ uid }) => uid)).toEqual([text, '7']);
+    expect(decoder.decode(sent({ ...user, uid: value }, user)).map(({ uid }) => uid)).toEqual([text, '7']);
     expect([...decoder.findings.notText]).toEqual([['uid', 1]]);
   });
 });
+
+test.each(['9007199254740993', '1.10', '1e400', '-0', '1E5', '[12345678901234567890,{"a":1.10}]'])(
+  'a value that is written %s is kept as it is',
+  (json) => {
+    const [row] = createDecoder(users).decode(sent(`{"uid":${json},"email":"a","affid":"1","extra":${json}}`));
+    expect(row).toEqual({ uid: json, email: 'a', affid: '1', extra: json });
+  },
+);
 
 describe('unknown fields', () => {
   test('are kept under their snake_case names, found and counted', () => {
@@ -90,13 +105,13 @@ describe('unknown fields', () => {
 
   test('that are no text are kept as JSON text and counted', () => {
     const decoder = createDecoder(users);
-    expect(decoder.decode([{ ...user, extra: 5, other: null }])).toEqual([{ ...user, extra: '5', other: null }]);
+    expect(decoder.decode(sent({ ...user, extra: 5, other: null }))).toEqual([{ ...user, extra: '5', other: null }]);
     expect([...decoder.findings.notText]).toEqual([['extra', 1]]);
   });
 
   test('called like parts of an object are harmless', () => {
     const text = '{"uid":"7","email":"a","affid":"1","__proto__":{"polluted":true},"constructor":"c","toString":"t","hasOwnProperty":"h"}';
-    const [row] = createDecoder(users).decode([parsed(text)]);
+    const [row] = createDecoder(users).decode(sent(text));
     expect(Object.getPrototypeOf(row)).toBe(Object.prototype);
     expect(Object.prototype).not.toHaveProperty('polluted');
     expect(Object.entries(row ?? {}).slice(3)).toEqual([
@@ -142,5 +157,46 @@ describe('secret fields', () => {
     const decoder = createDecoder(users);
     decoder.decode([{ ...user, extra: 'x' }]);
     expect(discoveredColumns(decoder.findings).map(({ name }) => name)).toEqual(['extra']);
+  });
+});
+
+describe('the width of records', () => {
+  const wide = (fields: number, first = 0) =>
+    Object.fromEntries([...Object.entries(user), ...Array.from({ length: fields - 3 }, (_, index) => [`f${first + index}`, 'x'])]);
+  const columnsOf = (...records: readonly object[]) => {
+    const found = scan(Buffer.from(JSON.stringify(records)));
+    if (!found) throw new Error('records of several forms');
+    return found;
+  };
+
+  test('may be 4,096 fields', () => {
+    expect(Object.keys(createDecoder(users).decode([wide(4096)])[0] ?? {})).toHaveLength(4096);
+    expect(createDecoder(users).decodeColumns(columnsOf(wide(4096)))?.columns.size).toBe(4096);
+  });
+
+  test('is refused beyond that, with its number', () => {
+    const refused = { code: 'E_SOURCE_LIMIT', kind: 'permanent', message: 'users: a record has 4,097 fields, and at most 4,096 are read' };
+    expect(() => createDecoder(users).decode([wide(4097)])).toThrow(expect.objectContaining(refused));
+    expect(() => createDecoder(users).decodeColumns(columnsOf(wide(4097)))).toThrow(expect.objectContaining(refused));
+    const lacking = sent({ uid: '1', ...Object.fromEntries(Array.from({ length: 4096 }, (_, index) => [`f${index}`, 7])) });
+    expect(() => createDecoder(users).decode(lacking)).toThrow(expect.objectContaining(refused));
+  });
+
+  test('counts for all records together, whatever each has', () => {
+    const refused = { code: 'E_SOURCE_LIMIT', message: 'users: records have more than 4,096 different fields' };
+    const decoder = createDecoder(users);
+    decoder.decode([wide(3000)]);
+    expect(() => decoder.decode([wide(2000, 5000)])).toThrow(expect.objectContaining(refused));
+    expect(() => decoder.decodeColumns(columnsOf(wide(2000, 5000)))).toThrow(expect.objectContaining(refused));
+    expect(decoder.findings.unknown.size).toBe(4093);
+  });
+
+  test('costs as many names as fields, also when all become the same', () => {
+    const names = Array.from({ length: 4000 }, (_, index) => `${'-'.repeat(index % 64)}f${'_'.repeat(index / 64)}`);
+    const decoder = createDecoder(users);
+    const began = performance.now();
+    decoder.decode([{ ...user, ...Object.fromEntries(names.map((name) => [name, 'x'])) }]);
+    expect([...decoder.findings.unknown.values()].at(-1)?.column.name).toBe('f_4000');
+    expect(performance.now() - began).toBeLessThan(500);
   });
 });

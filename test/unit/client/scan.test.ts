@@ -1,17 +1,29 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { createDecoder } from '../../../src/client/decoder.js';
+import { readList } from '../../../src/client/records.js';
 import { columnsIn, scan } from '../../../src/client/scan.js';
 import { collections } from '../../../src/collections/index.js';
 import { Table } from '../../../src/columnar/index.js';
+import { JsonText, readJson } from '../../../src/json/index.js';
+import { literal, nested } from '../../support/json.js';
 
-type Records = readonly Readonly<Record<string, string>>[];
-
-/** The records that a scan found, as `JSON.parse` would give them. */
-function scanned(body: Uint8Array): Records | undefined {
+/** The rows that a scan found. */
+function scanned(body: Uint8Array): readonly unknown[] | undefined {
   const found = scan(body);
-  return found && (new Table(found.rows, columnsIn(found)).rows as Records);
+  if (!found) return undefined;
+  const columns = new Map([...columnsIn(found)].map(([name, { cells }]) => [name, cells]));
+  return new Table(found.rows, columns).rows;
 }
+
+/** What `readJson` finds in it, with texts for what is JSON. */
+function read(body: Uint8Array): readonly unknown[] {
+  const items = readJson(body);
+  if (!Array.isArray(items)) throw new Error('no list');
+  return items.map((item) => Object.fromEntries(Object.entries(item).map(([name, value]) => [name, plain(value)])));
+}
+
+const plain = (value: unknown) => (value instanceof JsonText ? value.text : value);
 
 const nasty = fc.oneof(
   fc.string({ unit: 'binary' }).filter((text) => !text.includes('\0')),
@@ -23,14 +35,22 @@ const field = fc.oneof(
   fc.stringMatching(/^[a-z ]{1,8}$/),
 );
 
-/** Lists of records that have the same fields in the same order. */
-const lists = fc
-  .uniqueArray(field, { minLength: 1, maxLength: 6 })
-  .chain((names) =>
-    fc
-      .array(fc.tuple(...names.map(() => nasty)), { minLength: 1, maxLength: 5 })
-      .map((rows) => rows.map((values) => names.map((name, index) => [name, values[index] ?? ''] as const))),
-  );
+/** Lists of records that have the same fields in the same order: names and values, which are strings or JSON as it is written. */
+const listsOf = (value: fc.Arbitrary<string | JsonText>) =>
+  fc
+    .uniqueArray(field, { minLength: 1, maxLength: 6 })
+    .chain((names) =>
+      fc
+        .array(fc.tuple(...names.map(() => value)), { minLength: 1, maxLength: 5 })
+        .map((rows) => rows.map((values) => names.map((name, index) => [name, values[index] ?? ''] as const))),
+    );
+const lists = listsOf(nasty);
+const mixed = listsOf(
+  fc.oneof(
+    nasty,
+    fc.oneof(literal, nested).map((json) => new JsonText(json)),
+  ),
+);
 
 /** Ways to write JSON: compact, with spaces, over lines, and with everything escaped that can be. */
 const escapedAll = (text: string) =>
@@ -43,9 +63,10 @@ const writers = [
   { between: ',', colon: ':', open: '{', close: '}', text: escapedAll },
 ];
 
-function written(list: readonly (readonly (readonly [string, string])[])[], way: number): string {
+function written(list: readonly (readonly (readonly [string, string | JsonText])[])[], way: number): string {
   const { between, colon, open, close, text } = writers[way] ?? compact;
-  const records = list.map((row) => open + row.map(([name, value]) => JSON.stringify(name) + colon + text(value)).join(between) + close);
+  const json = (value: string | JsonText) => (value instanceof JsonText ? value.text : text(value));
+  const records = list.map((row) => open + row.map(([name, value]) => JSON.stringify(name) + colon + json(value)).join(between) + close);
   return `[${records.join(between)}]`;
 }
 
@@ -57,6 +78,21 @@ describe('scan', () => {
         expect(scanned(Buffer.from(json))).toEqual(JSON.parse(json));
       }),
     );
+  });
+
+  test('reads values of every kind like readJson', () => {
+    fc.assert(
+      fc.property(mixed, fc.nat(3), (list, way) => {
+        const json = Buffer.from(written(list, way));
+        expect(scanned(json)).toEqual(read(json));
+      }),
+    );
+  });
+
+  test('counts what is null, and what is no string', () => {
+    const found = scan(Buffer.from('[{"a":"1","b":null,"c":1},{"a":true,"b":"x","c":[1, 2]},{"a":"","b":null,"c":{}}]'));
+    expect([...(found?.nulls ?? [])]).toEqual([0, 2, 0]);
+    expect([...(found?.notText ?? [])]).toEqual([1, 0, 3]);
   });
 
   test('keeps the order of fields that look like numbers', () => {
@@ -73,7 +109,7 @@ describe('scan', () => {
       },
     );
     fc.assert(
-      fc.property(lists, fc.nat(3), damage, (list, way, damages) => {
+      fc.property(mixed, fc.nat(3), damage, (list, way, damages) => {
         let bytes = Buffer.from(written(list, way));
         for (const { at, remove, put } of damages) {
           const place = at % (bytes.length + 1);
@@ -86,7 +122,8 @@ describe('scan', () => {
         const found = scanned(bytes);
         if (!found) return;
         taken += 1;
-        expect(found).toEqual(JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)));
+        expect(JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))).toHaveLength(found.length);
+        expect(found).toEqual(read(bytes));
       }),
       { numRuns: 5000 },
     );
@@ -101,8 +138,11 @@ describe('scan', () => {
     ['another order', '[{"a":"1","b":"2"},{"b":"2","a":"1"}]'],
     ['a field that comes twice', '[{"a":"1","a":"2"}]'],
     ['a name with an escape', '[{"\\u0061":"1"}]'],
-    ['a number', '[{"a":1}]'],
-    ['null', '[{"a":null}]'],
+    ['a number that is none', '[{"a":01}]'],
+    ['a word that is none', '[{"a":nul}]'],
+    ['a list that is none', '[{"a":[1,]}]'],
+    ['a record that does not end', '[{"a":{"b":1}'],
+    ['brackets that do not match', '[{"a":[}}]'],
     ['a list within', '[["a"]]'],
     ['a bare record', '{"a":"1"}'],
     ['something behind the list', '[{"a":"1"}] x'],
@@ -130,8 +170,8 @@ describe('the decoder', () => {
     .subarray(names, { minLength: 1 })
     .chain((some) =>
       fc
-        .array(fc.tuple(...some.map(() => fc.constantFrom('', 'x', 'é'))), { minLength: 1, maxLength: 4 })
-        .map((rows) => rows.map((values) => Object.fromEntries(some.map((name, index) => [name, values[index] ?? ''])))),
+        .array(fc.tuple(...some.map(() => fc.constantFrom('', 'x', 'é', null, 7, true, [1]))), { minLength: 1, maxLength: 4 })
+        .map((rows) => rows.map((values) => Object.fromEntries(some.map((name, index) => [name, values[index]])))),
     );
 
   test.each([[[]], [Object.keys(collections.users.fields)]])(
@@ -141,17 +181,20 @@ describe('the decoder', () => {
         fc.property(fc.array(records, { minLength: 1, maxLength: 3 }), (answers) => {
           const [byColumns, byRows] = [createDecoder(collections.users, reveal), createDecoder(collections.users, reveal)];
           for (const answer of answers) {
-            const found = scan(Buffer.from(JSON.stringify(answer)));
+            const json = Buffer.from(JSON.stringify(answer));
+            const list = readList('', { status: 200, body: json });
+            const found = scan(json);
             const table = found && byColumns.decodeColumns(found);
             if (!table) {
-              expect(() => byColumns.decode(answer)).toThrow();
-              expect(() => byRows.decode(answer)).toThrow();
+              expect(() => byColumns.decode(list)).toThrow();
+              expect(() => byRows.decode(list)).toThrow();
               continue;
             }
-            const rows = byRows.decode(answer);
+            const rows = byRows.decode(list);
             expect(table.rows).toEqual(rows);
             expect(table.rows.map(Object.keys)).toEqual(rows.map(Object.keys));
           }
+          expect(byColumns.findings.notText).toEqual(byRows.findings.notText);
           expect(byColumns.findings.missing).toEqual(byRows.findings.missing);
           expect([...byColumns.findings.unknown]).toEqual([...byRows.findings.unknown]);
         }),

@@ -248,6 +248,79 @@ describe('blank', () => {
   });
 });
 
+describe('an expression that could take for ever', () => {
+  const list = (values: number) => `[${Array.from({ length: values }, (_, value) => value).join()}]`;
+  const nested = 'a comprehension (all, exists, exists_one, filter, map) is refused within another, since it can take for ever';
+
+  test.each([
+    "['a'].exists(x, ['b'].exists(y, x == y))",
+    "['a'].all(x, ['b'].map(y, y)[0] == x)",
+    "['a'].filter(x, true).exists(x, x == 'a')",
+    "s.split(',').map(x, x + x).map(x, x + x)[0]",
+    "['a'].exists(x, cel.bind(y, x, ['b'].exists(z, z == y)))",
+    "[['a'].exists(x, true)].exists(x, x)",
+    "['a'].exists_one(x, ['b'].filter(y, y == x).size() == 1)",
+    "{'a': 1}.exists(x, {'b': 2}.exists(y, x == y))",
+  ])('is refused for a comprehension within another: %s', (source) => {
+    expect(problemOf(source).message).toBe(nested);
+  });
+
+  test('is refused for a bind within another, which doubles what it binds', () => {
+    const source = Array.from({ length: 40 }, (_, depth) => depth).reduceRight(
+      (body, depth) => `cel.bind(v${depth + 1}, v${depth} + v${depth}, ${body})`,
+      'v40.size() > 0',
+    );
+    expect(problemOf(source.replace('v0 + v0', '[s]')).message).toBe('cel.bind is refused within another, since it can take for ever');
+  });
+
+  test.each([
+    ["['a'].exists(x, x == s) || ['b'].all(x, x != s)", true],
+    ["cel.bind(x, upper(s), ['A', 'B'].exists(y, y == x))", true],
+    ["s.split(',').map(x, x != '', upper(x)).size() == 1", true],
+  ])('is none that has them side by side, or one in a bind: %s', (source, value) => {
+    expect(valueOf(source, { s: 'a' })).toBe(value);
+  });
+
+  test('may have 100 values in a list, and entries in a map', () => {
+    expect(valueOf(`7 in ${list(100)}`)).toBe(true);
+    expect(problemOf(`7 in ${list(101)}`).message).toBe(
+      'a list holds at most 100 values; several side by side hold more: field in [...] || field in [...]',
+    );
+    const map = (entries: number) => `{${Array.from({ length: entries }, (_, entry) => `'${entry}': 1`).join()}}`;
+    expect(valueOf(`'7' in ${map(100)}`)).toBe(true);
+    expect(problemOf(`'7' in ${map(101)}`).message).toBe('a map holds at most 100 entries');
+  });
+
+  test.each([
+    ['a sum', Array.from({ length: 6_000 }, () => '1').join(' + ')],
+    ['lists side by side', `[0].exists(x, x in ${Array.from({ length: 60 }, () => list(99)).join(' + ')})`],
+  ])('is refused when it has more than 5,000 parts: %s', (_name, source) => {
+    expect(problemOf(source).message).toBe('an expression has at most 5,000 parts (names, values, operators)');
+  });
+
+  test('is refused with a comprehension when it has more than 1,000 parts', () => {
+    const sum = (lists: number) => Array.from({ length: lists }, () => list(99)).join(' + ');
+    expect(valueOf(`(${sum(4)}).all(x, x in ${sum(4)})`)).toBe(true);
+    expect(problemOf(`(${sum(6)}).all(x, x in ${sum(6)})`).message).toBe('an expression with a comprehension has at most 1,000 parts');
+  });
+
+  test.each([
+    ['brackets', `${'('.repeat(300)}s${')'.repeat(300)}`],
+    ['negations', `${'!'.repeat(60_000)}true`],
+  ])('is refused when it is too deep: %s', (_name, source) => {
+    expect(problemOf(source).message).toBe('an expression is at most 250 levels deep');
+  });
+
+  test.each([
+    ['a sum', Array.from({ length: 2_400 }, () => '1').join(' + '), 2_400n],
+    ['alternatives', Array.from({ length: 1_200 }, (_, value) => `s == '${value}'`).join(' || '), false],
+    ['lists side by side', Array.from({ length: 45 }, () => `num(s) in ${list(99).replaceAll(/\d+/g, '$&.0')}`).join(' || '), false],
+    ['negations', `${'!'.repeat(240)}true`, true],
+  ])('is carried out when it is but long: %s', (_name, source, value) => {
+    expect(valueOf(source, { s: '-1' })).toBe(value);
+  });
+});
+
 describe('the type of an expression', () => {
   const columns = [
     ...texts('s'),

@@ -14,9 +14,11 @@ import { createdBy, schemaOf, sortingOf } from './schema.js';
  * an Arrow stream and then a Parquet file of its own in memory, 4 µs a row, whose pages go into the target. The memory of the library
  * grows to what the largest row group needs, and is not given back before the thread that encodes ends.
  *
- * @param threads 1 encodes in a thread that all tables of the process share. The bytes are the same.
+ * @param threads 1 encodes in a thread that all tables of the process share. The bytes are the same. Default 1 where it can be there and there is a core
+ * for it.
+ * @throws {SinkError} `E_SINK_CONFIG` for a thread that cannot be there.
  */
-export function arrowEngine(threads: number): ParquetEngine<TakenBytes> {
+export function arrowEngine(threads?: number): ParquetEngine<TakenBytes> {
   const encoding = groupEncoding(threads);
   return {
     rowGroup,

@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
 import { SinkError } from '../../../../errors.js';
-import { Thread } from '../../../../threads/index.js';
+import { defaultThreads, Thread, threadProblem } from '../../../../threads/index.js';
 import type { Compression } from '../../encoder.js';
 import type { TakenBytes } from './row-bytes.js';
 import type { Answer, Request } from './worker.js';
@@ -17,12 +16,16 @@ export interface GroupEncoding {
   close(): Promise<void>;
 }
 
-/** Beside this module there is none when it runs from its TypeScript source, or in a bundle; it encodes here then. */
 const workerFile = new URL('./worker.js', import.meta.url);
 
-/** @param threads 1 for the thread, if there can be one. */
-export function groupEncoding(threads: number): GroupEncoding {
-  if (threads === 0 || !existsSync(workerFile)) return inThisThread;
+/**
+ * @param threads 1 for the thread.
+ * @throws {SinkError} `E_SINK_CONFIG` when there can be none.
+ */
+export function groupEncoding(threads: number = defaultThreads(workerFile)): GroupEncoding {
+  if (threads === 0) return inThisThread;
+  const problem = threadProblem(workerFile);
+  if (problem !== undefined) throw new SinkError('E_SINK_CONFIG', `parquet: ${problem}`);
   let thread: EncodingThread | undefined;
   return {
     encode: (group, compression) => {

@@ -1,0 +1,97 @@
+/** The bytes that JSON is made of. */
+export const ascii = {
+  tab: 0x09,
+  lineFeed: 0x0a,
+  carriageReturn: 0x0d,
+  space: 0x20,
+  quote: 0x22,
+  plus: 0x2b,
+  comma: 0x2c,
+  minus: 0x2d,
+  dot: 0x2e,
+  zero: 0x30,
+  nine: 0x39,
+  colon: 0x3a,
+  openList: 0x5b,
+  backslash: 0x5c,
+  closeList: 0x5d,
+  openRecord: 0x7b,
+  closeRecord: 0x7d,
+} as const;
+
+const { tab, lineFeed, carriageReturn, space, quote, plus, minus, dot, zero, nine, backslash } = ascii;
+const { openList, closeList, openRecord, closeRecord } = ascii;
+
+/** Offset of the first byte from an offset on that is no white space. */
+export function afterSpace(json: Uint8Array, start: number): number {
+  let at = start;
+  for (;;) {
+    const byte = json[at];
+    if (byte !== space && byte !== lineFeed && byte !== carriageReturn && byte !== tab) return at;
+    at += 1;
+  }
+}
+
+/** Offset of the quote behind a string that begins at an offset; -1 if none does. What its escapes are is not looked at. */
+export function endOfText(json: Uint8Array, start: number): number {
+  if (json[start] !== quote) return -1;
+  for (let at = start + 1; at < json.length; at += 1) {
+    const byte = json[at] ?? 0;
+    if (byte === quote) return at;
+    if (byte < space) return -1;
+    if (byte === backslash) at += 1;
+  }
+  return -1;
+}
+
+const words = ['null', 'true', 'false'].map((word) => Buffer.from(word));
+
+/** Offset behind a number, `true`, `false` or `null` that begins at an offset; -1 if none does. */
+export function endOfLiteral(json: Uint8Array, start: number): number {
+  for (const word of words)
+    if (word[0] === json[start]) return word.every((byte, index) => json[start + index] === byte) ? start + word.length : -1;
+  return endOfNumber(json, start);
+}
+
+function endOfNumber(json: Uint8Array, start: number): number {
+  const first = json[start] === minus ? start + 1 : start;
+  let at = json[first] === zero ? first + 1 : afterDigits(json, first);
+  if (at === first) return -1;
+  if (json[at] === dot) {
+    const fraction = at + 1;
+    at = afterDigits(json, fraction);
+    if (at === fraction) return -1;
+  }
+  if (((json[at] ?? 0) | 0x20) === 0x65) {
+    const sign = json[at + 1];
+    const exponent = sign === plus || sign === minus ? at + 2 : at + 1;
+    at = afterDigits(json, exponent);
+    if (at === exponent) return -1;
+  }
+  return at;
+}
+
+function afterDigits(json: Uint8Array, start: number): number {
+  let at = start;
+  for (;;) {
+    const byte = json[at] ?? 0;
+    if (byte < zero || byte > nine) return at;
+    at += 1;
+  }
+}
+
+/** Offset behind the list or record that begins at an offset, however deep it is; -1 if it does not end. It may be invalid. */
+export function endOfNested(json: Uint8Array, start: number): number {
+  let depth = 0;
+  let at = start;
+  do {
+    const byte = json[at];
+    if (byte === quote) {
+      at = endOfText(json, at);
+      if (at < 0) return -1;
+    } else if (byte === openList || byte === openRecord) depth += 1;
+    else if (byte === closeList || byte === closeRecord) depth -= 1;
+    at += 1;
+  } while (depth > 0 && at < json.length);
+  return depth === 0 ? at : -1;
+}

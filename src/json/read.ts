@@ -1,0 +1,201 @@
+import { isUtf8 } from 'node:buffer';
+import { compact } from './compact.js';
+import { afterSpace, ascii, endOfLiteral, endOfNested, endOfText } from './places.js';
+
+/** What is no string, as the text that it is in JSON: a number as it was written, a list or a record without white space. */
+export class JsonText {
+  constructor(readonly text: string) {}
+}
+
+/** A value as the text that it is: a string without its quotes, and everything else but `null` as its JSON text. */
+export type JsonValue = string | JsonText | null;
+
+/** A JSON object of such values, without a prototype. Of a name that comes twice the last value counts, as in `JSON.parse`. */
+export type JsonRecord = Readonly<Record<string, JsonValue>>;
+
+/** What a list can hold. */
+export type JsonItem = JsonRecord | JsonValue;
+
+/**
+ * Reads JSON of which nothing must change: `JSON.parse` makes 12345678901234567000 of 12345678901234567890, 1.1 of 1.10 and nothing
+ * of 1e400. Values of records stay texts, however deep they are, and records are told from them.
+ *
+ * @param json In UTF-8; a byte order mark is left out.
+ * @returns `undefined` for what is no JSON, or no UTF-8.
+ */
+export function readJson(json: Uint8Array): JsonItem | readonly JsonItem[] | undefined {
+  if (!isUtf8(json)) return undefined;
+  try {
+    const body = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
+    return recordsOfStrings(body) ?? new Reader(body).document();
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return undefined;
+    throw thrown;
+  }
+}
+
+/** Records of nothing but strings and `null` are what `JSON.parse` makes of them, and it takes half the time. */
+function recordsOfStrings(json: Buffer): readonly JsonRecord[] | undefined {
+  const list = afterSpace(json, 0);
+  const first = afterSpace(json, list + 1);
+  if (json[list] !== openList || json[first] !== openRecord || !isOfStrings(new Reader(json, first).item())) return undefined;
+  const records: unknown = JSON.parse(json.toString('utf8'));
+  return Array.isArray(records) && records.every(isOfStrings) ? records : undefined;
+}
+
+function isOfStrings(item: unknown): item is Readonly<Record<string, string | null>> {
+  if (typeof item !== 'object' || item === null || Array.isArray(item) || item instanceof JsonText) return false;
+  for (const value of Object.values(item)) if (typeof value !== 'string' && value !== null) return false;
+  return true;
+}
+
+const { quote, comma, colon, backslash, space, openList, closeList, openRecord, closeRecord } = ascii;
+const mark = Buffer.from('\ufeff');
+
+/** One pass over a document. */
+class Reader {
+  #at: number;
+  /** The names so far, and their places there by a hash of their bytes. */
+  readonly #names: { readonly json: Buffer; readonly name: string }[] = [];
+  readonly #places = new Map<number, number>();
+  /** Place of the name that is expected next: records have the same ones in the same order, but for some. */
+  #expected = 0;
+
+  constructor(
+    private readonly json: Buffer,
+    start = json.subarray(0, mark.length).equals(mark) ? mark.length : 0,
+  ) {
+    this.#at = start;
+  }
+
+  document(): JsonItem | readonly JsonItem[] {
+    const value = this.#next() === openList ? this.#list() : this.item();
+    this.#next();
+    if (this.#at < this.json.length) throw new SyntaxError();
+    return value;
+  }
+
+  /** The next byte that is no white space. */
+  #next(): number {
+    this.#at = afterSpace(this.json, this.#at);
+    return this.json[this.#at] ?? 0;
+  }
+
+  /** Goes past a byte that has to come next. */
+  #past(byte: number): void {
+    if (this.#next() !== byte) throw new SyntaxError();
+    this.#at += 1;
+  }
+
+  #list(): readonly JsonItem[] {
+    const items: JsonItem[] = [];
+    this.#at += 1;
+    if (this.#next() !== closeList) {
+      items.push(this.item());
+      while (this.#next() === comma) {
+        this.#at += 1;
+        items.push(this.item());
+      }
+    }
+    this.#past(closeList);
+    return items;
+  }
+
+  /** The next value, of which a record is taken apart. */
+  item(): JsonItem {
+    return this.#next() === openRecord ? this.#record() : this.#value();
+  }
+
+  #record(): JsonRecord {
+    const record: Record<string, JsonValue> = Object.create(null);
+    this.#at += 1;
+    this.#expected = 0;
+    if (this.#next() !== closeRecord) {
+      this.#member(record);
+      while (this.#next() === comma) {
+        this.#at += 1;
+        this.#member(record);
+      }
+    }
+    this.#past(closeRecord);
+    return record;
+  }
+
+  #member(record: Record<string, JsonValue>): void {
+    this.#next();
+    const name = this.#name();
+    this.#past(colon);
+    record[name] = this.#value();
+  }
+
+  #name(): string {
+    const { json } = this;
+    const from = this.#at;
+    const expected = this.#names[this.#expected];
+    if (expected && isAt(json, from, expected.json)) {
+      this.#expected += 1;
+      this.#at += expected.json.length;
+      return expected.name;
+    }
+    const end = endOfText(json, from) + 1;
+    if (end === 0) throw new SyntaxError();
+    const hash = hashOf(json, from, end);
+    const place = this.#places.get(hash) ?? -1;
+    const known = this.#names[place];
+    if (known?.json.length === end - from && isAt(json, from, known.json)) {
+      this.#expected = place + 1;
+      this.#at = end;
+      return known.name;
+    }
+    const name = this.#text();
+    this.#places.set(hash, this.#names.length);
+    this.#names.push({ json: json.subarray(from, end), name });
+    this.#expected = this.#names.length;
+    return name;
+  }
+
+  #value(): JsonValue {
+    const { json } = this;
+    const byte = this.#next();
+    if (byte === quote) return this.#text();
+    const from = this.#at;
+    const nested = byte === openList || byte === openRecord;
+    const end = nested ? endOfNested(json, from) : endOfLiteral(json, from);
+    const text = end < 0 ? undefined : nested ? compact(json, from, end) : json.toString('latin1', from, end);
+    if (text === undefined) throw new SyntaxError();
+    this.#at = end;
+    return text === 'null' ? null : new JsonText(text);
+  }
+
+  #text(): string {
+    const { json } = this;
+    const from = this.#at;
+    if (json[from] !== quote) throw new SyntaxError();
+    let at = from + 1;
+    let byte = json[at] ?? 0;
+    while (byte !== quote && byte !== backslash) {
+      if (byte < space) throw new SyntaxError();
+      at += 1;
+      byte = json[at] ?? 0;
+    }
+    if (byte === quote) {
+      this.#at = at + 1;
+      return json.toString('utf8', from + 1, at);
+    }
+    const end = endOfText(json, from);
+    if (end < 0) throw new SyntaxError();
+    this.#at = end + 1;
+    return JSON.parse(json.toString('utf8', from, end + 1));
+  }
+}
+
+function hashOf(json: Buffer, start: number, end: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (json[at] ?? 0), 0x01000193);
+  return hash;
+}
+
+function isAt(json: Buffer, start: number, wanted: Buffer): boolean {
+  for (let index = 0; index < wanted.length; index += 1) if (json[start + index] !== wanted[index]) return false;
+  return true;
+}

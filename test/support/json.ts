@@ -1,0 +1,43 @@
+import * as fc from 'fast-check';
+
+/** Numbers as nobody rounds them, flags and null, as JSON. */
+export const literal = fc.oneof(
+  fc.constantFrom(
+    '12345678901234567890',
+    '9007199254740993',
+    '1.10',
+    '1e400',
+    '-0',
+    '-0.0',
+    '1E5',
+    '1e+5',
+    '1e-400',
+    '0',
+    'true',
+    'false',
+    'null',
+  ),
+  fc.stringMatching(/^-?(?:0|[1-9]\d{0,20})(?:\.\d{1,5})?(?:[eE][+-]?\d{1,4})?$/),
+);
+
+/** Lists and records, written with and without white space. */
+export const nested = fc.letrec<{ value: string; list: string; record: string }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    literal,
+    fc.string().map((text) => JSON.stringify(text)),
+    tie('list'),
+    tie('record'),
+  ),
+  list: fc.tuple(fc.array(tie('value'), { maxLength: 3 }), blank()).map(([items, space]) => `[${space}${items.join(`${space},`)}${space}]`),
+  record: fc
+    .tuple(fc.array(fc.tuple(fc.string(), tie('value')), { maxLength: 3 }), blank())
+    .map(
+      ([members, space]) =>
+        `{${space}${members.map(([name, value]) => `${JSON.stringify(name)}${space}:${space}${value}`).join(`,${space}`)}}`,
+    ),
+})).record;
+
+function blank(): fc.Arbitrary<string> {
+  return fc.constantFrom('', ' ', '\n\t', '\r\n');
+}
