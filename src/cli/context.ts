@@ -11,7 +11,7 @@ export interface CommonArguments {
   readonly quiet: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
-  readonly envFile: string | undefined;
+  readonly env: string | undefined;
 }
 
 /** A stream that may be a terminal, `columns` characters wide. */
@@ -20,7 +20,7 @@ export type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; r
 /** What a command works with. */
 export interface CommandContext {
   readonly console: Console;
-  /** The environment, with what the file of `--env-file` adds. */
+  /** The environment, with what the file of `--env` adds. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folder that relative paths resolve against. */
   readonly cwd: string;
@@ -37,11 +37,14 @@ export type Work = (context: CommandContext) => Promise<number>;
 
 /** Declares the options that every command takes. */
 export function commonOptions<T>(yargs: Argv<T>) {
-  return yargs
-    .option('quiet', { type: 'boolean', default: false, describe: 'Say nothing but errors' })
-    .option('log-level', { choices: logLevels, default: 'info' as const, describe: 'The most that is said' })
-    .option('log-format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'Form of messages on stderr' })
-    .option('env-file', { type: 'string', describe: 'File of NAME=value lines that add to the environment' });
+  return (
+    yargs
+      .option('quiet', { type: 'boolean', default: false, describe: 'Say nothing but errors' })
+      .option('log-level', { choices: logLevels, default: 'info' as const, describe: 'The most that is said' })
+      .option('log-format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'Form of messages on stderr' })
+      // Not --env-file: that one is Node's own, wherever it stands on the command line.
+      .option('env', { type: 'string', describe: 'File of NAME=value lines that add to the environment' })
+  );
 }
 
 /** Runs a command with its console and environment. */
@@ -56,17 +59,17 @@ export function secretsIn(env: CommandContext['env']): readonly string[] {
 }
 
 /**
- * The environment of a command, with what the file of `--env-file` sets and the environment lacks or leaves empty; its
+ * The environment of a command, with what the file of `--env` sets and the environment lacks or leaves empty; its
  * secrets are hidden from here on.
  *
- * @throws {LeadstreamError} `E_USAGE` when the file of `--env-file` cannot be read.
+ * @throws {LeadstreamError} `E_USAGE` when the file of `--env` cannot be read.
  */
 export function environmentOf(
-  envFile: string | undefined,
+  file: string | undefined,
   { env, cwd }: Pick<CommandContext, 'env' | 'cwd'>,
   secrets: Secrets,
 ): CommandContext['env'] {
-  const added = envFile === undefined ? [] : Object.entries(readEnvFile(envFile, cwd)).filter(([name]) => !env[name]);
+  const added = file === undefined ? [] : Object.entries(readEnvFile(file, cwd)).filter(([name]) => !env[name]);
   const whole = { ...env, ...Object.fromEntries(added) };
   secrets.hide(secretsIn(whole));
   return whole;
@@ -75,7 +78,8 @@ export function environmentOf(
 function readEnvFile(file: string, cwd: string): Readonly<Record<string, string | undefined>> {
   try {
     return parseEnv(readFileSync(resolve(cwd, file), 'utf8'));
-  } catch {
-    throw new LeadstreamError('E_USAGE', `--env-file ${file}: cannot be read`);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+    throw new LeadstreamError('E_USAGE', `--env ${file}: cannot be read${code}`);
   }
 }

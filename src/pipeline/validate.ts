@@ -85,6 +85,7 @@ function messageOf(issue: Issue, path: Path): string {
   const key = path.at(-1);
   if (issue.code === 'invalid_value') {
     const values = issue.values.map(String);
+    if (issue.input === undefined && typeof key === 'string') return `'${key}': expected one of ${values.join(', ')}`;
     const near = typeof issue.input === 'string' ? nearest(issue.input, values) : undefined;
     return `expected one of ${values.join(', ')}${near === undefined ? '' : `; did you mean '${near}'?`}`;
   }
