@@ -1,3 +1,5 @@
+import { printable } from './printable.js';
+
 /**
  * The catalogue of failures that a user can meet.
  *
@@ -133,14 +135,23 @@ export interface Warning {
 /** A stable code of the catalogue. */
 export type ErrorCode = keyof typeof catalogue;
 
-/** A failure that says what went wrong, where, and what to do next. It never carries a credential or a person's data. */
+/**
+ * A failure that says what went wrong, where, and what to do next. It never carries a credential or a person's data.
+ *
+ * Several messages make one line each. Names that come from outside stand in them, so that control characters are shown as escapes.
+ */
 export class LeadstreamError extends Error {
   readonly code: ErrorCode;
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(code: ErrorCode, message: string | readonly string[], options?: ErrorOptions) {
+    super([message].flat().map(printable).join('\n'), options);
     this.name = new.target.name;
     this.code = code;
+  }
+
+  /** The message by lines: one per problem or gate. */
+  get lines(): readonly string[] {
+    return this.message.split('\n');
   }
 
   /** Exit status of a process that ends with this error. */
@@ -171,7 +182,10 @@ export class SpecError extends LeadstreamError {
   readonly issues: readonly SpecIssue[];
 
   constructor(code: ErrorCode, file: string, issues: readonly SpecIssue[]) {
-    super(code, issues.map((issue) => `${file}:${issue.line}:${issue.column} ${issue.message}`).join('\n'));
+    super(
+      code,
+      issues.map((issue) => `${file}:${issue.line}:${issue.column} ${issue.message}`),
+    );
     this.issues = issues;
   }
 }
@@ -225,7 +239,11 @@ export class GateError extends LeadstreamError {
   /** Where the outputs are that were put aside for inspection instead of removed; absolute paths. */
   readonly kept: readonly string[];
 
-  constructor(code: ErrorCode, message: string, { kept = [], ...options }: ErrorOptions & { readonly kept?: readonly string[] } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string | readonly string[],
+    { kept = [], ...options }: ErrorOptions & { readonly kept?: readonly string[] } = {},
+  ) {
     super(code, message, options);
     this.kept = kept;
   }
@@ -233,12 +251,18 @@ export class GateError extends LeadstreamError {
   /** All that was refused, as one error; `undefined` when that is nothing. */
   static of(refusals: readonly Refusal[]): GateError | undefined {
     const [first] = refusals;
-    return first && new GateError(first.code, refusals.map(({ message }) => message).join('\n'));
+    return (
+      first &&
+      new GateError(
+        first.code,
+        refusals.map(({ message }) => message),
+      )
+    );
   }
 
   /** The same failure, with outputs that were kept. */
   keeping(kept: readonly string[]): GateError {
-    return new GateError(this.code, this.message, { kept, cause: this });
+    return new GateError(this.code, this.lines, { kept, cause: this });
   }
 }
 

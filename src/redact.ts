@@ -1,9 +1,11 @@
+import { printable } from './printable.js';
+
 /** Replaces every known credential in a text. */
 export type Redactor = (text: string) => string;
 
 /**
  * Makes the last line of defence of everything that is logged: each secret is replaced by `[redacted]`, as it is and
- * as it looks in a URL, a form and JSON.
+ * as it looks in a URL, a form, JSON and a message.
  *
  * @param secrets Credentials of the run. Empty ones are ignored.
  */
@@ -13,5 +15,13 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
 }
 
 function spellings(secret: string): readonly string[] {
-  return [secret, encodeURIComponent(secret), new URLSearchParams({ k: secret }).toString().slice(2), JSON.stringify(secret).slice(1, -1)];
+  const quoted = JSON.stringify(secret).slice(1, -1);
+  return [
+    secret,
+    encodeURIComponent(secret),
+    new URLSearchParams({ k: secret }).toString().slice(2),
+    quoted,
+    printable(secret),
+    printable(quoted),
+  ];
 }

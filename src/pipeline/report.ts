@@ -1,4 +1,5 @@
 import type { Warning } from '../errors.js';
+import { printable } from '../printable.js';
 import type { Consistency, Tally } from '../flow/index.js';
 import type { Books } from './books.js';
 import { amount } from './units.js';
@@ -60,7 +61,7 @@ export interface FindingsReport {
   readonly notText: Readonly<Record<string, number>>;
 }
 
-/** The closing summary: outputs, books and what was remarkable, one line each. */
+/** The closing summary: outputs, books and what was remarkable, one line each, without control characters. */
 export function summaryOf(report: RunReport): string {
   const seconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000;
   const perSecond = seconds > 0 ? ` (${amount(Math.round(report.read / seconds))} rows/s)` : '';
@@ -75,7 +76,9 @@ export function summaryOf(report: RunReport): string {
     ...(report.rejects.rows > 0
       ? [`  rejected ${amount(report.rejects.rows)} rows${report.rejects.path === undefined ? '' : `, see ${report.rejects.path}`}`]
       : []),
-  ].join('\n');
+  ]
+    .map(printable)
+    .join('\n');
 }
 
 function consistencyLine({ outcome, probes, passes, repaired, duplicates, changed }: Consistency): readonly string[] {

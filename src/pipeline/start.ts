@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { reasonOf, SinkError, type Warning } from '../errors.js';
+import { printable } from '../printable.js';
 import { finishIntents, publish, removeIntent, writeIntent, type Intent, type Move } from '../files/index.js';
 import { sweepLandings } from '../landing/index.js';
 import { removeLanding } from '../landing/index.js';
@@ -21,7 +22,8 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   const warnings: Warning[] = [];
   /** Whether the landed pages are those of a run that is published by now. */
   let spent = false;
-  const warn = (warning: Warning) => {
+  const warn = ({ code, message }: Warning) => {
+    const warning = { code, message: printable(message) };
     warnings.push(warning);
     options.onWarning?.(warning);
   };
