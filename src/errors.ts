@@ -17,7 +17,7 @@ export const catalogue = {
   E_SPEC_REFERENCE: {
     exit: 78,
     retry: false,
-    help: 'Set the variable; outside of service.auth a reference may have a default: ${NAME:-default}.',
+    help: 'Set the variable. Credentials are accepted under service.auth alone; everywhere else a reference may have a default: ${NAME:-default}.',
   },
   E_SOURCE_AUTH: {
     exit: 77,

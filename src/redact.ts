@@ -1,5 +1,8 @@
 import { printable } from './printable.js';
 
+/** Environment variables that hold keys by their names. */
+export const secretVariables = ['LEADSTREAM_REST_API_KEY', 'LEADSTREAM_AUTHORIZED_REST_API_KEY', 'LEADSTREAM_HMAC_KEY'] as const;
+
 /** Replaces every known credential in a text. */
 export type Redactor = (text: string) => string;
 

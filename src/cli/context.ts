@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Argv } from 'yargs';
 import { LeadstreamError } from '../errors.js';
+import { secretVariables } from '../redact.js';
 import { logLevels, type Console, type LogFormat, type LogLevel } from './console.js';
 import type { Secrets } from './secrets.js';
 
@@ -50,12 +51,9 @@ export function commonOptions<T>(yargs: Argv<T>) {
 /** Runs a command with its console and environment. */
 export type Runner = (arguments_: CommonArguments, work: Work) => Promise<void>;
 
-/** Environment variables that hold secrets. */
-const secretNames = ['LEADSTREAM_REST_API_KEY', 'LEADSTREAM_AUTHORIZED_REST_API_KEY', 'LEADSTREAM_HMAC_KEY'];
-
 /** The secrets of an environment. */
 export function secretsIn(env: CommandContext['env']): readonly string[] {
-  return secretNames.flatMap((name) => env[name] ?? []);
+  return secretVariables.flatMap((name) => env[name] ?? []);
 }
 
 /**

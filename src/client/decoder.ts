@@ -1,12 +1,13 @@
 import { copier, originalName, snakeCase, textCopier, type Collection, type Column } from '../collections/index.js';
 import { SourceError } from '../errors.js';
 import { Table, Texts, type Cells } from '../columnar/index.js';
+import type { Redactor } from '../redact.js';
 import { nameShape, type RawRecord } from './records.js';
 import { columnsIn, type Scanned } from './scan.js';
 
 /** What rows of a collection had that its definition does not say. Counts are rows. */
 export interface Findings {
-  /** Fields that the definition does not list, by the service's name, in the order met. */
+  /** Fields that the definition does not list, by the service's name without credentials, in the order met. */
   readonly unknown: ReadonlyMap<string, { readonly column: Column; readonly rows: number }>;
   /** Declared columns that rows did not have. */
   readonly missing: ReadonlyMap<string, number>;
@@ -35,12 +36,13 @@ export interface Decoder {
  *
  * A declared field that is missing (or JSON `null`) is `null`; a field that nobody declared is kept under its
  * snake_case name; a value that is no string is kept as its JSON text. Secret fields stay behind unless `reveal`
- * names their column.
+ * names their column. What is called after a credential gets another name; values stay what they are.
  *
+ * @param redact Takes credentials out of the names of fields.
  * @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, by `decode` for a record without any declared field, and for
  * records that all lack their key.
  */
-export function createDecoder(collection: Collection, reveal: readonly string[] = []): Decoder {
+export function createDecoder(collection: Collection, reveal: readonly string[] = [], redact: Redactor = (name) => name): Decoder {
   const declared = Object.entries(collection.fields).map(([column, field]) => ({
     column,
     original: originalName(column, field),
@@ -52,12 +54,16 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
   const rowOfTexts = textCopier(new Map(wanted.map(({ column, original }) => [column, original])));
   const rowOf = copier<string | null>(new Map(wanted.map(({ column }, index) => [column, index])));
   const taken = new Set(declared.map(({ column }) => column));
+  /** By the name that the service sent, and by the one that may be seen. */
   const unknown = new Map<string, { column: Column; rows: number; wanted: boolean }>();
+  const seen = new Map<string, { readonly column: Column; readonly rows: number }>();
   const missing = new Map<string, number>();
   const notText = new Map<string, number>();
   let counting = true;
 
-  function discover(original: string) {
+  function discover(sent: string) {
+    const clean = redact(sent);
+    const original = clean === sent ? sent : freeName(clean, seen, ' ');
     const column: Column = {
       name: freeName(snakeCase(original), taken),
       original,
@@ -67,7 +73,8 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
     };
     taken.add(column.name);
     const found = { column, rows: 0, wanted: column.sensitivity !== 'secret' || reveal.includes(column.name) };
-    unknown.set(original, found);
+    unknown.set(sent, found);
+    seen.set(original, found);
     return found;
   }
 
@@ -148,7 +155,7 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
       counting = counted;
       return decodeColumns(scanned);
     },
-    findings: { unknown, missing, notText },
+    findings: { unknown: seen, missing, notText },
   };
 }
 
@@ -178,9 +185,9 @@ function count(counts: Map<string, number>, name: string, rows = 1): void {
   counts.set(name, (counts.get(name) ?? 0) + rows);
 }
 
-function freeName(name: string, taken: ReadonlySet<string>): string {
+function freeName(name: string, taken: Pick<ReadonlySet<string>, 'has'>, joint = '_'): string {
   if (!taken.has(name)) return name;
   let suffix = 2;
-  while (taken.has(`${name}_${suffix}`)) suffix += 1;
-  return `${name}_${suffix}`;
+  while (taken.has(`${name}${joint}${suffix}`)) suffix += 1;
+  return `${name}${joint}${suffix}`;
 }

@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { secretsOf } from '../client/index.js';
 import type { SpecIssue } from '../errors.js';
+import { secretVariables } from '../redact.js';
 import { connectionOf } from './connection.js';
+import type { FileCredentials } from './credentials.js';
 import type { Path, SpecDocument } from './document.js';
 import type { Pipeline } from './pipeline.js';
 import { collide, planPipeline, type Plan } from './plan.js';
-import { resolveReferences, type Environment, type Problem } from './references.js';
+import type { ReferenceSource } from './reference-source.js';
+import { resolveReferences, type Problem } from './references.js';
 import type { RejectsOptions } from './rejects.js';
 import { pipelineShape, type PipelineShape } from './spec.js';
 import { validated } from './validate.js';
@@ -30,8 +33,13 @@ interface Issue extends SpecIssue {
   readonly reference: boolean;
 }
 
-/** Checks a document by itself, to the end: all that is wrong with it is in `issues`. */
-export function checkPipeline(document: SpecDocument, env: Environment, baseDir: string): Checked {
+/**
+ * Checks a document by itself, to the end: all that is wrong with it is in `issues`.
+ *
+ * @param credentials Those of the whole file.
+ */
+export function checkPipeline(document: SpecDocument, from: ReferenceSource, credentials: FileCredentials): Checked {
+  const { env, baseDir } = from;
   const issues: Issue[] = [];
   const unresolved = new Set<string>();
   const problemOf =
@@ -40,10 +48,10 @@ export function checkPipeline(document: SpecDocument, env: Environment, baseDir:
       // What a reference would have stood for cannot be judged.
       if (!reference && unresolved.has(path.join('.'))) return;
       if (reference) unresolved.add(path.join('.'));
-      issues.push({ message, ...document.locate(path, onKey), reference });
+      issues.push({ message: credentials.redact(message), ...document.locate(path, onKey), reference });
     };
 
-  const resolved = resolveReferences(document.value, { env, baseDir }, problemOf(true));
+  const resolved = resolveReferences(document.value, from, credentials, problemOf(true));
   const shape = validated(pipelineShape, resolved, [], problemOf(false));
   // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
   const parts = shape ?? readableParts(resolved);
@@ -72,7 +80,7 @@ export function checkPipeline(document: SpecDocument, env: Environment, baseDir:
       hmacKey: env.LEADSTREAM_HMAC_KEY,
       baseDir,
       fingerprint: createHash('sha256').update(JSON.stringify(resolved, withoutCredentials)).digest('hex'),
-      secrets: [...secretsOf(connection.auth), env.LEADSTREAM_HMAC_KEY ?? ''],
+      secrets: [...secretsOf(connection.auth), ...secretVariables.map((name) => env[name] ?? '')],
     };
   }
 

@@ -61,7 +61,12 @@ export async function finishRuns(stateDir: string): Promise<readonly string[]> {
 
 async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, lock: Lock, rejects: Rejects): Promise<RunReport> {
   const { plan, connection, consistency: wanted } = pipeline;
-  const client = createClient({ threads: availableParallelism() > 1 ? 1 : 0, ...connection, onRetry: options.onRetry });
+  const client = createClient({
+    threads: availableParallelism() > 1 ? 1 : 0,
+    ...connection,
+    secrets: pipeline.secrets,
+    onRetry: options.onRetry,
+  });
   const bare = client.reader(plan.collection.name, pipeline.reveal);
   const accounts = openAccounts(pipeline, bare);
   const expectations = pipeline.expect && openExpectations(pipeline.expect, plan.columns());

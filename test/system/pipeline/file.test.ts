@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
+import { execFileSync, spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SpecError } from '../../../src/errors.js';
-import { loadPipeline, parsePipeline } from '../../../src/pipeline/index.js';
+import { loadPipeline, parsePipeline, parsePipelines } from '../../../src/pipeline/index.js';
 import { pipelineText } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -154,6 +155,80 @@ describe('references', () => {
     const error = problems(text, { ...env, KEY: 'k' });
     expect(error.message).toContain('a credential is given by a reference alone');
     expect(error.message).not.toContain('literal-key');
+  });
+});
+
+describe('a credential', () => {
+  const key = 'k"ey-of-its-own';
+  const keys = { ...env, MY_KEY: key, COPY: `x${key}`, MY_UID: '4711', LEADSTREAM_HMAC_KEY: 'hmac-key-of-the-test' };
+  const withAuth = (auth: string, body = `from: leads\n${to}`) =>
+    pipelineText(body).replace('rest_api_key: ${LEADSTREAM_REST_API_KEY}', auth);
+  const mine = (body?: string) => withAuth('rest_api_key: ${MY_KEY}', body);
+
+  test.each([
+    ['the name', mine().replace('name: test', 'name: "${MY_KEY}"'), 'p.yaml:1:7', 'MY_KEY'],
+    ['a name that holds more', mine().replace('name: test', 'name: "a-${MY_KEY:-b}"'), 'p.yaml:1:7', 'MY_KEY'],
+    ['a path', mine('from: leads\nto:\n  - csv: { path: "${MY_KEY}.csv" }'), 'p.yaml:9:18', 'MY_KEY'],
+    ['an expression', mine(`from: leads\nsteps:\n  - filter: "email == '\${MY_KEY}'"\n${to}`), 'p.yaml:9:13', 'MY_KEY'],
+    ['base_url', mine().replace('${LEADSTREAM_BASE_URL}', 'https://data.example/${MY_KEY}'), 'p.yaml:3:13', 'MY_KEY'],
+    [
+      'the name, when another account is read',
+      mine().replace('name: test', 'name: "${LEADSTREAM_REST_API_KEY}"'),
+      'p.yaml:1:7',
+      'LEADSTREAM_REST_API_KEY',
+    ],
+    ['the name, when it is of mask', mine().replace('name: test', 'name: "${LEADSTREAM_HMAC_KEY}"'), 'p.yaml:1:7', 'LEADSTREAM_HMAC_KEY'],
+    [
+      'the user id, in a path',
+      withAuth(
+        '{ authorized_uid: "${MY_UID}", authorized_rest_api_key: "${MY_KEY}" }',
+        'from: leads\nto:\n  - csv: { path: "${MY_UID}.csv" }',
+      ).replace('auth:\n    {', 'auth: {'),
+      'p.yaml:8:18',
+      'MY_UID',
+    ],
+  ])('is accepted under auth alone, not in %s', (_what, text, place, name) => {
+    const error = problems(text, keys);
+    expect(error.exit).toBe(78);
+    expect(error.message).toBe(`${place} the variable ${name} holds a credential, which is accepted under service.auth alone`);
+  });
+
+  test('is accepted under auth alone, not in another pipeline of the file', () => {
+    const other = withAuth('rest_api_key: ${COPY}', 'from: users\nto:\n  - csv: { path: "${MY_KEY}" }').replace('test', 'other');
+    expect(() => parsePipelines(`${mine()}\n---\n${other}`, 'p.yaml', { env: keys })).toThrow(
+      /^p\.yaml:19:18 the variable MY_KEY holds a credential/,
+    );
+  });
+
+  test('is known by its file too, however the path is written', async () => {
+    const file = join(await temporaryFolder(), 'key');
+    await writeFile(file, `${key}\n`);
+    const text = withAuth(`rest_api_key: \${file:${file}}`).replace('name: test', `name: "\${file:${file.replace('/key', '/./key')}}"`);
+    expect(problems(text).message).toBe(`p.yaml:1:7 the file ${file} holds a credential, which is accepted under service.auth alone`);
+  });
+
+  test.each([
+    ['by another variable', 'name: ${COPY}', {}, 'p.yaml:1:7'],
+    ['as text', `name: 'my-${key}'`, {}, 'p.yaml:1:7'],
+    ['as a name', `name: test\n'${key}': x`, {}, 'p.yaml:2:1'],
+    ['by --set', 'name: test', { 'to.0.csv.path': `${key}.csv` }, 'p.yaml:9:18'],
+  ])('is found %s and never repeated', (_how, name, set, place) => {
+    const error = problems(mine().replace('name: test', name), keys, set);
+    expect(error.message.split('\n')[0]).toBe(
+      `${place} here stands a credential, which is accepted under service.auth alone, as a reference`,
+    );
+    expect(error.message).not.toContain('ey-of-its-own');
+  });
+
+  test('may come from something that can be read once', async () => {
+    const fifo = join(await temporaryFolder(), 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    const writer = spawn('sh', ['-c', 'printf once-only-key > "$0"; printf another-key > "$0"', fifo]);
+    const text = `${withAuth(`rest_api_key: \${file:${fifo}}`)}\n---\n${withAuth(`rest_api_key: \${file:${fifo}}`, 'from: users\nto:\n  - csv: { path: u.csv }').replace('test', 'second')}`;
+    const [first, second] = parsePipelines(text, 'p.yaml', { env });
+    writer.kill();
+    expect(first?.connection.auth).toEqual({ rest_api_key: expect.stringMatching(/^once-only-key/) });
+    expect(second?.connection.auth).toEqual(first?.connection.auth);
   });
 });
 
