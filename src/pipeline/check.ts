@@ -44,12 +44,19 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, cre
   const unresolved = new Set<string>();
   const problemOf =
     (reference: boolean): Problem =>
-    (path, message, onKey) => {
+    (path, message, onKey, at) => {
       // What a reference would have stood for cannot be judged.
       if (!reference && unresolved.has(path.join('.'))) return;
       if (reference) unresolved.add(path.join('.'));
-      issues.push({ message: credentials.redact(message), ...document.locate(path, onKey), reference });
+      issues.push({
+        message: credentials.redact(message),
+        ...document.locate(path, onKey, at !== undefined && asWritten(path) ? at : undefined),
+        reference,
+      });
     };
+
+  /** Where a reference was replaced, characters stand elsewhere. */
+  const asWritten = (path: Path) => valueIn(document.value, path) === valueIn(resolved, path);
 
   const resolved = resolveReferences(document.value, from, credentials, problemOf(true));
   const shape = validated(pipelineShape, resolved, [], problemOf(false));
@@ -95,6 +102,10 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, cre
     issues,
     problem: problemOf(false),
   };
+}
+
+function valueIn(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined), value);
 }
 
 function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: Problem): RejectsOptions {

@@ -28,7 +28,7 @@ export function credentialsIn(documents: readonly unknown[], from: ReferenceSour
   return {
     holds: (kind, name) => names.has(`${kind} ${name}`),
     within: (text) => keys.some((key) => text.includes(key)),
-    redact: createRedactor(values),
+    redact: createRedactor(keys),
   };
 }
 

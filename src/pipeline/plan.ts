@@ -1,7 +1,7 @@
 import { collections, columnsOf, nearest, type Collection, type Column } from '../collections/index.js';
 import type { Step, Tally } from '../flow/index.js';
 import { sinks, type OutputColumn, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../sinks/index.js';
-import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRuntime } from '../steps/index.js';
+import { steps, type PlanContext, type StepDefinition, type StepRuntime } from '../steps/index.js';
 import type { Path } from './document.js';
 import { checkExpect } from './expect.js';
 import type { Problem } from './references.js';
@@ -66,7 +66,7 @@ export function planPipeline(
   refuseSharedOutputs(plannedSinks, problem);
 
   /** Follows the columns through the steps; gives those that arrive at each step, and last those that leave the chain. */
-  function follow(source: readonly Column[], report: (step: BoundStep, index: number, path: ConfigPath, message: string) => void) {
+  function follow(source: readonly Column[], report: (step: BoundStep, index: number, ...problem: Parameters<Problem>) => void) {
     const arriving: (readonly Column[])[] = [source];
     boundSteps.forEach((step, index) => {
       const input = arriving.at(-1) ?? source;
@@ -74,15 +74,15 @@ export function planPipeline(
         collection,
         reveal,
         hmacKey,
-        problem: (path: ConfigPath, message: string) => step && report(step, index, path, message),
+        problem: (...told: Parameters<Problem>) => step && report(step, index, ...told),
       };
       arriving.push(step ? step.columns(input, context) : input);
     });
     return arriving;
   }
 
-  const arriving = follow(columnsOf(collection, reveal), ({ name }, index, path, message) =>
-    problem(['steps', index, name, ...path], message),
+  const arriving = follow(columnsOf(collection, reveal), ({ name }, index, path, ...told) =>
+    problem(['steps', index, name, ...path], ...told),
   );
   const leaving = arriving.at(-1) ?? [];
   if (shape.expect) checkExpect(shape.expect, leaving, problem);

@@ -2,8 +2,8 @@ import type { FileCredentials } from './credentials.js';
 import type { Path } from './document.js';
 import { pathOf, referenceIn, type ReferenceSource } from './reference-source.js';
 
-/** Takes one problem of the file. */
-export type Problem = (path: Path, message: string, onKey?: boolean) => void;
+/** Takes one problem of the file: of a value, or with `onKey` of its key; `at` is the character meant of a text. */
+export type Problem = (path: Path, message: string, onKey?: boolean, at?: number) => void;
 
 const reference = /\$\$\{|\$\{([^}]*)\}/g;
 const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;

@@ -98,12 +98,106 @@ describe('a pipeline file', () => {
     expect(error.issues.map(({ line }) => line)).toEqual([9, 10, 12]);
   });
 
-  test.each([
-    ['broken YAML', 'a: [', /p\.yaml:\d+:\d+ /],
-    ['a key that stands twice', 'name: a\nname: b', /p\.yaml:2:1 /],
-    ['anchors', 'name: &a x\nfrom: *a', /anchors and aliases/],
-  ])('refuses %s', (_what, text, message) => {
+  test.each([['broken YAML', 'a: [', /p\.yaml:\d+:\d+ /]])('refuses %s', (_what, text, message) => {
     expect(problems(text).message).toMatch(message);
+  });
+
+  const reference = 'a text with ${…} needs quotes, like "${NAME}": its braces are YAML\'s own here';
+  const template = 'a text with {{ … }} needs quotes, like "{{ run.date }}": its braces are YAML\'s own here';
+  const aliases = 'anchors and aliases are not accepted; a text that begins with & or * needs quotes';
+  const half = (text: string) => `'${text}' is half of a text: inside { … } a text with a comma needs quotes, or a line of its own`;
+  const inFilter = (text: string) => `from: leads\nsteps:\n  - filter: ${text}\n${to}`;
+
+  test.each([
+    ['service: { auth: { rest_api_key: ${KEY} } }', '1:34', reference],
+    ['service:\n  auth: {\n    rest_api_key: ${KEY}\n  }', '3:19', reference],
+    ['reveal: [${A}, ${B}]', '1:10', reference],
+    ['to:\n  - csv: { path: out/{{ run.date }}.csv }', '2:22', template],
+    ['to:\n  - csv: { path: {{ run.date }} }', '2:18', template],
+    ['to:\n  - csv:\n      path: {{ run.date }}.csv', '3:13', template],
+    ['steps:\n  - derive: { count_distinct(a, b): x }', '2:15', half('count_distinct(a')],
+    ['steps:\n  - derive: { x: f(a, b) }', '2:23', half('b)')],
+    [
+      'steps:\n  - derive: { x: [a, b][0] }',
+      '2:24',
+      'something stands behind the closing ]; a text that begins with a bracket or brace needs quotes',
+    ],
+    [inFilter('!blank(email)'), '3:13', 'a text that begins with ! needs quotes'],
+    [inFilter("'a' == email"), '3:17', 'something stands behind the closing quote; put quotes around the whole text'],
+    [inFilter("email == 'a: b'"), '3:13', "a text that holds ': ' needs quotes"],
+    [inFilter('@a'), '3:13', 'a text that begins with @ needs quotes'],
+    [inFilter('%a'), '3:13', 'a text that begins with % needs quotes'],
+    [inFilter('*a'), '3:13', aliases],
+    [inFilter('&a b'), '3:16', aliases],
+    ['name: &a x\nfrom: *a', '1:10', aliases],
+    ['*a : b', '1:1', aliases],
+    ['to:\n  - csv: { path: x\nname: y', '3:1', 'a } is missing before this, or stands further left than what it closes'],
+    ['name: a\nname: b', '2:1', 'this key stands here twice'],
+    ['? [a, b]\n: c', '1:3', 'a list or map stands where a key is wanted; a text that begins with a bracket or brace needs quotes'],
+    ['? {a: b}\n: c', '1:3', 'a list or map stands where a key is wanted; a text that begins with a bracket or brace needs quotes'],
+    ['name: { [a]: b }', '1:9', 'a list or map stands where a key is wanted; a text that begins with a bracket or brace needs quotes'],
+    [': c', '1:1', 'a key is missing in front of the colon'],
+  ])('is told the first thing that is wrong with %j as YAML, in one line', (text, place, message) => {
+    expect(problems(text)).toMatchObject({ code: 'E_SPEC_YAML', message: `p.yaml:${place} ${message}` });
+  });
+
+  test.each([
+    ['lists on a line', `name: ${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+    ['lists that do not end', `name: ${'['.repeat(100_000)}`],
+    ['maps on a line', `name: ${'{a: '.repeat(5_000)}x${'}'.repeat(5_000)}`],
+    ['maps by indentation', Array.from({ length: 2_000 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('')],
+    ['lists by dashes', `${'- '.repeat(20_000)}a`],
+    ['just one level more than allowed', `name: ${'['.repeat(64)}${']'.repeat(64)}`],
+  ])('may not be as deep as %s', (_what, text) => {
+    expect(problems(text).message).toMatch(/^p\.yaml:\d+:\d+ lists and maps stand in one another more than 64 levels deep$/);
+  });
+
+  test('may be deep, as far as YAML is concerned', () => {
+    expect(problems(`name: ${'['.repeat(63)}${']'.repeat(63)}`).code).toBe('E_SPEC_INVALID');
+  });
+
+  test('prints nothing by itself', () => {
+    const warned: unknown[] = [];
+    const take = (warning: Error) => warned.push(warning.message);
+    process.on('warning', take);
+    problems('? [a, "\\e[2J"]\n: c');
+    return new Promise((done) => setImmediate(done)).then(() => {
+      process.off('warning', take);
+      expect(warned).toEqual([]);
+    });
+  });
+
+  test.each([
+    ['authorized_uid: ${LEADSTREAM_REST_API_KEY}', "5:5 'authorized_rest_api_key' is missing: expected a text"],
+    ['authorised_uid: ${K}\n    authorized_rest_api_key: ${K}', "5:5 unknown key 'authorised_uid', did you mean 'authorized_uid'?"],
+    ['authorized_uid: ${K}\n    rest_api_key: ${K}', "5:5 'authorized_uid' does not go with 'rest_api_key'"],
+    ['rest_api_kye: ${K}', "5:5 unknown key 'rest_api_kye', did you mean 'rest_api_key'?"],
+    ['{}', "4:9 'rest_api_key' is missing: expected a text"],
+  ])('with %j under auth is told one thing', (auth, message) => {
+    const text = pipelineText(`from: leads\n${to}`).replace(/\n {4}rest_api_key: .*/, auth === '{}' ? ' {}' : `\n    ${auth}`);
+    expect(problems(text, { ...env, K: 'k' }).message).toBe(`p.yaml:${message}`);
+  });
+
+  test.each([
+    ['a wrong key on the left of a join', '- join: { with: bridges, on: { bridge_idd: id } }', '9:34'],
+    ['a wrong key on the right of a join', '- join: { with: bridges, on: { bridge_id: idd } }', '9:45'],
+    ['a masked field', '- mask: { emial: drop }', '9:13'],
+    ['a field that is renamed', '- rename: { emial: mail }', '9:15'],
+    ['a field that is cast', '- cast: { types: { emial: text } }', '9:22'],
+    ['a name that is none', '- derive: { "E Mail": email }', '9:15'],
+    ['a name in an expression', "- filter: lead_status == 'x' && emial == 'y'", '9:35'],
+    ['a function in an expression', "- filter: lead_status == 'x' && blnk(email)", '9:35'],
+    ['the middle of an expression', "- filter: email == 'x' and blank(email)", '9:26'],
+    ['the middle of one in quotes', `- filter: "email == 'x' and blank(email)"`, '9:27'],
+    ['the middle of one in quotes with quotes inside', "- filter: 'email == ''x'' and blank(email)'", '9:29'],
+    ['the middle of one in quotes with escapes', '- filter: "email == \\"x\\" and blank(email)"', '9:29'],
+    ['the second line of a block', "- filter: |\n      email == 'x'\n      and blank(email)", '11:7'],
+    ['the second line of a folded block', "- filter: >-\n      email == 'x'\n      and blank(email)", '11:7'],
+    ['the second line of a plain text', "- filter: email == 'x'\n      and blank(email)", '10:7'],
+    ['the start of a text whose references were replaced', '- filter: email == ${QUOTED} and blank(email)', '9:13'],
+  ])('is told the place of %s', (_what, step, place) => {
+    const error = problems(pipelineText(`from: leads\nsteps:\n  ${step}\n${to}`), { ...env, QUOTED: "'x'" });
+    expect(error.message).toMatch(new RegExp(`^p\\.yaml:${place} `));
   });
 
   test('reads unquoted numbers, flags and null as the text they are', () => {
