@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { collectionNames } from '../collections/index.js';
 import { expectShape } from './expect.js';
-import { duration, rate, tolerance } from './units.js';
+import { duration, longerThanNothing, rate, tolerance } from './units.js';
 
 const name = z.string().min(1);
 
@@ -30,7 +30,7 @@ const service = z
       .describe('Number of the first page. Default 1, and then it is checked that there is none before it.'),
     max_pages: z.number().int().min(1).optional().describe('Most pages that a list may have; one more fails the run. Default: no limit.'),
     strict: z.boolean().optional().describe('Whether what would be a warning fails the run. Default false.'),
-    deadline: duration.optional().describe('Longest time that a run may take; then it fails. Default: no limit.'),
+    deadline: longerThanNothing.optional().describe('Longest time that a run may take; then it fails. Default: no limit.'),
     rate_limit: rate.optional().describe('Requests that may start in a time, like 20/s.'),
     threads: z
       .number()
@@ -39,7 +39,7 @@ const service = z
       .max(1)
       .optional()
       .describe('Threads that fetch beside the main one; the files are the same. Default 1, and 0 on a machine with one core.'),
-    timeout: duration.optional().describe('Time until an answer begins. Default 60s.'),
+    timeout: longerThanNothing.optional().describe('Time until an answer begins. Default 60s.'),
     max_page_bytes: z.number().int().min(1).optional().describe('Largest answer after decompression, in bytes. Default 67108864.'),
     retry: z
       .strictObject({

@@ -67,16 +67,19 @@ function report(issue: Issue, place: Place): void {
   }
 }
 
-/** A key that is missing because it stands there misspelled is one problem, not two. */
+/** What is of the wrong kind is not judged further, and a key that is missing because it stands there misspelled is one problem, not two. */
 function withoutConsequences(issues: readonly Issue[], place: Place): readonly Issue[] {
   const misspelled = issues.flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') return [];
     const known = knownAt(issue.path, place);
     return issue.keys.flatMap((key) => (known.includes(key) ? [] : [[...issue.path, nearest(key, known)].join('.')]));
   });
-  return issues.filter(
-    ({ code, path, input }) => code === 'unrecognized_keys' || input !== undefined || !misspelled.includes(path.join('.')),
-  );
+  const ofAnotherKind = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => path.join('.')));
+  return issues.filter(({ code, path, input }) => {
+    const place = path.join('.');
+    if (code === 'too_small' && ofAnotherKind.has(place)) return false;
+    return code === 'unrecognized_keys' || input !== undefined || !misspelled.includes(place);
+  });
 }
 
 function knownAt(path: readonly PropertyKey[], { schema }: Place): readonly string[] {
@@ -93,8 +96,8 @@ function reportUnion(issue: Extract<Issue, { code: 'invalid_union' }>, path: Pat
     .filter((issues) => issues.some(({ code, path: inner }) => inner.length > 0 || code === 'unrecognized_keys'))
     .sort((a, b) => unknownKeys(a) - unknownKeys(b) || a.length - b.length);
   if (!deep) {
-    const choices = issue.errors.flat().map((inner) => messageOf(inner, path));
-    place.problem(path, [...new Set(choices)].join(', or '));
+    const choices = [...new Set(issue.errors.flat().map((inner) => messageOf(inner, path).replace(/^expected /, '')))];
+    place.problem(path, `expected ${choices.join(', or ')}`);
     return;
   }
   const whole = deep.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
@@ -123,13 +126,27 @@ function messageOf(issue: Issue, path: Path): string {
     const values = issue.values.map(String);
     if (issue.input === undefined && typeof key === 'string') return missing(`one of ${values.join(', ')}`, key);
     const near = typeof issue.input === 'string' ? nearest(issue.input, values) : undefined;
-    return `expected one of ${values.join(', ')}${near === undefined ? '' : `; did you mean '${near}'?`}`;
+    return `expected ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}${near === undefined ? '' : `; did you mean '${near}'?`}`;
   }
   if (issue.code === 'invalid_type')
     return issue.input === undefined && typeof key === 'string'
       ? missing(kinds[issue.expected] ?? issue.expected, key)
-      : `expected ${kinds[issue.expected] ?? issue.expected}`;
+      : `expected ${kinds[issue.expected] ?? issue.expected}${form(issue.expected, issue.input)}`;
+  if (issue.code === 'too_small') return bound('at least', issue.origin, Number(issue.minimum));
+  if (issue.code === 'too_big') return bound('at most', issue.origin, Number(issue.maximum));
   return issue.message;
+}
+
+/** How a value is written that is wanted where another kind of value, or none, stands. */
+function form(expected: string, input: unknown): string {
+  if (expected === 'array' && typeof input === 'string' && /^\w{1,40}$/.test(input)) return `, like [${input}]`;
+  if ((expected === 'object' || expected === 'record') && input === '') return '; nothing stands here, and {} is an empty one';
+  return '';
+}
+
+function bound(most: string, origin: string, count: number): string {
+  if (origin === 'string') return count === 1 ? 'must not be empty' : `must have ${most} ${count} characters`;
+  return origin === 'array' ? `must have ${most} ${count === 1 ? 'one entry' : `${count} entries`}` : `must be ${most} ${count}`;
 }
 
 function missing(expected: string, key: string): string {

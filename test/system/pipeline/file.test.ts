@@ -71,14 +71,23 @@ describe('a pipeline file', () => {
       'is withheld because it is credential-like',
     ],
     ['a step of two keys', `from: leads\nsteps:\n  - dedupe: {}\n    select: [lead_id]\n${to}`, 'p.yaml:9:5', 'a map with a single key'],
-    ['a limit over the cap', `from: leads\n${to}`, 'p.yaml:6:10', '<=500'],
+    ['a limit over the cap', `from: leads\n${to}`, 'p.yaml:6:10', 'must be at most 500'],
     [
       'two sinks on one path',
       'from: leads\nto:\n  - csv: { path: a/x }\n  - ndjson: { path: a/../a/x }',
       'p.yaml:10:13',
       'writes to the same path',
     ],
-    ['no output', 'from: leads\nto: []', 'p.yaml:8:5', '>=1'],
+    ['a text in place of a list', `from: leads\nsteps:\n  - select: lead_id\n${to}`, 'p.yaml:9:13', 'expected a list, like [lead_id]'],
+    [
+      'a step without its map',
+      `from: leads\nsteps:\n  - dedupe:\n${to}`,
+      'p.yaml:9:5',
+      'expected a map; nothing stands here, and {} is an empty one',
+    ],
+    ['a switch that is none', `from: leads\nlanding: on\n${to}`, 'p.yaml:8:10', 'expected off, or a map'],
+    ['an empty text', `from: leads\nsteps:\n  - filter:\n${to}`, 'p.yaml:9:5', 'must not be empty'],
+    ['no output', 'from: leads\nto: []', 'p.yaml:8:5', 'must have at least one entry'],
     [
       'a codec that the engine does not have',
       'from: leads\nto:\n  - parquet: { path: x, engine: parquetjs-lite, compression: brotli }',
@@ -91,6 +100,18 @@ describe('a pipeline file', () => {
     expect(error.exit).toBe(78);
     const line = error.message.split('\n').find((each) => each.startsWith(place));
     expect(line ?? error.message).toContain(message);
+  });
+
+  test.each([
+    ['to:', 'p.yaml:8:1 expected a list'],
+    ['to: csv', 'p.yaml:8:5 expected a list, like [csv]'],
+  ])('tells one problem of %j', (text, message) => {
+    expect(problems(pipelineText(`from: leads\n${text}`)).message).toBe(message);
+  });
+
+  test('refuses times of nothing before a run does', () => {
+    const text = pipelineText(`from: leads\n${to}`).replace('limit: 100', 'timeout: 0s\n  deadline: 0m');
+    expect(problems(text).message).toBe('p.yaml:6:12 must be more than 0\np.yaml:7:13 must be more than 0');
   });
 
   test('tells every problem at once, in the order of the file', () => {
