@@ -36,15 +36,24 @@ export interface CommandContext {
 /** Does the work of a command and gives its exit code. */
 export type Work = (context: CommandContext) => Promise<number>;
 
-/** Declares the options that every command takes. */
-export function commonOptions<T>(yargs: Argv<T>) {
+/**
+ * Declares the options that every command takes.
+ *
+ * @param global Whether commands inside inherit them; a command that declares them itself would have their choices twice.
+ */
+export function commonOptions<T>(yargs: Argv<T>, global = true) {
   return (
     yargs
-      .option('quiet', { type: 'boolean', default: false, describe: 'Say nothing but errors' })
-      .option('log-level', { choices: logLevels, default: 'info' as const, describe: 'The most that is said' })
-      .option('log-format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'Form of messages on stderr' })
+      .option('quiet', { type: 'boolean', default: false, global, describe: 'Say nothing but errors' })
+      .option('log-level', { choices: logLevels, default: 'info' as const, global, describe: 'The most that is said' })
+      .option('log-format', {
+        choices: ['text', 'json'] as const,
+        default: 'text' as const,
+        global,
+        describe: 'Form of messages on stderr',
+      })
       // Not --env-file: that one is Node's own, wherever it stands on the command line.
-      .option('env', { type: 'string', describe: 'File of NAME=value lines that add to the environment' })
+      .option('env', { type: 'string', global, describe: 'File of NAME=value lines that add to the environment' })
   );
 }
 

@@ -64,7 +64,7 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
 async function parse(argv: readonly string[], runner: Runner, width: number) {
   const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
   let shown = '';
-  const parser = commands.reduce<Argv>((parent, add) => add(parent, runner), commonOptions(yargs()));
+  const parser = commands.reduce<Argv>((parent, add) => add(parent, runner), commonOptions(yargs(), false));
   const names = commandsOf(parser);
   const refuse = (problem: string) => {
     throw new LeadstreamError('E_USAGE', problem);

@@ -48,11 +48,9 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, cre
       // What a reference would have stood for cannot be judged.
       if (!reference && unresolved.has(path.join('.'))) return;
       if (reference) unresolved.add(path.join('.'));
-      issues.push({
-        message: credentials.redact(message),
-        ...document.locate(path, onKey, at !== undefined && asWritten(path) ? at : undefined),
-        reference,
-      });
+      const set = document.overridden.find((over) => over.every((part, index) => part === path[index]));
+      const told = credentials.redact(set ? `--set ${set.join('.')}: ${message}` : message);
+      issues.push({ message: told, ...document.locate(path, onKey, at !== undefined && asWritten(path) ? at : undefined), reference });
     };
 
   /** Where a reference was replaced, characters stand elsewhere. */

@@ -1,4 +1,4 @@
-import { LineCounter, isMap, isNode, isScalar, parseAllDocuments, parseDocument, type Document, type Node } from 'yaml';
+import { LineCounter, isMap, isNode, isScalar, isSeq, parseAllDocuments, parseDocument, type Document, type Node } from 'yaml';
 import { SpecError } from '../errors.js';
 import { placeInScalar } from './scalar-place.js';
 import { gaveUp, troubleIn, type Trouble } from './yaml-trouble.js';
@@ -10,6 +10,8 @@ export type Path = readonly (string | number)[];
 export interface SpecDocument {
   readonly file: string;
   readonly value: unknown;
+  /** Paths of values that took the place of the file's, and so stand nowhere in it. */
+  readonly overridden: readonly Path[];
   /**
    * The place of a value, or of its key with `onKey`; for a path that is not there, of the nearest part above it. 1-based.
    *
@@ -46,6 +48,7 @@ export function parseSpecDocuments(
     };
     return {
       file,
+      overridden: overrides.map(({ path }) => path),
       value: document.toJS({ maxAliasCount: 0 }) ?? {},
       locate: (path, onKey = false, at) =>
         placeOf(lines, (at === undefined ? undefined : within(path, at)) ?? offsetOf(document, path, onKey)),
@@ -75,6 +78,12 @@ function isEmpty({ contents }: Document): boolean {
 
 function override(document: Document, file: string, path: Path, value: string): void {
   try {
+    // An entry may be added to a list, but none beyond that.
+    const gap = path.some((part, depth) => {
+      const list = document.getIn(path.slice(0, depth), true);
+      return typeof part === 'number' && part > (isSeq(list) ? list.items.length : 0);
+    });
+    if (gap) throw new RangeError();
     document.setIn(path, value);
   } catch {
     throw new SpecError('E_SPEC_INVALID', file, [{ message: `--set ${path.join('.')}: the file has no such place`, line: 1, column: 1 }]);

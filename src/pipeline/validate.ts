@@ -96,8 +96,11 @@ function reportUnion(issue: Extract<Issue, { code: 'invalid_union' }>, path: Pat
     .filter((issues) => issues.some(({ code, path: inner }) => inner.length > 0 || code === 'unrecognized_keys'))
     .sort((a, b) => unknownKeys(a) - unknownKeys(b) || a.length - b.length);
   if (!deep) {
-    const choices = [...new Set(issue.errors.flat().map((inner) => messageOf(inner, path).replace(/^expected /, '')))];
-    place.problem(path, `expected ${choices.join(', or ')}`);
+    const choices = [
+      ...new Set(issue.errors.flat().map((inner) => messageOf(inner, path).replace(/^(?:'.*' is missing: )?expected /, ''))),
+    ].join(', or ');
+    const key = path.at(-1);
+    place.problem(path, issue.input === undefined && typeof key === 'string' ? missing(choices, key) : `expected ${choices}`);
     return;
   }
   const whole = deep.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));

@@ -82,6 +82,8 @@ describe('a command line', () => {
     [['run', 'a.yaml', '--report', 'a', '--report', 'b'], '--report stands twice.'],
     [['run', 'a.yaml', '--env='], '--env needs a value.'],
     [['run', 'a.yaml', '--state-dir'], '--state-dir needs a value.'],
+    [['run', 'a.yaml', '--log-format', 'xml'], 'log-format must be one of "text", "json".'],
+    [['--log-format', 'xml', 'run', 'a.yaml'], 'log-format must be one of "text", "json".'],
     [['serve', '--port', 'http'], '--port takes a number.'],
     [['serve', '--port'], '--port needs a number.'],
     [['run'], 'name a pipeline file, or --finish without one.'],

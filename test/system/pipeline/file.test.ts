@@ -85,6 +85,7 @@ describe('a pipeline file', () => {
       'p.yaml:9:5',
       'expected a map; nothing stands here, and {} is an empty one',
     ],
+    ['a part that is missing', `from: leads\n${to}`, 'p.yaml:3:3', "'auth' is missing: expected a map"],
     ['a switch that is none', `from: leads\nlanding: on\n${to}`, 'p.yaml:8:10', 'expected off, or a map'],
     ['an empty text', `from: leads\nsteps:\n  - filter:\n${to}`, 'p.yaml:9:5', 'must not be empty'],
     ['no output', 'from: leads\nto: []', 'p.yaml:8:5', 'must have at least one entry'],
@@ -95,7 +96,12 @@ describe('a pipeline file', () => {
       'expected one of',
     ],
   ])('tells %s with its place', (_what, body, place, message) => {
-    const text = _what.startsWith('a limit') ? pipelineText(body).replace('limit: 100', 'limit: 501') : pipelineText(body);
+    const whole = pipelineText(body);
+    const text = _what.startsWith('a limit')
+      ? whole.replace('limit: 100', 'limit: 501')
+      : _what.startsWith('a part')
+        ? whole.replace(/\n {2}auth:\n.*/, '')
+        : whole;
     const error = problems(text);
     expect(error.exit).toBe(78);
     const line = error.message.split('\n').find((each) => each.startsWith(place));
@@ -329,7 +335,7 @@ describe('a credential', () => {
     ['by --set', 'name: test', { 'to.0.csv.path': `${key}.csv` }, 'p.yaml:9:18'],
   ])('is found %s and never repeated', (_how, name, set, place) => {
     const error = problems(mine().replace('name: test', name), keys, set);
-    expect(error.message.split('\n')[0]).toBe(
+    expect(error.message.split('\n')[0]?.replace('--set to.0.csv.path: ', '')).toBe(
       `${place} here stands a credential, which is accepted under service.auth alone, as a reference`,
     );
     expect(error.message).not.toContain('ey-of-its-own');
@@ -376,6 +382,26 @@ describe('--set', () => {
     });
     expect(pipeline.connection.limit).toBe(7);
     expect(pipeline.plan.sinks[0]?.output).toBe('/x/b.csv');
+  });
+
+  test('makes the list of a first entry, and adds to one that is there', () => {
+    const set = { 'steps.0.select.0': 'lead_id', 'to.1.ndjson.path': 'b' };
+    const { plan } = parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', { env, set });
+    expect([...plan.steps, ...plan.sinks].map(({ name }) => name)).toEqual(['select', 'csv', 'ndjson']);
+  });
+
+  test.each([
+    ['service.limit', '0', '--set service.limit: must be at least 1'],
+    ['limit', '5', "--set limit: unknown key 'limit'"],
+    ['to.0.cvs.path', 'x', 'a sink is a map with a single key'],
+    ['from', 'lead', "--set from: expected one of leads, bridges, areacodes, links, users; did you mean 'leads'?"],
+    ['from.x', 'y', '--set from.x: the file has no such place'],
+    ['to.2.csv.path', 'x', '--set to.2.csv.path: the file has no such place'],
+    ['steps.1', 'x', '--set steps.1: the file has no such place'],
+  ])('%s=%s is told as what was said on the command line', (key, value, message) => {
+    const error = problems(pipelineText(`from: leads\n${to}`), env, { [key]: value });
+    expect(error.message).toContain(message);
+    expect(error.issues).toHaveLength(1);
   });
 
   test.each(['service.auth.rest_api_key', 'service.auth', 'service'])('refuses %s, because a command line is no place for keys', (key) => {
