@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { defaultLimit, queryOf } from '../client/index.js';
 import { reasonOf, SinkError, type Warning } from '../errors.js';
+import { printable } from '../printable.js';
 import { finishIntents, lockOutputs, publish, removeIntent, writeIntent, type Intent, type Lock, type Move } from '../files/index.js';
 import { firstStart, removeLanding, sweepLandings } from '../landing/index.js';
 import { fixedPath, type PathNames } from '../local-path.js';
@@ -39,7 +40,8 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   const warnings: Warning[] = [];
   /** Whether the landed pages are those of a run that is published by now. */
   let spent = false;
-  const warn = (warning: Warning) => {
+  const warn = ({ code, message }: Warning) => {
+    const warning = { code, message: printable(message) };
     warnings.push(warning);
     options.onWarning?.(warning);
   };
