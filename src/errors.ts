@@ -1,3 +1,5 @@
+import { printable } from './printable.js';
+
 /**
  * The catalogue of failures that a user can meet.
  *
@@ -15,7 +17,7 @@ export const catalogue = {
   E_SPEC_REFERENCE: {
     exit: 78,
     retry: false,
-    help: 'Set the variable; outside of service.auth a reference may have a default: ${NAME:-default}.',
+    help: 'Set the variable. Credentials are accepted under service.auth alone; everywhere else a reference may have a default: ${NAME:-default}.',
   },
   E_SOURCE_CONFIG: { exit: 78, retry: false, help: 'Correct the address of the service, the key or the option that is named.' },
   E_SOURCE_AUTH: {
@@ -187,10 +189,15 @@ export type GeneralCode = Exclude<ErrorCode, CodeOf<Family>> | 'E_SPEC_REFERENCE
 class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: Code;
 
-  constructor(code: Code, message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(code: Code, message: string | readonly string[], options?: ErrorOptions) {
+    super([message].flat().map(printable).join('\n'), options);
     this.name = new.target === CataloguedError ? 'LeadstreamError' : new.target.name;
     this.code = code;
+  }
+
+  /** The message by lines: one per problem or gate. */
+  get lines(): readonly string[] {
+    return this.message.split('\n');
   }
 
   /** Exit status of a process that ends with this error. */
@@ -209,11 +216,15 @@ class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** A failure that says what went wrong, where, and what to do next. It never carries a credential or a person's data. */
+/**
+ * A failure that says what went wrong, where, and what to do next. It never carries a credential or a person's data.
+ *
+ * Several messages make one line each. Names that come from outside stand in them, so that control characters are shown as escapes.
+ */
 export type LeadstreamError = CataloguedError;
 
 /** Failures of every class are instances of it. What is made of it directly has a code that no class has for itself. */
-export const LeadstreamError: new (code: GeneralCode, message: string, options?: ErrorOptions) => LeadstreamError = CataloguedError;
+export const LeadstreamError: new (code: GeneralCode, message: string | readonly string[], options?: ErrorOptions) => LeadstreamError = CataloguedError;
 
 /** One problem of a pipeline file. Lines and columns are 1-based. */
 export interface SpecIssue {
@@ -227,7 +238,10 @@ export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
   readonly issues: readonly SpecIssue[];
 
   constructor(code: CodeOf<'SPEC'>, file: string, issues: readonly SpecIssue[]) {
-    super(code, issues.map((issue) => `${file}:${issue.line}:${issue.column} ${issue.message}`).join('\n'));
+    super(
+      code,
+      issues.map((issue) => `${file}:${issue.line}:${issue.column} ${issue.message}`),
+    );
     this.issues = issues;
   }
 }
@@ -281,7 +295,11 @@ export class GateError extends CataloguedError<CodeOf<'GATE'>> {
   /** Where the outputs are that were put aside for inspection instead of removed; absolute paths. */
   readonly kept: readonly string[];
 
-  constructor(code: CodeOf<'GATE'>, message: string, { kept = [], ...options }: ErrorOptions & { readonly kept?: readonly string[] } = {}) {
+  constructor(
+    code: CodeOf<'GATE'>,
+    message: string | readonly string[],
+    { kept = [], ...options }: ErrorOptions & { readonly kept?: readonly string[] } = {},
+  ) {
     super(code, message, options);
     this.kept = kept;
   }
@@ -289,12 +307,18 @@ export class GateError extends CataloguedError<CodeOf<'GATE'>> {
   /** All that was refused, as one error; `undefined` when that is nothing. */
   static of(refusals: readonly Refusal[]): GateError | undefined {
     const [first] = refusals;
-    return first && new GateError(first.code, refusals.map(({ message }) => message).join('\n'));
+    return (
+      first &&
+      new GateError(
+        first.code,
+        refusals.map(({ message }) => message),
+      )
+    );
   }
 
   /** The same failure, with outputs that were kept. */
   keeping(kept: readonly string[]): GateError {
-    return new GateError(this.code, this.message, { kept, cause: this });
+    return new GateError(this.code, this.lines, { kept, cause: this });
   }
 }
 

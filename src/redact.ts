@@ -1,3 +1,13 @@
+import { printable } from './printable.js';
+
+/** Environment variables that hold keys by their names. */
+export const secretVariables = [
+  'LEADSTREAM_REST_API_KEY',
+  'LEADSTREAM_AUTHORIZED_REST_API_KEY',
+  'LEADSTREAM_HMAC_KEY',
+  'LEADSTREAM_MANIFEST_KEY',
+] as const;
+
 /** What is shorter is no secret: it is refused as a key, and it would be found in every other word. */
 export const minSecretLength = 8;
 
@@ -6,7 +16,7 @@ export type Redactor = (text: string) => string;
 
 /**
  * Makes the last line of defence of everything that is logged: each secret is replaced by `[redacted]`, as it is and
- * as it looks in a URL, a form and JSON.
+ * as it looks in a URL, a form, JSON and a message.
  *
  * @param secrets Credentials of the run. Shorter ones than 8 characters are ignored.
  */
@@ -18,5 +28,13 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
 }
 
 function spellings(secret: string): readonly string[] {
-  return [secret, encodeURIComponent(secret), new URLSearchParams({ k: secret }).toString().slice(2), JSON.stringify(secret).slice(1, -1)];
+  const quoted = JSON.stringify(secret).slice(1, -1);
+  return [
+    secret,
+    encodeURIComponent(secret),
+    new URLSearchParams({ k: secret }).toString().slice(2),
+    quoted,
+    printable(secret),
+    printable(quoted),
+  ];
 }

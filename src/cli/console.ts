@@ -1,3 +1,4 @@
+import { jsonOf, printable } from '../printable.js';
 import type { Secrets } from './secrets.js';
 
 /** How messages are written: lines for people, or one JSON object per line. */
@@ -8,13 +9,16 @@ export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 
 export type LogLevel = (typeof logLevels)[number];
 
-/** Everything that is said besides data goes through here, to stderr, and loses its credentials on the way. */
+/**
+ * Everything that is said besides data goes through here, to stderr, and loses its credentials on the way, and whatever steers a
+ * terminal.
+ */
 export interface Console extends Secrets {
   readonly format: LogFormat;
   /** The most that is said. */
   readonly level: LogLevel;
-  /** Says something; `details` are for machines. */
-  log(level: LogLevel, message: string, details?: Readonly<Record<string, unknown>>): void;
+  /** Says something, in one line or several; `details` are for machines. */
+  log(level: LogLevel, message: string | readonly string[], details?: Readonly<Record<string, unknown>>): void;
 }
 
 /** @param most The most that is said. */
@@ -24,8 +28,9 @@ export function createConsole(format: LogFormat, most: LogLevel, { hide, redact 
     level: most,
     log: (level, message, details = {}) => {
       if (logLevels.indexOf(level) > logLevels.indexOf(most)) return;
-      const line = format === 'json' ? JSON.stringify({ time: new Date().toISOString(), level, message, ...details }) : message;
-      stream.write(`${redact(line)}\n`);
+      const lines = [message].flat();
+      if (format === 'text') stream.write(lines.map((line) => `${printable(redact(line))}\n`).join(''));
+      else stream.write(`${jsonOf({ time: new Date().toISOString(), level, message: lines.join('\n'), ...details }, { redact })}\n`);
     },
     hide,
     redact,

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Argv } from 'yargs';
 import { LeadstreamError } from '../errors.js';
+import { secretVariables } from '../redact.js';
 import { logLevels, type Console, type LogFormat, type LogLevel } from './console.js';
 import type { Secrets } from './secrets.js';
 
@@ -11,7 +12,7 @@ export interface CommonArguments {
   readonly quiet: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
-  readonly envFile: string | undefined;
+  readonly env: string | undefined;
 }
 
 /** A stream that may be a terminal, `columns` characters wide. */
@@ -20,7 +21,7 @@ export type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; r
 /** What a command works with. */
 export interface CommandContext {
   readonly console: Console;
-  /** The environment, with what the file of `--env-file` adds. */
+  /** The environment, with what the file of `--env` adds. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folder that relative paths resolve against. */
   readonly cwd: string;
@@ -35,38 +36,47 @@ export interface CommandContext {
 /** Does the work of a command and gives its exit code. */
 export type Work = (context: CommandContext) => Promise<number>;
 
-/** Declares the options that every command takes. */
-export function commonOptions<T>(yargs: Argv<T>) {
-  return yargs
-    .option('quiet', { type: 'boolean', default: false, describe: 'Say nothing but errors' })
-    .option('log-level', { choices: logLevels, default: 'info' as const, describe: 'The most that is said' })
-    .option('log-format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'Form of messages on stderr' })
-    .option('env-file', { type: 'string', describe: 'File of NAME=value lines that add to the environment' });
+/**
+ * Declares the options that every command takes.
+ *
+ * @param global Whether commands inside inherit them; a command that declares them itself would have their choices twice.
+ */
+export function commonOptions<T>(yargs: Argv<T>, global = true) {
+  return (
+    yargs
+      .option('quiet', { type: 'boolean', default: false, global, describe: 'Say nothing but errors' })
+      .option('log-level', { choices: logLevels, default: 'info' as const, global, describe: 'The most that is said' })
+      .option('log-format', {
+        choices: ['text', 'json'] as const,
+        default: 'text' as const,
+        global,
+        describe: 'Form of messages on stderr',
+      })
+      // Not --env-file: that one is Node's own, wherever it stands on the command line.
+      .option('env', { type: 'string', global, describe: 'File of NAME=value lines that add to the environment' })
+  );
 }
 
 /** Runs a command with its console and environment. */
 export type Runner = (arguments_: CommonArguments, work: Work) => Promise<void>;
 
-/** Environment variables that hold secrets. */
-const secretNames = ['LEADSTREAM_REST_API_KEY', 'LEADSTREAM_AUTHORIZED_REST_API_KEY', 'LEADSTREAM_HMAC_KEY', 'LEADSTREAM_MANIFEST_KEY'];
-
 /** The secrets of an environment. */
 export function secretsIn(env: CommandContext['env']): readonly string[] {
-  return secretNames.flatMap((name) => env[name] ?? []);
+  return secretVariables.flatMap((name) => env[name] ?? []);
 }
 
 /**
- * The environment of a command, with what the file of `--env-file` sets and the environment lacks or leaves empty; its
+ * The environment of a command, with what the file of `--env` sets and the environment lacks or leaves empty; its
  * secrets are hidden from here on.
  *
- * @throws {LeadstreamError} `E_USAGE` when the file of `--env-file` cannot be read.
+ * @throws {LeadstreamError} `E_USAGE` when the file of `--env` cannot be read.
  */
 export function environmentOf(
-  envFile: string | undefined,
+  file: string | undefined,
   { env, cwd }: Pick<CommandContext, 'env' | 'cwd'>,
   secrets: Secrets,
 ): CommandContext['env'] {
-  const added = envFile === undefined ? [] : Object.entries(readEnvFile(envFile, cwd)).filter(([name]) => !env[name]);
+  const added = file === undefined ? [] : Object.entries(readEnvFile(file, cwd)).filter(([name]) => !env[name]);
   const whole = { ...env, ...Object.fromEntries(added) };
   secrets.hide(secretsIn(whole));
   return whole;
@@ -75,7 +85,8 @@ export function environmentOf(
 function readEnvFile(file: string, cwd: string): Readonly<Record<string, string | undefined>> {
   try {
     return parseEnv(readFileSync(resolve(cwd, file), 'utf8'));
-  } catch {
-    throw new LeadstreamError('E_USAGE', `--env-file ${file}: cannot be read`);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+    throw new LeadstreamError('E_USAGE', `--env ${file}: cannot be read${code}`);
   }
 }

@@ -1,10 +1,13 @@
 import { limitReached } from '../errors.js';
+import { printable } from '../printable.js';
 import type { Console } from './console.js';
 
 /** What a thrown value tells about itself. */
 interface Told {
   readonly code: string;
   readonly message: string;
+  /** The message by lines. */
+  readonly lines: readonly string[];
   readonly help: string;
   readonly exit: number;
   /** Where refused outputs are that were kept for inspection. */
@@ -17,11 +20,17 @@ interface Told {
  * @param pipeline The one of several that failed.
  */
 export function tellFailure(console: Console, thrown: unknown, pipeline?: string): number {
-  const { code, message: told, help, exit, kept } = toldBy(thrown);
-  const message = pipeline === undefined ? told : `${pipeline}: ${told}`;
-  if (console.format === 'json') console.log('error', message, { code, help, exit, ...(kept.length > 0 ? { kept } : {}) });
-  else console.log('error', isSpecFailure(thrown) ? message : lines(code, message, help, kept));
-  if (thrown instanceof Error && thrown.stack) console.log('debug', thrown.stack);
+  const {
+    code,
+    lines: [first = '', ...others],
+    help,
+    exit,
+    kept,
+  } = toldBy(thrown);
+  const lines = [pipeline === undefined ? first : `${pipeline}: ${first}`, ...others];
+  if (console.format === 'json') console.log('error', lines, { code, help, exit, ...(kept.length > 0 ? { kept } : {}) });
+  else console.log('error', isSpecFailure(thrown) ? lines : sentences(code, lines, help, kept));
+  if (thrown instanceof Error && thrown.stack) console.log('debug', thrown.stack.split('\n'));
   return exit;
 }
 
@@ -29,10 +38,18 @@ export function tellFailure(console: Console, thrown: unknown, pipeline?: string
 export function toldBy(failure: unknown): Told {
   const thrown = limitReached(failure) ?? failure;
   if (thrown instanceof Error && 'code' in thrown && 'exit' in thrown && 'help' in thrown && typeof thrown.exit === 'number') {
-    return { code: String(thrown.code), message: thrown.message, help: String(thrown.help), exit: thrown.exit, kept: keptBy(thrown) };
+    const { message } = thrown;
+    return {
+      code: String(thrown.code),
+      message,
+      lines: message.split('\n'),
+      help: String(thrown.help),
+      exit: thrown.exit,
+      kept: keptBy(thrown),
+    };
   }
-  const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : 'something unknown was thrown';
-  return { code: 'E_RUN_FAILED', message, help: 'This is a defect of leadstream; please report it.', exit: 1, kept: [] };
+  const message = printable(thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : 'something unknown was thrown');
+  return { code: 'E_RUN_FAILED', message, lines: [message], help: 'This is a defect of leadstream; please report it.', exit: 1, kept: [] };
 }
 
 function keptBy(thrown: Error): readonly string[] {
@@ -40,10 +57,11 @@ function keptBy(thrown: Error): readonly string[] {
 }
 
 /** One line, or when there are several messages, one for each of them. */
-function lines(code: string, message: string, help: string, kept: readonly string[]): string {
+function sentences(code: string, lines: readonly string[], help: string, kept: readonly string[]): readonly string[] {
+  const [only = '', ...others] = lines;
   const where = kept.length === 0 ? '' : ` Kept for inspection: ${kept.join(', ')}.`;
-  if (!message.includes('\n')) return `leadstream: ${code}: ${sentence(message)} ${help}${where}`;
-  return [`leadstream: ${code}:`, ...message.split('\n').map((each) => `  ${sentence(each)}`), `  ${help}${where}`].join('\n');
+  if (others.length === 0) return [`leadstream: ${code}: ${sentence(only)} ${help}${where}`];
+  return [`leadstream: ${code}:`, ...lines.map((each) => `  ${sentence(each)}`), `  ${help}${where}`];
 }
 
 function sentence(text: string): string {

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { SinkError, reasonOf } from '../errors.js';
 import { fixedPath } from '../local-path.js';
+import { jsonOf } from '../printable.js';
 import type { CommandContext } from './context.js';
 
 /** The file of `--report`, or nothing. */
@@ -28,7 +29,7 @@ export async function openReport(file: string | undefined, { console, cwd }: Com
   return {
     write: async (report) => {
       try {
-        await writeFile(path, `${JSON.stringify(report, undefined, 2)}\n`);
+        await writeFile(path, `${jsonOf(report, { redact: console.redact, indent: 2 })}\n`);
       } catch (error) {
         console.log('warn', `the report was not written: --report ${file}: ${reasonOf(error)}`);
       }

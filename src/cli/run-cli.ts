@@ -9,13 +9,13 @@ import { addSchema } from './commands/schema.js';
 import { addServe } from './commands/serve.js';
 import { addValidate } from './commands/validate.js';
 import { addVerify } from './commands/verify.js';
-import { LeadstreamError } from '../errors.js';
+import { catalogue, LeadstreamError } from '../errors.js';
 import { createConsole } from './console.js';
-import { environmentOf, secretsIn, type CommandContext, type Runner } from './context.js';
+import { commonOptions, environmentOf, secretsIn, type CommandContext, type Runner } from './context.js';
 import { tellFailure } from './failure.js';
 import { createSecrets, type Secrets } from './secrets.js';
 import { print } from './streams.js';
-import { logFormatIn, usageProblem } from './usage.js';
+import { asParsed, bareWords, logFormatIn, usageProblem, valueProblem, type Grammar } from './usage.js';
 
 /** What a command line finds around it. */
 export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdout' | 'stderr' | 'signal'> {
@@ -39,7 +39,7 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
   // 0 is earned by a command's work, or by help.
   let exit = 1;
 
-  const runner: Runner = async ({ logFormat, logLevel, quiet, envFile }, work) => {
+  const runner: Runner = async ({ logFormat, logLevel, quiet, env: envFile }, work) => {
     const console = createConsole(logFormat, quiet ? 'error' : logLevel, secrets, stderr);
     try {
       exit = await work({ ...surroundings, console, env: environmentOf(envFile, surroundings, secrets) });
@@ -49,8 +49,11 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
   };
 
   try {
-    const { help, version, shown } = await parse(argv, runner, Math.min(100, stdout.columns ?? 100));
-    await print(stdout, shown);
+    // Whoever says nothing at all is told what there is; it did no work, so it is no success.
+    const nothing = argv.length === 0;
+    const { help, version, shown } = await parse(nothing ? ['--help'] : asParsed(argv), runner, Math.min(100, stdout.columns ?? 100));
+    await print(nothing ? stderr : stdout, shown);
+    if (nothing) return catalogue.E_USAGE.exit;
     return help || version ? 0 : exit;
   } catch (error) {
     return tellFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error);
@@ -61,26 +64,70 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
 async function parse(argv: readonly string[], runner: Runner, width: number) {
   const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
   let shown = '';
-  const parsed = await commands
-    .reduce<Argv>((parser, add) => add(parser, runner), yargs())
+  const parser = commands.reduce<Argv>((parent, add) => add(parent, runner), commonOptions(yargs(), false));
+  const names = commandsOf(parser);
+  const refuse = (problem: string) => {
+    throw new LeadstreamError('E_USAGE', problem);
+  };
+  const parsed = await parser
     .scriptName('leadstream')
     .usage('$0 <command>\n\nReads paged lead collections, joins them and lands them as CSV, Parquet or on stdout.')
+    .parserConfiguration({ 'boolean-negation': false, 'dot-notation': false })
     .demandCommand(1, 'name a command')
     .strict()
-    .recommendCommands()
     .version(version)
     .help()
-    .epilogue('Exit codes: 0 published, 1 failed, 2 usage, 65 gate, 69 service, 75 lock, 77 credentials, 78 pipeline file, 130/143 signal.')
+    .alias({ h: 'help', v: 'version' })
+    .check((values) => valueProblem(values, argv, grammarOf(parser, names)) ?? true, true)
+    .epilogue(
+      'Exit codes: 0 published, 1 failed, 2 usage, 65 gate, 69 service, 75 lock, 77 credentials, 78 pipeline file, 129/130/143 signal.',
+    )
     .wrap(width)
     .detectLocale(false)
     .exitProcess(false)
     .fail((message: string | null, error: unknown) => {
-      throw error instanceof Error && error.name !== 'YError'
-        ? error
-        : new LeadstreamError('E_USAGE', usageProblem(message ?? 'wrong usage', argv));
+      if (error instanceof Error && error.name !== 'YError') throw error;
+      refuse(usageProblem(message ?? 'wrong usage', argv, grammarOf(parser, names)));
     })
     .parseAsync([...argv], {}, (_error: unknown, _parsed: unknown, output: string) => {
       if (output !== '') shown = `${output}\n`;
     });
-  return { help: parsed['help'] === true, version: parsed['version'] === true, shown };
+  const help = parsed['help'] === true;
+  // The parser shows the help of everything for a word that it does not know.
+  const grammar = grammarOf(parser, names);
+  const [command] = bareWords(argv, grammar);
+  if (help && command !== undefined && !Object.hasOwn(grammar.commands, command)) refuse(usageProblem('Unknown command', argv, grammar));
+  return { help, version: parsed['version'] === true, shown };
+}
+
+/** What each command takes. The parser forgets it when it goes into one. */
+function commandsOf(parser: Argv): Grammar['commands'] {
+  const inside = parser as unknown as Inside;
+  const handlers = Object.entries(inside.getInternalMethods().getCommandInstance().getCommandHandlers());
+  return Object.fromEntries(handlers.map(([name, { original }]) => [name, original]));
+}
+
+/** The grammar with the options of the command that the parser is in, or outside of one, those of all. */
+function grammarOf(parser: Argv, commands: Grammar['commands']): Grammar {
+  const inside = parser as unknown as Inside;
+  const { key, alias, array, number, boolean } = inside.getOptions();
+  return {
+    commands,
+    options: [...Object.keys(key), ...Object.values(alias).flat()],
+    flags: boolean,
+    repeated: array,
+    numbers: number,
+  };
+}
+
+/** What the parser has beyond its types. */
+interface Inside {
+  getOptions(): {
+    readonly key: Readonly<Record<string, unknown>>;
+    readonly alias: Readonly<Record<string, readonly string[]>>;
+    readonly array: readonly string[];
+    readonly number: readonly string[];
+    readonly boolean: readonly string[];
+  };
+  getInternalMethods(): { getCommandInstance(): { getCommandHandlers(): Readonly<Record<string, { readonly original: string }>> } };
 }

@@ -1,14 +1,18 @@
-/** SIGINT and SIGTERM while a command runs. */
+/** The signals that ask a command to end: SIGINT, SIGTERM, and SIGHUP of a terminal that closes. */
 export interface Signals {
   /** Aborted by the first signal. */
   readonly signal: AbortSignal;
-  /** Exit code of the signal that came: 130 or 143. */
+  /** Exit code of the signal that came: 130, 143 or 129. */
   readonly exitCode: number | undefined;
   /** Gives the signals back to the system. */
   release(): void;
 }
 
-const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+type Ending = keyof typeof exitCodes;
+
+const names: readonly Ending[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /** Lets the first signal stop the work and the second end the process at once. */
 export function onSignals(): Signals {
@@ -16,18 +20,24 @@ export function onSignals(): Signals {
   let exitCode: number | undefined;
 
   function take(name: NodeJS.Signals): void {
-    if (name !== 'SIGINT' && name !== 'SIGTERM') return;
+    if (!isEnding(name)) return;
     if (exitCode !== undefined) process.exit(exitCodes[name]);
     exitCode = exitCodes[name];
     abort.abort();
   }
 
-  process.on('SIGINT', take).on('SIGTERM', take);
+  for (const name of names) process.on(name, take);
   return {
     signal: abort.signal,
     get exitCode() {
       return exitCode;
     },
-    release: () => void process.off('SIGINT', take).off('SIGTERM', take),
+    release: () => {
+      for (const name of names) process.off(name, take);
+    },
   };
+}
+
+function isEnding(name: NodeJS.Signals): name is Ending {
+  return Object.hasOwn(exitCodes, name);
 }

@@ -1,5 +1,8 @@
+import { printable } from '../printable.js';
+
 /** Rows of text below their titles, each column as wide as its widest cell. */
-export function tableOf(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+export function tableOf(titles: readonly string[], texts: readonly (readonly string[])[]): string {
+  const rows = texts.map((row) => row.map(printable));
   const widths = titles.map((title, index) => Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)));
   const lineOf = (cells: readonly string[]) =>
     cells

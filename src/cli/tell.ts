@@ -32,7 +32,7 @@ export async function runAndTell(
       console.log('warn', `${code}: ${message}`, { code });
     },
   }).finally(progress.end);
-  console.log('info', summaryOf(report), { report });
+  console.log('info', summaryOf(report).split('\n'), { report });
   return report;
 }
 

@@ -1,4 +1,19 @@
+import { nearest } from '../collections/index.js';
 import type { LogFormat } from './console.js';
+
+/** What a command line can be made of. */
+export interface Grammar {
+  /** What each command takes, like `run [file]`, by its name. */
+  readonly commands: Readonly<Record<string, string>>;
+  /** Names of options. */
+  readonly options: readonly string[];
+  /** Options that are flags: the word behind one is none of its own. */
+  readonly flags: readonly string[];
+  /** Options that may stand several times. */
+  readonly repeated: readonly string[];
+  /** Options that take a number. */
+  readonly numbers: readonly string[];
+}
 
 /**
  * What is wrong with a command line, in our words. The parser repeats what was typed, and what was typed by mistake can be a key: here
@@ -7,11 +22,38 @@ import type { LogFormat } from './console.js';
  * @param message The parser's, in English.
  * @param words The command line.
  */
-export function usageProblem(message: string, words: readonly string[]): string {
-  if (message.startsWith('Unknown ')) return unexpected(message, words);
+export function usageProblem(message: string, words: readonly string[], grammar: Grammar): string {
   if (message.startsWith('Invalid values:')) return wrongChoices(message);
-  const [, nearest] = /^Did you mean (.+)\?$/.exec(message) ?? [];
-  return nearest === undefined ? message : `unknown command, did you mean ${nearest}?`;
+  const names = Object.keys(grammar.commands);
+  const [command, ...others] = bareWords(words, grammar);
+  const unknown = optionsIn(words).filter((name) => !grammar.options.includes(name));
+  if (command !== undefined && !names.includes(command)) return unknownWord('command', command, names);
+  if (unknown.length > 0) return unknown.map((name) => unknownOption(name, grammar.options)).join('; ');
+  if (command === undefined) return `name a command: ${names.join(', ')}`;
+  const takes = grammar.commands[command] ?? command;
+  if (message.startsWith('Unknown ')) return others.length > 0 ? tooMany(takes) : 'unexpected argument';
+  if (message.startsWith('Not enough non-option')) return `an argument is missing: ${takes}`;
+  const [, lacking] = /^Not enough arguments following: (.+)$/.exec(message) ?? [];
+  return lacking === undefined ? message : `--${lacking} needs a value`;
+}
+
+/** What the parser lets pass: words that are no numbers, options that stand twice or without a value, and words behind a `--`. */
+export function valueProblem(
+  values: Readonly<Record<string, unknown>>,
+  words: readonly string[],
+  { commands, options, repeated, numbers, flags }: Grammar,
+): string | undefined {
+  const [command, ...others] = [values._].flat();
+  if (others.length > 0) return tooMany(commands[String(command)] ?? '');
+  const bare = (name: string) => words.some((word, index) => word === `--${name}` && (words[index + 1] ?? '--').startsWith('--'));
+  for (const name of options) {
+    const value = values[name];
+    if (Array.isArray(value) && !repeated.includes(name)) return `--${name} stands twice`;
+    if (!flags.includes(name) && (words.includes(`--${name}=`) || bare(name)))
+      return `--${name} needs ${numbers.includes(name) ? 'a number' : 'a value'}`;
+    if (Number.isNaN(value)) return `--${name} takes a number`;
+  }
+  return undefined;
 }
 
 /** The form of messages that a command line asks for, whatever else is wrong with it. */
@@ -19,10 +61,43 @@ export function logFormatIn(words: readonly string[]): LogFormat {
   return /^--log-format[=\n]json$/m.test(words.join('\n')) ? 'json' : 'text';
 }
 
-function unexpected(message: string, words: readonly string[]): string {
-  const unknown = new Set(message.split(/[:,] /));
-  const options = words.flatMap((word) => /^--([a-z][a-z-]*)(?=$|=)/.exec(word)?.[1] ?? []).filter((name) => unknown.has(name));
-  return options.length === 0 ? 'unexpected argument' : `unknown option ${options.map((name) => `--${name}`).join(', ')}`;
+/** A command line as the parser takes it: `help run` is `run --help`, and a `--` before words that look like none of its options is nothing. */
+export function asParsed(words: readonly string[]): readonly string[] {
+  if (words[0] === 'help') return [...words.slice(1), '--help'];
+  const end = words.indexOf('--');
+  return end < 0 || words.slice(end).some((word) => /^-./.test(word) && word !== '--') ? words : words.toSpliced(end, 1);
+}
+
+/** The words that are neither options nor their values. */
+export function bareWords(words: readonly string[], { options, flags }: Pick<Grammar, 'options' | 'flags'>): readonly string[] {
+  return words.filter((word, index) => {
+    const [, before] = /^--([a-z][a-z-]*)$/.exec(words[index - 1] ?? '') ?? [];
+    return !word.startsWith('-') && !(before !== undefined && options.includes(before) && !flags.includes(before));
+  });
+}
+
+/** The names of options, long ones and single letters, without the values of others. */
+function optionsIn(words: readonly string[]): readonly string[] {
+  return words.flatMap((word) => /^--([a-z][a-z.-]*)(?=$|=)/i.exec(word)?.[1] ?? /^-([a-z])$/i.exec(word)?.[1] ?? []);
+}
+
+function unknownOption(name: string, known: readonly string[]): string {
+  const dashed = (option: string) => (option.length === 1 ? `-${option}` : `--${option}`);
+  const [near] = [nearest(name, known), known.find((option) => /^[.-]/.test(name.slice(option.length)) && name.startsWith(option))].filter(
+    (option) => option !== undefined,
+  );
+  return `unknown option ${dashed(name)}${near === undefined ? '' : `, did you mean ${dashed(near)}?`}`;
+}
+
+function unknownWord(kind: string, word: string, known: readonly string[]): string {
+  const near = nearest(word, known);
+  return near === undefined ? `unknown ${kind}; there are ${known.join(', ')}` : `unknown ${kind}, did you mean ${near}?`;
+}
+
+function tooMany(takes: string): string {
+  return takes.startsWith('run ')
+    ? 'run takes one pipeline file; several pipelines stand in one file, separated by ---'
+    : `an argument too many: ${takes}`;
 }
 
 function wrongChoices(message: string): string {

@@ -36,6 +36,8 @@ export interface ClientOptions {
    * more than a third of reading. Default 0.
    */
   readonly threads?: number;
+  /** Values besides the key that names of fields and messages must not show. Default: none. */
+  readonly secrets?: readonly string[];
   readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** Source of the jitter. Default `Math.random`. */
   readonly random?: () => number;
@@ -118,20 +120,24 @@ export function createClient(options: ClientOptions): ServiceClient {
   const transport = openTransport({ baseUrl, query: queryOf(auth), concurrency, timeoutMs, maxBodyBytes }, threads);
   const pacer = createPacer(ratePerSecond);
   const throttle = createThrottle(concurrency);
-  const redact = createRedactor(secretsOf(auth));
+  const redact = createRedactor([...secretsOf(auth), ...(options.secrets ?? [])]);
   const retry = retryAttempts({ attempts: 6, baseMs: 500, capMs: 30_000, ...options.retry }, options.random ?? Math.random, (notice) => {
     if (asksForLess(notice.error)) pacer.pause(notice.delayMs);
     options.onRetry?.(notice);
   });
   const paths = new Map<CollectionName, string>();
 
+  /** A service may answer with what it was asked, even as the name of a key. */
+  function discreet(error: unknown): unknown {
+    return error instanceof SourceError ? error.saying(redact(error.message)) : error;
+  }
+
   /** One read with its retries; an attempt is request, shape check and decoding. */
   function read<T>(request: Omit<Target, 'label'>, decode: (label: string, answer: Answer) => T): Observable<T> {
     const target = { ...request, label: labelOf(baseUrl, request) };
     return transport.get(target).pipe(
       map((answer) => decode(target.label, answer)),
-      // A service may answer with what it was asked, even as the name of a key.
-      catchError((error: unknown) => throwError(() => (error instanceof SourceError ? error.saying(redact(error.message)) : error))),
+      catchError((error: unknown) => throwError(() => discreet(error))),
       tap({ next: throttle.ease, error: (error: unknown) => asksForLess(error) && throttle.pushback() }),
       throttle.throttled,
       pacer.paced,
@@ -153,7 +159,7 @@ export function createClient(options: ClientOptions): ServiceClient {
   return {
     reader: <N extends CollectionName>(name: N, reveal: readonly string[] = []): CollectionReader<Rows[N]> => {
       const collection = collections[name];
-      const decoder = createDecoder(collection, reveal);
+      const decoder = createDecoder(collection, reveal, redact);
 
       function request({ page, limit: size = limit, purpose }: ListRequest): Observable<ListAnswer<Rows[N]>> {
         const query: Record<string, string> = page === undefined ? {} : { page: String(page), limit: String(size) };
@@ -169,7 +175,13 @@ export function createClient(options: ClientOptions): ServiceClient {
         collection,
         limit,
         findings: decoder.findings,
-        decode: (body) => contentOf<N>(decoder, collection.name, { status: 200, body }),
+        decode: (body) => {
+          try {
+            return contentOf<N>(decoder, collection.name, { status: 200, body });
+          } catch (error) {
+            throw discreet(error);
+          }
+        },
         list: (page) => request(collection.paged ? { page } : {}).pipe(map(({ content }) => rowsIn(content))),
         request,
         find: (id) => {

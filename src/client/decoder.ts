@@ -2,6 +2,7 @@ import { copier, originalName, snakeCase, textCopier, type Collection, type Colu
 import { SourceError } from '../errors.js';
 import { Table, Texts, valuesOf, type Cells } from '../columnar/index.js';
 import { JsonText, type JsonRecord, type JsonValue } from '../json/index.js';
+import type { Redactor } from '../redact.js';
 import { nameShape } from './records.js';
 import { columnsIn, type Scanned, type SentColumn } from './scan.js';
 
@@ -10,7 +11,7 @@ export const maxFields = 4_096;
 
 /** What rows of a collection had that its definition does not say. Counts are rows. */
 export interface Findings {
-  /** Fields that the definition does not list, by the service's name, in the order met. */
+  /** Fields that the definition does not list, by the service's name without credentials, in the order met. */
   readonly unknown: ReadonlyMap<string, { readonly column: Column; readonly rows: number }>;
   /** Declared columns that rows did not have. */
   readonly missing: ReadonlyMap<string, number>;
@@ -39,12 +40,13 @@ export interface Decoder {
  *
  * A declared field that is missing (or JSON `null`) is `null`; a field that nobody declared is kept under its
  * snake_case name; a value that is no string is kept as its JSON text, a number as it was written. Secret fields stay behind unless `reveal`
- * names their column.
+ * names their column. What is called after a credential gets another name; values stay what they are.
  *
+ * @param redact Takes credentials out of the names of fields.
  * @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, by `decode` for a record without any declared field, and for
  * records that all lack their key.
  */
-export function createDecoder(collection: Collection, reveal: readonly string[] = []): Decoder {
+export function createDecoder(collection: Collection, reveal: readonly string[] = [], redact: Redactor = (name) => name): Decoder {
   const declared = Object.entries(collection.fields).map(([column, field]) => ({
     column,
     original: originalName(column, field),
@@ -56,14 +58,18 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
   const rowOfTexts = textCopier(new Map(wanted.map(({ column, original }) => [column, original])));
   const rowOf = copier<string | null>(new Map(wanted.map(({ column }, index) => [column, index])));
   const nameOf = freeNames(declared.map(({ column }) => column));
+  const seenNameOf = freeNames(declaredNames, ' ');
+  /** By the name that the service sent, and by the one that may be seen. */
   const unknown = new Map<string, { column: Column; rows: number; wanted: boolean }>();
+  const seen = new Map<string, { readonly column: Column; readonly rows: number }>();
   const missing = new Map<string, number>();
   const notText = new Map<string, number>();
   let counting = true;
 
-  function discover(original: string) {
+  function discover(sent: string) {
     if (declared.length + unknown.size >= maxFields)
       throw tooWide(collection, `records have more than ${amount(maxFields)} different fields`);
+    const original = seenNameOf(redact(sent));
     const column: Column = {
       name: nameOf(snakeCase(original)),
       original,
@@ -72,7 +78,8 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
       sensitivity: collection.unknown,
     };
     const found = { column, rows: 0, wanted: column.sensitivity !== 'secret' || reveal.includes(column.name) };
-    unknown.set(original, found);
+    unknown.set(sent, found);
+    seen.set(original, found);
     return found;
   }
 
@@ -164,7 +171,7 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
       counting = counted;
       return decodeColumns(scanned);
     },
-    findings: { unknown, missing, notText },
+    findings: { unknown: seen, missing, notText },
   };
 }
 
@@ -213,8 +220,8 @@ function count(counts: Map<string, number>, name: string, rows = 1): void {
   counts.set(name, (counts.get(name) ?? 0) + rows);
 }
 
-/** Gives names out, each once: `name`, `name_2`, `name_3`. */
-function freeNames(given: readonly string[]): (name: string) => string {
+/** Gives names out, each once: `name`, `name_2`, `name_3` with the joint `_`. */
+function freeNames(given: Iterable<string>, joint = '_'): (name: string) => string {
   const taken = new Set(given);
   const last = new Map<string, number>();
   return (name) => {
@@ -222,7 +229,7 @@ function freeNames(given: readonly string[]): (name: string) => string {
     let free = name;
     while (taken.has(free)) {
       suffix += 1;
-      free = `${name}_${suffix}`;
+      free = `${name}${joint}${suffix}`;
     }
     last.set(name, suffix);
     taken.add(free);

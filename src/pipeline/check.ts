@@ -2,12 +2,15 @@ import { createHash } from 'node:crypto';
 import { secretsOf } from '../client/index.js';
 import type { SpecIssue, Warning } from '../errors.js';
 import type { PathNames } from '../local-path.js';
+import { secretVariables } from '../redact.js';
 import { outputAt } from '../sinks/index.js';
 import { connectionOf } from './connection.js';
+import type { FileCredentials } from './credentials.js';
 import type { Path, SpecDocument } from './document.js';
 import type { Pipeline } from './pipeline.js';
 import { collide, planPipeline, unfilled, type Plan } from './plan.js';
-import { resolveReferences, type Environment, type Problem, type SpecWarning } from './references.js';
+import type { ReferenceSource } from './reference-source.js';
+import { resolveReferences, type Problem, type SpecWarning } from './references.js';
 import type { RejectsPlan } from './rejects.js';
 import { pipelineShape, type PipelineShape } from './spec.js';
 import { refuseLostKeys, validated } from './validate.js';
@@ -31,29 +34,39 @@ interface Issue extends SpecIssue {
   readonly reference: boolean;
 }
 
-/** Checks a document by itself, to the end: all that is wrong with it is in `issues`. */
-export function checkPipeline(document: SpecDocument, env: Environment, baseDir: string): Checked {
+/**
+ * Checks a document by itself, to the end: all that is wrong with it is in `issues`.
+ *
+ * @param credentials Those of the whole file.
+ */
+export function checkPipeline(document: SpecDocument, from: ReferenceSource, credentials: FileCredentials): Checked {
+  const { env, baseDir } = from;
   const issues: Issue[] = [];
   const unresolved = new Set<string>();
   const problemOf =
     (reference: boolean): Problem =>
-    (path, message, onKey) => {
+    (path, message, onKey, at) => {
       // What a reference would have stood for cannot be judged.
       if (!reference && unresolved.has(path.join('.'))) return;
       if (reference) unresolved.add(path.join('.'));
-      issues.push({ message, ...document.locate(path, onKey), reference });
+      const set = document.overridden.find((over) => over.every((part, index) => part === path[index]));
+      const told = credentials.redact(set ? `--set ${set.join('.')}: ${message}` : message);
+      issues.push({ message: told, ...document.locate(path, onKey, at !== undefined && asWritten(path) ? at : undefined), reference });
     };
 
   const warnings: Warning[] = [];
   const warn: SpecWarning = (path, { code, message }) => {
     const { line, column } = document.locate(path);
-    warnings.push({ code, message: `${document.file}:${line}:${column} ${message}` });
+    warnings.push({ code, message: `${document.file}:${line}:${column} ${credentials.redact(message)}` });
     // What would be a warning is a failure then, and this one can be told before anything is read.
     if (shape?.service?.strict) problemOf(false)(path, message);
   };
 
+  /** Where a reference was replaced, characters stand elsewhere. */
+  const asWritten = (path: Path) => valueIn(document.value, path) === valueIn(resolved, path);
+
   refuseLostKeys(document.value, problemOf(false));
-  const resolved = resolveReferences(document.value, { env, baseDir }, problemOf(true));
+  const resolved = resolveReferences(document.value, from, credentials, problemOf(true));
   const name = pipelineShape.pick({ name: true }).strip().safeParse(resolved).data?.name;
   const shape = validated(pipelineShape, resolved, [], problemOf(false));
   // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
@@ -86,7 +99,7 @@ export function checkPipeline(document: SpecDocument, env: Environment, baseDir:
       baseDir,
       fingerprint: createHash('sha256').update(JSON.stringify(resolved, withoutCredentials)).digest('hex'),
       warnings,
-      secrets: [...secretsOf(connection.auth), env.LEADSTREAM_HMAC_KEY ?? '', env.LEADSTREAM_MANIFEST_KEY ?? ''],
+      secrets: [...secretsOf(connection.auth), ...secretVariables.map((name) => env[name] ?? '')],
     };
   }
 
@@ -101,6 +114,10 @@ export function checkPipeline(document: SpecDocument, env: Environment, baseDir:
     issues,
     problem: problemOf(false),
   };
+}
+
+function valueIn(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined), value);
 }
 
 function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: Problem): RejectsPlan {

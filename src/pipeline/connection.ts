@@ -1,6 +1,7 @@
 import { keyProblem, type Credentials } from '../client/index.js';
 import type { ConnectOptions } from './connect.js';
-import type { Environment, Problem } from './references.js';
+import type { Environment } from './reference-source.js';
+import type { Problem } from './references.js';
 import type { ServiceSpec } from './spec.js';
 
 /**

@@ -1,5 +1,7 @@
-import { LineCounter, isMap, isNode, isScalar, parseAllDocuments, parseDocument, type Document, type Node } from 'yaml';
-import { SpecError, type SpecIssue } from '../errors.js';
+import { LineCounter, isMap, isNode, isScalar, isSeq, parseAllDocuments, parseDocument, type Document, type Node } from 'yaml';
+import { SpecError } from '../errors.js';
+import { placeInScalar } from './scalar-place.js';
+import { gaveUp, troubleIn, type Trouble } from './yaml-trouble.js';
 
 /** A path from the root of a pipeline file: keys and indexes. */
 export type Path = readonly (string | number)[];
@@ -8,8 +10,14 @@ export type Path = readonly (string | number)[];
 export interface SpecDocument {
   readonly file: string;
   readonly value: unknown;
-  /** The place of a value, or of its key with `onKey`; for a path that is not there, of the nearest part above it. 1-based. */
-  locate(path: Path, onKey?: boolean): { readonly line: number; readonly column: number };
+  /** Paths of values that took the place of the file's, and so stand nowhere in it. */
+  readonly overridden: readonly Path[];
+  /**
+   * The place of a value, or of its key with `onKey`; for a path that is not there, of the nearest part above it. 1-based.
+   *
+   * @param at Of a text, the character meant.
+   */
+  locate(path: Path, onKey?: boolean, at?: number): { readonly line: number; readonly column: number };
 }
 
 /**
@@ -17,7 +25,7 @@ export interface SpecDocument {
  * the text that the file shows: `0123`, `yes` and `null` are names here, and a schema decides what is a number.
  *
  * @param overrides Values that take the place of the file's in every document, by path; lists and maps on the way are made.
- * @throws {SpecError} `E_SPEC_YAML`.
+ * @throws {SpecError} `E_SPEC_YAML`, with the first thing that is wrong.
  */
 export function parseSpecDocuments(
   file: string,
@@ -26,23 +34,37 @@ export function parseSpecDocuments(
 ): readonly SpecDocument[] {
   const lines = new LineCounter();
   const options = { lineCounter: lines, schema: 'failsafe', uniqueKeys: true, prettyErrors: false, merge: false } as const;
-  const parsed: readonly Document[] = [...parseAllDocuments(text, options)];
-  const troubles = parsed.flatMap(({ errors, warnings }) => [...errors, ...warnings]);
-  if (troubles.length > 0) {
-    const issues = troubles.map(({ message, pos }): SpecIssue => ({ message, ...placeOf(lines, pos[0]) }));
-    throw new SpecError('E_SPEC_YAML', file, issues);
-  }
+  const refuse = ({ message, offset }: Trouble) => new SpecError('E_SPEC_YAML', file, [{ message, ...placeOf(lines, offset) }]);
+  const parsed = parseWhole(text, options, refuse);
+  const trouble = troubleIn(text, parsed);
+  if (trouble) throw refuse(trouble);
   const documents = parsed.filter((document) => !isEmpty(document));
   if (documents.length === 0) documents.push(parseDocument('', options));
   return documents.map((document) => {
     for (const { path, value } of overrides) override(document, file, path, value);
+    const within = (path: Path, at: number) => {
+      const node = document.getIn(path, true);
+      return isScalar(node) && node.range ? placeInScalar(text, node, at) : undefined;
+    };
     return {
       file,
-      value: toValue(document, file, placeOf(lines, document.contents?.range?.[0] ?? 0)),
-      locate: (path, onKey = false) => placeOf(lines, offsetOf(document, path, onKey)),
+      overridden: overrides.map(({ path }) => path),
+      value: document.toJS({ maxAliasCount: 0 }) ?? {},
+      locate: (path, onKey = false, at) =>
+        placeOf(lines, (at === undefined ? undefined : within(path, at)) ?? offsetOf(document, path, onKey)),
     };
   });
 }
+
+function parseWhole(text: string, options: YamlOptions, refuse: (trouble: Trouble) => SpecError): readonly Document[] {
+  try {
+    return [...parseAllDocuments(text, options)];
+  } catch (error) {
+    throw refuse(gaveUp(error));
+  }
+}
+
+type YamlOptions = Parameters<typeof parseAllDocuments>[1];
 
 function placeOf(lines: LineCounter, offset: number): { readonly line: number; readonly column: number } {
   const { line, col } = lines.linePos(offset);
@@ -54,17 +76,14 @@ function isEmpty({ contents }: Document): boolean {
   return contents === null || (isScalar(contents) && contents.source === '');
 }
 
-function toValue(document: Document, file: string, start: { readonly line: number; readonly column: number }): unknown {
-  try {
-    // Aliases can make a small file a huge one; nothing here needs them.
-    return document.toJS({ maxAliasCount: 0 }) ?? {};
-  } catch {
-    throw new SpecError('E_SPEC_YAML', file, [{ message: 'anchors and aliases are not accepted', ...start }]);
-  }
-}
-
 function override(document: Document, file: string, path: Path, value: string): void {
   try {
+    // An entry may be added to a list, but none beyond that.
+    const gap = path.some((part, depth) => {
+      const list = document.getIn(path.slice(0, depth), true);
+      return typeof part === 'number' && part > (isSeq(list) ? list.items.length : 0);
+    });
+    if (gap) throw new RangeError();
     document.setIn(path, value);
   } catch {
     throw new SpecError('E_SPEC_INVALID', file, [{ message: `--set ${path.join('.')}: the file has no such place`, line: 1, column: 1 }]);

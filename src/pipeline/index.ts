@@ -6,7 +6,7 @@ export { loadPipeline, loadPipelines, parsePipeline, parsePipelines, type LoadOp
 export type { Pipeline } from './pipeline.js';
 export { land, type Landed, type LandOptions } from './land.js';
 export { pipelineReference, pipelineSchema } from './reference.js';
-export type { Environment } from './references.js';
+export type { Environment } from './reference-source.js';
 export { summaryOf, type FindingsReport, type RunReport, type SinkReport } from './report.js';
 export { finishRuns, runPipeline } from './run.js';
 export type { Progress, RunOptions } from './run-options.js';

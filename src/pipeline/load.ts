@@ -2,11 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { SpecError, reasonOf } from '../errors.js';
 import { checkPipeline, type Checked } from './check.js';
+import { credentialsIn } from './credentials.js';
 import { runTemplate } from '../local-path.js';
 import { parseSpecDocuments, type Path } from './document.js';
 import type { Pipeline } from './pipeline.js';
 import { collide } from './plan.js';
-import type { Environment } from './references.js';
+import { referenceSource, type Environment } from './reference-source.js';
 
 /** What a pipeline file is read with. */
 export interface LoadOptions {
@@ -81,7 +82,13 @@ async function textOf(file: string, { cwd = process.cwd() }: LoadOptions): Promi
 
 function checkDocuments(text: string, file: string, options: LoadOptions): readonly Checked[] {
   const { env = process.env, set = {}, cwd = process.cwd(), baseDir = cwd } = options;
-  const checked = parseSpecDocuments(file, text, overridesOf(file, set)).map((document) => checkPipeline(document, env, baseDir));
+  const documents = parseSpecDocuments(file, text, overridesOf(file, set));
+  const from = referenceSource(env, baseDir);
+  const credentials = credentialsIn(
+    documents.map(({ value }) => value),
+    from,
+  );
+  const checked = documents.map((document) => checkPipeline(document, from, credentials));
   checked.forEach((later, index) => {
     for (const earlier of checked.slice(0, index)) refuseClashes(earlier, later);
   });

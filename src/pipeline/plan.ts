@@ -56,6 +56,9 @@ interface Place {
   readonly pipeline: string;
 }
 
+/** What is said of a place. */
+type Said = Parameters<Problem> extends [unknown, ...infer Rest] ? Rest : never;
+
 /** Takes what is told of a file. */
 interface Told {
   readonly problem: Problem;
@@ -103,7 +106,7 @@ export function planPipeline(
         collection,
         reveal,
         hmacKey,
-        problem: (path: ConfigPath, message: string) => step && told?.problem(['steps', index, step.name, ...path], message),
+        problem: (path: ConfigPath, ...said: Said) => step && told?.problem(['steps', index, step.name, ...path], ...said),
         warn: (path: ConfigPath, warning: Warning) => step && told?.warn(['steps', index, step.name, ...path], warning),
       };
       arriving.push(step ? step.columns(input, context) : input);

@@ -1,5 +1,6 @@
 import type { Warning, WarningCode } from '../errors.js';
 import type { Tally } from '../flow/index.js';
+import { printable } from '../printable.js';
 import type { Consistency } from '../source/index.js';
 import type { Books } from './books.js';
 import { amount } from './units.js';
@@ -63,7 +64,7 @@ export interface FindingsReport {
   readonly notText: Readonly<Record<string, number>>;
 }
 
-/** The closing summary: outputs, books and what was remarkable, one line each. */
+/** The closing summary: outputs, books and what was remarkable, one line each, without control characters. */
 export function summaryOf(report: RunReport): string {
   const seconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000;
   const perSecond = seconds > 0 ? ` (${amount(Math.round(report.read / seconds))} rows/s)` : '';
@@ -79,7 +80,9 @@ export function summaryOf(report: RunReport): string {
       ? [`  rejected ${amount(report.rejects.rows)} rows${report.rejects.path === undefined ? '' : `, see ${report.rejects.path}`}`]
       : []),
     ...report.warnings.filter(({ code }) => summarised.has(code)).map(({ message }) => `  WARNING: ${message}`),
-  ].join('\n');
+  ]
+    .map(printable)
+    .join('\n');
 }
 
 /** Warnings that whoever reads nothing but the summary has to see. */

@@ -73,7 +73,12 @@ export async function finishRuns(stateDir: string, baseDir = process.cwd()): Pro
 
 async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim, rejects: Rejects): Promise<RunReport> {
   const { plan, connection, consistency: wanted } = pipeline;
-  const client = createClient({ threads: defaultFetchingThreads(), ...connection, onRetry: options.onRetry });
+  const client = createClient({
+    threads: defaultFetchingThreads(),
+    ...connection,
+    secrets: pipeline.secrets,
+    onRetry: options.onRetry,
+  });
   const bare = client.reader(plan.collection.name, pipeline.reveal);
   const accounts = openAccounts(pipeline, bare);
   const expectations = pipeline.expect && openExpectations(pipeline.expect, plan.columns());

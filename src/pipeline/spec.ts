@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { collectionNames } from '../collections/index.js';
 import { outputPath } from '../sinks/index.js';
 import { expectShape } from './expect.js';
-import { duration, rate, tolerance } from './units.js';
+import { duration, longerThanNothing, rate, tolerance } from './units.js';
 
 const name = z.string().min(1);
 
@@ -37,7 +37,7 @@ const service = z
         'How long the end of a list is let rest before the second look, when it may be an outage: where nothing is, and behind a full page. At most 35s, default 5s.',
       ),
     strict: z.boolean().optional().describe('Whether what would be a warning fails the run. Default false.'),
-    deadline: duration.optional().describe('Longest time that a run may take; then it fails. Default: no limit.'),
+    deadline: longerThanNothing.optional().describe('Longest time that a run may take; then it fails. Default: no limit.'),
     rate_limit: rate.optional().describe('Requests that may start in a time, like 20/s.'),
     threads: z
       .number()
@@ -48,7 +48,7 @@ const service = z
       .describe(
         'Threads that fetch beside the main one; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the file of the thread.',
       ),
-    timeout: duration.optional().describe('Time until an answer begins; all of it may take twice as long. Default 60s.'),
+    timeout: longerThanNothing.optional().describe('Time until an answer begins; all of it may take twice as long. Default 60s.'),
     max_page_bytes: z.number().int().min(1).optional().describe('Largest answer after decompression, in bytes. Default 67108864.'),
     retry: z
       .strictObject({

@@ -14,6 +14,7 @@ import {
   type Move,
   type Publication,
 } from '../files/index.js';
+import { printable } from '../printable.js';
 import { firstStart, removeLanding, sweepLandings } from '../landing/index.js';
 import { fixedPath, type PathNames } from '../local-path.js';
 import { noCounts, openCounts, type Counts } from './counts.js';
@@ -50,7 +51,8 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   const warnings: Warning[] = [];
   /** Whether the landed pages are those of a run that is published by now. */
   let spent = false;
-  const warn = (warning: Warning) => {
+  const warn = ({ code, message }: Warning) => {
+    const warning = { code, message: printable(message) };
     warnings.push(warning);
     options.onWarning?.(warning);
   };

@@ -8,6 +8,9 @@ export const duration = z
   .regex(/^\d+(?:\.\d+)?(?:ms|s|m|h)$/, 'a length of time is written like 500ms, 60s, 5m or 6h')
   .transform((text) => Number.parseFloat(text) * (millisecondsPer[text.replace(/[\d.]/g, '')] ?? 1));
 
+/** The same, but not 0. */
+export const longerThanNothing = duration.refine((milliseconds) => milliseconds > 0, 'must be more than 0');
+
 /** Requests per second, written like `20/s` or `300/m`. */
 export const rate = z
   .string()

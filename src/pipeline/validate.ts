@@ -15,7 +15,8 @@ type Issue = z.core.$ZodIssue;
 export function validated<T>(schema: z.ZodType<T>, value: unknown, at: Path, problem: Problem): T | undefined {
   const result = schema.safeParse(spelledOut(schema, value), { reportInput: true });
   if (result.success) return result.data;
-  for (const issue of result.error.issues) report(issue, { schema, at, problem });
+  const place = { schema, at, problem };
+  for (const issue of withoutConsequences(result.error.issues, place)) report(issue, place);
   return undefined;
 }
 
@@ -62,27 +63,68 @@ interface Place {
 }
 
 function report(issue: Issue, place: Place): void {
-  const inner = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+  const inner = issue.path.map(asKey);
   const path = [...place.at, ...inner];
   if (issue.code === 'unrecognized_keys') {
-    const known = keysAt(z.toJSONSchema(place.schema, { io: 'input', unrepresentable: 'any' }), inner);
-    for (const key of issue.keys) place.problem([...path, key], withNearest(`unknown key '${key}'`, key, known), true);
+    const known = knownAt(issue.path, place);
+    const others = Object.keys(Object(issue.input)).filter((key) => !issue.keys.includes(key));
+    for (const key of issue.keys) {
+      const message = known.includes(key)
+        ? `'${key}' does not go with ${others.map((other) => `'${other}'`).join(', ')}`
+        : withNearest(`unknown key '${key}'`, key, known);
+      place.problem([...path, key], message, true);
+    }
   } else if (issue.code === 'invalid_union') {
     reportUnion(issue, path, place);
+  } else if (issue.code === 'invalid_key') {
+    place.problem(path, `'${String(path.at(-1))}': ${issue.issues.map((inner) => messageOf(inner, [])).join(', ')}`, true);
   } else {
     place.problem(path, messageOf(issue, path));
   }
 }
 
-/** Of a union, the alternative that came furthest says what is wrong. */
+/** What is of the wrong kind is not judged further, and a key that is missing because it stands there misspelled is one problem, not two. */
+function withoutConsequences(issues: readonly Issue[], place: Place): readonly Issue[] {
+  const misspelled = issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') return [];
+    const known = knownAt(issue.path, place);
+    return issue.keys.flatMap((key) => (known.includes(key) ? [] : [[...issue.path, nearest(key, known)].join('.')]));
+  });
+  const ofAnotherKind = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => path.join('.')));
+  return issues.filter(({ code, path, input }) => {
+    const place = path.join('.');
+    if (code === 'too_small' && ofAnotherKind.has(place)) return false;
+    return code === 'unrecognized_keys' || input !== undefined || !misspelled.includes(place);
+  });
+}
+
+function knownAt(path: readonly PropertyKey[], { schema }: Place): readonly string[] {
+  return keysAt(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }), path.map(asKey));
+}
+
+function asKey(part: PropertyKey): string | number {
+  return typeof part === 'symbol' ? String(part) : part;
+}
+
+/** Of a union, the alternative that knows most of the keys says what is wrong, or of several, the one that misses least. */
 function reportUnion(issue: Extract<Issue, { code: 'invalid_union' }>, path: Path, place: Place): void {
-  const deep = issue.errors.find((issues) => issues.some(({ code, path: inner }) => inner.length > 0 || code === 'unrecognized_keys'));
+  const [deep] = issue.errors
+    .filter((issues) => issues.some(({ code, path: inner }) => inner.length > 0 || code === 'unrecognized_keys'))
+    .sort((a, b) => unknownKeys(a) - unknownKeys(b) || a.length - b.length);
   if (!deep) {
-    const choices = issue.errors.flat().map((inner) => messageOf(inner, path));
-    place.problem(path, [...new Set(choices)].join(', or '));
+    const choices = [
+      ...new Set(issue.errors.flat().map((inner) => messageOf(inner, path).replace(/^(?:'.*' is missing: )?expected /, ''))),
+    ].join(', or ');
+    const key = path.at(-1);
+    place.problem(path, issue.input === undefined && typeof key === 'string' ? missing(choices, key) : `expected ${choices}`);
     return;
   }
-  for (const inner of deep) report({ ...inner, path: [...issue.path, ...inner.path] }, place);
+  const whole = deep.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+  for (const inner of withoutConsequences(whole, place)) report(inner, place);
+}
+
+function unknownKeys(issues: readonly Issue[]): number {
+  return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 0), 0);
 }
 
 /** The keys that a schema knows at a path; of a union, those of all alternatives. */
@@ -106,18 +148,33 @@ function messageOf(issue: Issue, path: Path): string {
   const key = path.at(-1);
   if (issue.code === 'invalid_value') {
     const values = issue.values.map(String);
+    if (issue.input === undefined && typeof key === 'string') return missing(`one of ${values.join(', ')}`, key);
     const near = typeof issue.input === 'string' ? nearest(issue.input, values) : undefined;
-    return `expected one of ${values.join(', ')}${near === undefined ? '' : `; did you mean '${near}'?`}`;
+    return `expected ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}${near === undefined ? '' : `; did you mean '${near}'?`}`;
   }
   if (issue.code === 'invalid_type')
     return issue.input === undefined && typeof key === 'string'
-      ? missing(issue.expected, key)
-      : `expected ${kinds[issue.expected] ?? issue.expected}`;
+      ? missing(kinds[issue.expected] ?? issue.expected, key)
+      : `expected ${kinds[issue.expected] ?? issue.expected}${form(issue.expected, issue.input)}`;
+  if (issue.code === 'too_small') return bound('at least', issue.origin, Number(issue.minimum));
+  if (issue.code === 'too_big') return bound('at most', issue.origin, Number(issue.maximum));
   return issue.message;
 }
 
+/** How a value is written that is wanted where another kind of value, or none, stands. */
+function form(expected: string, input: unknown): string {
+  if (expected === 'array' && typeof input === 'string' && /^\w{1,40}$/.test(input)) return `, like [${input}]`;
+  if ((expected === 'object' || expected === 'record') && input === '') return '; nothing stands here, and {} is an empty one';
+  return '';
+}
+
+function bound(most: string, origin: string, count: number): string {
+  if (origin === 'string') return count === 1 ? 'must not be empty' : `must have ${most} ${count} characters`;
+  return origin === 'array' ? `must have ${most} ${count === 1 ? 'one entry' : `${count} entries`}` : `must be ${most} ${count}`;
+}
+
 function missing(expected: string, key: string): string {
-  return `'${key}': expected ${kinds[expected] ?? expected}`;
+  return `'${key}' is missing: expected ${expected}`;
 }
 
 const kinds: Readonly<Record<string, string>> = {

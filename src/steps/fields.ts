@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nearest, type Column } from '../collections/index.js';
+import { nearest, snakeCase, type Column } from '../collections/index.js';
 import type { ConfigPath, PlanContext } from './step.js';
 
 /** The name of a new column. `__proto__` is none: an assignment to it would be lost. */
@@ -10,12 +10,22 @@ export function rowsOf(count: number): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? 'row' : 'rows'}`;
 }
 
-/** Finds a column by name, or reports the name with the nearest right one. */
-export function requireColumn(name: string, columns: readonly Column[], plan: PlanContext, path: ConfigPath): Column | undefined {
+/**
+ * Finds a column by name, or reports the name with the nearest right one.
+ *
+ * @param onKey Whether the name is the key at the path, and not the value.
+ */
+export function requireColumn(
+  name: string,
+  columns: readonly Column[],
+  plan: PlanContext,
+  path: ConfigPath,
+  onKey = false,
+): Column | undefined {
   const column = columns.find((candidate) => candidate.name === name);
   if (column) return column;
   const names = columns.map((candidate) => candidate.name);
-  plan.problem(path, unknownName('field', name, names, plan));
+  plan.problem(path, unknownName('field', name, names, plan), onKey);
   return undefined;
 }
 
@@ -24,6 +34,12 @@ export function unknownName(kind: string, name: string, known: readonly string[]
   if (plan.collection.fields[name]?.sensitivity === 'secret' && !plan.reveal.includes(name)) {
     return `field '${name}' is withheld because it is credential-like; name it under reveal to use it`;
   }
+  // A literal of another language, and the service's own name of a field.
+  const meant = [name.toLowerCase(), snakeCase(name)].find((word) => literals.includes(word) || known.includes(word));
+  if (meant !== undefined) return `unknown ${kind} '${name}', did you mean '${meant}'?`;
   const near = nearest(name, known);
+  if (near === undefined && kind === 'function') return `unknown function '${name}'; there are ${known.join(', ')}`;
   return near === undefined ? `unknown ${kind} '${name}'` : `unknown ${kind} '${name}', did you mean '${near}'?`;
 }
+
+const literals: readonly string[] = ['null', 'true', 'false'];

@@ -15,8 +15,13 @@ export interface PlanContext {
   readonly reveal: readonly string[];
   /** Key of `mask: hmac`; where the property is absent, keys are not judged. */
   readonly hmacKey?: string | undefined;
-  /** Reports a problem of the file; planning goes on, so that all are found at once. */
-  problem(path: ConfigPath, message: string): void;
+  /**
+   * Reports a problem of the file; planning goes on, so that all are found at once.
+   *
+   * @param onKey Whether it is about the key, and not about its value.
+   * @param at Of a text, the character meant, from 0.
+   */
+  problem(path: ConfigPath, message: string, onKey?: boolean, at?: number): void;
   /** Reports something of the file that is right and probably not meant. */
   warn(path: ConfigPath, warning: Warning): void;
 }

@@ -40,7 +40,7 @@ async function demo({ leads }: DemoArguments, context: CommandContext): Promise<
     const report = await runAndTell(pipeline, context, { allowShrink: true });
     const table = report.sinks.find(({ at }) => at.endsWith('parquet'))?.path;
     if (table !== undefined) {
-      console.log('info', `\nThe first rows of ${join(table, '*.parquet')}:\n`);
+      console.log('info', ['', `The first rows of ${join(table, '*.parquet')}:`, '']);
       await previewTable(stdout, table, previewed, 10);
     }
     return 0;

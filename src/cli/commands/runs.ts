@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { commonOptions, type Runner } from '../context.js';
+import { jsonOf } from '../../printable.js';
 import { print } from '../streams.js';
 import { amount, tableOf } from '../table.js';
 
@@ -18,7 +19,7 @@ export function addRuns(yargs: Argv, runner: Runner): Argv {
         const { tableRuns } = await import('../../index.js');
         const runs = await tableRuns(resolve(cwd, arguments_.dir));
         const text = arguments_.json
-          ? runs.map((run) => `${JSON.stringify(run)}\n`).join('')
+          ? runs.map((run) => `${jsonOf(run)}\n`).join('')
           : tableOf(
               ['run', 'state', 'finished', 'mode', 'rows', 'written', 'files', 'bytes', 'consistency'],
               runs.map(({ run, state, manifest }) => [

@@ -28,7 +28,10 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
           manifestKey: env.LEADSTREAM_MANIFEST_KEY,
         });
         if (differences.length > 0)
-          throw new GateError('E_GATE_VERIFY', differences.map((difference) => `${dir}: ${difference}`).join('\n'));
+          throw new GateError(
+            'E_GATE_VERIFY',
+            differences.map((difference) => `${dir}: ${difference}`),
+          );
         console.log(
           'info',
           `${dir}: run ${run} is as its manifest says: ${amount(rows)} rows, ${amount(files)} files, ${amount(bytes)} bytes; ${evidences[evidence]}`,

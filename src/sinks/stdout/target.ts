@@ -1,16 +1,20 @@
 import { SinkError } from '../../errors.js';
 import { attempt, errnoOf } from '../../files/index.js';
-import type { TextTarget } from '../text-sink.js';
+import { printableLines } from '../../printable.js';
+import type { Piece, TextTarget } from '../text-sink.js';
 
 /** The reader of standard output went away, as `head` does. The code is `E_SINK_WRITE`. */
 export class ClosedPipeError extends SinkError {}
 
 /**
- * A stream as a target. `append` resolves when the stream has taken the text, so a reader may pause as long as it likes.
+ * A stream as a target. `append` resolves when the stream has taken the text, so a reader may pause as long as it likes. A terminal
+ * is shown control characters as escapes, so that no value can steer it; everybody else gets the text as it is.
  *
  * @throws {ClosedPipeError} by `append`, when the reader is gone.
  */
-export function streamTarget(stream: NodeJS.WritableStream, at: string): TextTarget {
+export function streamTarget(stream: NodeJS.WritableStream & { readonly isTTY?: boolean }, at: string): TextTarget {
+  const utf8 = new TextDecoder();
+  const shown = (piece: Piece) => printableLines(typeof piece === 'string' ? piece : utf8.decode(piece, { stream: true }));
   let bytes = 0;
   // Failures come back through the callback of each write; the event without a listener would end the process.
   if (!stream.listeners('error').includes(ignore)) stream.on('error', ignore);
@@ -20,7 +24,9 @@ export function streamTarget(stream: NodeJS.WritableStream, at: string): TextTar
     },
     async append(piece) {
       await attempt('E_SINK_WRITE', `${at}: cannot write`, async () => {
-        const failure = await new Promise<Error | null | undefined>((resolve) => void stream.write(piece, resolve));
+        const failure = await new Promise<Error | null | undefined>(
+          (resolve) => void stream.write(stream.isTTY ? shown(piece) : piece, resolve),
+        );
         if (failure && closed.has(errnoOf(failure) ?? '')) throw new ClosedPipeError('E_SINK_WRITE', `${at}: the reader closed the pipe`);
         if (failure) throw failure;
       });

@@ -116,7 +116,7 @@ export const castStep = defineStep('cast', {
   examples: [{}, { types: { age: 'integer' }, on_error: 'null' }],
   columns: ({ types }, input, plan) => {
     for (const name of Object.keys(types ?? {})) {
-      const column = requireColumn(name, input, plan, ['types', name]);
+      const column = requireColumn(name, input, plan, ['types', name], true);
       if (column?.cast) plan.problem(['types', name], `field '${name}' is ${column.type} already`);
     }
     return input.map((column) => {

@@ -14,6 +14,8 @@ export function planExpression(source: string, input: readonly Column[], plan: P
   plan.problem(
     path,
     result.unknown ? unknownName(result.unknown.kind, result.unknown.name, result.unknown.known, plan) : `expression: ${result.message}`,
+    false,
+    result.at,
   );
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { EvaluationError } from '@marcbachmann/cel-js';
+import { EvaluationError, ParseError, type TypeCheckResult } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType, Row, Value, ValueOf } from '../../collections/index.js';
 import { runtimeOver, typingOver } from './environments.js';
 import { directCall } from './direct.js';
@@ -7,6 +7,7 @@ import { comparedFlags } from './flags.js';
 import { limitIn, macroProblem } from './limits.js';
 import { nodesIn } from './nodes.js';
 import { refusalOf } from './refusal.js';
+import { syntaxProblem } from './syntax.js';
 
 /** A checked expression over the fields of a row. */
 export interface Expression {
@@ -23,6 +24,8 @@ export interface Expression {
 /** What is wrong with the text of an expression. */
 export interface ExpressionProblem {
   readonly message: string;
+  /** The character that it is about, from 0. */
+  readonly at?: number;
   /** Names that could have been meant, when a name is unknown. */
   readonly unknown?: { readonly kind: 'field' | 'function'; readonly name: string; readonly known: readonly string[] };
 }
@@ -54,7 +57,7 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
 
   function compile(source: string): Expression | ExpressionProblem {
     const check = runtime.check(source);
-    if (!check.valid) return problemOf(check.error?.message ?? 'cannot be read', columns, callable);
+    if (!check.valid) return problemOf(source, check.error, columns, callable);
     const program = runtime.parse(source);
     const nodes = [...nodesIn(program.ast)];
     if (nodes.some(({ op, args }) => (op === 'call' || op === 'rcall') && args[0] === 'matches'))
@@ -131,15 +134,20 @@ function isInstant(value: unknown): value is Date {
   return value instanceof Date && !Number.isNaN(value.getTime());
 }
 
-function problemOf(message: string, columns: readonly Column[], callable: readonly string[]): ExpressionProblem {
-  const headline = message.split('\n', 1)[0] ?? message;
-  const limit = limitIn(headline);
+function problemOf(
+  source: string,
+  error: TypeCheckResult['error'],
+  columns: readonly Column[],
+  callable: readonly string[],
+): ExpressionProblem {
+  const message = error?.summary ?? 'cannot be read';
+  const at = error?.range?.start ?? 0;
+  const limit = limitIn(message);
   if (limit !== undefined) return { message: limit };
-  const field = /^Unknown variable: (\S+)/.exec(headline)?.[1];
-  if (field !== undefined) return { message: headline, unknown: { kind: 'field', name: field, known: columns.map(({ name }) => name) } };
-  const call = /^found no matching overload for '(\w+)\(/.exec(headline)?.[1];
-  if (call !== undefined && !callable.includes(call)) {
-    return { message: headline, unknown: { kind: 'function', name: call, known: callable } };
-  }
-  return { message: headline };
+  if (error instanceof ParseError) return syntaxProblem(source, at, message, columns);
+  const field = /^Unknown variable: (\S+)/.exec(message)?.[1];
+  if (field !== undefined) return { message, at, unknown: { kind: 'field', name: field, known: columns.map(({ name }) => name) } };
+  const call = /^found no matching overload for '(\w+)\(/.exec(message)?.[1];
+  if (call !== undefined && !callable.includes(call)) return { message, at, unknown: { kind: 'function', name: call, known: callable } };
+  return { message, at };
 }

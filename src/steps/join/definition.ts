@@ -45,8 +45,8 @@ export const joinStep = defineStep('join', {
     const right = columnsOf(collections[join.with], join.reveal);
     const rightPlan: PlanContext = { ...plan, collection: collections[join.with], reveal: join.reveal ?? [] };
     for (const [left, other] of Object.entries(join.on)) {
-      const column = requireColumn(left, input, plan, ['on', left]);
-      if (column?.cast && column.type !== 'text') plan.problem(['on', left], neverMatches(column));
+      const column = requireColumn(left, input, plan, ['on', left], true);
+      if (column?.cast && column.type !== 'text') plan.problem(['on', left], neverMatches(column), true);
       requireColumn(other, right, rightPlan, ['on', left]);
     }
     if (Object.keys(join.on).length === 0) plan.problem(['on'], 'needs at least one pair of fields');

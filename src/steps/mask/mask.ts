@@ -107,7 +107,7 @@ export const maskStep = defineStep('mask', {
   examples: [{ sin_number: 'drop', email: 'hmac', cell_phone: 'last4' }],
   columns: (masks, input, plan) => {
     for (const [name, kind] of Object.entries(masks)) {
-      requireColumn(name, input, plan, [name]);
+      requireColumn(name, input, plan, [name], true);
       if (kind === 'hmac' && 'hmacKey' in plan && !isKey(plan.hmacKey)) plan.problem([name], needsKey);
     }
     return input.flatMap((column): readonly Column[] => {

@@ -56,7 +56,7 @@ export const renameStep = defineStep('rename', {
   config: z.record(z.string(), columnName).describe('New name by old name.'),
   examples: [{ lead_id: 'id' }],
   columns: (names, input, plan) => {
-    for (const name of Object.keys(names)) requireColumn(name, input, plan, [name]);
+    for (const name of Object.keys(names)) requireColumn(name, input, plan, [name], true);
     const columns = input.map((column) => {
       const name = Object.hasOwn(names, column.name) ? names[column.name] : undefined;
       return name === undefined ? column : { ...column, name, original: name };

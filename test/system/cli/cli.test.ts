@@ -17,6 +17,14 @@ describe('the process', () => {
     const [from, cwd] = [await service(undefined, { accounts: [{ restApiKey: 'another' }] }), await workplace(toCsv)];
     expect((await startCli(words, { cwd, env: from.env }).finished).code).toBe(expected);
   });
+
+  test('is asked by an option that Node leaves to it: a missing file of --env is told by us, and its exit code is ours', async () => {
+    const { code, stderr } = await startCli(['run', 'p.yaml', '--env', 'nowhere.env'], { cwd: await workplace(toCsv) }).finished;
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'leadstream: E_USAGE: --env nowhere.env: cannot be read (ENOENT). See `leadstream --help` and the help of the command.\n',
+    });
+  });
 });
 
 describe('leadstream run', () => {
@@ -91,6 +99,7 @@ describe('leadstream run', () => {
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
+    ['SIGHUP', 129],
   ] as const)('publishes nothing after %s and exits with %i', async (signal, expected) => {
     const from = await service(undefined, { responders: [slow] });
     const cwd = await workplace(toCsv);
@@ -122,10 +131,10 @@ describe('leadstream run', () => {
     expect(said.at(-1)).toMatchObject({ level: 'info', report: { read: 1_200 } });
   });
 
-  test('takes what the environment lacks or leaves empty from --env-file', async () => {
+  test('takes what the environment lacks or leaves empty from --env', async () => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
     await writeFile(join(cwd, '.env'), `LEADSTREAM_BASE_URL=${from.url}\nLEADSTREAM_REST_API_KEY='${testKey}'\n`);
-    expect((await cli(['run', 'p.yaml', '--env-file', '.env'], { cwd, env: { LEADSTREAM_BASE_URL: '' } })).code).toBe(0);
+    expect((await cli(['run', 'p.yaml', '--env', '.env'], { cwd, env: { LEADSTREAM_BASE_URL: '' } })).code).toBe(0);
   });
 });
 

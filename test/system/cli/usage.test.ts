@@ -1,13 +1,26 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
 import { service, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { toCsv, workplace } from './support.js';
 
+const commands = 'run, validate, fetch, verify, rollback, runs, serve, schema, demo';
 const help = 'See `leadstream --help` and the help of the command.';
 
 describe('a command line', () => {
-  test.each([[['--help']], [['run', '--help']], [['--version']]])('answers %j with 0', async (parameters) => {
+  test.each([
+    [['--help']],
+    [['run', '--help']],
+    [['--version']],
+    [['-h']],
+    [['run', '-h']],
+    [['help']],
+    [['help', 'run']],
+    [['-v']],
+    [['--quiet', 'run', '--help']],
+  ])('answers %j with 0', async (parameters) => {
     const { code, stdout } = await cli(parameters, { cwd: await temporaryFolder() });
     expect(code).toBe(0);
     expect(stdout).not.toBe('');
@@ -22,6 +35,27 @@ describe('a command line', () => {
     },
   );
 
+  test('is answered with the help of everything when it says nothing, on stderr and with 2', async () => {
+    const cwd = await temporaryFolder();
+    const { code, stdout, stderr } = await cli([], { cwd });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toBe((await cli(['--help'], { cwd })).stdout);
+  });
+
+  test('is answered with the help of the command by help COMMAND', async () => {
+    const cwd = await temporaryFolder();
+    expect(await cli(['help', 'run'], { cwd })).toEqual(await cli(['run', '--help'], { cwd }));
+  });
+
+  test('checks several files, tells all that is wrong, and ends with the first failure', async () => {
+    const cwd = await workplace(toCsv);
+    await writeFile(join(cwd, 'q.yaml'), 'name: q');
+    const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: testKey };
+    const { code, stderr } = await cli(['validate', 'q.yaml', 'nowhere.yaml', 'p.yaml'], { cwd, env });
+    expect(code).toBe(78);
+    expect(stderr).toMatch(/^q\.yaml:1:1 [^]*^nowhere\.yaml:1:1 cannot be read \(ENOENT[^]*^p\.yaml: ok/m);
+  });
+
   test('accepts no credential as a flag', async () => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
     const set = await cli(['run', 'p.yaml', '--set', `service.auth.rest_api_key=${testKey}`], { cwd, env: from.env });
@@ -32,11 +66,31 @@ describe('a command line', () => {
   });
 
   test.each([
-    [[], 'name a command.'],
+    [['--quiet'], `name a command: ${commands}.`],
     [['rum'], 'unknown command, did you mean run?'],
+    [['exportieren'], `unknown command; there are ${commands}.`],
+    [['help', 'rum'], 'unknown command, did you mean run?'],
+    [['--versoin'], 'unknown option --versoin, did you mean --version?'],
+    [['--log-level', 'warn', 'rum'], 'unknown command, did you mean run?'],
+    [['runs'], 'an argument is missing: runs <dir>.'],
+    [['verify', 'a', 'b'], 'an argument too many: verify <dir>.'],
+    [['run', 'a.yaml', 'b.yaml'], 'run takes one pipeline file; several pipelines stand in one file, separated by ---.'],
+    [['run', 'a.yaml', '--', 'b.yaml'], 'run takes one pipeline file; several pipelines stand in one file, separated by ---.'],
+    [['run', 'a.yaml', '-x'], 'unknown option -x.'],
+    [['run', 'a.yaml', '--no-report'], 'unknown option --no-report, did you mean --report?'],
+    [['run', 'a.yaml', '--set.limit=5'], 'unknown option --set.limit, did you mean --set?'],
+    [['run', 'a.yaml', '--report', 'a', '--report', 'b'], '--report stands twice.'],
+    [['run', 'a.yaml', '--env='], '--env needs a value.'],
+    [['run', 'a.yaml', '--state-dir'], '--state-dir needs a value.'],
+    [['run', 'a.yaml', '--log-format', 'xml'], 'log-format must be one of "text", "json".'],
+    [['--log-format', 'xml', 'run', 'a.yaml'], 'log-format must be one of "text", "json".'],
+    [['serve', '--port', 'http'], '--port takes a number.'],
+    [['serve', '--port'], '--port needs a number.'],
     [['run'], 'name a pipeline file, or --finish without one.'],
     [['run', 'p.yaml', '--unknown'], 'unknown option --unknown.'],
-    [['run', 'p.yaml', '--set'], 'Not enough arguments following: set.'],
+    [['run', 'p.yaml', '--env-file', '.env'], 'unknown option --env-file, did you mean --env?'],
+    [['run', 'p.yaml', '--reprot=x'], 'unknown option --reprot, did you mean --report?'],
+    [['run', 'p.yaml', '--set'], '--set needs a value.'],
     [['fetch', 'leds'], 'collection must be one of "leads", "bridges", "areacodes", "links", "users".'],
   ])('is told what is wrong with %j in clean sentences', async (parameters, sentence) => {
     const { code, stderr } = await cli(parameters, { cwd: await temporaryFolder(), env: { LANG: 'de_DE.UTF-8' } });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { failure, type Responder } from '../../../src/service/index.js';
 import { cli, startCli, type Finished } from '../../support/cli.js';
-import { pipelineText, service, testKey } from '../../support/services.js';
+import { pipelineText, service, serviceOf, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 /** The key as it is, and as URLs, forms, JSON and base64 show it. */
@@ -234,6 +234,51 @@ describe('the user id of an account', () => {
   test('may be a digit, which messages keep', async () => {
     const { finished } = await runAs('5', { faults: ['555'] });
     expect(finished.stderr).toMatch(/\/api\/\w+ page 1: HTTP 555 \(after 2 attempts\)/);
+  });
+});
+
+describe('a field that is called after the key', () => {
+  const hmacKey = 'hmac-key-of-the-test';
+  const named = (name: string) => ({
+    uid: '1',
+    email: testKey,
+    affid: '',
+    [name]: 'x',
+    [encodeURIComponent(testKey)]: 'y',
+    [hmacKey]: 'z',
+  });
+
+  test.each(['csv: { path: lake/users.csv }', 'parquet: { path: lake/users }', 'ndjson: { path: lake/users.ndjson }', 'stdout: {}'])(
+    'has another name in everything that %s leaves, and rows keep their values',
+    async (sink) => {
+      const from = await serviceOf({ users: [named(testKey), named(testKey)] });
+      const env = { ...from.env, LEADSTREAM_HMAC_KEY: hmacKey };
+      const text = `from: users\nsteps:\n  - mask: { email: drop }\nto:\n  - ${sink}`;
+      const { cwd, finished } = await run(env, text, ['--log-level', 'debug', '--log-format', 'json']);
+      expect(finished.code).toBe(0);
+      await expectNoKey(cwd, finished);
+      expect(`${finished.stdout}${finished.stderr}`).not.toContain(hmacKey);
+      const report = JSON.parse(await readFile(join(cwd, 'report.json'), 'utf8')) as { findings: object; warnings: object };
+      expect(report.findings).toMatchObject({ unknown: { '[redacted]': 2, '[redacted] 2': 2, '[redacted] 3': 2 } });
+      // A second run finds the columns where the first one left them.
+      expect((await cli(['run', 'p.yaml', '--set', 'schema=freeze'], { cwd, env })).code).toBe(0);
+    },
+  );
+
+  test('leaves the rows alone: a value that is the key stays one', async () => {
+    const from = await serviceOf({ users: [named('plain')] });
+    const { cwd, finished } = await run(from.env, 'from: users\nto:\n  - csv: { path: users.csv }\n  - stdout: { format: csv }');
+    expect(finished.code).toBe(0);
+    const csv = `uid,email,affid,plain,[redacted],${hmacKey}\n1,"${testKey.replace('"', '""')}",,x,y,z\n`;
+    expect(await readFile(join(cwd, 'users.csv'), 'utf8')).toBe(csv);
+    expect(finished.stdout).toBe(csv);
+  });
+
+  test('is not told by landed pages that cannot be read', async () => {
+    const { createClient } = await import('../../../src/client/index.js');
+    const client = createClient({ baseUrl: 'http://127.0.0.1:9', auth: { rest_api_key: 'plain-key' } });
+    const decode = () => client.reader('users').decode(Buffer.from('[{"plain-key":"1"}]'));
+    expect(decode).toThrow('it is an object with the keys [redacted]');
   });
 });
 

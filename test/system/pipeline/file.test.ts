@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
+import { execFileSync, spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SpecError } from '../../../src/errors.js';
-import { loadPipeline, parsePipeline } from '../../../src/pipeline/index.js';
+import { loadPipeline, parsePipeline, parsePipelines } from '../../../src/pipeline/index.js';
 import { pipelineText } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -70,14 +71,24 @@ describe('a pipeline file', () => {
       'is withheld because it is credential-like',
     ],
     ['a step of two keys', `from: leads\nsteps:\n  - dedupe: {}\n    select: [lead_id]\n${to}`, 'p.yaml:9:5', 'a map with a single key'],
-    ['a limit over the cap', `from: leads\n${to}`, 'p.yaml:6:10', '<=500'],
+    ['a limit over the cap', `from: leads\n${to}`, 'p.yaml:6:10', 'must be at most 500'],
     [
       'two sinks on one path',
       'from: leads\nto:\n  - csv: { path: a/x }\n  - ndjson: { path: a/../a/x }',
       'p.yaml:10:13',
       'writes to the same path',
     ],
-    ['no output', 'from: leads\nto: []', 'p.yaml:8:5', '>=1'],
+    ['a text in place of a list', `from: leads\nsteps:\n  - select: lead_id\n${to}`, 'p.yaml:9:13', 'expected a list, like [lead_id]'],
+    [
+      'a step without its map',
+      `from: leads\nsteps:\n  - dedupe:\n${to}`,
+      'p.yaml:9:5',
+      'expected a map; nothing stands here, and {} is an empty one',
+    ],
+    ['a part that is missing', `from: leads\n${to}`, 'p.yaml:3:3', "'auth' is missing: expected a map"],
+    ['a switch that is none', `from: leads\nlanding: on\n${to}`, 'p.yaml:8:10', 'expected off, or a map'],
+    ['an empty text', `from: leads\nsteps:\n  - filter:\n${to}`, 'p.yaml:9:5', 'must not be empty'],
+    ['no output', 'from: leads\nto: []', 'p.yaml:8:5', 'must have at least one entry'],
     [
       'a codec that the engine does not have',
       'from: leads\nto:\n  - parquet: { path: x, engine: parquetjs-lite, compression: brotli }',
@@ -85,11 +96,28 @@ describe('a pipeline file', () => {
       'expected one of',
     ],
   ])('tells %s with its place', (_what, body, place, message) => {
-    const text = _what.startsWith('a limit') ? pipelineText(body).replace('limit: 100', 'limit: 501') : pipelineText(body);
+    const whole = pipelineText(body);
+    const text = _what.startsWith('a limit')
+      ? whole.replace('limit: 100', 'limit: 501')
+      : _what.startsWith('a part')
+        ? whole.replace(/\n {2}auth:\n.*/, '')
+        : whole;
     const error = problems(text);
     expect(error.exit).toBe(78);
     const line = error.message.split('\n').find((each) => each.startsWith(place));
     expect(line ?? error.message).toContain(message);
+  });
+
+  test.each([
+    ['to:', 'p.yaml:8:1 expected a list'],
+    ['to: csv', 'p.yaml:8:5 expected a list, like [csv]'],
+  ])('tells one problem of %j', (text, message) => {
+    expect(problems(pipelineText(`from: leads\n${text}`)).message).toBe(message);
+  });
+
+  test('refuses times of nothing before a run does', () => {
+    const text = pipelineText(`from: leads\n${to}`).replace('limit: 100', 'timeout: 0s\n  deadline: 0m');
+    expect(problems(text).message).toBe('p.yaml:6:12 must be more than 0\np.yaml:7:13 must be more than 0');
   });
 
   test('tells every problem at once, in the order of the file', () => {
@@ -97,12 +125,106 @@ describe('a pipeline file', () => {
     expect(error.issues.map(({ line }) => line)).toEqual([9, 10, 12]);
   });
 
-  test.each([
-    ['broken YAML', 'a: [', /p\.yaml:\d+:\d+ /],
-    ['a key that stands twice', 'name: a\nname: b', /p\.yaml:2:1 /],
-    ['anchors', 'name: &a x\nfrom: *a', /anchors and aliases/],
-  ])('refuses %s', (_what, text, message) => {
+  test.each([['broken YAML', 'a: [', /p\.yaml:\d+:\d+ /]])('refuses %s', (_what, text, message) => {
     expect(problems(text).message).toMatch(message);
+  });
+
+  const reference = 'a text with ${…} needs quotes, like "${NAME}": its braces are YAML\'s own here';
+  const template = 'a text with {{ … }} needs quotes, like "{{ run.date }}": its braces are YAML\'s own here';
+  const aliases = 'anchors and aliases are not accepted; a text that begins with & or * needs quotes';
+  const half = (text: string) => `'${text}' is half of a text: inside { … } a text with a comma needs quotes, or a line of its own`;
+  const inFilter = (text: string) => `from: leads\nsteps:\n  - filter: ${text}\n${to}`;
+
+  test.each([
+    ['service: { auth: { rest_api_key: ${KEY} } }', '1:34', reference],
+    ['service:\n  auth: {\n    rest_api_key: ${KEY}\n  }', '3:19', reference],
+    ['reveal: [${A}, ${B}]', '1:10', reference],
+    ['to:\n  - csv: { path: out/{{ run.date }}.csv }', '2:22', template],
+    ['to:\n  - csv: { path: {{ run.date }} }', '2:18', template],
+    ['to:\n  - csv:\n      path: {{ run.date }}.csv', '3:13', template],
+    ['steps:\n  - derive: { count_distinct(a, b): x }', '2:15', half('count_distinct(a')],
+    ['steps:\n  - derive: { x: f(a, b) }', '2:23', half('b)')],
+    [
+      'steps:\n  - derive: { x: [a, b][0] }',
+      '2:24',
+      'something stands behind the closing ]; a text that begins with a bracket or brace needs quotes',
+    ],
+    [inFilter('!blank(email)'), '3:13', 'a text that begins with ! needs quotes'],
+    [inFilter("'a' == email"), '3:17', 'something stands behind the closing quote; put quotes around the whole text'],
+    [inFilter("email == 'a: b'"), '3:13', "a text that holds ': ' needs quotes"],
+    [inFilter('@a'), '3:13', 'a text that begins with @ needs quotes'],
+    [inFilter('%a'), '3:13', 'a text that begins with % needs quotes'],
+    [inFilter('*a'), '3:13', aliases],
+    [inFilter('&a b'), '3:16', aliases],
+    ['name: &a x\nfrom: *a', '1:10', aliases],
+    ['*a : b', '1:1', aliases],
+    ['to:\n  - csv: { path: x\nname: y', '3:1', 'a } is missing before this, or stands further left than what it closes'],
+    ['name: a\nname: b', '2:1', 'this key stands here twice'],
+    ['? [a, b]\n: c', '1:3', 'a list or map stands where a key is wanted; a text that begins with a bracket or brace needs quotes'],
+    ['? {a: b}\n: c', '1:3', 'a list or map stands where a key is wanted; a text that begins with a bracket or brace needs quotes'],
+    ['name: { [a]: b }', '1:9', 'a list or map stands where a key is wanted; a text that begins with a bracket or brace needs quotes'],
+    [': c', '1:1', 'a key is missing in front of the colon'],
+  ])('is told the first thing that is wrong with %j as YAML, in one line', (text, place, message) => {
+    expect(problems(text)).toMatchObject({ code: 'E_SPEC_YAML', message: `p.yaml:${place} ${message}` });
+  });
+
+  test.each([
+    ['lists on a line', `name: ${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+    ['lists that do not end', `name: ${'['.repeat(100_000)}`],
+    ['maps on a line', `name: ${'{a: '.repeat(5_000)}x${'}'.repeat(5_000)}`],
+    ['maps by indentation', Array.from({ length: 2_000 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('')],
+    ['lists by dashes', `${'- '.repeat(20_000)}a`],
+    ['just one level more than allowed', `name: ${'['.repeat(64)}${']'.repeat(64)}`],
+  ])('may not be as deep as %s', (_what, text) => {
+    expect(problems(text).message).toMatch(/^p\.yaml:\d+:\d+ lists and maps stand in one another more than 64 levels deep$/);
+  });
+
+  test('may be deep, as far as YAML is concerned', () => {
+    expect(problems(`name: ${'['.repeat(63)}${']'.repeat(63)}`).code).toBe('E_SPEC_INVALID');
+  });
+
+  test('prints nothing by itself', () => {
+    const warned: unknown[] = [];
+    const take = (warning: Error) => warned.push(warning.message);
+    process.on('warning', take);
+    problems('? [a, "\\e[2J"]\n: c');
+    return new Promise((done) => setImmediate(done)).then(() => {
+      process.off('warning', take);
+      expect(warned).toEqual([]);
+    });
+  });
+
+  test.each([
+    ['authorized_uid: ${LEADSTREAM_REST_API_KEY}', "5:5 'authorized_rest_api_key' is missing: expected a text"],
+    ['authorised_uid: ${K}\n    authorized_rest_api_key: ${K}', "5:5 unknown key 'authorised_uid', did you mean 'authorized_uid'?"],
+    ['authorized_uid: ${K}\n    rest_api_key: ${K}', "5:5 'authorized_uid' does not go with 'rest_api_key'"],
+    ['rest_api_kye: ${K}', "5:5 unknown key 'rest_api_kye', did you mean 'rest_api_key'?"],
+    ['{}', "4:9 'rest_api_key' is missing: expected a text"],
+  ])('with %j under auth is told one thing', (auth, message) => {
+    const text = pipelineText(`from: leads\n${to}`).replace(/\n {4}rest_api_key: .*/, auth === '{}' ? ' {}' : `\n    ${auth}`);
+    expect(problems(text, { ...env, K: 'k' }).message).toBe(`p.yaml:${message}`);
+  });
+
+  test.each([
+    ['a wrong key on the left of a join', '- join: { with: bridges, on: { bridge_idd: id } }', '9:34'],
+    ['a wrong key on the right of a join', '- join: { with: bridges, on: { bridge_id: idd } }', '9:45'],
+    ['a masked field', '- mask: { emial: drop }', '9:13'],
+    ['a field that is renamed', '- rename: { emial: mail }', '9:15'],
+    ['a field that is cast', '- cast: { types: { emial: text } }', '9:22'],
+    ['a name that is none', '- derive: { "E Mail": email }', '9:15'],
+    ['a name in an expression', "- filter: lead_status == 'x' && emial == 'y'", '9:35'],
+    ['a function in an expression', "- filter: lead_status == 'x' && blnk(email)", '9:35'],
+    ['the middle of an expression', "- filter: email == 'x' and blank(email)", '9:26'],
+    ['the middle of one in quotes', `- filter: "email == 'x' and blank(email)"`, '9:27'],
+    ['the middle of one in quotes with quotes inside', "- filter: 'email == ''x'' and blank(email)'", '9:29'],
+    ['the middle of one in quotes with escapes', '- filter: "email == \\"x\\" and blank(email)"', '9:29'],
+    ['the second line of a block', "- filter: |\n      email == 'x'\n      and blank(email)", '11:7'],
+    ['the second line of a folded block', "- filter: >-\n      email == 'x'\n      and blank(email)", '11:7'],
+    ['the second line of a plain text', "- filter: email == 'x'\n      and blank(email)", '10:7'],
+    ['the start of a text whose references were replaced', '- filter: email == ${QUOTED} and blank(email)', '9:13'],
+  ])('is told the place of %s', (_what, step, place) => {
+    const error = problems(pipelineText(`from: leads\nsteps:\n  ${step}\n${to}`), { ...env, QUOTED: "'x'" });
+    expect(error.message).toMatch(new RegExp(`^p\\.yaml:${place} `));
   });
 
   test('reads unquoted numbers, flags and null as the text they are', () => {
@@ -157,6 +279,80 @@ describe('references', () => {
   });
 });
 
+describe('a credential', () => {
+  const key = 'k"ey-of-its-own';
+  const keys = { ...env, MY_KEY: key, COPY: `x${key}`, MY_UID: '4711', LEADSTREAM_HMAC_KEY: 'hmac-key-of-the-test' };
+  const withAuth = (auth: string, body = `from: leads\n${to}`) =>
+    pipelineText(body).replace('rest_api_key: ${LEADSTREAM_REST_API_KEY}', auth);
+  const mine = (body?: string) => withAuth('rest_api_key: ${MY_KEY}', body);
+
+  test.each([
+    ['the name', mine().replace('name: test', 'name: "${MY_KEY}"'), 'p.yaml:1:7', 'MY_KEY'],
+    ['a name that holds more', mine().replace('name: test', 'name: "a-${MY_KEY:-b}"'), 'p.yaml:1:7', 'MY_KEY'],
+    ['a path', mine('from: leads\nto:\n  - csv: { path: "${MY_KEY}.csv" }'), 'p.yaml:9:18', 'MY_KEY'],
+    ['an expression', mine(`from: leads\nsteps:\n  - filter: "email == '\${MY_KEY}'"\n${to}`), 'p.yaml:9:13', 'MY_KEY'],
+    ['base_url', mine().replace('${LEADSTREAM_BASE_URL}', 'https://data.example/${MY_KEY}'), 'p.yaml:3:13', 'MY_KEY'],
+    [
+      'the name, when another account is read',
+      mine().replace('name: test', 'name: "${LEADSTREAM_REST_API_KEY}"'),
+      'p.yaml:1:7',
+      'LEADSTREAM_REST_API_KEY',
+    ],
+    ['the name, when it is of mask', mine().replace('name: test', 'name: "${LEADSTREAM_HMAC_KEY}"'), 'p.yaml:1:7', 'LEADSTREAM_HMAC_KEY'],
+    [
+      'the user id, in a path',
+      withAuth(
+        '{ authorized_uid: "${MY_UID}", authorized_rest_api_key: "${MY_KEY}" }',
+        'from: leads\nto:\n  - csv: { path: "${MY_UID}.csv" }',
+      ).replace('auth:\n    {', 'auth: {'),
+      'p.yaml:8:18',
+      'MY_UID',
+    ],
+  ])('is accepted under auth alone, not in %s', (_what, text, place, name) => {
+    const error = problems(text, keys);
+    expect(error.exit).toBe(78);
+    expect(error.message).toBe(`${place} the variable ${name} holds a credential, which is accepted under service.auth alone`);
+  });
+
+  test('is accepted under auth alone, not in another pipeline of the file', () => {
+    const other = withAuth('rest_api_key: ${COPY}', 'from: users\nto:\n  - csv: { path: "${MY_KEY}" }').replace('test', 'other');
+    expect(() => parsePipelines(`${mine()}\n---\n${other}`, 'p.yaml', { env: keys })).toThrow(
+      /^p\.yaml:19:18 the variable MY_KEY holds a credential/,
+    );
+  });
+
+  test('is known by its file too, however the path is written', async () => {
+    const file = join(await temporaryFolder(), 'key');
+    await writeFile(file, `${key}\n`);
+    const text = withAuth(`rest_api_key: \${file:${file}}`).replace('name: test', `name: "\${file:${file.replace('/key', '/./key')}}"`);
+    expect(problems(text).message).toBe(`p.yaml:1:7 the file ${file} holds a credential, which is accepted under service.auth alone`);
+  });
+
+  test.each([
+    ['by another variable', 'name: ${COPY}', {}, 'p.yaml:1:7'],
+    ['as text', `name: 'my-${key}'`, {}, 'p.yaml:1:7'],
+    ['as a name', `name: test\n'${key}': x`, {}, 'p.yaml:2:1'],
+    ['by --set', 'name: test', { 'to.0.csv.path': `${key}.csv` }, 'p.yaml:9:18'],
+  ])('is found %s and never repeated', (_how, name, set, place) => {
+    const error = problems(mine().replace('name: test', name), keys, set);
+    expect(error.message.split('\n')[0]?.replace('--set to.0.csv.path: ', '')).toBe(
+      `${place} here stands a credential, which is accepted under service.auth alone, as a reference`,
+    );
+    expect(error.message).not.toContain('ey-of-its-own');
+  });
+
+  test('may come from something that can be read once', async () => {
+    const fifo = join(await temporaryFolder(), 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    const writer = spawn('sh', ['-c', 'printf once-only-key > "$0"; printf another-key > "$0"', fifo]);
+    const text = `${withAuth(`rest_api_key: \${file:${fifo}}`)}\n---\n${withAuth(`rest_api_key: \${file:${fifo}}`, 'from: users\nto:\n  - csv: { path: u.csv }').replace('test', 'second')}`;
+    const [first, second] = parsePipelines(text, 'p.yaml', { env });
+    writer.kill();
+    expect(first?.connection.auth).toEqual({ rest_api_key: expect.stringMatching(/^once-only-key/) });
+    expect(second?.connection.auth).toEqual(first?.connection.auth);
+  });
+});
+
 describe('the environment', () => {
   const bare = `name: bare\nfrom: users\n${to}`;
 
@@ -193,6 +389,26 @@ describe('--set', () => {
     });
     expect(pipeline.connection.limit).toBe(7);
     expect(pipeline.plan.sinks[0]?.output).toBe('/x/b.csv');
+  });
+
+  test('makes the list of a first entry, and adds to one that is there', () => {
+    const set = { 'steps.0.select.0': 'lead_id', 'to.1.ndjson.path': 'b' };
+    const { plan } = parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', { env, set });
+    expect([...plan.steps, ...plan.sinks].map(({ name }) => name)).toEqual(['select', 'csv', 'ndjson']);
+  });
+
+  test.each([
+    ['service.limit', '0', '--set service.limit: must be at least 1'],
+    ['limit', '5', "--set limit: unknown key 'limit'"],
+    ['to.0.cvs.path', 'x', 'a sink is a map with a single key'],
+    ['from', 'lead', "--set from: expected one of leads, bridges, areacodes, links, users; did you mean 'leads'?"],
+    ['from.x', 'y', '--set from.x: the file has no such place'],
+    ['to.2.csv.path', 'x', '--set to.2.csv.path: the file has no such place'],
+    ['steps.1', 'x', '--set steps.1: the file has no such place'],
+  ])('%s=%s is told as what was said on the command line', (key, value, message) => {
+    const error = problems(pipelineText(`from: leads\n${to}`), env, { [key]: value });
+    expect(error.message).toContain(message);
+    expect(error.issues).toHaveLength(1);
   });
 
   test.each(['service.auth.rest_api_key', 'service.auth', 'service'])('refuses %s, because a command line is no place for keys', (key) => {

@@ -39,6 +39,58 @@ function problemOf(source: string, columns: readonly Column[] = texts('s', 'zipc
   return result;
 }
 
+describe('an expression that cannot be read', () => {
+  const columns: Column[] = [
+    ...texts('email', 'zipcode'),
+    { name: 'lead_accepted', original: 'LEAD ACCEPTED', type: 'text', cast: false, sensitivity: 'plain' },
+  ];
+
+  test.each([
+    ["email == 'x' and blank(email)", 13, "'and' is written && here"],
+    ["email == 'x' AND blank(email)", 13, "'and' is written && here"],
+    ["email == 'x' or blank(email)", 13, "'or' is written || here"],
+    ['not blank(email)', 0, "'not' is written ! here, like !blank(email)"],
+    ["email = 'x'", 6, "'=' is written == here"],
+    ["email === 'x'", 6, "'===' is written == here"],
+    ["email <> 'x'", 6, "'<>' is written != here"],
+    ["email == 'x' & blank(email)", 13, "'&' is written && here"],
+    ["email == 'x' && || blank(email)", 16, 'something is missing in front of ||'],
+    ["email LIKE '%.ca'", 6, "there is no LIKE; use contains, startsWith or endsWith, like email.endsWith('.ca')"],
+    ["email contains '.ca'", 6, "'contains' is written behind a dot here, like email.contains('.ca')"],
+    ["email ~ '.ca'", 6, 'there are no regular expressions; use contains, startsWith or endsWith'],
+    ["email IN ('a', 'b')", 6, "a list stands in brackets behind in, like in ['a', 'b']"],
+    ["email in ('a', 'b')", 13, "a list stands in brackets, like in ['a', 'b']"],
+    ['email IS NOT NULL', 6, "'is null' is written == null here; blank(email) is true of empty texts, too"],
+    ["CASE WHEN blank(email) THEN 'a' END", 5, "'case when' is written condition ? value : other here"],
+    ["if(blank(email), 'a', 'b')", 0, "'if' is written condition ? value : other here"],
+    ["LEAD ACCEPTED == 'yes'", 0, "the field 'LEAD ACCEPTED' is called lead_accepted here"],
+    ["email == 'x' && lead accepted == 'yes'", 16, "the field 'LEAD ACCEPTED' is called lead_accepted here"],
+    ["lead_accepted == 'LEAD ACCEPTED and' or blank(email)", 37, "'or' is written || here"],
+    ["`email` == 'x'", 0, 'names stand without quotes around them'],
+    ["$email == 'x'", 0, 'a name stands by itself, without a $'],
+    ["email == 'x';", 12, 'an expression is one, without a semicolon'],
+    ["email == 'it''s'", 13, "a quote inside a text is written \\'"],
+    ["email == 'x", 9, 'the text that begins here does not end'],
+    ["email == 'x' 'y'", 13, 'an operator is missing in front of this text'],
+    ["email == 'x' zipcode", 13, "an operator is missing in front of 'zipcode'"],
+    ['email ==', 8, 'something is missing at the end'],
+    ["(email == 'x'", 13, 'a ) is missing at the end'],
+    ["email in ['x'", 13, 'a ] is missing at the end'],
+  ])('%j is told at %i: %s', (source, at, message) => {
+    expect(problemOf(source, columns)).toEqual({ at, message });
+  });
+
+  test.each([
+    ['email == NULL', "did you mean 'null'?"],
+    ['blank(email) == TRUE', "did you mean 'true'?"],
+    ["LeadAccepted == 'yes'", "did you mean 'lead_accepted'?"],
+    ["LEAD_ACCEPTED == 'yes'", "did you mean 'lead_accepted'?"],
+    ['count(email)', "unknown function 'count'; there are "],
+  ])('%j has a name that is unknown: %s', (source, message) => {
+    expect(planned(steps.derive, { x: source }, columns).problems[0]?.message).toContain(message);
+  });
+});
+
 describe('a function of ours', () => {
   test.each(Object.entries(functions))('%s does what its example says', (_name, { example }) => {
     expect(valueOf(example)).toBe(true);

@@ -1,0 +1,80 @@
+import type { Column } from '../../collections/index.js';
+
+/**
+ * What is wrong with an expression that cannot be read, in the words of whoever wrote it: SQL, a spreadsheet or another language.
+ *
+ * @param source The expression.
+ * @param at Where reading ended: the character that could not follow.
+ * @param message The parser's.
+ */
+export function syntaxProblem(
+  source: string,
+  at: number,
+  message: string,
+  columns: readonly Column[],
+): { readonly message: string; readonly at: number } {
+  const bare = withoutTexts(source);
+  const spaced = columns.map(({ name, original }) => ({ name, original, at: bare.toLowerCase().indexOf(original.toLowerCase()) }));
+  const named = spaced.find((column) => column.at >= 0 && !/^\w+$/.test(column.original));
+  if (named) return { message: `the field '${named.original}' is called ${named.name} here`, at: named.at };
+  const [before = ''] = /\w+(?=\s*$)/.exec(bare.slice(0, at)) ?? [];
+  const [word = ''] = /^\w+/.exec(bare.slice(at)) ?? [];
+  const foreign = words[word.toLowerCase()] ?? words[before.toLowerCase()];
+  if (foreign !== undefined) return { message: foreign, at: word.toLowerCase() in words ? at : bare.lastIndexOf(before, at - 1) };
+  const double = /^(?:&&|\|\|)/.exec(bare.slice(at));
+  if (double) return { message: `something is missing in front of ${double[0]}`, at };
+  const sign = signs.find(({ sign }) => bare.startsWith(sign, at) || (sign.length > 1 && bare.startsWith(sign, at - sign.length + 1)));
+  if (sign) return { message: sign.message, at: bare.startsWith(sign.sign, at) ? at : at - sign.sign.length + 1 };
+  if (/\bin\s*\([^)]*$/i.test(bare.slice(0, at))) return { message: "a list stands in brackets, like in ['a', 'b']", at };
+  if (source[at] === "'" && source[at - 1] === "'") return { message: "a quote inside a text is written \\'", at };
+  if (message === 'Unexpected token: EOF') return { message: 'something is missing at the end', at };
+  const [, wanted] = /^Expected (\w+), got EOF$/.exec(message) ?? [];
+  const missing = wanted === undefined ? undefined : closing[wanted];
+  if (missing !== undefined) return { message: `a ${missing} is missing at the end`, at };
+  if (message === 'Unterminated string') return { message: 'the text that begins here does not end', at };
+  if (word !== '' && message.startsWith('Unexpected character')) return { message: `an operator is missing in front of '${word}'`, at };
+  if (/^["']/.test(source.slice(at)) && message.startsWith('Unexpected character'))
+    return { message: 'an operator is missing in front of this text', at };
+  return { message, at };
+}
+
+/** Words of other languages, and how they are said in CEL. */
+const words: Readonly<Record<string, string>> = {
+  and: "'and' is written && here",
+  or: "'or' is written || here",
+  not: "'not' is written ! here, like !blank(email)",
+  like: "there is no LIKE; use contains, startsWith or endsWith, like email.endsWith('.ca')",
+  ilike: "there is no ILIKE; use lower() with contains, like lower(email).contains('.ca')",
+  is: "'is null' is written == null here; blank(email) is true of empty texts, too",
+  in: "a list stands in brackets behind in, like in ['a', 'b']",
+  between: "'between' is written with two comparisons here, like x >= 1.0 && x <= 2.0",
+  case: "'case' is written condition ? value : other here",
+  when: "'case when' is written condition ? value : other here",
+  if: "'if' is written condition ? value : other here",
+  contains: "'contains' is written behind a dot here, like email.contains('.ca')",
+  startswith: "'startsWith' is written behind a dot here, like zipcode.startsWith('K1A')",
+  endswith: "'endsWith' is written behind a dot here, like email.endsWith('.ca')",
+  div: "'div' is written / here",
+  mod: "'mod' is written % here",
+};
+
+/** Signs of other languages, longer ones first. */
+const signs: readonly { readonly sign: string; readonly message: string }[] = [
+  { sign: '===', message: "'===' is written == here" },
+  { sign: '!==', message: "'!==' is written != here" },
+  { sign: '<>', message: "'<>' is written != here" },
+  { sign: '=', message: "'=' is written == here" },
+  { sign: '&', message: "'&' is written && here" },
+  { sign: '|', message: "'|' is written || here" },
+  { sign: '~', message: 'there are no regular expressions; use contains, startsWith or endsWith' },
+  { sign: ';', message: 'an expression is one, without a semicolon' },
+  { sign: '`', message: 'names stand without quotes around them' },
+  { sign: '$', message: 'a name stands by itself, without a $' },
+];
+
+const closing: Readonly<Record<string, string>> = { RPAREN: ')', RBRACKET: ']', RBRACE: '}', COLON: ': of a condition ? value : other' };
+
+/** The source with blanks in place of its texts, so that all else keeps its place. */
+function withoutTexts(source: string): string {
+  return source.replaceAll(/"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?/g, (text) => ' '.repeat(text.length));
+}
