@@ -209,7 +209,8 @@ class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
 export type LeadstreamError = CataloguedError;
 
 /** Failures of every class are instances of it. What is made of it directly has a code that no class has for itself. */
-export const LeadstreamError: new (code: GeneralCode, message: string | readonly string[], options?: ErrorOptions) => LeadstreamError = CataloguedError;
+export const LeadstreamError: new (code: GeneralCode, message: string | readonly string[], options?: ErrorOptions) => LeadstreamError =
+  CataloguedError;
 
 /** One problem of a pipeline file. Lines and columns are 1-based. */
 export interface SpecIssue {

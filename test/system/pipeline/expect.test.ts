@@ -35,7 +35,7 @@ describe('what a file expects', () => {
     ['  not_null: [lead_id, lead_idd]', 'p.yaml:11:23', "did you mean 'lead_id'?"],
     ['  unique: [lead_id, [uid, zipcod]]', 'p.yaml:11:27', "did you mean 'zipcode'?"],
     ['  accepted_values: { lead_stats: [sold] }', 'p.yaml:11:22', "did you mean 'lead_status'?"],
-    ['  accepted_values: { lead_status: [] }', 'p.yaml:11:35', '>=1'],
+    ['  accepted_values: { lead_status: [] }', 'p.yaml:11:35', 'must have at least one entry'],
   ])('is checked before anything is read: %s', (gates, place, message) => {
     const parse = () => parsePipeline(pipelineText(`from: leads\n${to}\nexpect:\n${gates}`), 'p.yaml', { env });
     if (message === undefined) expect(parse().expect).toEqual({ min_rows: 10 });

@@ -44,7 +44,9 @@ describe('a file of several pipelines', () => {
 
   test('has broken YAML at the line of the whole file', () => {
     expect(problems(file(document('a'), 'name: b\nname: b\n'))[0]).toMatch(/^p\.yaml:7:1 /);
-    expect(problems(file(document('a'), 'name: &b b\nfrom: *b\n'))).toEqual(['p.yaml:6:1 anchors and aliases are not accepted']);
+    expect(problems(file(document('a'), 'name: &b b\nfrom: *b\n'))).toEqual([
+      'p.yaml:6:10 anchors and aliases are not accepted; a text that begins with & or * needs quotes',
+    ]);
   });
 
   test('has a name once', () => {
@@ -91,5 +93,5 @@ describe('a file of several pipelines', () => {
 });
 
 test('a file without anything is told to lack what a pipeline needs', () => {
-  expect(problems('')).toEqual(expect.arrayContaining(["p.yaml:1:1 'name': expected a text"]));
+  expect(problems('')).toEqual(expect.arrayContaining(["p.yaml:1:1 'name' is missing: expected a text"]));
 });
