@@ -46,10 +46,11 @@ export function parseSpecDocuments(
       const node = document.getIn(path, true);
       return isScalar(node) && node.range ? placeInScalar(text, node, at) : undefined;
     };
+    const value: unknown = document.toJS({ maxAliasCount: 0 });
     return {
       file,
       overridden: overrides.map(({ path }) => path),
-      value: document.toJS({ maxAliasCount: 0 }) ?? {},
+      value: value ?? {},
       locate: (path, onKey = false, at) =>
         placeOf(lines, (at === undefined ? undefined : within(path, at)) ?? offsetOf(document, path, onKey)),
     };

@@ -67,7 +67,7 @@ function report(issue: Issue, place: Place): void {
   const path = [...place.at, ...inner];
   if (issue.code === 'unrecognized_keys') {
     const known = knownAt(issue.path, place);
-    const others = Object.keys(Object(issue.input)).filter((key) => !issue.keys.includes(key));
+    const others = Object.keys(Object(issue.input) as object).filter((key) => !issue.keys.includes(key));
     for (const key of issue.keys) {
       const message = known.includes(key)
         ? `'${key}' does not go with ${others.map((other) => `'${other}'`).join(', ')}`

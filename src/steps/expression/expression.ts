@@ -140,7 +140,8 @@ function problemOf(
   columns: readonly Column[],
   callable: readonly string[],
 ): ExpressionProblem {
-  const message = error?.summary ?? 'cannot be read';
+  // The parser passes on that its stack is full, which its types do not say.
+  const message = (error instanceof RangeError ? error.message : error?.summary) ?? 'cannot be read';
   const at = error?.range?.start ?? 0;
   const limit = limitIn(message);
   if (limit !== undefined) return { message: limit };

@@ -100,7 +100,7 @@ describe('a pipeline file', () => {
     const text = _what.startsWith('a limit')
       ? whole.replace('limit: 100', 'limit: 501')
       : _what.startsWith('a part')
-        ? whole.replace(/\n {2}auth:\n.*/, '')
+        ? whole.replace(/\n {2}auth: .*/, '')
         : whole;
     const error = problems(text);
     expect(error.exit).toBe(78);
@@ -117,7 +117,7 @@ describe('a pipeline file', () => {
 
   test('refuses times of nothing before a run does', () => {
     const text = pipelineText(`from: leads\n${to}`).replace('limit: 100', 'timeout: 0s\n  deadline: 0m');
-    expect(problems(text).message).toBe('p.yaml:6:12 must be more than 0\np.yaml:7:13 must be more than 0');
+    expect(problems(text).message).toBe('p.yaml:5:12 must be more than 0\np.yaml:6:13 must be more than 0');
   });
 
   test('tells every problem at once, in the order of the file', () => {
@@ -201,7 +201,7 @@ describe('a pipeline file', () => {
     ['rest_api_kye: ${K}', "5:5 unknown key 'rest_api_kye', did you mean 'rest_api_key'?"],
     ['{}', "4:9 'rest_api_key' is missing: expected a text"],
   ])('with %j under auth is told one thing', (auth, message) => {
-    const text = pipelineText(`from: leads\n${to}`).replace(/\n {4}rest_api_key: .*/, auth === '{}' ? ' {}' : `\n    ${auth}`);
+    const text = pipelineText(`from: leads\n${to}`).replace(/ \{ rest_api_key: .*/, auth === '{}' ? ' {}' : `\n    ${auth}`);
     expect(problems(text, { ...env, K: 'k' }).message).toBe(`p.yaml:${message}`);
   });
 
@@ -281,10 +281,17 @@ describe('references', () => {
 
 describe('a credential', () => {
   const key = 'k"ey-of-its-own';
-  const keys = { ...env, MY_KEY: key, COPY: `x${key}`, MY_UID: '4711', LEADSTREAM_HMAC_KEY: 'hmac-key-of-the-test' };
+  const keys = {
+    ...env,
+    MY_KEY: key,
+    COPY: `x${key}`,
+    MY_UID: '4711',
+    LEADSTREAM_HMAC_KEY: 'hmac-key-of-the-test',
+    LEADSTREAM_MANIFEST_KEY: 'manifest-key-of-the-test',
+  };
   const withAuth = (auth: string, body = `from: leads\n${to}`) =>
-    pipelineText(body).replace('rest_api_key: ${LEADSTREAM_REST_API_KEY}', auth);
-  const mine = (body?: string) => withAuth('rest_api_key: ${MY_KEY}', body);
+    pipelineText(body).replace('rest_api_key: "${LEADSTREAM_REST_API_KEY}"', auth);
+  const mine = (body?: string) => withAuth('rest_api_key: "${MY_KEY}"', body);
 
   test.each([
     ['the name', mine().replace('name: test', 'name: "${MY_KEY}"'), 'p.yaml:1:7', 'MY_KEY'],
@@ -300,12 +307,15 @@ describe('a credential', () => {
     ],
     ['the name, when it is of mask', mine().replace('name: test', 'name: "${LEADSTREAM_HMAC_KEY}"'), 'p.yaml:1:7', 'LEADSTREAM_HMAC_KEY'],
     [
+      'the name, when it signs manifests',
+      mine().replace('name: test', 'name: "${LEADSTREAM_MANIFEST_KEY}"'),
+      'p.yaml:1:7',
+      'LEADSTREAM_MANIFEST_KEY',
+    ],
+    [
       'the user id, in a path',
-      withAuth(
-        '{ authorized_uid: "${MY_UID}", authorized_rest_api_key: "${MY_KEY}" }',
-        'from: leads\nto:\n  - csv: { path: "${MY_UID}.csv" }',
-      ).replace('auth:\n    {', 'auth: {'),
-      'p.yaml:8:18',
+      withAuth('authorized_uid: "${MY_UID}", authorized_rest_api_key: "${MY_KEY}"', 'from: leads\nto:\n  - csv: { path: "${MY_UID}.csv" }'),
+      'p.yaml:9:18',
       'MY_UID',
     ],
   ])('is accepted under auth alone, not in %s', (_what, text, place, name) => {
@@ -315,7 +325,7 @@ describe('a credential', () => {
   });
 
   test('is accepted under auth alone, not in another pipeline of the file', () => {
-    const other = withAuth('rest_api_key: ${COPY}', 'from: users\nto:\n  - csv: { path: "${MY_KEY}" }').replace('test', 'other');
+    const other = withAuth('rest_api_key: "${COPY}"', 'from: users\nto:\n  - csv: { path: "${MY_KEY}" }').replace('test', 'other');
     expect(() => parsePipelines(`${mine()}\n---\n${other}`, 'p.yaml', { env: keys })).toThrow(
       /^p\.yaml:19:18 the variable MY_KEY holds a credential/,
     );
@@ -324,7 +334,7 @@ describe('a credential', () => {
   test('is known by its file too, however the path is written', async () => {
     const file = join(await temporaryFolder(), 'key');
     await writeFile(file, `${key}\n`);
-    const text = withAuth(`rest_api_key: \${file:${file}}`).replace('name: test', `name: "\${file:${file.replace('/key', '/./key')}}"`);
+    const text = withAuth(`rest_api_key: "\${file:${file}}"`).replace('name: test', `name: "\${file:${file.replace('/key', '/./key')}}"`);
     expect(problems(text).message).toBe(`p.yaml:1:7 the file ${file} holds a credential, which is accepted under service.auth alone`);
   });
 
@@ -345,7 +355,7 @@ describe('a credential', () => {
     const fifo = join(await temporaryFolder(), 'fifo');
     execFileSync('mkfifo', [fifo]);
     const writer = spawn('sh', ['-c', 'printf once-only-key > "$0"; printf another-key > "$0"', fifo]);
-    const text = `${withAuth(`rest_api_key: \${file:${fifo}}`)}\n---\n${withAuth(`rest_api_key: \${file:${fifo}}`, 'from: users\nto:\n  - csv: { path: u.csv }').replace('test', 'second')}`;
+    const text = `${withAuth(`rest_api_key: "\${file:${fifo}}"`)}\n---\n${withAuth(`rest_api_key: "\${file:${fifo}}"`, 'from: users\nto:\n  - csv: { path: u.csv }').replace('test', 'second')}`;
     const [first, second] = parsePipelines(text, 'p.yaml', { env });
     writer.kill();
     expect(first?.connection.auth).toEqual({ rest_api_key: expect.stringMatching(/^once-only-key/) });

@@ -40,8 +40,8 @@ describe('columns that a sink names', () => {
     ['bloom_filter: [age], partition_by: [age]', "unknown column 'age'"],
     ['mode: append, key: [uuid]', "unknown column 'uuid', did you mean 'uid'?"],
     ['mode: replace_partitions', 'replace_partitions needs partition_by'],
-    ['keep: { runs: 0, copies: true }', 'p.yaml:9:39 Too small: expected number to be >=1'],
-    ['keep: many', 'expected a number, or expected a map'],
+    ['keep: { runs: 0, copies: true }', 'p.yaml:9:39 must be at least 1'],
+    ['keep: many', 'expected a number, or a map'],
   ])('are checked with the file: %s', async (options, message) => {
     const from = await serviceOf({ leads: [] });
     expect(() => pipelineFor(from, `from: leads\nto:\n  - parquet: { path: t, ${options} }`, '/nowhere')).toThrow(message);
