@@ -121,6 +121,21 @@ export const catalogue = {
     retry: true,
     help: 'Another run works there; wait for its end, or end it. The lock of a run that was killed is taken over within a minute.',
   },
+  E_STATE_FOREIGN: {
+    exit: 1,
+    retry: false,
+    help: 'The state folder and what is in it must be made by leadstream for the user who runs it; look at what is named and remove it, or choose another folder by --state-dir.',
+  },
+  E_RUN_FILES: {
+    exit: 1,
+    retry: false,
+    help: 'Allow the process more open files, 1024 or more: `ulimit -n`, LimitNOFILE= of systemd, --ulimit nofile of a container.',
+  },
+  E_RUN_MEMORY: {
+    exit: 1,
+    retry: false,
+    help: 'Give the process more memory. Where addresses are limited (`ulimit -v`), set NODE_OPTIONS=--disable-wasm-trap-handler, without which WebAssembly reserves gigabytes of them that it never uses; limit memory itself by MemoryMax= of systemd, or a container.',
+  },
   E_RUN_DEADLINE: { exit: 69, retry: true, help: 'The run took longer than service.deadline allows; run again, or raise it.' },
   E_RUN_STALLED: { exit: 1, retry: false, help: 'A step must give every page back, also an empty one; correct the step that is named.' },
   E_RUN_ABORTED: { exit: 130, retry: true, help: 'The run was stopped before it had published; run it again.' },
@@ -160,13 +175,20 @@ export interface Warning {
 /** A stable code of the catalogue. */
 export type ErrorCode = keyof typeof catalogue;
 
-type Family = 'SPEC' | 'SOURCE' | 'STEP' | 'SINK' | 'GATE';
+const families = ['SPEC', 'SOURCE', 'STEP', 'SINK', 'GATE'] as const;
+
+type Family = (typeof families)[number];
 
 /** The codes of a family, such as `SINK`, which are those of one class. */
 export type CodeOf<F extends Family> = Extract<ErrorCode, `E_${F}_${string}`>;
 
 /** The codes that no class has for itself: of usage, data files and runs, and of a reference where there is no file to point into. */
 export type GeneralCode = Exclude<ErrorCode, CodeOf<Family>> | 'E_SPEC_REFERENCE';
+
+/** Whether a code is one that no class has for itself. */
+export function isGeneral(code: ErrorCode): code is GeneralCode {
+  return !families.some((family) => code.startsWith(`E_${family}_`));
+}
 
 /** What all failures have, with a code of `Code`. */
 class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
@@ -281,6 +303,42 @@ export class GateError extends CataloguedError<CodeOf<'GATE'>> {
   keeping(kept: readonly string[]): GateError {
     return new GateError(this.code, this.message, { kept, cause: this });
   }
+}
+
+/**
+ * The failure that something thrown is when a limit of the system was reached, of open files or of memory, wherever that was;
+ * `undefined` for anything else. Failures of ours are what they say.
+ */
+export function limitReached(thrown: unknown): CataloguedError<'E_RUN_FILES' | 'E_RUN_MEMORY'> | undefined {
+  if (thrown instanceof LeadstreamError || typeof thrown !== 'object' || thrown === null) return undefined;
+  const code = 'code' in thrown ? String(thrown.code) : '';
+  const message = reasonOf(thrown);
+  // A thread that could not start has the reason in its message alone.
+  const reason = code === 'ERR_WORKER_INIT_FAILED' ? (/\bE[A-Z]+$/.exec(message)?.[0] ?? '') : code;
+  if (tooManyFiles.has(reason)) return new CataloguedError('E_RUN_FILES', message, { cause: thrown });
+  if (noMemory.has(reason) || ranOut.test(message)) return new CataloguedError('E_RUN_MEMORY', message, { cause: thrown });
+  // Node looks for a module by opening files, and takes one that it may not open for one that is not there.
+  const limit = code === 'ERR_MODULE_NOT_FOUND' ? mostOpenFiles() : undefined;
+  if (limit === undefined || limit >= manyFiles) return undefined;
+  return new CataloguedError('E_RUN_FILES', `${message}; no more than ${limit} files may be open, which is too few to load it`, {
+    cause: thrown,
+  });
+}
+
+const tooManyFiles: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);
+const noMemory: ReadonlySet<string> = new Set(['ENOMEM', 'ERR_WORKER_OUT_OF_MEMORY', 'ERR_MEMORY_ALLOCATION_FAILED']);
+
+/** What V8 says when it gets no memory; such errors have no code. */
+const ranOut = /^(?:WebAssembly\.[^]*(?:out of memory|could not allocate)|Array buffer allocation failed)/i;
+
+/** With so many, loading fails for other reasons. */
+const manyFiles = 512;
+
+/** The limit of open files; `undefined` where there is none, or the system does not tell. */
+function mostOpenFiles(): number | undefined {
+  const report: { readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } } } = process.report.getReport();
+  const soft = report.userLimits?.open_files?.soft;
+  return typeof soft === 'number' ? soft : undefined;
 }
 
 /** The text of anything thrown, for messages of our own (some libraries throw strings). */

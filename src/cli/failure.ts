@@ -1,6 +1,7 @@
+import { limitReached } from '../errors.js';
 import type { Console } from './console.js';
 
-/** What a thrown value tells about itself, without loading the catalogue. */
+/** What a thrown value tells about itself. */
 interface Told {
   readonly code: string;
   readonly message: string;
@@ -25,7 +26,8 @@ export function tellFailure(console: Console, thrown: unknown, pipeline?: string
 }
 
 /** What a failure tells to people and machines. */
-export function toldBy(thrown: unknown): Told {
+export function toldBy(failure: unknown): Told {
+  const thrown = limitReached(failure) ?? failure;
   if (thrown instanceof Error && 'code' in thrown && 'exit' in thrown && 'help' in thrown && typeof thrown.exit === 'number') {
     return { code: String(thrown.code), message: thrown.message, help: String(thrown.help), exit: thrown.exit, kept: keptBy(thrown) };
   }

@@ -1,5 +1,5 @@
 import { Observable } from 'rxjs';
-import { SourceError, type CodeOf, type FailureKind } from '../errors.js';
+import { limitReached, SourceError, type CodeOf, type FailureKind } from '../errors.js';
 import { defaultThreads, Thread, threadProblem } from '../threads/index.js';
 import { createTransport, type Answer, type Target, type Transport, type TransportOptions } from './attempt.js';
 import type { Scanned } from './scan.js';
@@ -61,9 +61,9 @@ function fetchingThread(options: TransportOptions): Transport {
           subscriber.next(answerOf(fetched));
           subscriber.complete();
         },
-        lost: (reason: string) => {
+        lost: (reason: string, cause: unknown) => {
           const message = `${target.label}: the thread that fetches ended: ${reason}`;
-          subscriber.error(new SourceError('E_SOURCE_UNAVAILABLE', 'permanent', message));
+          subscriber.error(limitReached(cause) ?? new SourceError('E_SOURCE_UNAVAILABLE', 'permanent', message));
         },
       };
       const id = thread.ask(asking, (id): Request => ({ id, target }));

@@ -1,8 +1,16 @@
-import { LeadstreamError, SinkError } from '../errors.js';
+import { isGeneral, LeadstreamError, limitReached, SinkError } from '../errors.js';
 
 /** The code of a system error (`ENOSPC`, `ENOTDIR`, …); `undefined` for anything else. */
 export function errnoOf(thrown: unknown): string | undefined {
   return typeof thrown === 'object' && thrown !== null && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
+}
+
+/** Gives something else for what is not there; for `catch`. */
+export function unlessMissing<T>(instead: T): (thrown: unknown) => T {
+  return (thrown) => {
+    if (errnoOf(thrown) === 'ENOENT') return instead;
+    throw thrown;
+  };
 }
 
 /**
@@ -11,12 +19,15 @@ export function errnoOf(thrown: unknown): string | undefined {
  * @param code `E_SINK_PATH` while an output is being opened, `E_SINK_WRITE` from then on.
  * @param what What was being done, with the path, for example `cannot write /lake/leads.csv`.
  * @throws {SinkError} `code`, with the system's reason behind `what`: `…: ENOSPC: no space left on device`.
+ * @throws {LeadstreamError} `E_RUN_FILES` or `E_RUN_MEMORY` when a limit of the process was reached.
  */
 export async function attempt<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
     if (thrown instanceof LeadstreamError) throw thrown;
+    const limit = limitReached(thrown);
+    if (limit) throw new LeadstreamError(limit.code, `${what}: ${systemReason(thrown)}`, { cause: thrown });
     throw new SinkError(code, `${what}: ${systemReason(thrown)}`, { cause: thrown });
   }
 }
@@ -26,4 +37,11 @@ function systemReason(thrown: unknown): string {
   const text = typeof thrown === 'object' && thrown !== null && 'message' in thrown ? String(thrown.message) : String(thrown);
   const code = errnoOf(thrown);
   return code !== undefined && text.startsWith(`${code}:`) ? (text.split(',', 1)[0] ?? text) : [code, text].filter(Boolean).join(': ');
+}
+
+/** The same failure in other words; one that is none of ours is of a write. */
+export function reworded(failure: unknown, message: string): LeadstreamError {
+  const options = { cause: failure };
+  if (failure instanceof LeadstreamError && isGeneral(failure.code)) return new LeadstreamError(failure.code, message, options);
+  return new SinkError(failure instanceof SinkError ? failure.code : 'E_SINK_WRITE', message, options);
 }

@@ -1,14 +1,17 @@
 import { mkdir, open, rmdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { refuseLinks } from './in-the-way.js';
 import { attempt, errnoOf } from './failure.js';
 
 /**
  * Makes a folder and those above it that are missing.
  *
+ * @param own Folder below which all others are leadstream's own: no link is followed there. Default: links are followed.
  * @returns The folders that this call made, outermost first; `removeFolders` takes them away again.
- * @throws {SinkError} `E_SINK_PATH`.
+ * @throws {SinkError} `E_SINK_PATH`, or `E_SINK_FOREIGN` for a link below `own`.
  */
-export async function makeFolders(path: string): Promise<readonly string[]> {
+export async function makeFolders(path: string, own?: string): Promise<readonly string[]> {
+  if (own !== undefined) await refuseLinks(own, path);
   const made: string[] = [];
   // One by one: Node's own recursive mkdir never returns where the system answers ENOENT for every name, as /proc does.
   for (const folder of chainOf(path)) {

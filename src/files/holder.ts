@@ -3,12 +3,15 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 import { errnoOf } from './failure.js';
 
+/** What a message can show, whoever wrote the file. */
+const plain = z.string().regex(/^\P{C}{1,255}$/u);
+
 /** Who holds a lock, as the lock file says. */
 export const holder = z.object({
   /** Unique per lock. */
   id: z.string().regex(/^[0-9a-f]{16}$/),
-  run: z.string(),
-  host: z.string(),
+  run: plain,
+  host: plain,
   /**
    * Where process numbers mean the same: boot and pid namespace on Linux, because containers share names of hosts and
    * numbers of processes. `null` when the system does not tell; empty where there are no namespaces.
@@ -18,7 +21,7 @@ export const holder = z.object({
   /** Start of the process in clock ticks since boot (proc_pid_stat(5), field 22), so that a number used again is seen. */
   started: z.string().nullable(),
   /** When the lock was taken, ISO 8601. */
-  since: z.string(),
+  since: plain,
 });
 
 export type Holder = z.output<typeof holder>;

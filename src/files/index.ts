@@ -1,10 +1,15 @@
 export { sha256File } from './digest.js';
-export { attempt, errnoOf } from './failure.js';
+export { attempt, errnoOf, reworded, unlessMissing } from './failure.js';
 export { makeFolders, removeFolders, syncFolder } from './folders.js';
+export { linkInTheWay, refuseLinks } from './in-the-way.js';
 export { finishIntents, removeIntent, writeIntent, type FinishedIntent, type FinishOptions, type Intent } from './intent.js';
 export { linked } from './linked.js';
 export { lockOutputs, type Lock, type LockOptions } from './lock.js';
+export { isPrivate, makePrivate, openOwn, readOwn } from './own.js';
 export { PartialFile } from './partial-file.js';
-export { publish, type Move } from './publish.js';
-export { replaceFile, temporaryEnding, type ReplaceOptions } from './replace.js';
+export { overlap } from './place.js';
+export { Publication, publish, type FileContent, type Move } from './publish.js';
+export { readRegular } from './regular.js';
+export { replaceFile, type ReplaceOptions } from './replace.js';
 export { reserveFile } from './reserve.js';
+export { removeTemporaries, temporaryEnding } from './temporary.js';

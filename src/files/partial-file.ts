@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { SinkError } from '../errors.js';
 import { attempt } from './failure.js';
 import { removeFolders } from './folders.js';
-import type { Move } from './publish.js';
+import type { FileContent, Move } from './publish.js';
 
 /**
  * A file that is being written under a name that readers ignore. It gets its final name by `move`, once it is closed.
@@ -11,7 +12,9 @@ import type { Move } from './publish.js';
  * with it, so that a file with a hole is never closed.
  */
 export class PartialFile {
+  readonly #hash = createHash('sha256');
   #bytes = 0;
+  #content: FileContent | undefined;
   #failure: unknown;
   #closed = false;
 
@@ -40,9 +43,15 @@ export class PartialFile {
     return this.#bytes;
   }
 
-  /** The rename that publishes the file. */
+  /** What was written to the file, once it is closed. */
+  get content(): FileContent {
+    if (this.#content === undefined) throw new SinkError('E_SINK_WRITE', `${this.path} is not closed yet`);
+    return this.#content;
+  }
+
+  /** The rename that publishes the file, once it is closed. */
   get move(): Move {
-    return { from: this.path, to: this.destination };
+    return { from: this.path, to: this.destination, file: this.content };
   }
 
   /**
@@ -51,6 +60,8 @@ export class PartialFile {
    * @throws {SinkError} `E_SINK_WRITE`.
    */
   async append(data: string | Uint8Array): Promise<void> {
+    // Before the bytes are given away: those of an encoder may be gone afterwards.
+    if (!this.#closed) this.#hash.update(data);
     await this.#guard(() => this.handle.appendFile(data));
     this.#bytes += Buffer.byteLength(data);
   }
@@ -64,6 +75,7 @@ export class PartialFile {
     await this.#guard(() => this.handle.sync());
     await this.#guard(() => this.handle.close());
     this.#closed = true;
+    this.#content = { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
   }
 
   /** Closes and removes the file, and the folders made for it as far as they are empty. Never rejects. */

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncFolder } from './folders.js';
+import { temporaryName } from './temporary.js';
 
 /** How a small file is written. */
 export interface ReplaceOptions {
@@ -11,18 +11,15 @@ export interface ReplaceOptions {
   readonly durable?: boolean;
 }
 
-/** Ending of a file that is being written; one that a killed process left is rubbish. */
-export const temporaryEnding = '.tmp';
-
 /**
  * Puts a whole file in place, so that readers see the old contents or the new, never a part: writes
- * `<path>.<random>.tmp` and renames it.
+ * a temporary file beside it and renames that; `removeTemporaries` removes what killed processes left.
  *
  * @throws The system's error; the caller knows the words for it.
  */
 export async function replaceFile(path: string, data: string | Uint8Array, options: ReplaceOptions = {}): Promise<void> {
   const { mode = 0o666, durable = false } = options;
-  const temporary = `${path}.${randomBytes(6).toString('hex')}${temporaryEnding}`;
+  const temporary = await temporaryName(path);
   try {
     const file = await open(temporary, 'wx', mode);
     try {

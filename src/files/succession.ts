@@ -1,12 +1,16 @@
-import { open, readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LeadstreamError } from '../errors.js';
 import { errnoOf } from './failure.js';
 import { holder, lives, type Holder } from './holder.js';
 import { linked } from './linked.js';
+import { openRegular } from './regular.js';
 
 /** A holder that cannot be asked is taken for dead when its last sign of life is older than this. */
 const silenceMs = 60_000;
+
+/** Bytes of the longest lock file that is read; one of ours has some hundred. */
+const longest = 65_536;
 
 /** What a lock file says. */
 export interface Found {
@@ -48,13 +52,15 @@ async function isHeld(found: Found): Promise<boolean> {
   return (found.holder && (await lives(found.holder))) ?? found.silentMs <= silenceMs;
 }
 
-/** `undefined` when there is no such file. */
+/** `undefined` when there is no such file. @throws For what is no regular file. */
 export async function readLock(path: string): Promise<Found | undefined> {
   try {
-    const file = await open(path);
+    const file = await openRegular(path);
     try {
       const { ino, mtimeMs } = await file.stat();
-      const found = parse(await file.readFile('utf8'));
+      const head = Buffer.alloc(longest);
+      const { bytesRead } = await file.read(head, 0, longest, 0);
+      const found = parse(head.toString('utf8', 0, bytesRead));
       return { id: found?.id ?? `${ino}-${Math.trunc(mtimeMs)}`, holder: found, silentMs: Date.now() - mtimeMs };
     } finally {
       await file.close();

@@ -1,5 +1,5 @@
 export { firstStart } from './first-start.js';
 export { openLanding, type Landing, type LandingOptions } from './landing.js';
-export { inState, makePrivate } from './place.js';
+export { inState } from './place.js';
 export { accountKey, countedName, type LandedSource } from './source.js';
 export { removeLanding, sweepLandings } from './sweep.js';

@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path';
 import { LeadstreamError } from '../errors.js';
-import { lockOutputs, type Lock } from '../files/index.js';
+import { lockOutputs, makePrivate, type Lock } from '../files/index.js';
 import { removeLeftovers, removeSource } from './folder.js';
 import { isFresh, readMarker, writeMarker } from './marker.js';
 import { PageLog } from './page-log.js';
-import { inState, makePrivate } from './place.js';
+import { inState } from './place.js';
 import { accountKey, nameOf, type LandedSource } from './source.js';
 
 /** Where pages land and which ones may be used again. */
@@ -28,7 +28,8 @@ export interface LandingOptions {
  * Opens the landing of a source for one run, and finds the pages that an interrupted run of the same source left. That
  * it can be written is tried at once. Holds the place of each page in memory, nothing of the contents.
  *
- * @throws {LeadstreamError} `E_RUN_LOCKED` when another run uses it.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` when another run uses it; `E_STATE_FOREIGN` when what is there was not made by leadstream for
+ * this user.
  * @throws {SinkError} `E_SINK_PATH` when it cannot be written.
  */
 export async function openLanding(options: LandingOptions): Promise<Landing> {
@@ -40,6 +41,7 @@ export async function openLanding(options: LandingOptions): Promise<Landing> {
     const lock = await lockOutputs([folder], { runId, mode: 0o600 });
     let log: PageLog | undefined;
     try {
+      await makePrivate(folder);
       const found = await readMarker(folder);
       const usable = !restart && isFresh(found, now(), maxAgeMs);
       if (!usable) await removeSource(folder);

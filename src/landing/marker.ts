@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { replaceFile } from '../files/index.js';
+import { LeadstreamError } from '../errors.js';
+import { readOwn, replaceFile } from '../files/index.js';
+import { isLost } from './record.js';
 
 const marker = z.object({
   /** When the first of the runs that share these pages began, ISO 8601. */
@@ -17,11 +18,19 @@ export const markerName = 'started.json';
 
 /** The marker of a source's folder; `undefined` when it is missing or damaged, and then its pages have no known age. */
 export async function readMarker(folder: string): Promise<Marker | undefined> {
+  const text = await readOwn(join(folder, markerName)).catch(unlessUseless);
+  if (text === undefined) return undefined;
   try {
-    return marker.safeParse(JSON.parse(await readFile(join(folder, markerName), 'utf8'))).data;
+    return marker.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
+}
+
+/** Whatever else hinders is told: pages must not be thrown away because no more files could be opened. */
+function unlessUseless(thrown: unknown): undefined {
+  if (isLost(thrown) || (thrown instanceof LeadstreamError && thrown.code === 'E_STATE_FOREIGN')) return undefined;
+  throw thrown;
 }
 
 /** Stands before the first page, so that no page is younger than it seems. */

@@ -1,7 +1,7 @@
-import { constants, open, type FileHandle } from 'node:fs/promises';
+import { constants, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { syncFolder } from '../files/index.js';
+import { openOwn, syncFolder } from '../files/index.js';
 import { headerBytes, headerOf, isIntact, isLost, recordsIn } from './record.js';
 
 /** Name of the file in the folder of a source that holds its pages. */
@@ -32,9 +32,9 @@ export class PageLog {
     private readonly durable: boolean,
   ) {}
 
-  /** Opens the log of a folder, made when missing, and cuts off what a killed process left half-written. Reads headers, no bodies. */
+  /** Opens the log of a folder, made when missing, and cuts off what a killed process left half-written: never off a file that another name or a link leads to. Reads headers, no bodies. */
   static async open(folder: string, durable: boolean): Promise<PageLog> {
-    const handle = await open(join(folder, logName), flags, 0o600);
+    const handle = await openOwn(join(folder, logName), flags);
     try {
       if (durable) await syncFolder(folder);
       const log = new PageLog(handle, durable);
@@ -154,8 +154,7 @@ interface Entry {
   readonly body: Uint8Array;
 }
 
-/** Not through a link: what is at its other end is not ours to cut. */
-const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+const flags = constants.O_RDWR | constants.O_CREAT;
 
 /** The system may take less than it was given, most often in front of a full disk. */
 async function writeAll(handle: FileHandle, parts: readonly Uint8Array[], position: number): Promise<void> {

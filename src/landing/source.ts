@@ -1,8 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { collectionNames, type CollectionName } from '../collections/index.js';
-import { errnoOf, replaceFile } from '../files/index.js';
+import { readOwn, removeTemporaries, replaceFile } from '../files/index.js';
 
 /** What landed pages come from. Pages of one source are never taken for those of another. */
 export interface LandedSource {
@@ -45,6 +44,7 @@ function named({ baseUrl, account, collection }: Omit<LandedSource, 'limit' | 'f
 /** The key of a landing folder, made when there is none. Without it earlier landings are not found any more. */
 export async function accountKey(folder: string): Promise<Buffer> {
   const path = join(folder, keyName);
+  await removeTemporaries(folder, (name) => name === keyName);
   const found = await knownKey(folder);
   if (found) return found;
   await replaceFile(path, `${randomBytes(keyBytes).toString('hex')}\n`, { mode: 0o600 });
@@ -61,11 +61,6 @@ const keyName = 'account.key';
 const keyBytes = 32;
 
 async function readKey(path: string): Promise<Buffer | undefined> {
-  try {
-    const key = Buffer.from((await readFile(path, 'utf8')).trim(), 'hex');
-    return key.length === keyBytes ? key : undefined;
-  } catch (thrown) {
-    if (errnoOf(thrown) === 'ENOENT') return undefined;
-    throw thrown;
-  }
+  const key = Buffer.from((await readOwn(path))?.trim() ?? '', 'hex');
+  return key.length === keyBytes ? key : undefined;
 }

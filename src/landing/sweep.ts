@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { LeadstreamError } from '../errors.js';
-import { errnoOf, lockOutputs } from '../files/index.js';
+import { isPrivate, lockOutputs } from '../files/index.js';
 import { removeSource } from './folder.js';
 import { isFresh, readMarker } from './marker.js';
 import { inState } from './place.js';
@@ -15,14 +15,13 @@ import { sourceName } from './source.js';
  * @param folder `<state-dir>/landing`; nothing is done when it is missing.
  * @returns Names of the folders that were removed.
  * @throws {SinkError} `E_SINK_WRITE`.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` when the folder was not made by leadstream for this user.
  */
 export async function sweepLandings(folder: string, now: () => number = Date.now): Promise<readonly string[]> {
   const landings = resolve(folder);
   return inState('E_SINK_WRITE', `cannot remove old landings in ${landings}`, async () => {
-    const entries = await readdir(landings, { withFileTypes: true }).catch((thrown: unknown) => {
-      if (errnoOf(thrown) === 'ENOENT') return [];
-      throw thrown;
-    });
+    if (!(await isPrivate(landings))) return [];
+    const entries = await readdir(landings, { withFileTypes: true });
     const names = entries.filter((entry) => entry.isDirectory() && sourceName.test(entry.name)).map(({ name }) => name);
     const removed: string[] = [];
     for (const name of names) if (await sweep(join(landings, name), now)) removed.push(name);
@@ -33,12 +32,16 @@ export async function sweepLandings(folder: string, now: () => number = Date.now
 /**
  * Removes one landing, because its pages were published. One in use is left to the run that uses it.
  *
- * @param folder Absolute path of the folder of a source.
+ * @param folder `<state-dir>/landing`.
+ * @param source Name of the folder of a source in it, or a path that ends in that.
  * @throws {SinkError} `E_SINK_WRITE`.
  */
-export async function removeLanding(folder: string): Promise<void> {
-  if (!sourceName.test(basename(folder))) return;
-  await inState('E_SINK_WRITE', `cannot remove ${folder}`, () => removeIf(folder, () => Promise.resolve(true)));
+export async function removeLanding(folder: string, source: string): Promise<void> {
+  if (!sourceName.test(basename(source))) return;
+  const path = join(resolve(folder), basename(source));
+  await inState('E_SINK_WRITE', `cannot remove ${path}`, async () => {
+    if (await isPrivate(path)) await removeIf(path, () => Promise.resolve(true));
+  });
 }
 
 async function sweep(folder: string, now: () => number): Promise<boolean> {

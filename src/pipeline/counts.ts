@@ -1,11 +1,11 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { queryOf } from '../client/index.js';
 import type { CollectionName } from '../collections/index.js';
-import { reasonOf, type Warning } from '../errors.js';
-import { errnoOf, replaceFile } from '../files/index.js';
-import { accountKey, inState, makePrivate, countedName } from '../landing/index.js';
+import { LeadstreamError, reasonOf, type Warning } from '../errors.js';
+import { errnoOf, makePrivate, readOwn, removeTemporaries, replaceFile } from '../files/index.js';
+import { accountKey, inState, countedName } from '../landing/index.js';
 import type { ConnectOptions } from './connect.js';
 
 const count = z.object({ rows: z.number().int().nonnegative(), run: z.string() });
@@ -50,11 +50,13 @@ export const noCounts: Counts = { ofList: () => undefined, ofOutput: () => undef
  * Opens what earlier runs counted. A file that cannot be read is a warning, and counts as not there.
  *
  * @throws {SinkError} `E_SINK_PATH` when the folder cannot be made.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` when the folder or a file in it was not made by leadstream for this user.
  */
 export async function openCounts({ folder, pipeline, connection, collections, onWarning }: CountsOptions): Promise<Counts> {
   const { baseUrl, auth } = connection;
   const key = await inState('E_SINK_PATH', `cannot keep counts in ${folder}`, async () => {
     await makePrivate(folder);
+    await removeTemporaries(folder, (name) => name.endsWith(ending));
     return accountKey(folder);
   });
   const nameOf = (collection: CollectionName) => countedName({ baseUrl, account: queryOf(auth), collection }, key);
@@ -108,9 +110,10 @@ async function readOthers(folder: string, pipeline: string, onWarning: CountsOpt
 
 async function read(path: string, onWarning: CountsOptions['onWarning']): Promise<CountsFile | undefined> {
   try {
-    return countsFile.parse(JSON.parse(await readFile(path, 'utf8')));
+    const text = await readOwn(path);
+    return text === undefined ? undefined : countsFile.parse(JSON.parse(text));
   } catch (failure) {
-    if (errnoOf(failure) === 'ENOENT') return undefined;
+    if (failure instanceof LeadstreamError) throw failure;
     const reason = errnoOf(failure) === undefined ? 'it is damaged' : reasonOf(failure);
     onWarning({
       code: 'W_RUN_COUNTS',

@@ -1,5 +1,6 @@
 import { collections, columnsOf, nearest, type Collection, type CollectionName, type Column } from '../collections/index.js';
 import type { Warning } from '../errors.js';
+import { overlap } from '../files/index.js';
 import type { Step, Tally } from '../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../local-path.js';
 import { sinks, type OutputColumn, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../sinks/index.js';
@@ -209,8 +210,13 @@ function chooseOne<D>(
   return { name, definition, value: entry[name] };
 }
 
-/** Whether writing one absolute path would write over or into the other, on any day. */
+/** Whether writing one absolute path would write over or into the other, on any day and whatever links lead there. */
 export function collide(a: string, b: string): boolean {
+  const days = [sampleDay, ...[a, b].flatMap((path) => path.match(/\d{4}-\d{2}-\d{2}/g) ?? [])];
+  return collideByName(a, b) || days.some((day) => overlap(onDay(a, day), onDay(b, day)));
+}
+
+function collideByName(a: string, b: string): boolean {
   const others = b.split('/');
   return a
     .split('/')
@@ -220,7 +226,7 @@ export function collide(a: string, b: string): boolean {
 
 /** Whether two names are the same when the day in each is any. */
 function meet(a: string, b: string): boolean {
-  return a === b || patternOf(a)?.test(sampleOf(b)) === true || patternOf(b)?.test(sampleOf(a)) === true;
+  return a === b || patternOf(a)?.test(onDay(b, sampleDay)) === true || patternOf(b)?.test(onDay(a, sampleDay)) === true;
 }
 
 function patternOf(name: string): RegExp | undefined {
@@ -228,8 +234,10 @@ function patternOf(name: string): RegExp | undefined {
   return new RegExp(`^${name.split(dayTemplate).map(escaped).join('\\d{4}-\\d{2}-\\d{2}')}$`);
 }
 
-function sampleOf(name: string): string {
-  return name.replaceAll(dayTemplate, '2000-01-01');
+const sampleDay = '2000-01-01';
+
+function onDay(path: string, day: string): string {
+  return path.replaceAll(dayTemplate, day);
 }
 
 function escaped(text: string): string {

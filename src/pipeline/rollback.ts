@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
-import { finishIntents, lockOutputs, publish, removeIntent, writeIntent } from '../files/index.js';
-import { removeLanding } from '../landing/index.js';
+import { finishIntents, lockOutputs, removeIntent, writeIntent } from '../files/index.js';
 import { fixedPath } from '../local-path.js';
 import { prepareRollback } from '../sinks/index.js';
-import { intentsIn, newRunId } from './start.js';
+import { intentsIn, newRunId, spentIn } from './start.js';
 
 export interface RollbackOptions {
   /** Run to return to. Default: the newest kept one. */
@@ -30,10 +29,10 @@ export async function rollbackTable(path: string, options: RollbackOptions = {})
   const runId = newRunId(new Date().toISOString());
   const lock = await lockOutputs([table], { runId });
   try {
-    await finishIntents(intents, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), removeSpent: removeLanding });
+    await finishIntents(intents, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), removeSpent: spentIn(stateDir) });
     const { from, to, moves } = await prepareRollback(table, options.to, { stateDir, manifestKey: options.manifestKey });
-    await writeIntent(intents, { runId, pipeline: 'rollback', outputs: [table], moves });
-    await publish(moves);
+    const publication = await writeIntent(intents, { runId, pipeline: 'rollback', outputs: [table], moves });
+    await publication.carryOut();
     await removeIntent(intents, runId);
     return { from, to };
   } finally {

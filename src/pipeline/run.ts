@@ -1,10 +1,9 @@
 import { defer, map, switchMap, tap, type Observable } from 'rxjs';
 import { createClient, defaultFetchingThreads, type ServiceClient } from '../client/index.js';
 import type { CollectionName } from '../collections/index.js';
-import { GateError } from '../errors.js';
+import { GateError, limitReached } from '../errors.js';
 import { finishIntents } from '../files/index.js';
 import { contentOf, createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
-import { removeLanding } from '../landing/index.js';
 import { fixedPath } from '../local-path.js';
 import { openAccounts, type Accounts } from './accounts.js';
 import { completed } from './completed.js';
@@ -20,7 +19,7 @@ import { RunLog } from '../sinks/index.js';
 import { openRejects, type Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
-import { intentsIn, newRunId, startRun, type Claim, type Run } from './start.js';
+import { intentsIn, newRunId, spentIn, startRun, type Claim, type Run } from './start.js';
 
 /**
  * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes.
@@ -45,7 +44,7 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
       } catch (failure) {
         // What went wrong first is what has to be told.
         await rejects.close(false).catch(run.nuisance);
-        if (!(failure instanceof LateRows)) throw failure;
+        if (!(failure instanceof LateRows)) throw limitReached(failure) ?? failure;
         if (replayed || pipeline.plan.sinks.some(({ output }) => output === undefined))
           throw new GateError('E_GATE_CONSISTENCY', failure.message);
       }
@@ -67,10 +66,8 @@ class LateRows extends Error {}
  * @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine.
  */
 export async function finishRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
-  const finished = await finishIntents(intentsIn(fixedPath(stateDir, '--state-dir', baseDir)), {
-    runId: newRunId(new Date().toISOString()),
-    removeSpent: removeLanding,
-  });
+  const folder = fixedPath(stateDir, '--state-dir', baseDir);
+  const finished = await finishIntents(intentsIn(folder), { runId: newRunId(new Date().toISOString()), removeSpent: spentIn(folder) });
   return finished.map(({ pipeline }) => pipeline);
 }
 
@@ -117,9 +114,9 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     );
     await claim.lock.check();
     const moves = await outputs.publication(accounts.facts(report));
-    await run.decide(claim.outputs, moves, landings);
+    const publication = await run.decide(claim.outputs, moves, landings);
     decided = true;
-    await run.carryOut(moves, landings);
+    await run.carryOut(publication, landings);
     await outputs.settle().catch(run.nuisance);
     await keepCounts(counts, run.runId, accounts, finished).catch(run.forgotten);
     return { ...report, finishedAt: new Date().toISOString() };

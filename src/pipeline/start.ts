@@ -2,7 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { defaultLimit, queryOf } from '../client/index.js';
 import { reasonOf, SinkError, type Warning } from '../errors.js';
-import { finishIntents, lockOutputs, publish, removeIntent, writeIntent, type Intent, type Lock, type Move } from '../files/index.js';
+import {
+  finishIntents,
+  lockOutputs,
+  overlap,
+  removeIntent,
+  reworded,
+  writeIntent,
+  type Intent,
+  type Lock,
+  type Move,
+  type Publication,
+} from '../files/index.js';
 import { firstStart, removeLanding, sweepLandings } from '../landing/index.js';
 import { fixedPath, type PathNames } from '../local-path.js';
 import { noCounts, openCounts, type Counts } from './counts.js';
@@ -48,6 +59,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
    * Locks the outputs and completes what earlier runs had decided to publish. A run that will go on with the pages of an interrupted one
    * has the day of that one; the pages can go while nothing is locked, and with a publication that is completed here.
    *
+   * @throws {SinkError} `E_SINK_PATH` when two outputs are one by now, because a link was made since the file was checked.
    * @throws {LeadstreamError} `E_RUN_LOCKED`.
    */
   async function claim(): Promise<Claim> {
@@ -56,6 +68,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     const outputs = sinks.flatMap(({ outputOf }) => outputOf(names) ?? []);
     const rejects = pipeline.rejects.pathOf(names);
     const paths = [...outputs, ...(rejects === undefined ? [] : [rejects])];
+    refuseOverlaps(paths);
     const lock = await lockOutputs(paths, { runId });
     try {
       await finishEarlier(paths);
@@ -88,7 +101,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   async function finishEarlier(held: readonly string[]): Promise<void> {
     if (!publishes) return;
     const only = (intent: Intent) => intent.pipeline === pipeline.name || intent.outputs.some((output) => held.includes(output));
-    for (const { runId: earlier } of await finishIntents(intentsIn(stateDir), { runId, held, only, removeSpent: removeLanding })) {
+    for (const { runId: earlier } of await finishIntents(intentsIn(stateDir), { runId, held, only, removeSpent: spentIn(stateDir) })) {
       warn({ code: 'W_RUN_FINISHED', message: `the publication of run ${earlier} was completed` });
       spent = true;
     }
@@ -119,20 +132,24 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     return openCounts({ folder, pipeline: pipeline.name, connection: pipeline.connection, collections: reads, onWarning: warn });
   }
 
-  /** From here on the publication will be completed, by this run or by the next one. */
-  async function decide(outputs: readonly string[], moves: readonly Move[], landed: Landings): Promise<void> {
-    if (moves.length === 0) return;
-    await writeIntent(intentsIn(stateDir), { runId, pipeline: pipeline.name, outputs, moves, spent: await landed.folders() });
+  /**
+   * From here on the publication will be completed, by this run or by the next one.
+   *
+   * @returns `undefined` when there is nothing to publish.
+   */
+  async function decide(outputs: readonly string[], moves: readonly Move[], landed: Landings): Promise<Publication | undefined> {
+    if (moves.length === 0) return undefined;
+    return writeIntent(intentsIn(stateDir), { runId, pipeline: pipeline.name, outputs, moves, spent: await landed.folders() });
   }
 
-  async function carryOut(moves: readonly Move[], landed: Landings): Promise<void> {
-    await publish(moves).catch((failure: unknown) => {
-      throw new SinkError('E_SINK_WRITE', `${reasonOf(failure)}; the next run, or run --finish, completes what was decided`);
+  async function carryOut(decided: Publication | undefined, landed: Landings): Promise<void> {
+    await decided?.carryOut().catch((failure: unknown) => {
+      throw reworded(failure, `${reasonOf(failure)}; the next run, or run --finish, completes what was decided`);
     });
     // Before the intent is forgotten: pages of a published run must not be read again by the next one.
     await landed.remove().catch(nuisance);
     // An intent that stays is carried out once more by the next run, which changes nothing.
-    if (moves.length > 0) await removeIntent(intentsIn(stateDir), runId).catch(nuisance);
+    if (decided) await removeIntent(intentsIn(stateDir), runId).catch(nuisance);
   }
 
   /** Something that fails beside the point: after the publication, or while another failure is being told. */
@@ -148,9 +165,23 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   return { runId, startedAt, stateDir, warnings, warn, nuisance, forgotten, claim, counts, landings, decide, carryOut };
 }
 
+function refuseOverlaps(paths: readonly string[]): void {
+  paths.forEach((path, index) => {
+    const first = paths.slice(0, index).find((other) => overlap(other, path));
+    if (first === undefined) return;
+    const remedy = 'two outputs need two places';
+    throw new SinkError('E_SINK_PATH', `${path} is ${first} through a link, or one is within the other; ${remedy}`);
+  });
+}
+
 /** Where the intents to publish are. */
 export function intentsIn(stateDir: string): string {
   return join(stateDir, 'publishing');
+}
+
+/** What removes landed pages that were published: those of this state folder, whatever place an intent says that they are in. */
+export function spentIn(stateDir: string): (folder: string) => Promise<void> {
+  return (folder) => removeLanding(join(stateDir, 'landing'), folder);
 }
 
 /** Unique, sortable by time, safe in file names. */

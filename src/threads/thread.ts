@@ -3,8 +3,11 @@ import { Worker, type Transferable } from 'node:worker_threads';
 /** What asks is told once: the answer, or that there will be none. */
 export interface Asking<Answer> {
   answered(answer: Answer): void;
-  /** @param reason Why the thread ended, in words without data. */
-  lost(reason: string): void;
+  /**
+   * @param reason Why the thread ended, in words without data.
+   * @param cause What it threw, if it did.
+   */
+  lost(reason: string, cause: unknown): void;
 }
 
 /**
@@ -17,6 +20,7 @@ export class Thread<Answer extends { readonly id: number }> {
   readonly #asking = new Map<number, Asking<Answer>>();
   #asked = 0;
   #lost: string | undefined;
+  #cause: unknown;
 
   /**
    * @param file Its module.
@@ -48,7 +52,7 @@ export class Thread<Answer extends { readonly id: number }> {
   ask(asking: Asking<Answer>, request: (id: number) => object, moved: readonly Transferable[] = []): number {
     this.#asked += 1;
     const id = this.#asked;
-    if (this.#lost !== undefined) asking.lost(this.#lost);
+    if (this.#lost !== undefined) asking.lost(this.#lost, this.#cause);
     else {
       this.#asking.set(id, asking);
       this.#worker.ref();
@@ -81,8 +85,9 @@ export class Thread<Answer extends { readonly id: number }> {
   }
 
   #end(thrown: unknown): void {
+    if (this.#lost === undefined) this.#cause = thrown;
     this.#lost ??= reasonOf(thrown);
-    for (const asking of this.#asking.values()) asking.lost(this.#lost);
+    for (const asking of this.#asking.values()) asking.lost(this.#lost, this.#cause);
     this.#asking.clear();
   }
 }

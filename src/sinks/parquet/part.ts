@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import { asyncBufferFromFile, parquetMetadataAsync, type FileMetaData, type SchemaElement } from 'hyparquet';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { SinkError } from '../../errors.js';
 import { PartialFile, sha256File, type Move } from '../../files/index.js';
 import type { OutputColumn } from '../output-column.js';
-import { codecs, storages, type ByteTarget, type Encoding, type ParquetEncoder, type ParquetEngine } from './encoder.js';
+import { codecs, storages, type Encoding, type ParquetEncoder, type ParquetEngine } from './encoder.js';
 import type { Manifest } from './table/manifest.js';
 import type { DeclaredType } from '../../collections/index.js';
 import { partialEnding } from './table/table.js';
@@ -46,14 +45,7 @@ export class Part {
   }
 
   async begin(engine: ParquetEngine, columns: readonly OutputColumn[], encoding: Encoding): Promise<PartWriter> {
-    const written = createHash('sha256');
-    const target: ByteTarget = {
-      append: (bytes) => {
-        written.update(bytes);
-        return this.file.append(bytes);
-      },
-    };
-    const encoder: ParquetEncoder = await engine.open(target, columns, encoding);
+    const encoder: ParquetEncoder = await engine.open(this.file, columns, encoding);
     return {
       writeGroup: (group, rows) => {
         this.#rows += rows;
@@ -63,10 +55,10 @@ export class Part {
         await encoder.finish();
         await this.file.close();
         await this.#verify(columns, encoding);
-        const sha256 = await sha256File(this.file.path);
-        if (sha256 !== written.digest('hex'))
+        const { bytes, sha256 } = this.file.content;
+        if ((await sha256File(this.file.path)) !== sha256)
           throw new SinkError('E_SINK_VERIFY', `${this.file.path}: other bytes were read back than written`);
-        return { name: this.name, rows: this.#rows, bytes: this.file.bytes, sha256, written_by: this.runId };
+        return { name: this.name, rows: this.#rows, bytes, sha256, written_by: this.runId };
       },
     };
   }

@@ -148,7 +148,7 @@ export class Parts {
 
   async #begin(below: string, columns: readonly OutputColumn[]): Promise<NonNullable<Slot['open']>> {
     const { permissions, encoding } = this.options;
-    const made = await makeFolders(join(this.folder, below));
+    const made = await makeFolders(join(this.folder, below), this.folder);
     for (const folder of made) await openTo(folder, permissions);
     const part = await Part.open(this.folder, join(below, partNameOf(this.runId, this.#parts.length)), this.runId, permissions);
     this.#parts.push(part);

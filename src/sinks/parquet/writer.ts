@@ -1,5 +1,5 @@
 import { rename } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Column } from '../../collections/index.js';
 import { SinkError } from '../../errors.js';
 import { attempt, makeFolders, removeFolders, type Move } from '../../files/index.js';
@@ -47,6 +47,7 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
     const remedy = `return to an earlier run with leadstream rollback, or move ${table.path} and its run away`;
     throw new SinkError('E_SINK_FOREIGN', `${at}: the manifest of ${table.folder(previous)} cannot be read; ${remedy}`);
   }
+  if (previous !== undefined && mode !== 'replace') await table.refuseLinksIn(previous);
   await table.removeDeadRuns();
   const made = await table.makeRun(runId, permissions);
   let begun: Begun | undefined;
@@ -153,7 +154,7 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
 
   async function setAside(): Promise<string> {
     const aside = join(table.refused, runId);
-    await makeFolders(table.refused);
+    await makeFolders(table.refused, dirname(table.path));
     await openTo(table.refused, permissions);
     await attempt('E_SINK_WRITE', `cannot put ${folder} aside`, () => rename(folder, aside));
     return aside;

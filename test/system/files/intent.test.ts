@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finishIntents, lockOutputs, publish, removeIntent, writeIntent, type Intent } from '../../../src/files/index.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
@@ -11,14 +12,16 @@ const run = { runId: 'run-2' };
 /** A run that is ready to publish a new file, a replaced file and the link of a table, over what an earlier one published. */
 async function staged(folder: string): Promise<{ readonly state: string; readonly intent: Intent }> {
   const at = (name: string) => join(folder, name);
+  const file = { bytes: 3, sha256: createHash('sha256').update('new').digest('hex') };
   await writeFile(at('a.csv'), 'old');
-  for (const name of ['.a.csv.partial', '.b.csv.partial']) await writeFile(at(name), 'new');
-  await symlink('old', at('table'));
-  await symlink('new', at('table.next'));
+  for (const name of ['.a.csv.run-1.partial', '.b.csv.run-1.partial']) await writeFile(at(name), 'new');
+  await symlink('.table.runs/run-0', at('table'));
+  await mkdir(at('.table.runs/run-1'), { recursive: true });
+  await symlink('.table.runs/run-1', at('.table.runs/run-1.link'));
   const moves = [
-    { from: at('.a.csv.partial'), to: at('a.csv') },
-    { from: at('.b.csv.partial'), to: at('b.csv') },
-    { from: at('table.next'), to: at('table'), link: 'new' },
+    { from: at('.a.csv.run-1.partial'), to: at('a.csv'), file },
+    { from: at('.b.csv.run-1.partial'), to: at('b.csv'), file },
+    { from: at('.table.runs/run-1.link'), to: at('table'), link: '.table.runs/run-1' },
   ];
   const outputs = [at('a.csv'), at('b.csv'), at('table')];
   return { state: at('state/intents'), intent: { runId: 'run-1', pipeline: 'test', outputs, moves } };
@@ -27,8 +30,8 @@ async function staged(folder: string): Promise<{ readonly state: string; readonl
 async function expectPublished(folder: string): Promise<void> {
   expect(await readFile(join(folder, 'a.csv'), 'utf8')).toBe('new');
   expect(await readFile(join(folder, 'b.csv'), 'utf8')).toBe('new');
-  expect(await readlink(join(folder, 'table'))).toBe('new');
-  expect(await filesBelow(folder)).toEqual(['a.csv', 'b.csv', 'state', 'state/intents', 'table']);
+  expect(await readlink(join(folder, 'table'))).toBe('.table.runs/run-1');
+  expect(await filesBelow(folder)).toEqual(['.table.runs', '.table.runs/run-1', 'a.csv', 'b.csv', 'state', 'state/intents', 'table']);
 }
 
 describe('writeIntent', () => {
@@ -39,13 +42,36 @@ describe('writeIntent', () => {
     expect(await readdir(state)).toEqual(['run-1.intent.json']);
     expect(JSON.parse(await readFile(join(state, 'run-1.intent.json'), 'utf8'))).toMatchObject({
       ...intent,
-      version: 1,
+      version: 2,
       writtenAt: expect.stringMatching(/^\d{4}-.*Z$/),
     });
 
     await removeIntent(state, 'run-1');
     await removeIntent(state, 'run-1');
     expect(await readdir(state)).toEqual([]);
+  });
+
+  test('decides nothing when a file is not as it was written', async () => {
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
+    await truncate(join(folder, '.b.csv.run-1.partial'), 2);
+    await expect(writeIntent(state, intent)).rejects.toMatchObject({
+      code: 'E_SINK_VERIFY',
+      message: `cannot publish ${folder}/b.csv: ${folder}/.b.csv.run-1.partial has 2 bytes, 3 were written`,
+    });
+    expect(await filesBelow(folder)).not.toContain('state/intents/run-1.intent.json');
+  });
+
+  test('gives a publication that is not carried out when a file changed in between', async () => {
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
+    const publication = await writeIntent(state, intent);
+    await truncate(join(folder, '.a.csv.run-1.partial'), 2);
+    await expect(publication.carryOut()).rejects.toMatchObject({
+      code: 'E_SINK_VERIFY',
+      message: expect.stringContaining('has changed since it was checked'),
+    });
+    expect(await readFile(join(folder, 'a.csv'), 'utf8')).toBe('old');
   });
 
   test('names the folder when nothing can be written there', async () => {
@@ -62,7 +88,7 @@ describe('finishIntents', () => {
     const folder = await temporaryFolder();
     const { state, intent } = await staged(folder);
     await writeIntent(state, intent);
-    await rm(join(folder, 'table.next'));
+    await rm(join(folder, '.table.runs/run-1.link'));
     await finishIntents(state, run);
     await expectPublished(folder);
   });
@@ -130,14 +156,45 @@ describe('finishIntents', () => {
     const folder = await temporaryFolder();
     const { state, intent } = await staged(folder);
     await writeIntent(state, intent);
-    await rm(join(folder, '.b.csv.partial'));
+    await rm(join(folder, '.b.csv.run-1.partial'));
     await expect(finishIntents(state, run)).rejects.toMatchObject({
       code: 'E_SINK_WRITE',
       message: expect.stringMatching(
-        /^cannot finish what run run-1 decided .*: cannot publish .*\/b\.csv: ENOENT: neither it nor .*\/\.b\.csv\.partial is there; to give/,
+        /^cannot finish what run run-1 decided .*: cannot publish .*\/b\.csv: ENOENT: neither it nor .*\/\.b\.csv\.run-1\.partial is there; to give/,
       ),
     });
     expect(await readdir(state)).toEqual(['run-1.intent.json']);
+  });
+
+  test.each([
+    [
+      'is gone, while the earlier output stands',
+      (path: string) => rm(path),
+      'is gone, and what stands there has other bytes than were written',
+    ],
+    ['lost bytes', (path: string) => truncate(path, 2), 'has 2 bytes, 3 were written'],
+    ['has other bytes', (path: string) => writeFile(path, 'odd'), 'has other bytes than were written'],
+    ['became a folder', (path: string) => rm(path).then(() => mkdir(path)), 'is no regular file'],
+    ['became a link to the same', (path: string) => rename(path, `${path}.x`).then(() => symlink(`${path}.x`, path)), 'is no regular file'],
+  ])('publishes nothing when a partial file %s, and keeps the intent', async (_what, damage, message) => {
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
+    await writeIntent(state, intent);
+    await damage(join(folder, '.a.csv.run-1.partial'));
+    await expect(finishIntents(state, run)).rejects.toMatchObject({ code: 'E_SINK_VERIFY', message: expect.stringContaining(message) });
+    expect(await readFile(join(folder, 'a.csv'), 'utf8')).toBe('old');
+    expect(await readlink(join(folder, 'table'))).toBe('.table.runs/run-0');
+    expect(await readdir(state)).toEqual(['run-1.intent.json']);
+  });
+
+  test('publishes nothing when a file that had arrived is another one by now', async () => {
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
+    await writeIntent(state, intent);
+    await publish(intent.moves.slice(0, 1));
+    await writeFile(join(folder, 'a.csv'), 'odd');
+    await expect(finishIntents(state, run)).rejects.toMatchObject({ code: 'E_SINK_VERIFY' });
+    expect(await readlink(join(folder, 'table'))).toBe('.table.runs/run-0');
   });
 
   test('finishes only those asked for', async () => {

@@ -92,7 +92,7 @@ describe('lockOutputs', () => {
     await mkdir(join(folder, '.a.lock'));
     await expect(lockOutputs([join(folder, 'a')], run)).rejects.toMatchObject({
       code: 'E_SINK_PATH',
-      message: `cannot lock ${folder}/a: EISDIR: illegal operation on a directory`,
+      message: `cannot lock ${folder}/a: ${folder}/.a.lock is no regular file`,
     });
   });
 

@@ -1,11 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { readFile, readdir, rm } from 'node:fs/promises';
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { throwError } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { connect, finishRuns, land, parsePipeline, runPipeline } from '../../../src/pipeline/index.js';
 import { csv } from '../../../src/sinks/index.js';
+import { cli } from '../../support/cli.js';
 import { pipelineText, service, testKey } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 
@@ -49,6 +50,23 @@ describe('a publication over several outputs', () => {
     expect(await finishRuns(join(baseDir, '.leadstream'))).toEqual(['test']);
     expect((await readFile(join(baseDir, 'lake', 'users.csv'), 'utf8')).split('\n')).toHaveLength(302);
     expect(await readdir(join(baseDir, '.leadstream', 'publishing'))).toEqual([]);
+  });
+
+  test('is not said to be finished when a partial file is gone and the earlier output stands', async () => {
+    const { baseDir, inTheWay } = await halfPublished();
+    await rm(inTheWay, { recursive: true });
+    await writeFile(inTheWay, 'the earlier output');
+    const partial = (await readdir(join(baseDir, 'lake'))).filter((name) => name.endsWith('.partial'));
+    expect(partial).toHaveLength(1);
+    for (const name of partial) await rm(join(baseDir, 'lake', name));
+    const { code, stderr } = await cli(['run', '--finish'], { cwd: baseDir });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /E_SINK_VERIFY: .*users\.csv.* is gone, and what stands there has .* bytes.*to give that publication up, look at/,
+    );
+    expect(stderr).not.toContain('finished:');
+    expect(await readFile(inTheWay, 'utf8')).toBe('the earlier output');
+    expect(await readdir(join(baseDir, '.leadstream', 'publishing'))).toHaveLength(1);
   });
 });
 

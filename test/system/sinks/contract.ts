@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { mkdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { publish } from '../../../src/files/index.js';
 import type { SinkContext, SinkWriter } from '../../../src/sinks/index.js';
@@ -142,6 +142,32 @@ export function fileSinkContract(subject: SubjectSink): void {
       expect(await subject.read(folder)).toEqual(second);
     });
 
+    test.each(['cut', 'grown', 'changed', 'gone', 'a link to itself'] as const)(
+      'is not published when a file of it is %s before the moves, and the earlier output stays',
+      async (damage) => {
+        const folder = await temporaryFolder();
+        await writeAll(subject.open(recording(folder, 'run-0')), columns, first);
+        const seen: unknown[] = [];
+        for (let at = 0; ; at += 1) {
+          const writer = await subject.open(recording(folder, `run-${at + 1}`));
+          await writer.begin(columns);
+          await writer.write(pageOf(1, second));
+          const moves = await (await writer.finish()).publication(facts);
+          expect(moves.filter(({ from, file }) => from.endsWith('.partial') && !file)).toEqual([]);
+          const files = moves.flatMap(({ from, file }) => (file ? [from] : []));
+          const path = files[at];
+          if (path !== undefined && (await damageFile(path, damage))) {
+            await expect(publish(moves)).rejects.toMatchObject({ code: expect.stringMatching(/^E_SINK_(VERIFY|WRITE)$/) });
+            seen.push(await subject.read(folder));
+          }
+          await writer.abort();
+          if (path === undefined) break;
+        }
+        expect(seen.length).toBeGreaterThan(0);
+        for (const rows of seen) expect(rows).toEqual(first);
+      },
+    );
+
     test('clears away what a killed run left', async () => {
       const folder = await temporaryFolder();
       const killed = await subject.open(recording(folder, 'run-1'));
@@ -223,4 +249,19 @@ async function contents(path: string): Promise<unknown> {
   if (target === undefined) return readFile(path);
   const parts = (await filesBelow(path)).filter((name) => name.endsWith('.parquet'));
   return Promise.all(parts.map((name) => readFile(join(path, name))));
+}
+
+/** Damages a file that waits for its publication. @returns Whether that is another file now. */
+async function damageFile(path: string, damage: 'cut' | 'grown' | 'changed' | 'gone' | 'a link to itself'): Promise<boolean> {
+  const bytes = await readFile(path);
+  if (bytes.length === 0 && (damage === 'cut' || damage === 'changed')) return false;
+  await rm(path);
+  if (damage === 'cut') await writeFile(path, bytes.subarray(0, -1));
+  if (damage === 'grown') await writeFile(path, Buffer.concat([bytes, Buffer.from('\n')]));
+  if (damage === 'changed') await writeFile(path, bytes.with(bytes.length >> 1, 0x5f ^ (bytes[bytes.length >> 1] ?? 0)));
+  if (damage === 'a link to itself') {
+    await writeFile(`${path}.moved`, bytes);
+    await symlink(`${path}.moved`, path);
+  }
+  return true;
 }

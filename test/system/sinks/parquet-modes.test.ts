@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Row } from '../../../src/collections/index.js';
+import { sha256File } from '../../../src/files/index.js';
 import { parquet, publishedManifest, tableRuns, verifyTable, type ParquetOptions } from '../../../src/sinks/index.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
@@ -29,6 +30,14 @@ function tableIn(base: string): Promise<Record<string, unknown>[]> {
 /** The key index of the published run. */
 async function keysOf(base: string): Promise<string> {
   return `${await realpath(join(base, 't'))}.keys.bin`;
+}
+
+/** Puts one digest in the place of another, in all manifests. */
+async function vouch(base: string, before: string, now: string): Promise<void> {
+  const manifests = (await readdir(base, { recursive: true })).filter((name) => name.endsWith('.json')).map((name) => join(base, name));
+  const texts = await Promise.all(manifests.map((path) => readFile(path, 'utf8')));
+  expect(texts.join()).toContain(before);
+  await Promise.all(manifests.map((path, index) => writeFile(path, texts[index]?.replaceAll(before, now) ?? '')));
 }
 
 const rowsOf = (day: string, ...ids: string[]): Row[] => ids.map((id, index) => ({ id, day, n: String(index) }));
@@ -155,11 +164,62 @@ describe('mode: append', () => {
     expect(staged).toMatchObject({ rows: 1, unchanged: 2_500, changed: 0, total: 2_501 });
   });
 
+  test.each(['arrow', 'hyparquet', 'parquetjs-lite'] as const)(
+    'finds the odd values of every type again in an index that was made anew from files of %s',
+    async (engine) => {
+      const folder = await temporaryFolder();
+      const all = [
+        ...columns,
+        ...(['text', 'flag', 'integer', 'decimal', 'timestamp', 'date'] as const).map((type) => column(`a_${type}`, type)),
+      ];
+      const texts = [
+        '\ufeff',
+        '\ufeffa',
+        '\ufeff\ufeffa',
+        'a\ufeff',
+        '\u0000',
+        ' a ',
+        'e\u0301',
+        '\u{1f600}',
+        '\ufffd',
+        'a'.repeat(40_000),
+      ];
+      const rows: Row[] = texts.map((text, index) => ({
+        id: text,
+        day: '00010101',
+        n: '-0',
+        a_text: index % 2 === 0 ? text : '',
+        a_flag: index % 2 === 0,
+        a_integer: BigInt(index - 5) * (engine === 'parquetjs-lite' ? 1n : 2n ** 60n),
+        a_decimal: [-0, 5e-324, 0.1, 1e300][index % 4] ?? null,
+        a_timestamp: new Date(index - 5),
+        a_date: new Date(Date.UTC(1969, 11, 31 - index)),
+      }));
+      await run(folder, { ...options, engine }, rows, all);
+      for (const name of await readdir(folder, { recursive: true }))
+        if (name.includes('keys')) await rm(join(folder, name), { force: true });
+      expect(await run(folder, options, rows, all)).toMatchObject({ rows: 0, unchanged: rows.length, changed: 0, total: rows.length });
+    },
+  );
+
   test('does not trust an index that is damaged', async () => {
     const folder = await temporaryFolder();
     await run(folder, options, rowsOf('20240101', 'a', 'b'));
     await writeFile(await keysOf(folder), 'rubbish!');
     expect(await run(folder, options, rowsOf('20240101', 'a', 'c'))).toMatchObject({ rows: 1, unchanged: 1, total: 3 });
+  });
+
+  test('does not trust an index that has lost a key to a changed bit', async () => {
+    const folder = await temporaryFolder();
+    await run(folder, options, rowsOf('20240101', 'a', 'b'));
+    for (const name of await readdir(folder, { recursive: true })) {
+      if (!name.includes('keys')) continue;
+      const bytes = await readFile(join(folder, name));
+      bytes.writeUInt8(bytes.readUInt8(24) ^ 1, 24);
+      await writeFile(join(folder, name), bytes);
+      break;
+    }
+    expect(await run(folder, options, rowsOf('20240101', 'a', 'b'))).toMatchObject({ rows: 0, unchanged: 2, total: 2 });
   });
 
   test('makes the key index anew when an earlier version wrote it, which had other digests of contents', async () => {
@@ -170,7 +230,9 @@ describe('mode: append', () => {
     const now = bytes.readUInt32LE();
     bytes.writeUInt32LE(0x6b_73_6c_01);
     for (let entry = 24; entry < bytes.length; entry += 16) bytes.writeUInt32LE(entry, entry + 12);
+    const before = await sha256File(path);
     await writeFile(path, bytes);
+    await vouch(folder, before, await sha256File(path));
     expect(await run(folder, options, rowsOf('20240101', 'a', 'b', 'c'))).toMatchObject({
       rows: 1,
       unchanged: 2,

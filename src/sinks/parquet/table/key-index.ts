@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
 import type { Value } from '../../../collections/index.js';
 import { SinkError } from '../../../errors.js';
+import { readRegular } from '../../../files/index.js';
 import { keyOf, KeySet, type Seen } from '../../../flow/index.js';
 import type { ByteTarget } from '../encoder.js';
 
@@ -25,10 +26,13 @@ export class KeyIndex {
     this.#fresh = new KeySet(table.seed);
   }
 
-  /** @returns `undefined` when the file is missing or was not written by `store`, or not on such a machine. */
-  static async load(path: string): Promise<KeyIndex | undefined> {
-    const bytes = await readFile(path).catch(() => undefined);
-    if (bytes === undefined || bytes.length % 4 !== 0) return undefined;
+  /**
+   * @param sha256 What the manifest says of the file.
+   * @returns `undefined` when the file is missing or was not written by `store`, or not on such a machine, or has changed since.
+   */
+  static async load(path: string, sha256: string): Promise<KeyIndex | undefined> {
+    const bytes = await readRegular(path).catch(() => undefined);
+    if (bytes === undefined || bytes.length % 4 !== 0 || createHash('sha256').update(bytes).digest('hex') !== sha256) return undefined;
     const all = new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
     if (!magic.every((word, index) => all[index] === word)) return undefined;
     const keys = new KeySet(all.slice(magic.length, headWords));

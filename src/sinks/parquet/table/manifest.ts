@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { readRegular } from '../../../files/index.js';
 import { declaredTypes } from '../../../collections/index.js';
 
 /**
@@ -68,7 +68,10 @@ export type ManifestFile = Manifest['files'][number];
 
 /** Reads a manifest; `undefined` when the file is missing or not one of ours. */
 export async function readManifest(path: string): Promise<Manifest | undefined> {
-  return readFile(path, 'utf8').then(manifestIn, () => undefined);
+  return readRegular(path).then(
+    (bytes) => manifestIn(bytes.toString('utf8')),
+    () => undefined,
+  );
 }
 
 /** The manifest that a text is; `undefined` when it is none of ours. */

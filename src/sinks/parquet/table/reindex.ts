@@ -16,7 +16,7 @@ import type { Table } from './table.js';
 export async function indexOf(table: Table, run: string, manifest: Manifest, key: readonly string[]): Promise<KeyIndex> {
   const { keys } = manifest;
   if (keys && keys.rows === manifest.rows && keys.columns.join() === key.join()) {
-    const index = await KeyIndex.load(table.keysPath(run));
+    const index = await KeyIndex.load(table.keysPath(run), keys.sha256);
     if (index?.rows === manifest.rows) return index;
   }
   const missing = key.find((name) => manifest.partition_by.includes(name) || !manifest.schema.some((column) => column.name === name));

@@ -15,10 +15,20 @@ export async function* readGroups(path: string, columns?: readonly string[]): As
   const file = await asyncBufferFromFile(path);
   const metadata = await parquetMetadataAsync(file);
   const compressors = { GZIP: (bytes: Uint8Array) => gunzipSync(bytes), ZSTD: decompress };
+  // The library's own decoder drops a byte order mark at the head of a text.
+  const parsers = { stringFromBytes: (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('utf8') };
   let rowStart = 0;
   for (const group of metadata.row_groups) {
     const rowEnd = rowStart + Number(group.num_rows);
-    yield await parquetReadObjects({ file, metadata, compressors, rowStart, rowEnd, ...(columns ? { columns: [...columns] } : {}) });
+    yield await parquetReadObjects({
+      file,
+      metadata,
+      compressors,
+      parsers,
+      rowStart,
+      rowEnd,
+      ...(columns ? { columns: [...columns] } : {}),
+    });
     rowStart = rowEnd;
   }
 }

@@ -42,7 +42,7 @@ export async function stageCarried(
   const moves: Move[] = [];
   for (const { from: name, file } of files) {
     const path = join(folder, file.name);
-    for (const made of await makeFolders(dirname(path))) await openTo(made, permissions);
+    for (const made of await makeFolders(dirname(path), folder)) await openTo(made, permissions);
     if (copies) {
       moves.push(await copied(join(from, name), path, file, permissions));
       continue;
@@ -51,7 +51,7 @@ export async function stageCarried(
       await linked(join(from, name), path + partialEnding);
       await chmod(path + partialEnding, permissions);
     });
-    moves.push({ from: path + partialEnding, to: path });
+    moves.push({ from: path + partialEnding, to: path, file: { bytes: file.bytes } });
   }
   return moves;
 }
@@ -73,7 +73,7 @@ export async function stageKeys(path: string, index: KeyIndex, columns: readonly
   const file = await openStaged(path, permissions);
   await index.store(file);
   await file.close();
-  const entry = { columns: [...columns], rows: index.rows, bytes: file.bytes, sha256: await sha256File(file.path) };
+  const entry = { columns: [...columns], rows: index.rows, ...file.content };
   return { move: file.move, entry };
 }
 

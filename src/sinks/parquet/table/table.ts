@@ -1,7 +1,7 @@
 import { chmod, lstat, readdir, readlink, rm, rmdir, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../../../errors.js';
-import { attempt, errnoOf, makeFolders, type Move } from '../../../files/index.js';
+import { attempt, errnoOf, linkInTheWay, makeFolders, refuseLinks, unlessMissing, type Move } from '../../../files/index.js';
 import { partName, readManifest, type Manifest } from './manifest.js';
 
 /**
@@ -61,9 +61,21 @@ export class Table {
   /**
    * The run that the link points to; `undefined` when there is none yet.
    *
-   * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that is neither a link of ours nor an empty folder.
+   * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that is neither a link of ours nor an empty folder, and for a link
+   * where the folder of the runs or of this run belongs.
    */
   async published(): Promise<string | undefined> {
+    const run = await this.linked();
+    await refuseLinks(dirname(this.path), run === undefined ? this.runs : this.folder(run));
+    return run;
+  }
+
+  /**
+   * The same, for who looks for links: those above the run are not refused.
+   *
+   * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that is neither a link of ours nor an empty folder.
+   */
+  async linked(): Promise<string | undefined> {
     const found = await attempt('E_SINK_PATH', `cannot read ${this.path}`, () =>
       lstat(this.path).catch((thrown: unknown) => {
         if (errnoOf(thrown) === 'ENOENT') return undefined;
@@ -81,8 +93,22 @@ export class Table {
 
   /** Every run of which something is there, in the order of their names and so of time. */
   async runIds(): Promise<readonly string[]> {
-    const names = (await list(this.runs)).map((name) => name.replace(besideRun, ''));
-    return [...new Set(names)].filter(isRunId).sort();
+    const entries = await readdir(this.runs, { withFileTypes: true }).catch(unlessMissing([]));
+    // What stands in the place of a run's folder, as a link does, would be taken for it.
+    const taken = new Set(entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name));
+    const runs = new Set(entries.map(({ name }) => name.replace(besideRun, '')));
+    return [...runs].filter((run) => isRunId(run) && !taken.has(run)).sort();
+  }
+
+  /**
+   * Makes sure that what is in a run is in it, and not at the other end of a link.
+   *
+   * @throws {SinkError} `E_SINK_FOREIGN` with the link.
+   */
+  async refuseLinksIn(run: string): Promise<void> {
+    const entries = await readdir(this.folder(run), { recursive: true, withFileTypes: true }).catch(unlessMissing([]));
+    const link = entries.find((entry) => entry.isSymbolicLink());
+    if (link) throw linkInTheWay(join(link.parentPath, link.name));
   }
 
   /**
@@ -93,7 +119,7 @@ export class Table {
    * @throws {SinkError} `E_SINK_PATH`.
    */
   async makeRun(run: string, permissions: number): Promise<readonly string[]> {
-    const made = await makeFolders(this.folder(run));
+    const made = await makeFolders(this.folder(run), dirname(this.path));
     if (!made.includes(this.folder(run)))
       throw new SinkError('E_SINK_PATH', `cannot write ${this.folder(run)}: it belongs to an earlier run`);
     for (const folder of [this.runs, this.folder(run)]) await openTo(folder, permissions);
@@ -183,11 +209,12 @@ export class Table {
     if (names.every((name) => isOurs(name, run))) await this.#remove(run, names);
   }
 
-  /** Removes files of a run, folders that are then empty, and what stands beside it: the manifest last, so that all can be repeated. */
+  /** Removes files of a run as far as they are there and not behind a link, folders that are then empty, and what stands beside it: the manifest last, so that all can be repeated. */
   async #remove(run: string, names: readonly string[]): Promise<void> {
     const folder = this.folder(run);
+    const present = new Set(await filesBelow(folder));
     await attempt('E_SINK_WRITE', `cannot remove the old run ${folder}`, async () => {
-      for (const name of names) await rm(join(folder, name), { force: true });
+      for (const name of names) if (present.has(name)) await rm(join(folder, name), { force: true });
       for (const below of await partitionsBelow(folder)) await rmdir(below).catch(() => undefined);
       await rmdir(folder).catch(() => undefined);
       for (const ending of besideEndings) await rm(folder + ending, { force: true });
@@ -225,9 +252,9 @@ export async function openTo(folder: string, permissions: number): Promise<void>
   await attempt('E_SINK_PATH', `cannot set the permissions of ${folder}`, () => chmod(folder, mode));
 }
 
-/** Paths of all files below a folder, relative to it. */
+/** Paths of all files below a folder, relative to it; links count as files. */
 export async function filesBelow(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(unlessMissing([]));
   const from = folder.length + 1;
   return entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name).slice(from));
 }
@@ -250,7 +277,7 @@ async function partitionsBelow(folder: string): Promise<readonly string[]> {
 }
 
 async function list(folder: string): Promise<readonly string[]> {
-  return readdir(folder).catch(() => []);
+  return readdir(folder).catch(unlessMissing([]));
 }
 
 function kindOf(found: { isSymbolicLink(): boolean; isDirectory(): boolean }): string {

@@ -77,7 +77,7 @@ async function verifyRun(path: string, { run, stateDir, manifestKey }: VerifyOpt
 
 async function publishedRun(table: Table): Promise<string | undefined> {
   try {
-    return await table.published();
+    return await table.linked();
   } catch (failure) {
     if (!(failure instanceof SinkError) || failure.code !== 'E_SINK_FOREIGN') throw failure;
     throw new SinkError('E_SINK_FOREIGN', `${failure.message}; for a copy of a table name its manifest (--manifest)`);

@@ -1,4 +1,4 @@
-import { SinkError } from '../../../../errors.js';
+import { limitReached, SinkError } from '../../../../errors.js';
 import { defaultThreads, Thread, threadProblem } from '../../../../threads/index.js';
 import type { Compression } from '../../encoder.js';
 import type { TakenBytes } from './row-bytes.js';
@@ -46,8 +46,8 @@ const inThisThread: GroupEncoding = {
     const { encodeGroup } = await import('./encode.js');
     try {
       return encodeGroup(group, compression);
-    } catch {
-      throw refused();
+    } catch (thrown) {
+      throw limitReached(thrown) ?? refused();
     }
   },
   close: async () => undefined,
@@ -87,7 +87,8 @@ class EncodingThread {
           if (file) resolve(file);
           else reject(refused());
         },
-        lost: (reason: string) => reject(new SinkError('E_SINK_WRITE', `the thread that encodes Parquet ended: ${reason}`)),
+        lost: (reason: string, cause: unknown) =>
+          reject(limitReached(cause) ?? new SinkError('E_SINK_WRITE', `the thread that encodes Parquet ended: ${reason}`)),
       };
       this.#thread.ask(asking, (id): Request => ({ id, group: { stream, plain }, compression }), [stream.buffer]);
     });

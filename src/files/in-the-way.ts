@@ -1,0 +1,26 @@
+import { lstat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { SinkError } from '../errors.js';
+import { unlessMissing } from './failure.js';
+
+/**
+ * Makes sure that nothing between two folders is a link, where all folders are leadstream's own.
+ *
+ * @param above Absolute path; it may be or lead through links.
+ * @param folder Absolute path below it, existing or not.
+ * @throws {SinkError} `E_SINK_FOREIGN` with the link.
+ */
+export async function refuseLinks(above: string, folder: string): Promise<void> {
+  let at = above;
+  for (const name of relative(above, folder).split(sep).filter(Boolean)) {
+    at = join(at, name);
+    const found = await lstat(at).catch(unlessMissing(undefined));
+    if (found === undefined) return;
+    if (found.isSymbolicLink()) throw linkInTheWay(at);
+  }
+}
+
+/** The error for a link where a folder of leadstream belongs. */
+export function linkInTheWay(path: string): SinkError {
+  return new SinkError('E_SINK_FOREIGN', `${path} is a link, where leadstream has a folder of its own; look where it leads, and remove it`);
+}

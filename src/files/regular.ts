@@ -1,0 +1,30 @@
+import { constants, open, type FileHandle } from 'node:fs/promises';
+import { errnoOf } from './failure.js';
+
+/** For `open`: not through a link, and without waiting, as for the writer of a pipe. */
+export const inPlace = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/**
+ * Opens a regular file for reading, and nothing else: no link is followed, and no pipe waited for.
+ *
+ * @throws The system's error, or one that says what is there instead.
+ */
+export async function openRegular(path: string): Promise<FileHandle> {
+  const handle = await open(path, constants.O_RDONLY | inPlace).catch((thrown: unknown) => {
+    throw errnoOf(thrown) === 'ELOOP' ? new Error(`${path} is a link, and leadstream makes a file there`) : thrown;
+  });
+  const found = await handle.stat();
+  if (found.isFile()) return handle;
+  await handle.close();
+  throw new Error(`${path} is no regular file`);
+}
+
+/** The contents of a regular file. @throws As `openRegular`. */
+export async function readRegular(path: string): Promise<Buffer> {
+  const handle = await openRegular(path);
+  try {
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
+}

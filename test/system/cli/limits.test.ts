@@ -1,0 +1,78 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+import { LeadstreamError, limitReached, SinkError } from '../../../src/errors.js';
+import { attempt } from '../../../src/files/index.js';
+import { start } from '../../support/cli.js';
+import { pipelineText, service } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const main = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url));
+
+/** Runs a pipeline by the built command, under a limit of the shell. */
+async function runUnder(limit: string) {
+  const [from, cwd] = [await service(), await temporaryFolder()];
+  await writeFile(join(cwd, 'p.yaml'), pipelineText('from: users\nto: [{ csv: { path: users.csv } }]'));
+  const script = `ulimit ${limit} && exec "$0" "$@"`;
+  const ended = await start('sh', ['-c', script, process.execPath, main, 'run', 'p.yaml'], { cwd, env: from.env }).finished;
+  return { ...ended, published: (await readdir(cwd)).includes('users.csv') };
+}
+
+/** Some versions of Node get along with it; then there is nothing to tell. */
+function expectTold({ code, stderr, published }: Awaited<ReturnType<typeof runUnder>>, name: string): void {
+  if (code === 0) return expect(published).toBe(true);
+  expect({ code, stderr, published }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(new RegExp(`^leadstream: ${name}: `)),
+    published: false,
+  });
+}
+
+test.each(['-n 64', '-n 76'])('too few open files (ulimit %s) are told by their name', async (limit) => {
+  expectTold(await runUnder(limit), 'E_RUN_FILES');
+});
+
+test('too little memory for WebAssembly (ulimit -v) is told by its name', async () => {
+  expectTold(await runUnder('-v 9000000'), 'E_RUN_MEMORY');
+});
+
+describe('limitReached', () => {
+  const coded = (code: string) => Object.assign(new Error(`${code}: as the system says it, open '/x'`), { code });
+
+  const threadFailing = (reason: string) =>
+    Object.assign(new Error(`Worker initialization failure: ${reason}`), { code: 'ERR_WORKER_INIT_FAILED' });
+  const outOf = 'WebAssembly.instantiate(): Out of memory: Cannot allocate Wasm memory for new instance';
+
+  test.each([
+    ['EMFILE', coded('EMFILE'), 'E_RUN_FILES'],
+    ['ENFILE', coded('ENFILE'), 'E_RUN_FILES'],
+    ['ENOMEM', coded('ENOMEM'), 'E_RUN_MEMORY'],
+    ['a thread that may open no files', threadFailing('EMFILE'), 'E_RUN_FILES'],
+    ['a thread that gets no memory', threadFailing('ENOMEM'), 'E_RUN_MEMORY'],
+    ['a thread without memory', coded('ERR_WORKER_OUT_OF_MEMORY'), 'E_RUN_MEMORY'],
+    ['a buffer without memory', new RangeError('Array buffer allocation failed'), 'E_RUN_MEMORY'],
+    ['a module without memory', new RangeError(outOf), 'E_RUN_MEMORY'],
+    ['memory of a module', new RangeError('WebAssembly.Memory(): could not allocate memory'), 'E_RUN_MEMORY'],
+  ])('of %s', (_what, thrown, code) => {
+    expect(limitReached(thrown)).toMatchObject({ code, exit: 1, message: expect.stringContaining(thrown.message), cause: thrown });
+  });
+
+  test.each([
+    ['another error of the system', coded('ENOENT')],
+    ['another error of range', new RangeError('Invalid array length')],
+    ['an error that speaks of memory', new Error('out of memory')],
+    ['a text', 'EMFILE'],
+    ['a thread that cannot start for another reason', threadFailing('EINVAL')],
+    ['nothing', undefined],
+    ['a failure of ours', new SinkError('E_SINK_WRITE', 'EMFILE')],
+  ])('of %s is none', (_what, thrown) => {
+    expect(limitReached(thrown)).toBeUndefined();
+  });
+
+  test('is told with what was being done, where files are worked on', async () => {
+    const failing = attempt('E_SINK_PATH', 'cannot write /x', () => Promise.reject(coded('EMFILE')));
+    await expect(failing).rejects.toMatchObject({ code: 'E_RUN_FILES', message: 'cannot write /x: EMFILE: as the system says it' });
+    await expect(failing).rejects.toBeInstanceOf(LeadstreamError);
+  });
+});

@@ -1,0 +1,334 @@
+import { describe, expect, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmod, link, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Move } from '../../../src/files/index.js';
+import { finishRuns, runPipeline } from '../../../src/pipeline/index.js';
+import { cli } from '../../support/cli.js';
+import { leads, pipelineFor } from '../../support/pipelines.js';
+import { serviceOf, type LoggedService } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const mkfifo = (path: string) => execFileSync('mkfifo', [path]);
+const evidence = (text: string) => ({ bytes: text.length, sha256: createHash('sha256').update(text).digest('hex') });
+const outputs = 'from: leads\nto:\n  - parquet: { path: lake/t }\n  - csv: { path: out/u.csv }';
+
+/** A place where a run could be, and a folder that is none of its business. */
+async function place(): Promise<{ readonly base: string; readonly victim: string }> {
+  const [base, victim] = [await temporaryFolder(), await temporaryFolder()];
+  await mkdir(join(base, '.leadstream/publishing'), { recursive: true });
+  for (const name of ['out', 'lake/.t.runs/run-1']) await mkdir(join(base, name), { recursive: true });
+  await writeFile(join(victim, 'a'), 'mine');
+  await writeFile(join(victim, 'b'), 'also mine');
+  await chmod(victim, 0o755);
+  return { base, victim };
+}
+
+/** What no run may change: names, contents and mode of a folder. */
+async function contentsOf(folder: string): Promise<unknown> {
+  const names = (await readdir(folder, { recursive: true })).sort();
+  const files = names.map(async (name) => {
+    const path = join(folder, name);
+    return [name, (await stat(path)).isFile() ? await readFile(path, 'utf8') : 'no file'];
+  });
+  return [((await stat(folder)).mode & 0o777).toString(8), ...(await Promise.all(files))];
+}
+
+describe('a planted intent', () => {
+  type Planted = (base: string, victim: string) => { readonly outputs: readonly string[]; readonly moves: readonly Move[] };
+  const planted: readonly (readonly [what: string, plant: Planted])[] = [
+    ['renames what is no output of its', (_, victim) => ({ outputs: [], moves: [{ from: join(victim, 'a'), to: join(victim, 'b') }] })],
+    [
+      'renames a file that is not beside the output',
+      (_, victim) => ({
+        outputs: [join(victim, 'b')],
+        moves: [{ from: join(victim, 'a'), to: join(victim, 'b'), file: evidence('mine') }],
+      }),
+    ],
+    [
+      'takes something from elsewhere for an output',
+      (base, victim) => ({
+        outputs: [join(base, 'out/u.csv')],
+        moves: [{ from: join(victim, 'a'), to: join(base, 'out/u.csv'), file: evidence('mine') }],
+      }),
+    ],
+    [
+      'takes something to elsewhere',
+      (base, victim) => ({ outputs: [join(base, 'lake/t')], moves: [{ from: join(base, 'lake/.t.runs/run-1/x'), to: join(victim, 'a') }] }),
+    ],
+    [
+      'climbs out of the runs of a table',
+      (base, victim) => ({
+        outputs: [join(base, 'lake/t')],
+        moves: [{ from: `${base}/lake/.t.runs/../../../${victim.split('/').pop() ?? ''}/a`, to: join(base, 'lake/.t.runs/run-1/a') }],
+      }),
+    ],
+    [
+      'does not say what a file has to hold',
+      (base) => ({
+        outputs: [join(base, 'out/u.csv')],
+        moves: [{ from: join(base, 'out/.u.csv.run-1.partial'), to: join(base, 'out/u.csv') }],
+      }),
+    ],
+    [
+      'makes a table of another folder',
+      (base, victim) => ({
+        outputs: [join(base, 'lake/t')],
+        moves: [{ from: join(base, 'lake/.t.runs/run-1.link'), to: join(base, 'lake/t'), link: victim }],
+      }),
+    ],
+    [
+      'makes a table of another table',
+      (base) => ({
+        outputs: [join(base, 'lake/t')],
+        moves: [{ from: join(base, 'lake/.t.runs/run-1.link'), to: join(base, 'lake/t'), link: '.t.runs/../.s.runs/run-1' }],
+      }),
+    ],
+  ];
+
+  test.each(planted)('that %s is refused, and nothing is touched', async (_what, plant) => {
+    const { base, victim } = await place();
+    const before = await contentsOf(victim);
+    await writeFile(join(base, 'out/.u.csv.run-1.partial'), 'planted');
+    const path = join(base, '.leadstream/publishing/run-1.intent.json');
+    const intent = { version: 2, runId: 'run-1', pipeline: 'p', writtenAt: '2026-01-01T00:00:00.000Z', ...plant(base, victim) };
+    await writeFile(path, JSON.stringify(intent));
+    const { code, stderr } = await cli(['run', '--finish'], { cwd: base });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/E_STATE_FOREIGN: .*run-1\.intent\.json would rename .* to /),
+    });
+    expect(await contentsOf(victim)).toEqual(before);
+    expect(await readdir(join(base, 'out'))).toEqual(['.u.csv.run-1.partial']);
+    expect(await readdir(join(base, 'lake'))).toEqual(['.t.runs']);
+    expect(await readdir(dirname(path))).toEqual(['run-1.intent.json']);
+  });
+
+  test.each([
+    ['the folder of runs', '.t.runs'],
+    ['the folder of a run', '.t.runs/run-1'],
+    ['a partition', '.t.runs/run-1/k=v'],
+  ])('goes through no link at %s', async (_what, name) => {
+    const { base, victim } = await place();
+    await rm(join(base, 'lake/.t.runs'), { recursive: true });
+    await mkdir(dirname(join(base, 'lake', name)), { recursive: true });
+    await symlink(victim, join(base, 'lake', name));
+    const before = await contentsOf(victim);
+    const moves = [{ from: join(base, 'lake', name, 'a'), to: join(base, 'lake', name, 'c'), file: evidence('mine') }];
+    const intent = { version: 2, runId: 'run-1', pipeline: 'p', writtenAt: '', outputs: [join(base, 'lake/t')], moves };
+    await writeFile(join(base, '.leadstream/publishing/run-1.intent.json'), JSON.stringify(intent));
+    await expect(finishRuns(join(base, '.leadstream'))).rejects.toMatchObject({
+      code: 'E_SINK_FOREIGN',
+      message: expect.stringContaining(`${base}/lake/${name} is a link, where leadstream has a folder of its own`),
+    });
+    expect(await contentsOf(victim)).toEqual(before);
+  });
+
+  test('removes no landed pages but those of the state folder', async () => {
+    const { base, victim } = await place();
+    const source = `leads-${'0'.repeat(32)}`;
+    for (const folder of [join(victim, source), join(base, '.leadstream/landing', source)]) {
+      await mkdir(folder, { recursive: true });
+      await writeFile(join(folder, 'pages.log'), '');
+    }
+    const before = await contentsOf(victim);
+    const intent = { version: 2, runId: 'run-1', pipeline: 'p', writtenAt: '', outputs: [], moves: [], spent: [join(victim, source)] };
+    await writeFile(join(base, '.leadstream/publishing/run-1.intent.json'), JSON.stringify(intent));
+    expect(await finishRuns(join(base, '.leadstream'))).toEqual(['p']);
+    expect(await contentsOf(victim)).toEqual(before);
+    expect(await readdir(join(base, '.leadstream/landing'))).toEqual([]);
+  });
+
+  test.each([
+    ['is a pipe', 'is no regular file', (path: string) => mkfifo(path)],
+    ['is a link', 'is a link', (path: string, victim: string) => symlink(join(victim, 'a'), path)],
+    ['is a hard link', 'has a second name', (path: string, victim: string) => link(join(victim, 'a'), path)],
+    ['is a folder', 'is no regular file', (path: string) => mkdir(path)],
+    ['can be written by everyone', 'can be written by everyone', (path: string) => writeFile(path, '{}').then(() => chmod(path, 0o666))],
+  ])('that %s is refused at once', async (_what, fault, plant) => {
+    const { base, victim } = await place();
+    const path = join(base, '.leadstream/publishing/run-1.intent.json');
+    await plant(path, victim);
+    await expect(finishRuns(join(base, '.leadstream'))).rejects.toMatchObject({
+      code: 'E_STATE_FOREIGN',
+      message: expect.stringContaining(`${path} ${fault}`),
+    });
+  });
+
+  test('of another run than its name says is refused', async () => {
+    const { base } = await place();
+    const intent = { version: 2, runId: 'run-2', pipeline: 'p', writtenAt: '', outputs: [], moves: [] };
+    await writeFile(join(base, '.leadstream/publishing/run-1.intent.json'), JSON.stringify(intent));
+    await expect(finishRuns(join(base, '.leadstream'))).rejects.toThrow('is no intent to publish, or damaged');
+  });
+});
+
+describe('a run', () => {
+  const start = (from: LoggedService, base: string, body = outputs) => runPipeline(pipelineFor(from, body, base));
+  const some = () => serviceOf({ leads: leads(3, (index) => ({ lead_status: index % 2 === 0 ? 'sold' : 'open' })) });
+
+  test.each(['.leadstream', '.leadstream/publishing', '.leadstream/landing', 'lake/.t.runs'])(
+    'refuses a link at %s before any request, and leaves what it leads to',
+    async (name) => {
+      const [{ base, victim }, from] = [await place(), await some()];
+      await rm(join(base, name), { recursive: true, force: true });
+      await symlink(victim, join(base, name));
+      const before = await contentsOf(victim);
+      await expect(start(from, base)).rejects.toMatchObject({
+        code: expect.stringMatching(/^E_(STATE|SINK)_FOREIGN$/),
+        message: expect.stringMatching(new RegExp(`^(to\\[0\\] parquet: )?${base}/${name} is a link`)),
+      });
+      expect(from.requests).toEqual([]);
+      expect(await contentsOf(victim)).toEqual(before);
+    },
+  );
+
+  test('refuses a link at the folder of a source, in which it would remove and cut files', async () => {
+    const [{ base, victim }, from] = [await place(), await some()];
+    const landings = join(base, '.leadstream/landing');
+    const name = await sourceOf(from, base);
+    await rm(join(landings, name), { recursive: true, force: true });
+    await symlink(victim, join(landings, name));
+    await writeFile(join(victim, 'pages.log'), 'mine, too');
+    const before = await contentsOf(victim);
+    await expect(start(from, base)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN', message: `${landings}/${name} is a link` });
+    expect(await contentsOf(victim)).toEqual(before);
+  });
+
+  test('never cuts a file that has a second name in its landing', async () => {
+    const [{ base, victim }, from] = [await place(), await some()];
+    const source = join(base, '.leadstream/landing', await sourceOf(from, base));
+    await mkdir(source, { recursive: true });
+    await link(join(victim, 'a'), join(source, 'pages.log'));
+    await writeFile(join(source, 'started.json'), JSON.stringify({ startedAt: new Date().toISOString(), maxAgeMs: 60_000 }));
+    await expect(start(from, base)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN' });
+    expect(await readFile(join(victim, 'a'), 'utf8')).toBe('mine');
+  });
+
+  test.each(['account.key', 'SOURCE/started.json', 'SOURCE/pages.log'])('does not wait for a pipe at landing/%s', async (name) => {
+    const [{ base }, from] = [await place(), await some()];
+    const path = join(base, '.leadstream/landing', name.replace('SOURCE', await sourceOf(from, base)));
+    await mkdir(dirname(path), { recursive: true });
+    await rm(path, { force: true });
+    mkfifo(path);
+    const ended = await start(from, base).then(
+      () => 'published',
+      (failure: unknown) => failure,
+    );
+    if (name === 'account.key') expect(ended).toMatchObject({ code: 'E_STATE_FOREIGN', message: `${path} is no regular file` });
+    else expect(ended).toBe('published');
+  });
+
+  test.each([
+    ['a link to nothing', (path: string) => symlink('nowhere', path), 'is a link, and leadstream makes a file there'],
+    ['a link', (path: string, victim: string) => symlink(join(victim, 'a'), path), 'is a link, and leadstream makes a file there'],
+    ['a pipe', async (path: string) => void mkfifo(path), 'is no regular file'],
+    ['a folder', (path: string) => mkdir(path), 'is no regular file'],
+  ])('that finds %s in the place of a lock says so at once', async (_what, plant, fault) => {
+    const [{ base, victim }, from] = [await place(), await some()];
+    const path = join(base, 'out/.u.csv.lock');
+    await plant(path, victim);
+    const before = await contentsOf(victim);
+    await expect(start(from, base)).rejects.toMatchObject({
+      code: 'E_SINK_PATH',
+      message: `cannot lock ${base}/out/u.csv: ${path} ${fault}`,
+    });
+    expect(await contentsOf(victim)).toEqual(before);
+  });
+
+  test('passes a pipe that is like a lock of takers, and one that is like a partial file', async () => {
+    const [{ base }, from] = [await place(), await some()];
+    for (const name of ['.u.csv.lock-x.lock', '.u.csv.run-0.partial']) mkfifo(join(base, 'out', name));
+    await start(from, base);
+    expect(await readdir(join(base, 'out'))).toContain('u.csv');
+  });
+
+  test('refuses a manifest that is a pipe, and names it no run', async () => {
+    const [{ base }, from] = [await place(), await some()];
+    await start(from, base);
+    for (const path of await manifestsIn(join(base, 'lake'))) {
+      await rm(path);
+      mkfifo(path);
+    }
+    await expect(start(from, base)).rejects.toMatchObject({ code: 'E_SINK_FOREIGN', message: expect.stringContaining('cannot be read') });
+  });
+
+  test('does not follow a manifest with names that climb', async () => {
+    const [{ base, victim }, from] = [await place(), await some()];
+    await start(from, base);
+    for (const path of await manifestsIn(join(base, 'lake'))) {
+      const text = await readFile(path, 'utf8');
+      await writeFile(path, text.replaceAll(/"name": "part-/g, `"name": "k=/../../../../../${victim}/part-`));
+    }
+    const before = await contentsOf(victim);
+    await expect(start(from, base)).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    expect(await contentsOf(victim)).toEqual(before);
+  });
+
+  describe.each(['append', 'replace_partitions'])('with mode: %s', (mode) => {
+    const table = `from: leads\nto: [{ parquet: { path: lake/t, mode: ${mode}, partition_by: [lead_status] } }]`;
+
+    test('takes nothing over through a link in the place of a partition', async () => {
+      const [{ base, victim }, from] = [await place(), await some()];
+      await start(from, base, table);
+      const run = join(base, 'lake', await readlink(join(base, 'lake/t')));
+      await rename(join(run, 'lead_status=open'), join(victim, 'lead_status=open'));
+      await symlink(join(victim, 'lead_status=open'), join(run, 'lead_status=open'));
+      const before = await contentsOf(victim);
+      await expect(start(from, base, table)).rejects.toMatchObject({
+        code: 'E_SINK_FOREIGN',
+        message: expect.stringContaining(`${run}/lead_status=open is a link, where leadstream has a folder of its own`),
+      });
+      expect(await contentsOf(victim)).toEqual(before);
+      expect(join(base, 'lake', await readlink(join(base, 'lake/t')))).toBe(run);
+    });
+  });
+
+  test('retires and removes nothing through a link in the place of a partition', async () => {
+    const [{ base, victim }, from] = [await place(), await some()];
+    const table = 'from: leads\nto: [{ parquet: { path: lake/t, keep: 0, partition_by: [lead_status] } }]';
+    await start(from, base, table);
+    const run = join(base, 'lake', await readlink(join(base, 'lake/t')));
+    await rename(join(run, 'lead_status=open'), join(victim, 'lead_status=open'));
+    await symlink(join(victim, 'lead_status=open'), join(run, 'lead_status=open'));
+    const before = await contentsOf(victim);
+    await start(from, base, table);
+    expect(await contentsOf(victim)).toEqual(before);
+  });
+
+  test('removes nothing in a folder that is linked as a run', async () => {
+    const [{ base, victim }, from] = [await place(), await some()];
+    await writeFile(join(victim, 'part-00000-run-0.parquet'), 'mine');
+    await rm(join(victim, 'a'));
+    await rm(join(victim, 'b'));
+    await symlink(victim, join(base, 'lake/.t.runs/run-0'));
+    const before = await contentsOf(victim);
+    await start(from, base);
+    expect(await contentsOf(victim)).toEqual(before);
+  });
+
+  test('puts nothing aside through a link', async () => {
+    const [{ base, victim }, from] = [await place(), await some()];
+    await symlink(victim, join(base, 'lake/.t.failed'));
+    const before = await contentsOf(victim);
+    const pipeline = pipelineFor(from, `${outputs}\nexpect: { min_rows: 9 }`, base);
+    await expect(runPipeline(pipeline, { keepFailed: true })).rejects.toMatchObject({ code: 'E_GATE_EXPECT' });
+    expect(await contentsOf(victim)).toEqual(before);
+  });
+
+  /** Name of the folder in which the pages of a service land. */
+  async function sourceOf(from: LoggedService, base: string): Promise<string> {
+    let name = '';
+    const pipeline = pipelineFor(from, 'from: leads\nto: [{ csv: { path: out/other.csv } }]', base);
+    const onProgress = () =>
+      void (async () => (name = (await readdir(join(base, '.leadstream/landing'))).find((one) => /^leads-/.test(one)) ?? ''))();
+    await runPipeline(pipeline, { onProgress });
+    return name;
+  }
+});
+
+async function manifestsIn(folder: string): Promise<readonly string[]> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true });
+  return found.filter(({ name }) => name.includes('manifest')).map(({ parentPath, name }) => join(parentPath, name));
+}
