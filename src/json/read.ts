@@ -107,7 +107,7 @@ class Reader {
   }
 
   #record(): JsonRecord {
-    const record: Record<string, JsonValue> = Object.create(null);
+    const record = Object.create(null) as Record<string, JsonValue>;
     this.#at += 1;
     this.#expected = 0;
     if (this.#next() !== closeRecord) {
@@ -185,7 +185,7 @@ class Reader {
     const end = endOfText(json, from);
     if (end < 0) throw new SyntaxError();
     this.#at = end + 1;
-    return JSON.parse(json.toString('utf8', from, end + 1));
+    return JSON.parse(json.toString('utf8', from, end + 1)) as string;
   }
 }
 

@@ -182,7 +182,7 @@ describe('a key that is too short', () => {
     const from = await service();
     const { finished } = await run({ ...from.env, LEADSTREAM_REST_API_KEY: key });
     expect(finished.code).toBe(78);
-    expect(finished.stderr).toMatch(/^p\.yaml:5:19 the key is shorter than 8 characters, so it is no key; look where it comes from\n/);
+    expect(finished.stderr).toMatch(/^p\.yaml:4:25 the key is shorter than 8 characters, so it is no key; look where it comes from\n/);
     expect(from.requests).toEqual([]);
   });
 
@@ -200,8 +200,8 @@ describe('a key that is too short', () => {
 describe('the user id of an account', () => {
   const key = 'key of the pair';
   const text = pipelineText(body).replace(
-    'rest_api_key: ${LEADSTREAM_REST_API_KEY}',
-    'authorized_uid: ${UID}\n    authorized_rest_api_key: ${KEY}',
+    'rest_api_key: "${LEADSTREAM_REST_API_KEY}"',
+    'authorized_uid: "${UID}", authorized_rest_api_key: "${KEY}"',
   );
 
   async function runAs(uid: string, options: Parameters<typeof service>[1] = {}) {
