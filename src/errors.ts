@@ -175,20 +175,13 @@ export interface Warning {
 /** A stable code of the catalogue. */
 export type ErrorCode = keyof typeof catalogue;
 
-const families = ['SPEC', 'SOURCE', 'STEP', 'SINK', 'GATE'] as const;
-
-type Family = (typeof families)[number];
+type Family = 'SPEC' | 'SOURCE' | 'STEP' | 'SINK' | 'GATE';
 
 /** The codes of a family, such as `SINK`, which are those of one class. */
 export type CodeOf<F extends Family> = Extract<ErrorCode, `E_${F}_${string}`>;
 
 /** The codes that no class has for itself: of usage, data files and runs, and of a reference where there is no file to point into. */
 export type GeneralCode = Exclude<ErrorCode, CodeOf<Family>> | 'E_SPEC_REFERENCE';
-
-/** Whether a code is one that no class has for itself. */
-export function isGeneral(code: ErrorCode): code is GeneralCode {
-  return !families.some((family) => code.startsWith(`E_${family}_`));
-}
 
 /** What all failures have, with a code of `Code`. */
 class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
@@ -308,21 +301,22 @@ export class GateError extends CataloguedError<CodeOf<'GATE'>> {
 /**
  * The failure that something thrown is when a limit of the system was reached, of open files or of memory, wherever that was;
  * `undefined` for anything else. Failures of ours are what they say.
+ *
+ * @param message Default: that of what was thrown.
  */
-export function limitReached(thrown: unknown): CataloguedError<'E_RUN_FILES' | 'E_RUN_MEMORY'> | undefined {
+export function limitReached(thrown: unknown, message = reasonOf(thrown)): LeadstreamError | undefined {
   if (thrown instanceof LeadstreamError || typeof thrown !== 'object' || thrown === null) return undefined;
+  const said = reasonOf(thrown);
   const code = 'code' in thrown ? String(thrown.code) : '';
-  const message = reasonOf(thrown);
   // A thread that could not start has the reason in its message alone.
-  const reason = code === 'ERR_WORKER_INIT_FAILED' ? (/\bE[A-Z]+$/.exec(message)?.[0] ?? '') : code;
-  if (tooManyFiles.has(reason)) return new CataloguedError('E_RUN_FILES', message, { cause: thrown });
-  if (noMemory.has(reason) || ranOut.test(message)) return new CataloguedError('E_RUN_MEMORY', message, { cause: thrown });
+  const reason = code === 'ERR_WORKER_INIT_FAILED' ? (/\bE[A-Z]+$/.exec(said)?.[0] ?? '') : code;
+  if (tooManyFiles.has(reason)) return new LeadstreamError('E_RUN_FILES', message, { cause: thrown });
+  if (noMemory.has(reason) || ranOut.test(said)) return new LeadstreamError('E_RUN_MEMORY', message, { cause: thrown });
   // Node looks for a module by opening files, and takes one that it may not open for one that is not there.
   const limit = code === 'ERR_MODULE_NOT_FOUND' ? mostOpenFiles() : undefined;
   if (limit === undefined || limit >= manyFiles) return undefined;
-  return new CataloguedError('E_RUN_FILES', `${message}; no more than ${limit} files may be open, which is too few to load it`, {
-    cause: thrown,
-  });
+  const why = `no more than ${limit} files may be open, which is too few to load it`;
+  return new LeadstreamError('E_RUN_FILES', `${message}; ${why}`, { cause: thrown });
 }
 
 const tooManyFiles: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);

@@ -1,4 +1,4 @@
-import { isGeneral, LeadstreamError, limitReached, SinkError } from '../errors.js';
+import { LeadstreamError, limitReached, SinkError, type ErrorCode, type GeneralCode } from '../errors.js';
 
 /** The code of a system error (`ENOSPC`, `ENOTDIR`, …); `undefined` for anything else. */
 export function errnoOf(thrown: unknown): string | undefined {
@@ -26,9 +26,8 @@ export async function attempt<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: str
     return await work();
   } catch (thrown) {
     if (thrown instanceof LeadstreamError) throw thrown;
-    const limit = limitReached(thrown);
-    if (limit) throw new LeadstreamError(limit.code, `${what}: ${systemReason(thrown)}`, { cause: thrown });
-    throw new SinkError(code, `${what}: ${systemReason(thrown)}`, { cause: thrown });
+    const message = `${what}: ${systemReason(thrown)}`;
+    throw limitReached(thrown, message) ?? new SinkError(code, message, { cause: thrown });
   }
 }
 
@@ -39,9 +38,14 @@ function systemReason(thrown: unknown): string {
   return code !== undefined && text.startsWith(`${code}:`) ? (text.split(',', 1)[0] ?? text) : [code, text].filter(Boolean).join(': ');
 }
 
-/** The same failure in other words; one that is none of ours is of a write. */
+/** The same failure in other words; one that is none of ours, nor of a limit, is of a write. */
 export function reworded(failure: unknown, message: string): LeadstreamError {
   const options = { cause: failure };
+  if (failure instanceof SinkError) return new SinkError(failure.code, message, options);
   if (failure instanceof LeadstreamError && isGeneral(failure.code)) return new LeadstreamError(failure.code, message, options);
-  return new SinkError(failure instanceof SinkError ? failure.code : 'E_SINK_WRITE', message, options);
+  return new SinkError('E_SINK_WRITE', message, options);
+}
+
+function isGeneral(code: ErrorCode): code is GeneralCode {
+  return !/^E_(?:SPEC|SOURCE|STEP|SINK|GATE)_/.test(code);
 }

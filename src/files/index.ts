@@ -5,7 +5,7 @@ export { linkInTheWay, refuseLinks } from './in-the-way.js';
 export { finishIntents, removeIntent, writeIntent, type FinishedIntent, type FinishOptions, type Intent } from './intent.js';
 export { linked } from './linked.js';
 export { lockOutputs, type Lock, type LockOptions } from './lock.js';
-export { isPrivate, makePrivate, openOwn, readOwn } from './own.js';
+export { isPrivate, makePrivate, makeState, openOwn, readOwn } from './own.js';
 export { PartialFile } from './partial-file.js';
 export { overlap } from './place.js';
 export { Publication, publish, type FileContent, type Move } from './publish.js';

@@ -46,15 +46,22 @@ export function stateForeignness(found: Stats, target: Stats | undefined = found
  * @throws The system's error; the caller knows the words for it.
  */
 export async function makePrivate(folder: string): Promise<void> {
-  const state = dirname(folder);
-  if (!(await isState(state))) {
-    await makeFolders(state);
-    await chmod(state, 0o700);
-  }
+  await makeState(dirname(folder));
   await mkdir(folder, { mode: 0o700 }).catch((thrown: unknown) => {
     if (errnoOf(thrown) !== 'EEXIST') throw thrown;
   });
   await close(folder);
+}
+
+/**
+ * Makes the state folder when it is missing, private, and makes sure that it can only be ours.
+ *
+ * @throws As `makePrivate`.
+ */
+export async function makeState(folder: string): Promise<void> {
+  if (await isState(folder)) return;
+  await makeFolders(folder);
+  await chmod(folder, 0o700);
 }
 
 /**

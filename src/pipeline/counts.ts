@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { queryOf } from '../client/index.js';
 import type { CollectionName } from '../collections/index.js';
-import { LeadstreamError, reasonOf, type Warning } from '../errors.js';
+import { reasonOf, type Warning } from '../errors.js';
 import { errnoOf, makePrivate, readOwn, removeTemporaries, replaceFile } from '../files/index.js';
-import { accountKey, inState, countedName } from '../landing/index.js';
+import { accountKey, countedName, inState } from '../landing/index.js';
 import type { ConnectOptions } from './connect.js';
 
 const count = z.object({ rows: z.number().int().nonnegative(), run: z.string() });
@@ -50,7 +50,6 @@ export const noCounts: Counts = { ofList: () => undefined, ofOutput: () => undef
  * Opens what earlier runs counted. A file that cannot be read is a warning, and counts as not there.
  *
  * @throws {SinkError} `E_SINK_PATH` when the folder cannot be made.
- * @throws {LeadstreamError} `E_STATE_FOREIGN` when the folder or a file in it was not made by leadstream for this user.
  */
 export async function openCounts({ folder, pipeline, connection, collections, onWarning }: CountsOptions): Promise<Counts> {
   const { baseUrl, auth } = connection;
@@ -113,7 +112,6 @@ async function read(path: string, onWarning: CountsOptions['onWarning']): Promis
     const text = await readOwn(path);
     return text === undefined ? undefined : countsFile.parse(JSON.parse(text));
   } catch (failure) {
-    if (failure instanceof LeadstreamError) throw failure;
     const reason = errnoOf(failure) === undefined ? 'it is damaged' : reasonOf(failure);
     onWarning({
       code: 'W_RUN_COUNTS',

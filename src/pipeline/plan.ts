@@ -210,7 +210,7 @@ function chooseOne<D>(
   return { name, definition, value: entry[name] };
 }
 
-/** Whether writing one absolute path would write over or into the other, on any day and whatever links lead there. */
+/** Whether writing one absolute path would write over or into the other, on any day and by whatever links lead there now. */
 export function collide(a: string, b: string): boolean {
   const days = [sampleDay, ...[a, b].flatMap((path) => path.match(/\d{4}-\d{2}-\d{2}/g) ?? [])];
   return collideByName(a, b) || days.some((day) => overlap(onDay(a, day), onDay(b, day)));

@@ -59,8 +59,8 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
    * Locks the outputs and completes what earlier runs had decided to publish. A run that will go on with the pages of an interrupted one
    * has the day of that one; the pages can go while nothing is locked, and with a publication that is completed here.
    *
-   * @throws {SinkError} `E_SINK_PATH` when two outputs are one by now, because a link was made since the file was checked.
    * @throws {LeadstreamError} `E_RUN_LOCKED`.
+   * @throws {SinkError} `E_SINK_PATH` when two outputs are one by now, because a link was made since the file was checked.
    */
   async function claim(): Promise<Claim> {
     const date = await day();

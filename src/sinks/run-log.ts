@@ -1,8 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { constants, open, readFile, realpath } from 'node:fs/promises';
+import { constants, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { attempt, errnoOf, makeFolders } from '../files/index.js';
+import { attempt, makeState, openOwn, readRegular, unlessMissing } from '../files/index.js';
 
 const entry = z.object({
   run: z.string(),
@@ -43,14 +43,15 @@ export class RunLog {
    * Adds a manifest, durably. A run that is not published after all may leave its line.
    *
    * @throws {SinkError} `E_SINK_PATH` or `E_SINK_WRITE`.
+   * @throws {LeadstreamError} `E_STATE_FOREIGN` when the log or its folder was not made by leadstream for this user.
    */
   async record(table: string, run: string, manifest: string): Promise<void> {
-    await makeFolders(dirname(this.path));
+    await attempt('E_SINK_PATH', `cannot write ${this.path}`, () => makeState(dirname(this.path)));
     const place = await placeOf(table);
     const facts = { at: new Date().toISOString(), run, table: place, sha256: sha256Of(manifest) };
     const line = JSON.stringify({ ...facts, ...(this.#key !== undefined && { hmac_sha256: hmacOf(this.#key, place, run, manifest) }) });
     await attempt('E_SINK_WRITE', `cannot write ${this.path}`, async () => {
-      const file = await open(this.path, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW, 0o600);
+      const file = await openOwn(this.path, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY);
       try {
         // The line before may have been cut off by a loss of power.
         await file.appendFile(`\n${line}\n`);
@@ -85,12 +86,9 @@ export class RunLog {
   }
 
   async #entries(): Promise<readonly Entry[]> {
-    const text = await attempt('E_SINK_WRITE', `cannot read ${this.path}`, () =>
-      readFile(this.path, 'utf8').catch((thrown: unknown) => {
-        if (errnoOf(thrown) === 'ENOENT') return '';
-        throw thrown;
-      }),
-    );
+    // Whoever checks may be another user than the one who runs.
+    const bytes = await attempt('E_SINK_WRITE', `cannot read ${this.path}`, () => readRegular(this.path).catch(unlessMissing(undefined)));
+    const text = bytes?.toString('utf8') ?? '';
     return text.split('\n').flatMap((line) => entryIn(line) ?? []);
   }
 }

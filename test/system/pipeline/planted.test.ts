@@ -168,7 +168,7 @@ describe('a run', () => {
   const start = (from: LoggedService, base: string, body = outputs) => runPipeline(pipelineFor(from, body, base));
   const some = () => serviceOf({ leads: leads(3, (index) => ({ lead_status: index % 2 === 0 ? 'sold' : 'open' })) });
 
-  test.each(['.leadstream', '.leadstream/publishing', '.leadstream/landing', 'lake/.t.runs'])(
+  test.each(['.leadstream', '.leadstream/publishing', '.leadstream/landing', '.leadstream/counts', 'lake/.t.runs'])(
     'refuses a link at %s before any request, and leaves what it leads to',
     async (name) => {
       const [{ base, victim }, from] = [await place(), await some()];
@@ -204,6 +204,37 @@ describe('a run', () => {
     await writeFile(join(source, 'started.json'), JSON.stringify({ startedAt: new Date().toISOString(), maxAgeMs: 60_000 }));
     await expect(start(from, base)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN' });
     expect(await readFile(join(victim, 'a'), 'utf8')).toBe('mine');
+  });
+
+  test.each([
+    ['a link', (path: string, victim: string) => symlink(victim, path), /is a link/],
+    ['a hard link', (path: string, victim: string) => link(victim, path), /has a second name/],
+    ['a pipe', async (path: string) => void mkfifo(path), /ENXIO|is no regular file/],
+  ])('adds nothing to what is the log of runs by %s', async (_what, plant, fault) => {
+    const [{ base, victim }, from] = [await place(), await some()];
+    await plant(join(base, '.leadstream/runs.ndjson'), join(victim, 'a'));
+    await expect(start(from, base)).rejects.toMatchObject({ message: expect.stringMatching(fault) });
+    expect(await readFile(join(victim, 'a'), 'utf8')).toBe('mine');
+    expect(await readdir(join(base, 'out'))).toEqual([]);
+  });
+
+  test('compares with no counts that are a pipe or have a second name, and says so', async () => {
+    const [{ base, victim }, from] = [await place(), await some()];
+    await start(from, base);
+    const folder = join(base, '.leadstream/counts');
+    await link(join(victim, 'a'), join(folder, 'second.json'));
+    for (const name of ['test.json', 'third.json']) {
+      await rm(join(folder, name), { force: true });
+      mkfifo(join(folder, name));
+    }
+    const { warnings } = await start(from, base);
+    expect(warnings.filter(({ code }) => code === 'W_RUN_COUNTS').map(({ message }) => message.replace(/^.* from /, ''))).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('test.json'),
+        expect.stringContaining('second.json'),
+        expect.stringContaining('third.json'),
+      ]),
+    );
   });
 
   test.each(['account.key', 'SOURCE/started.json', 'SOURCE/pages.log'])('does not wait for a pipe at landing/%s', async (name) => {

@@ -27,17 +27,17 @@ function tableIn(base: string): Promise<Record<string, unknown>[]> {
   );
 }
 
-/** The key index of the published run. */
-async function keysOf(base: string): Promise<string> {
-  return `${await realpath(join(base, 't'))}.keys.bin`;
-}
-
 /** Puts one digest in the place of another, in all manifests. */
 async function vouch(base: string, before: string, now: string): Promise<void> {
   const manifests = (await readdir(base, { recursive: true })).filter((name) => name.endsWith('.json')).map((name) => join(base, name));
   const texts = await Promise.all(manifests.map((path) => readFile(path, 'utf8')));
   expect(texts.join()).toContain(before);
   await Promise.all(manifests.map((path, index) => writeFile(path, texts[index]?.replaceAll(before, now) ?? '')));
+}
+
+/** The key index of the published run. */
+async function keysOf(base: string): Promise<string> {
+  return `${await realpath(join(base, 't'))}.keys.bin`;
 }
 
 const rowsOf = (day: string, ...ids: string[]): Row[] => ids.map((id, index) => ({ id, day, n: String(index) }));

@@ -71,7 +71,7 @@ export class Table {
   }
 
   /**
-   * The same, for who looks for links: those above the run are not refused.
+   * The same, for who looks for links: those on the way to the run are not refused.
    *
    * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that is neither a link of ours nor an empty folder.
    */
@@ -93,11 +93,8 @@ export class Table {
 
   /** Every run of which something is there, in the order of their names and so of time. */
   async runIds(): Promise<readonly string[]> {
-    const entries = await readdir(this.runs, { withFileTypes: true }).catch(unlessMissing([]));
-    // What stands in the place of a run's folder, as a link does, would be taken for it.
-    const taken = new Set(entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name));
-    const runs = new Set(entries.map(({ name }) => name.replace(besideRun, '')));
-    return [...runs].filter((run) => isRunId(run) && !taken.has(run)).sort();
+    const names = (await list(this.runs)).map((name) => name.replace(besideRun, ''));
+    return [...new Set(names)].filter(isRunId).sort();
   }
 
   /**
@@ -106,8 +103,7 @@ export class Table {
    * @throws {SinkError} `E_SINK_FOREIGN` with the link.
    */
   async refuseLinksIn(run: string): Promise<void> {
-    const entries = await readdir(this.folder(run), { recursive: true, withFileTypes: true }).catch(unlessMissing([]));
-    const link = entries.find((entry) => entry.isSymbolicLink());
+    const link = (await entriesBelow(this.folder(run))).find((entry) => entry.isSymbolicLink());
     if (link) throw linkInTheWay(join(link.parentPath, link.name));
   }
 
@@ -209,7 +205,7 @@ export class Table {
     if (names.every((name) => isOurs(name, run))) await this.#remove(run, names);
   }
 
-  /** Removes files of a run as far as they are there and not behind a link, folders that are then empty, and what stands beside it: the manifest last, so that all can be repeated. */
+  /** Removes files of a run, none of them through a link, folders that are then empty, and what stands beside it: the manifest last, so that all can be repeated. */
   async #remove(run: string, names: readonly string[]): Promise<void> {
     const folder = this.folder(run);
     const present = new Set(await filesBelow(folder));
@@ -254,9 +250,15 @@ export async function openTo(folder: string, permissions: number): Promise<void>
 
 /** Paths of all files below a folder, relative to it; links count as files. */
 export async function filesBelow(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(unlessMissing([]));
+  const entries = await entriesBelow(folder);
   const from = folder.length + 1;
   return entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name).slice(from));
+}
+
+/** Everything below a folder. What is behind a link is somewhere else. */
+async function entriesBelow(folder: string) {
+  const found = await lstat(folder).catch(unlessMissing(undefined));
+  return found?.isDirectory() === true ? readdir(folder, { recursive: true, withFileTypes: true }) : [];
 }
 
 /** Whether we give a name in the folder of a run: that of a part has the run in it, which the parts in somebody's copy have not. */
@@ -271,7 +273,7 @@ function filesOf({ files }: Manifest): readonly string[] {
 
 /** Folders `column=value` below one, the innermost first. */
 async function partitionsBelow(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const entries = await entriesBelow(folder);
   const folders = entries.filter((entry) => entry.isDirectory() && entry.name.includes('='));
   return folders.map((entry) => join(entry.parentPath, entry.name)).sort((a, b) => b.length - a.length);
 }

@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SinkError } from '../../../errors.js';
-import { sha256File } from '../../../files/index.js';
+import { readRegular, sha256File } from '../../../files/index.js';
 import { RunLog, type Evidence } from '../../run-log.js';
 import { footerDifferences } from './footers.js';
 import { bookedRows, manifestIn, type Manifest, type ManifestFile } from './manifest.js';
@@ -47,11 +47,12 @@ export async function verifyTable(path: string, options: VerifyOptions = {}): Pr
 
 /** Whether the link points to another run by now. */
 async function hasMoved(path: string, run: string): Promise<boolean> {
-  return (await lstat(path)).isSymbolicLink() && (await new Table(path).published()) !== run;
+  return (await lstat(path)).isSymbolicLink() && (await new Table(path).linked()) !== run;
 }
 
 async function verifyCopy(folder: string, path: string): Promise<Verification> {
-  const { manifest } = (await loaded(path)) ?? {};
+  // A copy is where somebody put it, maybe by a link.
+  const manifest = await readFile(path, 'utf8').then(manifestIn, () => undefined);
   if (!manifest) throw new SinkError('E_SINK_RUN', `${path} is no manifest that can be read`);
   return { ...summaryOf(manifest), evidence: 'none', differences: await compare(folder, manifest, '') };
 }
@@ -85,7 +86,10 @@ async function publishedRun(table: Table): Promise<string | undefined> {
 }
 
 async function loaded(path: string): Promise<{ readonly text: string; readonly manifest: Manifest | undefined } | undefined> {
-  const text = await readFile(path, 'utf8').catch(() => undefined);
+  const text = await readRegular(path).then(
+    (bytes) => bytes.toString('utf8'),
+    () => undefined,
+  );
   return text === undefined ? undefined : { text, manifest: manifestIn(text) };
 }
 
