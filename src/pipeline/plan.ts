@@ -215,7 +215,11 @@ function chooseOne<D>(
 
 /** Whether writing one absolute path would write over or into the other, on any day and by whatever links lead there now. */
 export function collide(a: string, b: string): boolean {
-  if (overlap(a, b)) return true;
+  const days = [sampleDay, ...[a, b].flatMap((path) => path.match(/\d{4}-\d{2}-\d{2}/g) ?? [])];
+  return collideByName(a, b) || days.some((day) => overlap(onDay(a, day), onDay(b, day)));
+}
+
+function collideByName(a: string, b: string): boolean {
   const others = b.split('/');
   return a
     .split('/')
@@ -225,7 +229,7 @@ export function collide(a: string, b: string): boolean {
 
 /** Whether two names are the same when the day in each is any. */
 function meet(a: string, b: string): boolean {
-  return a === b || patternOf(a)?.test(sampleOf(b)) === true || patternOf(b)?.test(sampleOf(a)) === true;
+  return a === b || patternOf(a)?.test(onDay(b, sampleDay)) === true || patternOf(b)?.test(onDay(a, sampleDay)) === true;
 }
 
 function patternOf(name: string): RegExp | undefined {
@@ -233,8 +237,10 @@ function patternOf(name: string): RegExp | undefined {
   return new RegExp(`^${name.split(dayTemplate).map(escaped).join('\\d{4}-\\d{2}-\\d{2}')}$`);
 }
 
-function sampleOf(name: string): string {
-  return name.replaceAll(dayTemplate, '2000-01-01');
+const sampleDay = '2000-01-01';
+
+function onDay(path: string, day: string): string {
+  return path.replaceAll(dayTemplate, day);
 }
 
 function escaped(text: string): string {

@@ -17,11 +17,11 @@ async function staged(folder: string): Promise<{ readonly state: string; readonl
   for (const name of ['.a.csv.run-1.partial', '.b.csv.run-1.partial']) await writeFile(at(name), 'new');
   await symlink('.table.runs/run-0', at('table'));
   await mkdir(at('.table.runs/run-1'), { recursive: true });
-  await symlink('.table.runs/run-1', at('.table.runs/run-1/_link'));
+  await symlink('.table.runs/run-1', at('.table.runs/run-1.link'));
   const moves = [
     { from: at('.a.csv.run-1.partial'), to: at('a.csv'), file },
     { from: at('.b.csv.run-1.partial'), to: at('b.csv'), file },
-    { from: at('.table.runs/run-1/_link'), to: at('table'), link: '.table.runs/run-1' },
+    { from: at('.table.runs/run-1.link'), to: at('table'), link: '.table.runs/run-1' },
   ];
   const outputs = [at('a.csv'), at('b.csv'), at('table')];
   return { state: at('state/intents'), intent: { runId: 'run-1', pipeline: 'test', outputs, moves } };
@@ -88,7 +88,7 @@ describe('finishIntents', () => {
     const folder = await temporaryFolder();
     const { state, intent } = await staged(folder);
     await writeIntent(state, intent);
-    await rm(join(folder, '.table.runs/run-1/_link'));
+    await rm(join(folder, '.table.runs/run-1.link'));
     await finishIntents(state, run);
     await expectPublished(folder);
   });

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -225,12 +226,13 @@ describe('outputs with names in braces', () => {
     const since = await stoppedTwoDaysAgo(from, dated(), folder, options);
     const [spent = ''] = (await readdir(join(folder, 'state', 'landing'))).filter((name) => name.startsWith('leads-'));
     const earlier = join(folder, 'out', `${since.slice(0, 10)}.csv`);
-    const partial = join(folder, '.out.partial');
+    const partial = join(folder, 'out', `.${since.slice(0, 10)}.csv.killed.partial`);
+    await mkdir(join(folder, 'out'));
     await writeFile(partial, 'decided\n');
-    const moves = [{ from: partial, to: earlier }];
+    const file = { bytes: 8, sha256: createHash('sha256').update('decided\n').digest('hex') };
+    const moves = [{ from: partial, to: earlier, file }];
     const outputs = [earlier];
     const intent = { runId: 'killed', pipeline: 'test', outputs, moves, spent: [join(folder, 'state', 'landing', spent)] };
-    await mkdir(join(folder, 'out'));
     await writeIntent(join(folder, 'state', 'publishing'), intent);
     const report = await runPipeline(pipelineFor(from, dated(), folder), options);
     expect(report.warnings).toContainEqual(expect.objectContaining({ code: 'W_RUN_FINISHED' }));

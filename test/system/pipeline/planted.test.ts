@@ -75,14 +75,14 @@ describe('a planted intent', () => {
       'makes a table of another folder',
       (base, victim) => ({
         outputs: [join(base, 'lake/t')],
-        moves: [{ from: join(base, 'lake/.t.runs/run-1/_link'), to: join(base, 'lake/t'), link: victim }],
+        moves: [{ from: join(base, 'lake/.t.runs/run-1.link'), to: join(base, 'lake/t'), link: victim }],
       }),
     ],
     [
       'makes a table of another table',
       (base) => ({
         outputs: [join(base, 'lake/t')],
-        moves: [{ from: join(base, 'lake/.t.runs/run-1/_link'), to: join(base, 'lake/t'), link: '.t.runs/../.s.runs/run-1' }],
+        moves: [{ from: join(base, 'lake/.t.runs/run-1.link'), to: join(base, 'lake/t'), link: '.t.runs/../.s.runs/run-1' }],
       }),
     ],
   ];

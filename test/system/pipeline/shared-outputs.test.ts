@@ -30,6 +30,8 @@ const shared: readonly (readonly [what: string, first: string, second: string, l
   ['two linked folders', csv('one/u.csv'), csv('two/u.csv'), { one: 'out', two: './other/../out' }],
   ['a link to the table that is the other', table, csv('link/u.csv'), { link: 'lake/t' }],
   ['a linked folder with the table that is the other', csv('link/t/u.csv'), table, { link: 'lake' }],
+  ['a linked folder on one day', csv('"out/{{ run.date }}.csv"'), csv('link/2026-01-02.csv'), { link: 'out' }],
+  ['a linked folder on every day', csv('"out/{{ run.date }}/u.csv"'), csv('"link/{{ run.date }}"'), { link: 'out' }],
   ['the folder of runs of the table that is the other', table, csv('link/.t.runs/u.csv'), { link: 'lake' }],
   ['a link to a run of the table that is the other', table, csv('link/u.csv'), { link: 'lake/.t.runs/run-1' }],
 ];

@@ -243,7 +243,7 @@ describe('verifyTable with the log of runs', () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, 'state'));
     await symlink('../elsewhere', join(folder, 'state/runs.ndjson'));
-    await expect(table(folder)).rejects.toMatchObject({ code: 'E_SINK_WRITE' });
+    await expect(table(folder)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN' });
     expect(await readdir(folder)).not.toContain('elsewhere');
   });
 

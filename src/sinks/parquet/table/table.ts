@@ -65,12 +65,17 @@ export class Table {
    * where the folder of the runs or of this run belongs.
    */
   async published(): Promise<string | undefined> {
-    const run = await this.#linkedRun();
+    const run = await this.linked();
     await refuseLinks(dirname(this.path), run === undefined ? this.runs : this.folder(run));
     return run;
   }
 
-  async #linkedRun(): Promise<string | undefined> {
+  /**
+   * The same, for who looks for links: those on the way to the run are not refused.
+   *
+   * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that is neither a link of ours nor an empty folder.
+   */
+  async linked(): Promise<string | undefined> {
     const found = await attempt('E_SINK_PATH', `cannot read ${this.path}`, () =>
       lstat(this.path).catch((thrown: unknown) => {
         if (errnoOf(thrown) === 'ENOENT') return undefined;

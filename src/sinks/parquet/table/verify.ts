@@ -1,4 +1,4 @@
-import { lstat, readdir, stat } from 'node:fs/promises';
+import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SinkError } from '../../../errors.js';
 import { readRegular, sha256File } from '../../../files/index.js';
@@ -47,11 +47,12 @@ export async function verifyTable(path: string, options: VerifyOptions = {}): Pr
 
 /** Whether the link points to another run by now. */
 async function hasMoved(path: string, run: string): Promise<boolean> {
-  return (await lstat(path)).isSymbolicLink() && (await new Table(path).published()) !== run;
+  return (await lstat(path)).isSymbolicLink() && (await new Table(path).linked()) !== run;
 }
 
 async function verifyCopy(folder: string, path: string): Promise<Verification> {
-  const { manifest } = (await loaded(path)) ?? {};
+  // A copy is where somebody put it, maybe by a link.
+  const manifest = await readFile(path, 'utf8').then(manifestIn, () => undefined);
   if (!manifest) throw new SinkError('E_SINK_RUN', `${path} is no manifest that can be read`);
   return { ...summaryOf(manifest), evidence: 'none', differences: await compare(folder, manifest, '') };
 }
@@ -77,7 +78,7 @@ async function verifyRun(path: string, { run, stateDir, manifestKey }: VerifyOpt
 
 async function publishedRun(table: Table): Promise<string | undefined> {
   try {
-    return await table.published();
+    return await table.linked();
   } catch (failure) {
     if (!(failure instanceof SinkError) || failure.code !== 'E_SINK_FOREIGN') throw failure;
     throw new SinkError('E_SINK_FOREIGN', `${failure.message}; for a copy of a table name its manifest (--manifest)`);
