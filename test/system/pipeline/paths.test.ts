@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
-import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { SpecError } from '../../../src/errors.js';
-import { writeIntent } from '../../../src/files/index.js';
+import { reserveFile, writeIntent } from '../../../src/files/index.js';
 import { finishRuns, parsePipeline, parsePipelines, rollbackTable, runPipeline, type RunOptions } from '../../../src/pipeline/index.js';
 import { csv, ndjson, parquet } from '../../../src/sinks/index.js';
 import { cli } from '../../support/cli.js';
@@ -226,11 +225,11 @@ describe('outputs with names in braces', () => {
     const since = await stoppedTwoDaysAgo(from, dated(), folder, options);
     const [spent = ''] = (await readdir(join(folder, 'state', 'landing'))).filter((name) => name.startsWith('leads-'));
     const earlier = join(folder, 'out', `${since.slice(0, 10)}.csv`);
-    const partial = join(folder, 'out', `.${since.slice(0, 10)}.csv.killed.partial`);
     await mkdir(join(folder, 'out'));
-    await writeFile(partial, 'decided\n');
-    const file = { bytes: 8, sha256: createHash('sha256').update('decided\n').digest('hex') };
-    const moves = [{ from: partial, to: earlier, file }];
+    const file = await reserveFile(earlier, 'killed');
+    await file.append('decided\n');
+    await file.close();
+    const moves = [file.move];
     const outputs = [earlier];
     const intent = { runId: 'killed', pipeline: 'test', outputs, moves, spent: [join(folder, 'state', 'landing', spent)] };
     await writeIntent(join(folder, 'state', 'publishing'), intent);
