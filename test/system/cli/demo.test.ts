@@ -8,7 +8,7 @@ test('leadstream demo publishes both outputs in a folder of its own, shows the f
   const cwd = await temporaryFolder();
   await mkdir(join(cwd, 'out'));
   await writeFile(join(cwd, 'out', 'leads_enriched.csv'), 'mine');
-  const { code, stdout, stderr } = await cli(['demo', '--leads', '500'], { cwd });
+  const { code, stdout, stderr } = await cli(['demo', '--leads', '511'], { cwd });
   expect(code).toBe(0);
   expect(stderr).toContain('in the folder leadstream-demo');
   expect(stderr).toContain(join(cwd, 'leadstream-demo', 'out', 'leads_enriched'));

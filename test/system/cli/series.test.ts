@@ -6,7 +6,7 @@ import { service } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 
 const head = (name: string) =>
-  `name: ${name}\nservice: { base_url: "\${LEADSTREAM_BASE_URL}", auth: { rest_api_key: "\${LEADSTREAM_REST_API_KEY}" }, limit: 100 }`;
+  `name: ${name}\nservice: { base_url: "\${LEADSTREAM_BASE_URL}", auth: { rest_api_key: "\${LEADSTREAM_REST_API_KEY}" }, limit: 100, end_wait: 1ms }`;
 const good = (name: string, from = 'users') => `${head(name)}\nfrom: ${from}\nto:\n  - csv: { path: ${name}.csv }\n`;
 const refused = (name: string) => `${good(name)}expect: { min_rows: 100000 }\n`;
 

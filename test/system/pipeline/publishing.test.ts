@@ -84,7 +84,7 @@ describe('an output', () => {
 describe('land', () => {
   const connected = async () => {
     const from = await service();
-    return connect({ baseUrl: from.url, auth: { rest_api_key: testKey } });
+    return connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, endWaitMs: 1 });
   };
   const columns = columnsOf(collections.users);
 
