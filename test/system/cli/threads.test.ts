@@ -23,7 +23,10 @@ to:
 /** Digests of what a run with so many threads of each kind publishes. */
 async function published(threads: number, options: Partial<StartOptions>): Promise<Readonly<Record<string, unknown>>> {
   const [cwd, from] = [await temporaryFolder(), await service(undefined, options)];
-  const text = pipelineText(steps.replace('THREADS', String(threads))).replace('  limit: 100', `  limit: 400\n  retry: { base: 1ms }\n  threads: ${threads}`);
+  const text = pipelineText(steps.replace('THREADS', String(threads))).replace(
+    '  limit: 100',
+    `  limit: 400\n  retry: { base: 1ms }\n  threads: ${threads}`,
+  );
   await writeFile(join(cwd, 'p.yaml'), text);
   const { code, stderr } = await startCli(['run', 'p.yaml', '--quiet'], { cwd, env: from.env }).finished;
   expect({ code, stderr }).toMatchObject({ code: 0 });
