@@ -1,1 +1,0 @@
-import '../system/source/traps.test.js';
