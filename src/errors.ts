@@ -3,7 +3,7 @@ import { printable } from './printable.js';
 /**
  * The catalogue of failures that a user can meet.
  *
- * `exit` is the status of the process (DESIGN, section 6), `retry` says whether running again without a change can
+ * `exit` is the status of the process, `retry` says whether running again without a change can
  * help, `help` says what to do next. Codes are stable: scripts may depend on them.
  */
 export const catalogue = {
