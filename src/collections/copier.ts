@@ -62,6 +62,6 @@ function literal(name: string): string {
 }
 
 function generated<F>(parameters: string, body: string): F {
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-return, @typescript-eslint/no-unsafe-call -- The text of a program has no type.
+  // oxlint-disable-next-line typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-implied-eval -- The text of a program has no type.
   return new Function(`'use strict'; return (${parameters}) => { ${body} };`)();
 }

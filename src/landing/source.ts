@@ -35,7 +35,7 @@ export function countedName(list: Omit<LandedSource, 'limit' | 'firstPage'>, key
 function named({ baseUrl, account, collection }: Omit<LandedSource, 'limit' | 'firstPage'>, how: readonly number[], key: Buffer): string {
   const { origin, pathname } = new URL(baseUrl);
   const digest = createHmac('sha256', key)
-    .update(JSON.stringify(Object.entries(account).sort()))
+    .update(JSON.stringify(Object.entries(account).sort(([one], [other]) => (one < other ? -1 : 1))))
     .digest('hex');
   const parts = [origin, pathname.replace(/\/+$/, ''), collection, ...how, digest];
   return `${collection}-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;

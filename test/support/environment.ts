@@ -8,7 +8,7 @@ import { TestEnvironment } from 'jest-environment-node';
  * bytes took fifty times as long, most suites twice. A constant of a script is found before the global object. `Date` is left out,
  * because tests may put another one in its place.
  */
-// eslint-disable-next-line no-restricted-syntax -- jest takes what a module exports as default
+// oxlint-disable-next-line import/no-default-export -- jest takes what a module exports as default
 export default class FastGlobals extends TestEnvironment {
   override async setup(): Promise<void> {
     await super.setup();

@@ -42,7 +42,7 @@ describe('readers during replaces', () => {
       await readers.readAgain();
     }
     const { counts, notFound, reads } = await readers.stop();
-    expect([...counts].sort()).toEqual([1_000, 1_500]);
+    expect([...counts].sort((one, other) => one - other)).toEqual([1_000, 1_500]);
     expect(notFound).toBeLessThan(reads);
   }, 600_000);
 });

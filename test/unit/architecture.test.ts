@@ -1,24 +1,16 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
-import { ESLint } from 'eslint';
-import { describe, expect, test } from '@jest/globals';
-import tseslint from 'typescript-eslint';
+import { copyFile, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { temporaryFolder } from '../support/temporary.js';
 
-/** Files that are not there have no types, which boundaries do not need. */
-const eslint = new ESLint({ overrideConfig: tseslint.configs.disableTypeChecked });
+/** What the linter says of files, by path: the rules that find something, in their order. */
+type Findings = ReadonlyMap<string, readonly string[]>;
 
-/** What the linter says of a file that would stand at a path of `src`. */
-async function messages(path: string, code: string): Promise<readonly string[]> {
-  const [result] = await eslint.lintText(`${code}\n`, { filePath: join('src', path) });
-  return (result?.messages ?? []).map(({ ruleId, message }) => `${ruleId ?? ''} ${message}`);
-}
-
-const refused = expect.arrayContaining([expect.stringContaining('no-restricted-imports')]);
+const refused = ['eslint(no-restricted-imports)'];
 
 describe('the import table', () => {
-  test.each([
+  const wrong = [
     ['collections/x.ts', '../errors.js'],
     ['flow/x.ts', '../client/index.js'],
     ['client/x.ts', '../flow/index.js'],
@@ -36,76 +28,110 @@ describe('the import table', () => {
     ['pipeline/x.ts', '../client/redact.js'],
     ['steps/cast/x.ts', '../../collections/types.js'],
     ['pipeline/x.ts', 'got'],
-  ])('refuses %s the import of %s', async (path, specifier) => {
-    expect(await messages(path, `export * from '${specifier}';`)).toEqual(refused);
-  });
-
-  test.each([
+  ] as const;
+  const right = [
     ['flow/x.ts', '../collections/index.js'],
     ['sinks/csv/x.ts', '../../files/index.js'],
     ['steps/join/x.ts', '../key.js'],
     ['pipeline/x.ts', '../steps/index.js'],
     ['cli/commands/x.ts', '../../index.js'],
     ['client/x.ts', 'got'],
-  ])('grants %s the import of %s', async (path, specifier) => {
-    expect(await messages(path, `export * from '${specifier}';`)).toEqual([]);
+  ] as const;
+  const cases = [...wrong, ...right];
+  let found: Findings;
+
+  beforeAll(async () => {
+    found = await findings(cases.map(([path, specifier]) => [placed(path, specifier), `export * from '${specifier}';`]));
+  });
+
+  test.each(wrong)('refuses %s the import of %s', (path, specifier) => {
+    expect(found.get(placed(path, specifier))).toEqual(expect.arrayContaining(refused));
+  });
+
+  test.each(right)('grants %s the import of %s', (path, specifier) => {
+    expect(found.get(placed(path, specifier))).toEqual([]);
   });
 
   test('holds for imports at run time too', async () => {
-    for (const { path, code } of await sources()) {
-      const imports = [...code.matchAll(/\bimport\('(\.[^']+)'\)/g)].map(([, specifier = '']) => specifier);
-      for (const specifier of imports) expect([path, await messages(path, `export * from '${specifier}';`)]).toEqual([path, []]);
-    }
+    const imports = (await sources()).flatMap(({ path, code }) =>
+      [...code.matchAll(/\bimport\('(\.[^']+)'\)/g)].map(
+        ([, specifier = '']) => [placed(path, specifier), `export * from '${specifier}';`] as const,
+      ),
+    );
+    expect(imports.length).toBeGreaterThan(10);
+    expect([...(await findings(imports))].filter(([, rules]) => rules.length > 0)).toEqual([]);
   });
+
+  /** A file of its own for each import, in the folder of the path. */
+  function placed(path: string, specifier: string): string {
+    return join('src', dirname(path), `${path}-${specifier}`.replace(/\W+/g, '-')) + '.ts';
+  }
 });
 
-describe('waiting', () => {
-  test.each(['concatMap', 'mergeMap', 'expand', 'bufferCount', 'toArray', 'shareReplay', 'ReplaySubject', 'zip'])(
-    'with %s is refused outside of flow',
-    async (operator) => {
-      const code = `import { ${operator} } from 'rxjs';\n\nexport const used = ${operator};`;
-      expect(await messages('steps/x.ts', code)).toEqual(refused);
-      expect(await messages('client/x.ts', code)).toEqual(refused);
-      expect(await messages('flow/x.ts', code)).toEqual([]);
-    },
+test('waiting outside of flow is refused', async () => {
+  const operators = ['concatMap', 'mergeMap', 'expand', 'bufferCount', 'toArray', 'shareReplay', 'ReplaySubject', 'zip'];
+  const files = operators.flatMap((operator) =>
+    ['steps', 'client', 'flow'].map(
+      (folder) => [`src/${folder}/${operator}.ts`, `import { ${operator} } from 'rxjs';\n\nexport const used = ${operator};`] as const,
+    ),
   );
+  const refusals = [...(await findings(files))].filter(([, rules]) => refused.every((rule) => rules.includes(rule)));
+  expect(refusals.map(([path]) => path)).toEqual(files.map(([path]) => path).filter((path) => !path.startsWith('src/flow/')));
 });
 
 test('only the command line ends the process', async () => {
-  expect(await messages('pipeline/x.ts', 'process.exit(1);')).toEqual([expect.stringContaining('no-restricted-properties')]);
-  expect(await messages('cli/x.ts', 'process.exit(1);')).toEqual([]);
+  const found = await findings(['pipeline', 'cli', 'cli/commands'].map((folder) => [`src/${folder}/x.ts`, 'process.exit(1);']));
+  expect([...found.values()]).toEqual([['eslint(no-restricted-properties)'], [], []]);
 });
 
 describe('lost work', () => {
-  const rules = ['no-floating-promises', 'no-misused-promises', 'await-thenable', 'return-await', 'switch-exhaustiveness-check'];
+  /** By rule, what it has to find; `g` is a function that gives a promise. */
+  const lost = {
+    'typescript(no-floating-promises)': 'export function f() { g(); }',
+    'typescript(no-misused-promises)': 'export function f() { [1].forEach(async () => { await g(); }); }',
+    'typescript(await-thenable)': 'export async function f() { await 1; }',
+    'typescript(return-await)': 'export async function f() { try { return g(); } catch { return undefined; } }',
+    'typescript(switch-exhaustiveness-check)': "export function f(it: 'a' | 'b') { switch (it) { case 'a': return g(); } }",
+    'typescript(no-base-to-string)': 'export const text = String({});',
+  };
+  /** The same as it should be. */
+  const kept = [
+    'export async function f() { await g(); }',
+    'export async function f() { await Promise.all([1].map(async () => { await g(); })); }',
+    'export async function f() { try { return await g(); } catch { return undefined; } }',
+    "export function f(it: 'a' | 'b') { switch (it) { case 'a': return g(); case 'b': return 1; } }",
+    'export const text = JSON.stringify({});',
+  ];
 
-  test.each(['src/pipeline/run.ts', 'src/cli/main.ts', 'test/unit/architecture.test.ts', 'examples/first-thousand.ts'])(
-    'is looked for in %s',
-    async (path) => {
-      const { rules: configured }: Config = await new ESLint().calculateConfigForFile(path);
-      expect(rules.filter((rule) => configured[`@typescript-eslint/${rule}`]?.[0] !== 2)).toEqual([]);
-    },
-  );
+  test.each(['src/pipeline', 'src/cli', 'test/unit', 'examples'])('is found in %s', async (folder) => {
+    const given = (code: string, name: string) =>
+      [`${folder}/${name}.ts`, `export async function g(): Promise<void> {}\n${code}\n`] as const;
+    const wrong = await findings(Object.values(lost).map((code, at) => given(code, `wrong-${at}`)));
+    expect([...wrong.values()]).toEqual(Object.keys(lost).map((rule) => [rule]));
+    const right = await findings(kept.map((code, at) => given(code, `right-${at}`)));
+    expect([...right.values()]).toEqual(kept.map(() => []));
+  });
 
-  test('is found', async () => {
-    const [wrong, right] = [await typedFindings(lost), await typedFindings(kept)];
-    expect(wrong).toEqual(Object.fromEntries(Object.keys(lost).map((rule) => [rule, [`@typescript-eslint/${rule}`]])));
-    expect(right).toEqual(Object.fromEntries(Object.keys(kept).map((rule) => [rule, []])));
+  test('is also an `any` that leaves its line, in src', async () => {
+    const code = "export function f(): string { return JSON.parse(''); }";
+    const found = await findings([
+      ['src/x.ts', code],
+      ['test/x.ts', code],
+    ]);
+    expect([...found.values()]).toEqual([['typescript(no-unsafe-return)'], []]);
   });
 });
 
 test('circles between files are refused, also those of types alone', async () => {
-  const files = {
-    'value-a.ts': "export { b } from './value-b.js';",
-    'value-b.ts': "export { a } from './value-a.js';",
-    'type-a.ts': "import type { B } from './type-b.js';\nexport type A = B | 1;",
-    'type-b.ts': "import type { A } from './type-a.js';\nexport type B = A | 2;",
-    'one-way.ts': "export type { A } from './type-a.js';",
-  };
-  const folder = await temporaryFolder();
-  for (const [name, code] of Object.entries(files)) await writeFile(join(folder, name), code);
-  const refusals = (await circlesIn(folder)).filter((line) => line.includes('error no-circular'));
-  expect(refusals.sort()).toEqual([expect.stringContaining('type-'), expect.stringContaining('value-')]);
+  const found = await findings([
+    ['src/value-a.ts', "export { b } from './value-b.js';\nexport const a = 1;"],
+    ['src/value-b.ts', "export { a } from './value-a.js';\nexport const b = 1;"],
+    ['src/type-a.ts', "import type { B } from './type-b.js';\nexport interface A { readonly b?: B }"],
+    ['src/type-b.ts', "import type { A } from './type-a.js';\nexport interface B { readonly a?: A }"],
+    ['src/one-way.ts', "import type { A } from './type-a.js';\nexport type C = A;"],
+  ]);
+  const circle = ['import(no-cycle)'];
+  expect([...found.values()]).toEqual([circle, circle, circle, circle, []]);
 });
 
 test('every folder of src has an index', async () => {
@@ -118,55 +144,42 @@ async function sources(): Promise<readonly { path: string; code: string }[]> {
   return Promise.all(names.map(async (path) => ({ path, code: await readFile(join('src', path), 'utf8') })));
 }
 
-interface Config {
-  readonly rules: Readonly<Record<string, readonly unknown[]>>;
-}
-
-/** By rule, what it has to find; `g` is a function that gives a promise. */
-const lost = {
-  'no-floating-promises': 'export function f() { g(); }',
-  'no-misused-promises': 'export function f() { [1].forEach(async () => { await g(); }); }',
-  'await-thenable': 'export async function f() { await 1; }',
-  'return-await': 'export async function f() { try { return g(); } catch { return undefined; } }',
-  'switch-exhaustiveness-check': "export function f(it: 'a' | 'b') { switch (it) { case 'a': return g(); } }",
-  'no-base-to-string': 'export const text = String({});',
-  'no-unsafe-return': "export function f(): string { return JSON.parse(''); }",
-};
-
-/** The same as it should be. */
-const kept: typeof lost = {
-  'no-floating-promises': 'export async function f() { await g(); }',
-  'no-misused-promises': 'export async function f() { await Promise.all([1].map(async () => { await g(); })); }',
-  'await-thenable': 'export async function f() { await g(); }',
-  'return-await': 'export async function f() { try { return await g(); } catch { return undefined; } }',
-  'switch-exhaustiveness-check': "export function f(it: 'a' | 'b') { switch (it) { case 'a': return g(); case 'b': return 1; } }",
-  'no-base-to-string': 'export const text = JSON.stringify({});',
-  'no-unsafe-return': "export function f(): unknown { return JSON.parse(''); }",
-};
-
-/** The rules that find something, by name of the file of `src`, in a project of its own: that of the repository takes seconds to load. */
-async function typedFindings(files: Readonly<Record<string, string>>): Promise<Readonly<Record<string, readonly (string | null)[]>>> {
+/** Runs the linter with the configuration of the repository over files in a folder of their own. */
+async function findings(files: Iterable<readonly [path: string, code: string]>): Promise<Findings> {
   const folder = await temporaryFolder();
-  await mkdir(join(folder, 'src'));
-  await writeFile(join(folder, 'tsconfig.json'), '{ "compilerOptions": { "strict": true, "lib": ["es2023"], "types": [] } }');
-  for (const [name, code] of Object.entries(files)) {
-    await writeFile(join(folder, 'src', `${name}.ts`), `export async function g(): Promise<void> {}\n${code}\n`);
+  const found = new Map<string, string[]>();
+  for (const name of ['oxlint.config.js', 'package.json', 'tsconfig.json']) await copyFile(name, join(folder, name));
+  await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+  for (const [path, code] of files) {
+    found.set(path, []);
+    await mkdir(join(folder, dirname(path)), { recursive: true });
+    await writeFile(join(folder, path), `${code}\n`);
   }
-  const linter = new ESLint({
-    cwd: folder,
-    overrideConfigFile: resolve('eslint.config.js'),
-    overrideConfig: { languageOptions: { parserOptions: { tsconfigRootDir: folder } } },
-  });
-  const results = await linter.lintFiles('src');
-  return Object.fromEntries(results.map(({ filePath, messages }) => [basename(filePath, '.ts'), messages.map(({ ruleId }) => ruleId)]));
+  for (const { filename, code } of await diagnosticsIn(folder)) found.get(filename)?.push(code);
+  return found;
 }
 
-/** What the check of `npm run cycles` says of a folder, by lines. */
-function circlesIn(folder: string): Promise<readonly string[]> {
-  const program = join('node_modules', 'dependency-cruiser', 'bin', 'dependency-cruise.mjs');
-  return new Promise((resolve) => {
-    execFile(process.execPath, [program, '--config', 'dependency-cruiser.config.js', folder], (_status, output) =>
-      resolve(output.split('\n')),
+interface Diagnostic {
+  readonly filename: string;
+  /** The rule, as in `typescript(await-thenable)`. */
+  readonly code: string;
+}
+
+function diagnosticsIn(folder: string): Promise<readonly Diagnostic[]> {
+  const program = resolve('node_modules', 'oxlint', 'bin', 'oxlint');
+  return new Promise((settle, refuse) => {
+    execFile(
+      process.execPath,
+      [program, '-c', 'oxlint.config.js', '-f', 'json', '--ignore-pattern', 'node_modules'],
+      { cwd: folder },
+      (_status, output, problems) => {
+        try {
+          const { diagnostics } = JSON.parse(output) as { diagnostics: readonly Diagnostic[] };
+          settle(diagnostics);
+        } catch {
+          refuse(new Error(`${output}${problems}`.slice(0, 2_000)));
+        }
+      },
     );
   });
 }

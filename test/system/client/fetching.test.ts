@@ -117,7 +117,7 @@ describe('the thread that fetches', () => {
     const echo: Handler = (response, url, _attempt, request) => {
       // Answers come in another order than the requests.
       setTimeout(
-        () => response.end(`${url.search} ${request.headers['x-leadstream-purpose']}`),
+        () => response.end(`${url.search} ${String(request.headers['x-leadstream-purpose'])}`),
         (Number(url.searchParams.get('page')) * 5) % 8,
       );
     };

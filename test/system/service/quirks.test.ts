@@ -5,8 +5,8 @@ import { faultKinds, generate, quirkNames, startService, type Quirks } from '../
 import { account, allRows, ask, rowsAt, small, withService } from './support.js';
 
 /** The first identifiers of a list, which tell pages apart. */
-const idsAt = async (...[service, path]: Parameters<typeof rowsAt>): Promise<readonly unknown[]> =>
-  (await rowsAt(service, path)).map((row) => row['lead_id'] ?? row['id']);
+const idsAt = async (...[service, path]: Parameters<typeof rowsAt>): Promise<readonly string[]> =>
+  (await rowsAt(service, path)).map((row) => String(row['lead_id'] ?? row['id']));
 
 /** Every row of leads as the service writes it, values of any type included. */
 async function rawLeads(quirks: Quirks, seed = 1): Promise<readonly Record<string, unknown>[]> {
