@@ -1,4 +1,5 @@
 /** @jest-config-loader esbuild-register */
+import { availableParallelism } from 'node:os';
 import type { Config } from 'jest';
 
 /**
@@ -23,7 +24,8 @@ const config: Config = {
   projects: ['unit', 'system', 'soak'].map(rung),
   // A project's own time limit is ignored. A test that hangs is ended; none is measured by this.
   testTimeout: 120_000,
-  maxWorkers: '100%',
+  // Many tests wait for another process, a timer or a thread; one worker more than there are cores keeps these busy.
+  maxWorkers: availableParallelism() + 1,
 };
 
 export default config;

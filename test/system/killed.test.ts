@@ -11,7 +11,7 @@ import { pipelineText, service, type LoggedService } from '../support/services.j
 import { temporaryFolder } from '../support/temporary.js';
 import { until } from '../support/until.js';
 
-const kills = rung(2, 30);
+const kills = rung(1, 30);
 const source = generate({ leads: 4_000, bridges: 250, seed: 7 });
 const faults = ['delay=8', '503=0@rate=0.04', 'html@rate=0.02', 'cut=chunked@rate=0.02'];
 

@@ -9,7 +9,7 @@ import { generate } from '../../../src/service/index.js';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 
-const leads = rung(2_000, 30_000);
+const leads = rung(2_001, 30_001);
 let folder: string;
 
 /** The service's own JSON, as any program would get it. */
