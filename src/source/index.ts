@@ -2,4 +2,5 @@ export { newConsistency, type Consistency, type ConsistencyMode, type Consistenc
 export { driftOf, refuseUnstable } from './verdict.js';
 export { openList, type PagedList, type PagingOptions } from './list.js';
 export { otherLimit } from './other-limit.js';
-export { readPages, windowOf, type ReadingOptions } from './read.js';
+export { windowOf, type ReadingOptions } from './options.js';
+export { readPages } from './read.js';

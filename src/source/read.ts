@@ -1,43 +1,17 @@
-import { EMPTY, concat, defer, filter, map, of, switchMap, timer, type Observable } from 'rxjs';
+import { EMPTY, concat, defer, map, switchMap, type Observable } from 'rxjs';
 import type { CollectionReader } from '../client/index.js';
 import type { Row } from '../collections/index.js';
 import { pickFrom, type Content } from '../columnar/index.js';
 import { SourceError } from '../errors.js';
-import { Drain, contentDigest, contentOf, pageOf, pagedSource, task, withRows, type Ask, type Page } from '../flow/index.js';
-import { newConsistency, type Consistency, type ConsistencyMode } from './consistency.js';
+import { Drain, contentDigest, contentOf, pagedSource, task, withRows, type Ask, type Page } from '../flow/index.js';
+import { AnswerRead } from './answer.js';
+import { newConsistency, type Consistency } from './consistency.js';
 import { EndOfList } from './end.js';
-import { openList, type PagedList, type PagingOptions } from './list.js';
-import { otherLimit, resized } from './other-limit.js';
+import { openList, type PagedList } from './list.js';
+import { endWaitOf, windowOf, type ReadingOptions } from './options.js';
+import { Passes } from './passes.js';
 import { SeenRows, namesOf, type Repeat } from './seen.js';
 import { Trace } from './trace.js';
-
-/** How a collection is read. */
-export interface ReadingOptions extends PagingOptions {
-  /** Pages in memory at once. Default: twice the concurrency. */
-  readonly window?: number | undefined;
-  /** Requests in flight at once. Default 4. */
-  readonly concurrency?: number | undefined;
-  /** How the read is checked for rows that moved while it went on. Default `off`. */
-  readonly consistency?: ConsistencyMode | undefined;
-  /** Most passes of `repair` and `prove`. Default 8, of a list without a stable order 30. */
-  readonly maxPasses?: number | undefined;
-  /**
-   * How long an end that may be an outage is let rest before it is looked at again, in milliseconds: one where nothing is, and one behind
-   * a full page. Default 5,000.
-   */
-  readonly endWaitMs?: number | undefined;
-  /** Rows that the list had when it was read last; an end before them waits, and one behind them does not. Default: not known. */
-  readonly expectedRows?: number | undefined;
-  /** Told, at the confirmed end of the list, how to find out later whether rows have come behind it. */
-  readonly onEnd?: ((hasMore: () => Observable<boolean>) => void) | undefined;
-  /**
-   * Whether the end is looked at once more when every page was released, so that what came meanwhile is read as well. Only for
-   * chains that release what they get: others would wait for ever. Default false.
-   */
-  readonly lookAgain?: boolean | undefined;
-  /** Told of every page of the list as it came, before the check. */
-  readonly onPage?: ((page: Page) => void) | undefined;
-}
 
 /**
  * The pages of a collection, in page order, to its confirmed end, and checked for completeness: each row once, and behind the last
@@ -54,20 +28,15 @@ export function readPages<T extends Row>(
 ): Observable<Page<T>> {
   return defer(() => openList(reader, options)).pipe(
     switchMap((list) => {
-      const read = new ListRead(reader, list, options, consistency);
-      return list.paged ? read.pages() : read.answer();
+      if (list.paged) return new ListRead(reader, list, options, consistency).pages();
+      return new AnswerRead(list, options, reader.collection.key, consistency).pages();
     }),
   );
 }
 
-/** Pages in memory at once. */
-export function windowOf({ concurrency = 4, window = 2 * concurrency }: ReadingOptions): number {
-  return window;
-}
-
 const maxProbes = 8;
 
-/** One read of one list, with all that is known of it. */
+/** The first read of a list by pages, with all that is known of it. */
 class ListRead<T extends Row> {
   readonly #trace = new Trace();
   readonly #seen: SeenRows | undefined;
@@ -81,7 +50,6 @@ class ListRead<T extends Row> {
   /** Pages in succession of nothing but known keys, and how many there may be before the end is looked for. */
   #stale = 0;
   #patience: number;
-  #lastNumber = 0;
   #drifted = false;
 
   constructor(
@@ -96,7 +64,7 @@ class ListRead<T extends Row> {
     this.#end = this.#endOf(list, this.#trace, options.expectedRows ?? 0, (what) => this.#drift(what));
   }
 
-  /** The pages of a list that has them. */
+  /** The pages of the list, the rows that were missed, and what came behind the end meanwhile. */
   pages(): Observable<Page<T>> {
     return concat(
       this.#crawl(this.list.firstPage),
@@ -109,28 +77,8 @@ class ListRead<T extends Row> {
     ).pipe(map((page) => this.#drain.track(page)));
   }
 
-  /** The one page of a list that comes in one answer. */
-  answer(): Observable<Page<T>> {
-    const first$ = task(async (ask) => {
-      const content = await ask(this.list.page(1).pipe(map(({ content }) => content)));
-      if (content.length > 0) return content;
-      await ask(timer(this.options.endWaitMs ?? defaultEndWaitMs));
-      return ask(this.list.again(1).pipe(map(({ content }) => content)));
-    });
-    return concat(
-      first$.pipe(
-        filter((content) => content.length > 0),
-        map((content) => this.#keepAnswer(pageOf(1, content, { release: () => {} }))),
-      ),
-      defer(() => {
-        this.options.onEnd?.(() => this.#hasChanged());
-        return this.consistency.mode === 'off' ? EMPTY : this.#compareAnswer();
-      }),
-    ).pipe(map((page) => this.#drain.track(page)));
-  }
-
   #endOf(list: PagedList<T>, trace: Trace, expected: number, onDrift: (what: string) => void): EndOfList<T> {
-    const { firstPage, endWaitMs: waitMs = defaultEndWaitMs } = this.options;
+    const { firstPage } = this.options;
     // What a pass meets, the first read has told.
     const { strict, onWarning } = trace === this.#trace ? this.options : {};
     return new EndOfList(list, trace, {
@@ -142,7 +90,7 @@ class ListRead<T extends Row> {
       known: (name) => (this.#seen ? this.#seen.inThisPass(name) : name === trace.first || name === trace.last?.name),
       onDrift,
       expected,
-      waitMs,
+      waitMs: endWaitOf(this.options),
     });
   }
 
@@ -171,7 +119,6 @@ class ListRead<T extends Row> {
     const content = contentOf(page);
     const names = namesOf(content, this.#key);
     const { position, known } = this.#trace.take(page.number, content, names);
-    this.#lastNumber = Math.max(this.#lastNumber, page.number);
     this.#looks.set(page.number, contentDigest(names));
     const all = Array.from({ length: content.length }, (_, row) => row);
     const sighting = this.#seen?.take(content, names);
@@ -189,16 +136,6 @@ class ListRead<T extends Row> {
       for (const row of again.slice(0, maxProbes)) this.#repeats.push({ position: position + row, name: names[row] ?? '' });
     }
     return isFresh.size === content.length ? page : withRows(page, pickFrom(content, [...isFresh]));
-  }
-
-  /** Takes the whole of a list in one answer, in which a row that comes twice is there twice. */
-  #keepAnswer(page: Page<T>): Page<T> {
-    const content = contentOf(page);
-    const names = namesOf(content, this.#key);
-    this.#seen?.take(content, names);
-    this.#looks.set(page.number, contentDigest(names));
-    this.options.onPage?.(page);
-    return page;
   }
 
   /** A page of nothing but known keys is no page of a list that stands still. */
@@ -269,94 +206,22 @@ class ListRead<T extends Row> {
     return asked.length === this.#repeated;
   }
 
-  /** Further passes over the list, which let the rows pass that were missed so far, until one has missed nothing. */
   #passes(): Observable<Page<T>> {
-    const seen = this.#seen;
-    if (!seen) return EMPTY;
-    const { consistency } = this;
-    const clean = { passes: 0, wanted: consistency.mode === 'prove' ? 2 : 1 };
-    /** Of an unordered list: its rows, and the place since which as many different keys have to be seen. */
-    const whole = { rows: undefined as number | undefined, since: 0, keys: 0 };
-
-    const pass$ = (number: number): Observable<Page<T>> =>
-      defer(() => {
-        seen.beginPass();
-        const trace = new Trace();
-        const gaps = new Gaps();
-        let repeats = 0;
-        const end = (list: PagedList<T>) => this.#endOf(list, trace, this.#trace.rows, () => {});
-        const pages$ = openList(resized(this.reader, otherLimit(this.list.limit, number)), { firstPage: this.list.firstPage }).pipe(
-          switchMap((list) => {
-            const confirmed = end(list);
-            return pagedSource((page) => list.page(page).pipe(map(({ content }) => content)), {
-              window: windowOf(this.options),
-              concurrency: this.options.concurrency,
-              firstPage: this.list.firstPage,
-              confirmEnd: (claim) => confirmed.confirm(claim),
-            });
-          }),
-        );
-        const missed$ = pages$.pipe(
-          map((page) => {
-            const content = contentOf(page);
-            const names = namesOf(content, this.#key);
-            trace.take(page.number, content, names);
-            const sighting = seen.take(content, names, (before) => {
-              if (before <= whole.since) whole.keys += 1;
-            });
-            repeats += sighting.repeats.length;
-            consistency.changed += sighting.changed;
-            gaps.take(content.length, sighting.fresh);
-            if (sighting.fresh.length === 0) {
-              page.lease.release();
-              return undefined;
-            }
-            consistency.repaired += sighting.fresh.length;
-            this.#lastNumber += 1;
-            return pageOf(this.#lastNumber, pickFrom(content, sighting.fresh), page.lease);
-          }),
-          filter((page) => page !== undefined),
-        );
-        const next$ = task(async (ask) => {
-          consistency.passes = number;
-          const moved = seen.moved();
-          consistency.unordered ||= moved > maxMoved;
-          if (consistency.unordered) return this.#isWhole(ask, whole);
-          clean.passes = gaps.found ? 0 : clean.passes + 1;
-          const same = number === 1 && consistency.repaired === 0 && repeats === this.#repeated && trace.rows === this.#trace.rows;
-          if (clean.passes < clean.wanted) return false;
-          if (consistency.mode === 'prove') consistency.outcome = 'proven';
-          // What came again comes again: the list holds it twice.
-          else consistency.outcome = same && !this.#drifted ? 'stable' : 'repaired';
-          return true;
-        }).pipe(
-          switchMap((done) => {
-            if (done) return EMPTY;
-            const most = this.options.maxPasses ?? (consistency.unordered ? 30 : 8);
-            if (number < most && !(consistency.unordered && whole.rows === undefined)) return pass$(number + 1);
-            consistency.outcome = 'unstable';
-            return EMPTY;
-          }),
-        );
-        return concat(missed$, next$);
-      });
-    return pass$(1);
-  }
-
-  /** Whether as many different keys of an unordered list were seen as it has rows, since their number last changed. */
-  async #isWhole(ask: Ask, whole: { rows: number | undefined; since: number; keys: number }): Promise<boolean> {
-    const rows = await ask(this.#end.count(whole.rows ?? this.#trace.rows));
-    const same = rows !== undefined && rows === whole.rows;
-    if (same && whole.keys >= rows) {
-      this.consistency.outcome = this.consistency.mode === 'prove' ? 'proven' : 'repaired';
-      return true;
-    }
-    if (!same) {
-      whole.rows = rows;
-      whole.since = this.#seen?.place ?? 0;
-      whole.keys = 0;
-    }
-    return false;
+    if (!this.#seen) return EMPTY;
+    const { reader, list, options, consistency } = this;
+    return new Passes({
+      reader,
+      list,
+      options,
+      consistency,
+      seen: this.#seen,
+      rows: this.#trace.rows,
+      repeated: this.#repeated,
+      lastNumber: this.#trace.last?.number ?? 0,
+      drifted: this.#drifted,
+      endOf: (passed, trace) => this.#endOf(passed, trace, this.#trace.rows, () => {}),
+      count: (guess) => this.#end.count(guess),
+    }).pages();
   }
 
   /** Once everything else is done: rows behind the end are read on. */
@@ -370,59 +235,6 @@ class ListRead<T extends Row> {
         return next === undefined ? EMPTY : concat(this.#crawl(next), this.#lookAgain());
       }),
     );
-  }
-
-  /** Whether a list in one answer has rows by now that it had not. */
-  #hasChanged(): Observable<boolean> {
-    return this.list
-      .probe(1)
-      .pipe(map(({ content }) => namesOf(content, this.#key).some((name) => this.#seen && !this.#seen.inThisPass(name))));
-  }
-
-  /** A list in one answer is one moment; it is asked for again, since that moment may have been a bad one. */
-  #compareAnswer(): Observable<Page<T>> {
-    const seen = this.#seen;
-    if (!seen) return EMPTY;
-    const { consistency } = this;
-    return task(async (ask) => {
-      consistency.outcome = 'stable';
-      consistency.counted = 'pages';
-      if (this.options.lookAgain) await this.#drain.empty();
-      const { content } = await ask(this.list.probe(1));
-      consistency.probes += 1;
-      const names = namesOf(content, this.#key);
-      if (contentDigest(names) === this.#looks.get(1)) return undefined;
-      consistency.drift.push('the list has changed');
-      consistency.outcome = 'drifted';
-      const { fresh } = seen.take(content, names);
-      if (consistency.mode === 'check') return undefined;
-      consistency.outcome = consistency.mode === 'prove' ? 'proven' : 'repaired';
-      consistency.repaired = fresh.length;
-      return fresh.length === 0 ? undefined : pageOf(2, pickFrom(content, fresh), { release: () => {} });
-    }).pipe(switchMap((page) => (page === undefined ? EMPTY : of(page))));
-  }
-}
-
-const defaultEndWaitMs = 5_000;
-
-/** Share of the keys in common that may be out of sequence between two passes over a list that has an order. */
-const maxMoved = 0.01;
-
-/** New rows at the head or the tail of a list were added to it; one between two known ones was missed. */
-class Gaps {
-  found = false;
-  #known = false;
-  #pending = false;
-
-  take(rows: number, missed: readonly number[]): void {
-    const isMissed = new Set(missed);
-    for (let row = 0; row < rows; row += 1) {
-      if (isMissed.has(row)) this.#pending ||= this.#known;
-      else {
-        this.found ||= this.#pending;
-        this.#known = true;
-      }
-    }
   }
 }
 

@@ -272,7 +272,7 @@ export async function runOver(trap: Trap, consistency: 'repair' | 'prove', seed:
   };
   const key = 'a-key-of-traps';
   const service = await startService({ source: nobody, accounts: [{ restApiKey: key }], responders: [responder] });
-  const file = join(folder, `${seed}.ndjson`);
+  const file = join(folder, `${consistency}-${seed}.ndjson`);
   const text = JSON.stringify({
     name: 'trap',
     service: {

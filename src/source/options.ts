@@ -1,0 +1,42 @@
+import type { Observable } from 'rxjs';
+import type { Page } from '../flow/index.js';
+import type { ConsistencyMode } from './consistency.js';
+import type { PagingOptions } from './list.js';
+
+/** How a collection is read. */
+export interface ReadingOptions extends PagingOptions {
+  /** Pages in memory at once. Default: twice the concurrency. */
+  readonly window?: number | undefined;
+  /** Requests in flight at once. Default 4. */
+  readonly concurrency?: number | undefined;
+  /** How the read is checked for rows that moved while it went on. Default `off`. */
+  readonly consistency?: ConsistencyMode | undefined;
+  /** Most passes of `repair` and `prove`. Default 8, of a list without a stable order 30. */
+  readonly maxPasses?: number | undefined;
+  /**
+   * How long an end that may be an outage is let rest before it is looked at again, in milliseconds: one where nothing is, and one behind
+   * a full page. Default 5,000.
+   */
+  readonly endWaitMs?: number | undefined;
+  /** Rows that the list had when it was read last; an end before them waits, and one behind them does not. Default: not known. */
+  readonly expectedRows?: number | undefined;
+  /** Told, at the confirmed end of the list, how to find out later whether rows have come behind it. */
+  readonly onEnd?: ((hasMore: () => Observable<boolean>) => void) | undefined;
+  /**
+   * Whether the end is looked at once more when every page was released, so that what came meanwhile is read as well. Only for
+   * chains that release what they get: others would wait for ever. Default false.
+   */
+  readonly lookAgain?: boolean | undefined;
+  /** Told of every page of the list as it came, before the check. */
+  readonly onPage?: ((page: Page) => void) | undefined;
+}
+
+/** Pages in memory at once. */
+export function windowOf({ concurrency = 4, window = 2 * concurrency }: ReadingOptions): number {
+  return window;
+}
+
+/** How long an end rests before it is looked at again, in milliseconds. */
+export function endWaitOf({ endWaitMs = 5_000 }: ReadingOptions): number {
+  return endWaitMs;
+}
