@@ -85,30 +85,41 @@ describe('the end of a list', () => {
 });
 
 describe('the other side of a join', () => {
-  const joined = (to: string) =>
-    `from: leads\nsteps:\n  - join: { with: users, on: { uid: uid }, as: user, select: [email] }\nto:\n  - ${to}`;
+  const joins = {
+    users: 'with: users, on: { uid: uid }, as: user, select: [email]',
+    // In one answer.
+    links: 'with: links, on: { lead_id: id }, as: link, select: [uid]',
+  };
+  const joined = (to: string, side: keyof typeof joins = 'users') => `from: leads\nsteps:\n  - join: { ${joins[side]} }\nto:\n  - ${to}`;
 
   /** A side that gets a row once the main list is being read. */
-  async function growing(): Promise<LoggedService> {
+  async function growing(side: keyof typeof joins = 'users'): Promise<LoggedService> {
+    const id = side === 'users' ? 'uid' : 'id';
     let main = false;
     const answers: Responder = (facts, next) => {
       main ||= facts.collection === 'leads' && facts.page >= 3;
-      if (facts.collection !== 'users') return next(facts);
-      const users = [{ uid: '1' }, { uid: '2' }, ...(main ? [{ uid: '3' }] : [])];
-      return {
-        kind: 'rows',
-        rows: users.slice((facts.page - 1) * facts.limit, facts.page * facts.limit).map((user) => JSON.stringify(user)),
-      };
+      if (facts.collection !== side) return next(facts);
+      const all = ['1', '2', ...(main ? ['3'] : [])].map((key) => JSON.stringify({ [id]: key }));
+      if (side === 'links') return { kind: 'rows', rows: all };
+      return { kind: 'rows', rows: all.slice((facts.page - 1) * facts.limit, facts.page * facts.limit) };
     };
     return service(source, { responders: [answers] });
   }
 
-  test('is looked at again in the end, and rows that came meanwhile are joined by a second go', async () => {
-    const cwd = await temporaryFolder();
-    const report = await runIn(await growing(), joined('ndjson: { path: rows.ndjson }'), cwd);
-    expect(report.resumed).toBeGreaterThan(0);
-    expect(report.sinks[0]?.books).toMatchObject({ read: rows, written: rows });
-  });
+  test.each([
+    ['users', 'repair'],
+    ['users', 'off'],
+    ['links', 'repair'],
+    ['links', 'off'],
+  ] as const)(
+    'is looked at again in the end, and rows that came meanwhile are joined by a second go: %s, consistency %s',
+    async (side, mode) => {
+      const cwd = await temporaryFolder();
+      const report = await runIn(await growing(side), `consistency: ${mode}\n${joined('ndjson: { path: rows.ndjson }', side)}`, cwd);
+      expect(report.resumed).toBeGreaterThan(0);
+      expect(report.sinks[0]?.books).toMatchObject({ read: rows, written: rows });
+    },
+  );
 
   test('is refused when rows were printed that nobody can take back', async () => {
     const options = { stdout: new PassThrough().resume() };
