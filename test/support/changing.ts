@@ -1,4 +1,4 @@
-import { collectionNames, type CollectionName } from '../../src/collections/index.js';
+import type { CollectionName } from '../../src/collections/index.js';
 import type { DataSource } from '../../src/service/index.js';
 
 type Records = readonly Readonly<Record<string, unknown>>[];
@@ -15,5 +15,11 @@ export function changing(lists: Lists): DataSource {
     row: (index) => JSON.stringify(lists[name]?.[index]),
     find: () => [],
   });
-  return Object.fromEntries(collectionNames.map((name) => [name, table(name)])) as unknown as DataSource;
+  return {
+    leads: table('leads'),
+    bridges: table('bridges'),
+    areacodes: table('areacodes'),
+    links: table('links'),
+    users: table('users'),
+  };
 }
