@@ -136,48 +136,66 @@ function listOf<T>(
   /** How each page looked, for the page after it, and who waits for a look. */
   const looks = new Map<number, string>();
   const waiting = new Map<number, AsyncSubject<string>>();
-  const empty: ListAnswer<T> = { content: [], body: new Uint8Array() };
+  const asked = new Set<number>();
+  /** What is behind a page that seems to be the end may never be asked for, so that nobody may wait for how it looks. */
+  let seemingEnd = Infinity;
   let repeated: number | undefined;
 
+  /** How a page looked, once that is known; nothing where it failed or may never be asked for. */
   function lookOfPage(page: number): Observable<string> {
-    const look = looks.get(page);
+    const look = looks.get(page) ?? (page > seemingEnd && !asked.has(page) ? '' : undefined);
     if (look !== undefined) return of(look);
     const subject = waiting.get(page) ?? new AsyncSubject<string>();
     waiting.set(page, subject);
     return subject;
   }
 
+  function tellLook(page: number, look: string): void {
+    waiting.get(page)?.next(look);
+    waiting.get(page)?.complete();
+    waiting.delete(page);
+  }
+
+  function takeLook(page: number, look: string): void {
+    looks.set(page, look);
+    tellLook(page, look);
+  }
+
   function read(page: number, fresh: boolean): Observable<ListAnswer<T> & { readonly look: string }> {
     return defer(() => {
       const seed = seeds.get(page);
       seeds.delete(page);
+      asked.add(page);
       return seed && !fresh ? of(seed) : reader.request({ page, limit, fresh });
     }).pipe(
       map((answer) => ({ ...answer, look: lookOf(answer.content) })),
-      tap(({ look }) => {
-        looks.set(page, look);
-        waiting.get(page)?.next(look);
-        waiting.get(page)?.complete();
-        waiting.delete(page);
-      }),
+      tap({ next: ({ look }) => takeLook(page, look), error: () => takeLook(page, '') }),
     );
   }
 
   function page(number: number, fresh = false): Observable<ListAnswer<T>> {
     return read(number, fresh).pipe(
       switchMap((answer) => {
-        if (answer.content.length === 0) return of(answer);
+        if (answer.content.length === 0) return of(noRowsOn(number));
         if (number - firstPage >= maxPages) return throwError(() => tooManyPages(number));
+        if (number === seemingEnd) seemingEnd = Infinity;
         if (number === firstPage) return of(answer);
         return lookOfPage(number - 1).pipe(
           map((before) => {
             if (before !== answer.look) return answer;
             repeated = Math.min(repeated ?? number, number);
-            return empty;
+            return noRowsOn(number);
           }),
         );
       }),
     );
+  }
+
+  /** What a page is that has no rows of its own, behind which none need be asked for. */
+  function noRowsOn(page: number): ListAnswer<T> {
+    seemingEnd = Math.min(seemingEnd, page);
+    for (const awaited of waiting.keys()) if (awaited > seemingEnd && !asked.has(awaited)) tellLook(awaited, '');
+    return { content: [], body: new Uint8Array() };
   }
 
   function tooManyPages(number: number): SourceError {

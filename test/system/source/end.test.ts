@@ -1,13 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { connect, type Consistency, type ConnectOptions, type Warning } from '../../../src/index.js';
-import { generate, type Responder, type StartOptions } from '../../../src/service/index.js';
+import { failure, generate, type Responder, type StartOptions } from '../../../src/service/index.js';
 import { leads, runIn } from '../../support/pipelines.js';
 import { service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 
 const rows = 1_237;
 const source = generate({ leads: rows, bridges: 5, links: 5, users: 5, seed: 3 });
@@ -28,6 +29,27 @@ describe('the end of a list', () => {
     const from = await misleading((facts, next) => (facts.page >= 5 && facts.limit > 1 && (answers += 1) <= 4 ? empty : next(facts)));
     const report = await runIn(from, toFile, await temporaryFolder());
     expect(report).toMatchObject({ read: rows, consistency: { outcome: 'stable', counted: 'rows' } });
+  });
+
+  // The pages behind it were asked for meanwhile; they are compared with the pages before them, which may never be asked for.
+  test.each([
+    ['is empty', (page: number) => (page === 5 ? empty : undefined), 8],
+    ['is empty, and another one fails', (page: number) => (page === 5 ? empty : page === 7 ? failure(400, 'no') : undefined), 8],
+    ['is the one before it again', (page: number) => (page === 6 ? 5 : undefined), 8],
+  ])('is looked into when a page answers late and %s', async (_what, answerTo, until) => {
+    let held = false;
+    const from = await misleading(async (facts, next) => {
+      const answer = facts.limit === 1 ? undefined : answerTo(facts.page);
+      if (answer === undefined) return next(facts);
+      if (!held && answer !== 5 && answer.kind !== 'rows') return answer;
+      if (!held) {
+        held = true;
+        await from.until((requests) => requests.includes(`leads?page=${until}&limit=100`));
+        await setTimeout(100);
+      }
+      return answer === 5 ? next({ ...facts, page: 5 }) : answer;
+    });
+    await expect(runIn(from, toFile, await temporaryFolder())).rejects.toMatchObject({ code: 'E_SOURCE_ORDER' });
   });
 
   test('is refused when a page behind it has rows, though they were on their way', async () => {
