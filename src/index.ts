@@ -110,6 +110,7 @@ export {
   rollbackTable,
   runPipeline,
   summaryOf,
+  writesOver,
   type Books,
   type Environment,
   type Expect,

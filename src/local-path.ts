@@ -19,17 +19,27 @@ export const runTemplate = '{{ run.id }}';
 const template = /\{\{([^{}]*)\}\}/g;
 const scheme = /^(?:[a-z][a-z\d+.-]*:(?=\/\/)|[a-z][a-z\d+.-]+:(?=\/))/i;
 
-/** What is wrong with the path of something that is to be written, if anything: a scheme, or braces that mean nothing. */
+/** What is wrong with the path of something that is to be written, if anything: a scheme, what only a shell fills in, or braces that mean nothing. */
 export function pathProblem(path: string): string | undefined {
   const [found] = scheme.exec(path) ?? [];
   if (found !== undefined)
     return `'${found}' is a scheme, and outputs are files of this machine; write to a folder here and copy it from there`;
+  const unfit = unfitPlace(path);
+  if (unfit !== undefined) return unfit;
   const templates = [...path.matchAll(template)];
   const unknown = templates.find(([, name = '']) => !isName(name.trim()));
   if (unknown) return unknownTemplate(unknown[0], unknown[1]?.trim() ?? '');
   if (/\{\{|\}\}/.test(path.replaceAll(template, ''))) return `'{{' and '}}' belong around a name: there are ${list(names.map(braced))}`;
   const behind = path.slice(templates[0]?.index ?? path.length);
   return behind.split('/').includes('..') ? `'..' behind ${templates[0]?.[0] ?? ''} climbs out of what is named; leave it out` : undefined;
+}
+
+/** Names that would become folders here and that a shell would have filled in. */
+function unfitPlace(path: string): string | undefined {
+  if (/^~[\w.-]*(?:\/|$)/.test(path)) return "'~' is a home folder to a shell only; write the path in full, or ${HOME}/…";
+  const [, variable] = /(?:^|\/)\$(\w+)/.exec(path) ?? [];
+  if (variable !== undefined) return `'$${variable}' is filled in by a shell only; write \${${variable}} in the file, or the path in full`;
+  return undefined;
 }
 
 /**

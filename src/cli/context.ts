@@ -23,6 +23,8 @@ export interface CommandContext {
   readonly console: Console;
   /** The environment, with what the file of `--env` adds. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The file of `--env`. */
+  readonly envFile: string | undefined;
   /** Folder that relative paths resolve against. */
   readonly cwd: string;
   /** Where data goes. */
@@ -83,10 +85,28 @@ export function environmentOf(
 }
 
 function readEnvFile(file: string, cwd: string): Readonly<Record<string, string | undefined>> {
+  let text: string;
   try {
-    return parseEnv(readFileSync(resolve(cwd, file), 'utf8'));
+    text = readFileSync(resolve(cwd, file), 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
     throw new LeadstreamError('E_USAGE', `--env ${file}: cannot be read${code}`);
   }
+  return parseEnv(entriesOf(text, file).join('\n'));
+}
+
+/** A variable, whose value may have several lines in quotes, or a line without one. */
+const envEntry = /[ \t]*(?:(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=[ \t]*((?:"[^"]*"|'[^']*'|`[^`]*`)?[^\n]*)|(?:#[^\n]*)?)(?:\n|$)/y;
+
+/** The variables of a file, one after the other: Node 20 loses one behind a blank line and an indented comment. */
+function entriesOf(text: string, file: string): readonly string[] {
+  const whole = text.replaceAll('\r\n', '\n');
+  const entries: string[] = [];
+  for (let at = 0; at < whole.length; at = envEntry.lastIndex) {
+    envEntry.lastIndex = at;
+    const found = envEntry.exec(whole);
+    if (!found) throw new LeadstreamError('E_USAGE', `--env ${file}: line ${whole.slice(0, at).split('\n').length} is no NAME=value`);
+    if (found[1] !== undefined) entries.push(`${found[1]}=${found[2] ?? ''}`);
+  }
+  return entries;
 }

@@ -1,5 +1,6 @@
-import { writeFile } from 'node:fs/promises';
-import { SinkError, reasonOf } from '../errors.js';
+import { constants, type Stats } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { LeadstreamError, SinkError, reasonOf } from '../errors.js';
 import { fixedPath } from '../local-path.js';
 import { jsonOf } from '../printable.js';
 import type { CommandContext } from './context.js';
@@ -10,29 +11,61 @@ export interface ReportFile {
   write(report: object): Promise<void>;
 }
 
+/** What a report begins with. */
+const beginning = /^\{\s*"status":/;
+
 /**
  * Makes the report's file, empty: one that cannot be written is told before the first request, and the report of an earlier run
  * cannot be taken for that of a run that was killed.
  *
  * @param file Without, there is no report.
- * @throws {LeadstreamError} `E_USAGE` for what is no file of this machine.
+ * @throws {LeadstreamError} `E_USAGE` for what is no file of this machine, and for a file that is no report.
  * @throws {SinkError} `E_SINK_PATH`.
  */
 export async function openReport(file: string | undefined, { console, cwd }: CommandContext): Promise<ReportFile> {
   if (file === undefined) return { write: () => Promise.resolve() };
   const path = fixedPath(file, '--report', cwd);
   try {
-    await writeFile(path, '');
+    await empty(path);
   } catch (error) {
+    if (error instanceof LeadstreamError) throw error;
     throw new SinkError('E_SINK_PATH', `--report ${file}: ${reasonOf(error)}`);
   }
   return {
     write: async (report) => {
       try {
-        await writeFile(path, `${jsonOf(report, { redact: console.redact, indent: 2 })}\n`);
+        await put(path, `${jsonOf(report, { redact: console.redact, indent: 2 })}\n`);
       } catch (error) {
         console.log('warn', `the report was not written: --report ${file}: ${reasonOf(error)}`);
       }
     },
   };
+}
+
+const { O_CREAT, O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY } = constants;
+
+/** Takes the place of an earlier report, and of nothing else. */
+async function empty(path: string): Promise<void> {
+  const found = await stat(path).catch((): Stats | undefined => undefined);
+  if (found !== undefined && !found.isFile()) return put(path, '');
+  const file = await open(path, O_RDWR | O_CREAT, 0o666);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(64), 0, 64, 0);
+    if (bytesRead > 0 && !beginning.test(buffer.toString('latin1', 0, bytesRead))) {
+      throw new LeadstreamError('E_USAGE', `--report ${path}: there is a file that is no report; name another one, or remove it`);
+    }
+    await file.truncate();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Writes at once or fails: a pipe that nobody reads would let the run wait for ever. */
+async function put(path: string, text: string): Promise<void> {
+  const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK, 0o666);
+  try {
+    await file.writeFile(text);
+  } finally {
+    await file.close();
+  }
 }

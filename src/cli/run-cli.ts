@@ -42,7 +42,7 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
   const runner: Runner = async ({ logFormat, logLevel, quiet, env: envFile }, work) => {
     const console = createConsole(logFormat, quiet ? 'error' : logLevel, secrets, stderr);
     try {
-      exit = await work({ ...surroundings, console, env: environmentOf(envFile, surroundings, secrets) });
+      exit = await work({ ...surroundings, console, envFile, env: environmentOf(envFile, surroundings, secrets) });
     } catch (error) {
       exit = tellFailure(console, error);
     }

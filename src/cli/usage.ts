@@ -49,7 +49,9 @@ export function valueProblem(
   for (const name of options) {
     const value = values[name];
     if (Array.isArray(value) && !repeated.includes(name)) return `--${name} stands twice`;
-    if (!flags.includes(name) && (words.includes(`--${name}=`) || bare(name)))
+    const [flag] = flags.includes(name) ? words.filter((word) => word.startsWith(`--${name}=`) && !/=(?:true|false)$/.test(word)) : [];
+    if (flag !== undefined) return `--${name} takes no value`;
+    if (!flags.includes(name) && (value === '' || words.includes(`--${name}=`) || bare(name)))
       return `--${name} needs ${numbers.includes(name) ? 'a number' : 'a value'}`;
     if (Number.isNaN(value)) return `--${name} takes a number`;
   }
@@ -78,7 +80,7 @@ export function bareWords(words: readonly string[], { options, flags }: Pick<Gra
 
 /** The names of options, long ones and single letters, without the values of others. */
 function optionsIn(words: readonly string[]): readonly string[] {
-  return words.flatMap((word) => /^--([a-z][a-z.-]*)(?=$|=)/i.exec(word)?.[1] ?? /^-([a-z])$/i.exec(word)?.[1] ?? []);
+  return words.flatMap((word) => /^--([a-z][a-z._-]*)(?=$|=)/i.exec(word)?.[1] ?? /^-([a-z])$/i.exec(word)?.[1] ?? []);
 }
 
 function unknownOption(name: string, known: readonly string[]): string {

@@ -1,4 +1,4 @@
-import { readdir, rm, stat } from 'node:fs/promises';
+import { lstat, readdir, readlink, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../errors.js';
 import { attempt, errnoOf } from './failure.js';
@@ -26,15 +26,19 @@ export async function reserveFile(destination: string, runId: string, mode?: num
   }
 }
 
-/** A rename would put a file in the place of a pipe or a device, and fail over a folder. */
+/** A rename would put a file in the place of a pipe, a device or a link, whose file would stay as it was, and fail over a folder. */
 async function refuseNoFile(destination: string): Promise<void> {
   const found = await attempt('E_SINK_PATH', `cannot write ${destination}`, () =>
-    stat(destination).catch((thrown: unknown) => {
+    lstat(destination).catch((thrown: unknown) => {
       if (errnoOf(thrown) === 'ENOENT') return undefined;
       throw thrown;
     }),
   );
   if (found === undefined || found.isFile()) return;
+  if (found.isSymbolicLink()) {
+    const target = await readlink(destination).catch(() => 'elsewhere');
+    throw new SinkError('E_SINK_PATH', `cannot write ${destination}: it is a link to ${target}; name that file, or remove the link`);
+  }
   throw new SinkError('E_SINK_PATH', `cannot write ${destination}: it is ${found.isDirectory() ? 'a folder' : 'no regular file'}`);
 }
 

@@ -2,7 +2,7 @@ export type { Books } from './books.js';
 export { connect, type ConnectOptions, type ReadOptions, type Service } from './connect.js';
 export { connectionFromEnvironment } from './connection.js';
 export type { Expect } from './expect.js';
-export { loadPipeline, loadPipelines, parsePipeline, parsePipelines, type LoadOptions } from './load.js';
+export { loadPipeline, loadPipelines, parsePipeline, parsePipelines, writesOver, type LoadOptions } from './load.js';
 export type { Pipeline } from './pipeline.js';
 export { land, type Landed, type LandOptions } from './land.js';
 export { pipelineReference, pipelineSchema } from './reference.js';

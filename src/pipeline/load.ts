@@ -72,6 +72,15 @@ export function parsePipelines(text: string, file: string, options: LoadOptions 
   return pipelines;
 }
 
+/**
+ * Whether a run would write over a file, or a folder that it is in.
+ *
+ * @param file Absolute path.
+ */
+export function writesOver({ plan, rejects }: Pick<Pipeline, 'plan' | 'rejects'>, file: string): boolean {
+  return [...plan.sinks.map(({ output }) => output), rejects.path].some((path) => path !== undefined && collide(path, file));
+}
+
 async function textOf(file: string, { cwd = process.cwd() }: LoadOptions): Promise<string> {
   try {
     return await readFile(resolve(cwd, file), 'utf8');

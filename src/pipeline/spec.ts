@@ -27,8 +27,9 @@ const service = z
       .number()
       .int()
       .min(0)
+      .max(1, 'must be 0 or 1: a list that is read from a later page on is not the whole list')
       .optional()
-      .describe('Number of the first page. Default 1, and then it is checked that there is none before it.'),
+      .describe('Number of the first page, 0 or 1. Default 1, and then it is checked that there is none before it.'),
     max_pages: z.number().int().min(1).optional().describe('Most pages that a list may have; one more fails the run. Default: no limit.'),
     end_wait: duration
       .refine((ms) => ms <= 35_000, 'must be at most 35s')

@@ -1,4 +1,6 @@
+import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
+import { LeadstreamError } from '../../errors.js';
 import type { Pipeline } from '../../index.js';
 import type { RunFlags } from '../tell.js';
 import type { ReportFile } from '../report.js';
@@ -61,21 +63,25 @@ async function run({ file, stateDir, ...rest }: RunArguments, context: CommandCo
 type FileArguments = Omit<RunArguments, 'file' | 'finish'> & { readonly file: string };
 
 async function runFile({ file, set, report: reportFile, ...rest }: FileArguments, context: CommandContext): Promise<number> {
-  const { loadPipelines } = await import('../../index.js');
+  const { loadPipelines, writesOver } = await import('../../index.js');
   const { overridesOf } = await import('../overrides.js');
   const { openReport } = await import('../report.js');
   const { endingOf, runSeries } = await import('../series.js');
   const { stateDir, restart, keepFailed, allowShrink } = rest;
   const options = { stateDir, restart, keepFailed, allowShrink };
   const overrides = overridesOf(set);
-  const report = await openReport(reportFile, context);
   let pipelines: readonly Pipeline[];
   try {
     pipelines = await loadPipelines(file, { env: context.env, cwd: context.cwd, set: overrides });
   } catch (error) {
-    await report.write(await endingOf(error, undefined, context));
+    await (await openReport(reportFile, context)).write(await endingOf(error, undefined, context));
     throw error;
   }
+  for (const [what, path] of Object.entries({ 'the pipeline file': file, '--report': reportFile, '--env': context.envFile })) {
+    const writer = path === undefined ? undefined : pipelines.find((pipeline) => writesOver(pipeline, resolve(context.cwd, path)));
+    if (writer) throw new LeadstreamError('E_USAGE', `${what} ${path} is where the pipeline '${writer.name}' writes, or within`);
+  }
+  const report = await openReport(reportFile, context);
   const [only, ...others] = pipelines;
   if (only && others.length === 0) return runOne(only, context, options, report);
   const { endings, exit } = await runSeries(pipelines, context, options);

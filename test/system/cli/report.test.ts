@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cli, startCli } from '../../support/cli.js';
-import { service } from '../../support/services.js';
+import { service, testKey } from '../../support/services.js';
 import { visible } from '../../support/temporary.js';
 import { toCsv, toStdout, workplace } from './support.js';
 
@@ -42,7 +43,7 @@ describe('leadstream run --report', () => {
     expect(await reportIn(cwd)).toMatchObject({ status: 'closed', pipeline: 'test', error: { code: 'E_SINK_WRITE' } });
   });
 
-  test.each(['missing/r.json', '.'])('refuses %s, which cannot be written, before the first request', async (file) => {
+  test.each(['missing/r.json', '/usr'])('refuses %s, which cannot be written, before the first request', async (file) => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
     const { code, stderr } = await cli(['run', 'p.yaml', '--report', file], { cwd, env: from.env });
     expect(code).toBe(1);
@@ -65,4 +66,45 @@ describe('leadstream run --report', () => {
     expect(code).toBe(77);
     expect(stderr).toContain('E_SOURCE_AUTH');
   });
+});
+
+describe('--report', () => {
+  test.each([
+    ['the pipeline file', 'p.yaml'],
+    ['the file of --env', 'keys.env'],
+    ['an output that was published before', 'out/leads.csv'],
+    ['any other file', 'notes.txt'],
+  ])('never takes the place of %s', async (_what, path) => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    await writeFile(join(cwd, 'keys.env'), `LEADSTREAM_REST_API_KEY='${testKey}'\n`);
+    await writeFile(join(cwd, 'notes.txt'), 'not ours');
+    expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
+    const before = await readFile(join(cwd, path), 'utf8');
+    const { code, stderr } = await cli(['run', 'p.yaml', '--env', 'keys.env', '--report', path], { cwd, env: from.env });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('--report') });
+    expect(await readFile(join(cwd, path), 'utf8')).toBe(before);
+  });
+
+  test.each(['out/leads.csv', 'out/leads.csv.rejects.ndjson', 'out/leads.csv/r.json'])(
+    'is refused at %s, where the run writes',
+    async (path) => {
+      const [from, cwd] = [await service(), await workplace(toCsv)];
+      const { code, stderr } = await cli(['run', 'p.yaml', '--report', path], { cwd, env: from.env });
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is where the pipeline 'test' writes, or within") });
+      expect(from.requests).toEqual([]);
+    },
+  );
+
+  test('does not wait for the reader of a pipe that has none', async () => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    execFileSync('mkfifo', [join(cwd, 'pipe')]);
+    const { code, stderr } = await cli(['run', 'p.yaml', '--report', 'pipe'], { cwd, env: from.env });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('--report pipe: ENXIO') });
+  });
+});
+
+test('an output is neither the pipeline file nor that of --env', async () => {
+  const [from, cwd] = [await service(), await workplace(toCsv.replace('out/leads.csv', 'p.yaml'))];
+  const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('the pipeline file p.yaml is where the pipeline') });
 });

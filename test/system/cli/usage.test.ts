@@ -56,6 +56,46 @@ describe('a command line', () => {
     expect(stderr).toMatch(/^q\.yaml:1:1 [^]*^nowhere\.yaml:1:1 cannot be read \(ENOENT[^]*^p\.yaml: ok/m);
   });
 
+  test.each([
+    [['--allow-shrink=1'], '--allow-shrink takes no value'],
+    [['--restart=yes'], '--restart takes no value'],
+    [['--quiet=TRUE'], '--quiet takes no value'],
+    [['--state-dir', ''], '--state-dir needs a value'],
+    [['--report', ''], '--report needs a value'],
+    [['--set', 'service.limit=1', '--set', 'service.limit=2'], '--set service.limit stands twice'],
+    [['--log_level', 'warn'], 'unknown option --log_level, did you mean --log-level?'],
+  ])('with %j is refused instead of read otherwise', async (options, message) => {
+    const { code, stderr } = await cli(['run', 'p.yaml', ...options], { cwd: await workplace(toCsv) });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+  });
+
+  test.each([
+    ['KEY: value', 1],
+    ['# a comment\n\nA=1\n{"B": "2"}', 4],
+    ['A="of\nseveral\nlines"\nexport B=2\nB 3', 5],
+    ['\u0000A\u0000=\u00001', 1],
+  ])('takes no file of --env with %j', async (text, line) => {
+    const cwd = await workplace(toCsv);
+    await writeFile(join(cwd, 'v.env'), text);
+    const { code, stderr } = await cli(['validate', 'p.yaml', '--env', 'v.env'], { cwd });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`--env v.env: line ${line} is no NAME=value`) });
+  });
+
+  test('takes a file of --env with a byte order mark, comments, blank lines, export and quotes', async () => {
+    const cwd = await workplace(toCsv);
+    const lines = [
+      "OTHER='of #several",
+      "lines=1'",
+      '',
+      '  # comment',
+      'export LEADSTREAM_BASE_URL=http://127.0.0.1:1 # here',
+      'LEADSTREAM_REST_API_KEY=a-key-of-tests',
+      'EMPTY=',
+    ];
+    await writeFile(join(cwd, 'v.env'), `\uFEFF${lines.join('\r\n')}`);
+    expect(await cli(['validate', 'p.yaml', '--env', 'v.env'], { cwd })).toMatchObject({ code: 0 });
+  });
+
   test('accepts no credential as a flag', async () => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
     const set = await cli(['run', 'p.yaml', '--set', `service.auth.rest_api_key=${testKey}`], { cwd, env: from.env });

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
@@ -30,6 +30,26 @@ function problems(body: string): readonly string[] {
 }
 
 describe('the path of an output', () => {
+  test.each([
+    ['~/x.csv', "'~' is a home folder to a shell only; write the path in full, or ${HOME}/…"],
+    ['~nobody/x.csv', "'~' is a home folder to a shell only"],
+    ['$HOME/x.csv', "'$HOME' is filled in by a shell only; write ${HOME} in the file, or the path in full"],
+    ['out/$DAY.csv', "'$DAY' is filled in by a shell only"],
+  ])('is no %s, which a shell would fill in', (path, message) => {
+    expect(problems(to(path, 'csv'))).toEqual([expect.stringContaining(message)]);
+  });
+
+  test('is no link, whose file would stay as it was', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'real.csv'), 'as it was');
+    await symlink('real.csv', join(folder, 'x.csv'));
+    await expect(runIn(await serviceOf({ leads: leads(1) }), to('x.csv'), folder)).rejects.toMatchObject({
+      code: 'E_SINK_PATH',
+      message: expect.stringContaining('it is a link to real.csv; name that file, or remove the link'),
+    });
+    expect(await readFile(join(folder, 'real.csv'), 'utf8')).toBe('as it was');
+  });
+
   test.each(sinkNames)('is a path of this machine, for %s', (sink) => {
     for (const path of ['s3://bucket/x', 'gs://b/x', 'file:///tmp/x', 'S3:/bucket/x', 'hdfs://host:9000/x', 'abfss://a@b/x', 'az+x://b']) {
       expect(problems(to(path, sink))).toEqual([
