@@ -63,7 +63,8 @@ export function createTransport(options: TransportOptions): Transport {
     retry: { limit: 0 },
     followRedirect: false,
     throwHttpErrors: false,
-    headers: { accept: 'application/json', 'user-agent': 'leadstream' },
+    // What a cache holds of a list is no evidence for it.
+    headers: { accept: 'application/json', 'cache-control': 'no-cache', 'user-agent': 'leadstream' },
     agent: agents,
     timeout,
   } satisfies OptionsInit);

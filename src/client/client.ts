@@ -47,8 +47,8 @@ export interface ClientOptions {
 export interface ListRequest {
   /** Number as the service counts, usually from 1. Without, neither page nor limit are sent. */
   readonly page?: number;
-  /** Rows per page; default the client's limit. */
-  readonly limit?: number;
+  /** Rows per page, or `null` for as many as the service likes; default the client's limit. */
+  readonly limit?: number | null;
   /** `probe` marks a request that only checks, for the log of the service. Default `page`. */
   readonly purpose?: 'page' | 'probe';
   /** Whether an answer that was kept will not do. Default false; the client itself keeps none. */
@@ -162,7 +162,8 @@ export function createClient(options: ClientOptions): ServiceClient {
       const decoder = createDecoder(collection, reveal, redact);
 
       function request({ page, limit: size = limit, purpose }: ListRequest): Observable<ListAnswer<Rows[N]>> {
-        const query: Record<string, string> = page === undefined ? {} : { page: String(page), limit: String(size) };
+        const rows: Record<string, string> = size === null ? {} : { limit: String(size) };
+        const query: Record<string, string> = page === undefined ? {} : { page: String(page), ...rows };
         return onPath(collection, (path) =>
           read({ path, query, purpose }, (at, answer) => {
             if (answer.status === 404) throw notFound(at, 'no such collection at this base_url');

@@ -23,6 +23,9 @@ export interface EndOptions<T> extends PagingOptions {
 /** How the rows of a list were counted: one by one, by its own pages, or not at all. */
 export type Counting = 'rows' | 'pages' | 'none';
 
+/** A list that has rows beyond has them everywhere. */
+const mostRows = 2 ** 40;
+
 /** Most times that a read goes on behind an end that was none. */
 const maxContinuations = 10;
 
@@ -56,7 +59,10 @@ export class EndOfList<T> {
         await ask(timer(this.options.waitMs));
       }
       const second = await this.#again(ask, end.page);
-      if (second.length > 0 && lookOf(second) !== this.trace.last?.look) return this.#goOn(end.page);
+      if (second.length > 0 && lookOf(second) !== this.trace.last?.look) {
+        // A full page was no end at all, and says nothing of a list that grows.
+        return second.length >= this.trace.largest ? end.page : this.#goOn(end.page);
+      }
       await this.#lookBehind(ask, end);
       return this.#count(ask, end.page);
     });
@@ -91,6 +97,7 @@ export class EndOfList<T> {
       let below = -1;
       let above = guess;
       for (let step = 1; await has(above); step *= 2) {
+        if (above > mostRows) return Infinity;
         below = above;
         above += step;
       }
@@ -141,10 +148,21 @@ export class EndOfList<T> {
   }
 
   async #lookBehind(ask: Ask, { page, after: [behind] }: ListEnd): Promise<void> {
-    if (behind === undefined) return;
+    if (behind === undefined) return this.#lookFarBehind(ask, page);
     const content = await this.#again(ask, behind);
     if (content.length > 0 && lookOf(content) !== this.trace.last?.look) throw rowsAfterEnd(behind, page);
     this.options.onDrift(`page ${behind} had rows and has none any more`);
+  }
+
+  /** Nothing behind the end was asked for yet; what is there does not depend on how far ahead the requests are. */
+  async #lookFarBehind(ask: Ask, end: number): Promise<void> {
+    if (this.list.repeated !== undefined || this.trace.last === undefined) return;
+    for (const behind of [end + 2, end + 8]) {
+      const { content } = await ask(this.list.probe(behind).pipe(catchError(noRows<T>)));
+      if (content.length === 0 || lookOf(content) === this.trace.last.look) continue;
+      // Unless the list has reached that far by now.
+      if ((await this.#again(ask, end)).length === 0) throw rowsAfterEnd(behind, end);
+    }
   }
 
   async #count(ask: Ask, end: number): Promise<number | undefined> {
@@ -183,11 +201,24 @@ export class EndOfList<T> {
     for (let look = 1; look <= 2; look += 1) {
       const shown = this.options.namesOf(await this.#again(ask, last.number));
       if (shown.length > last.rows && this.trace.rows !== this.#rowsAtLastEnd) return this.#goOn(last.number);
-      if (shown.length === last.rows && shown.at(-1) === last.name) return this.#ended(end);
+      if (shown.length === last.rows && shown.at(-1) === last.name) {
+        await this.#refuseCapByLimit(ask, end);
+        return this.#ended(end);
+      }
     }
     this.counted = false;
     this.options.onDrift(`row ${this.trace.rows} is not where it was read`);
     return undefined;
+  }
+
+  /** Behind a full page: the rows on the page of that number are known when pages are a row shorter, unless no page has that number. */
+  async #refuseCapByLimit(ask: Ask, end: number): Promise<void> {
+    const { limit } = this.list;
+    if (limit < 2 || !this.trace.endsFull(limit) || end === this.list.firstPage + 1) return;
+    const before = await ask(this.list.sized(end - 1, limit - 1).pipe(catchError(noRows<T>)));
+    if (before.content.length !== limit - 1) return;
+    const { content } = await ask(this.list.sized(end, limit - 1).pipe(catchError(noRows<T>)));
+    if (content.length === 0) throw this.#capped(end - 1);
   }
 
   /** The end of a list whose last page comes again is one only when the count says so, or when that page is short. */
@@ -246,16 +277,16 @@ export class EndOfList<T> {
   }
 
   async #at(ask: Ask, position: number): Promise<readonly string[]> {
-    const none: Content<T> = [];
-    const row$ = this.list.row(position).pipe(
-      map(({ content }) => content),
-      // Whatever failure a page has that is not there, it has no row.
-      catchError((error: unknown) => (isPlainFailure(error) ? of(none) : throwError(() => error))),
-    );
-    return this.options.namesOf(await ask(row$));
+    const { content } = await ask(this.list.row(position).pipe(catchError(noRows<T>)));
+    return this.options.namesOf(content);
   }
 
   #again(ask: Ask, page: number): Promise<Content<T>> {
     return ask(this.list.again(page).pipe(map(({ content }) => content)));
   }
+}
+
+/** Whatever failure a page has that is not there, it has no row. */
+function noRows<T>(error: unknown): Observable<{ readonly content: Content<T> }> {
+  return isPlainFailure(error) ? of({ content: [] }) : throwError(() => error);
 }

@@ -3,6 +3,7 @@ import { AsyncSubject, catchError, defer, map, of, switchMap, tap, throwError, t
 import { rowAt, rowsIn, type Content } from '../columnar/index.js';
 import { GateError, SourceError, type Warning } from '../errors.js';
 import type { CollectionReader, ListAnswer } from '../client/index.js';
+import { task } from '../flow/index.js';
 
 /** What the reading of a list depends on. */
 export interface PagingOptions {
@@ -31,6 +32,8 @@ export interface PagedList<T> {
   again(number: number): Observable<ListAnswer<T>>;
   /** A page as it is by now, to compare it with; it does not land. */
   probe(number: number): Observable<ListAnswer<T>>;
+  /** A page of another size, as it is by now. */
+  sized(number: number, limit: number): Observable<ListAnswer<T>>;
   /** The row at a position, counted from 0: a page of one row. A service that does not honour the limit gives more. */
   row(position: number): Observable<ListAnswer<T>>;
   /** The first page that repeated the one before it, as far as pages were read. */
@@ -48,8 +51,9 @@ export function openList<T>(reader: CollectionReader<T>, options: PagingOptions 
   return reader.collection.paged ? openPaged(reader, reader.limit, options) : openUnpaged(reader, options);
 }
 
-function openPaged<T>(reader: CollectionReader<T>, limit: number, options: PagingOptions, learned = false): Observable<PagedList<T>> {
+function openPaged<T>(from: CollectionReader<T>, limit: number, options: PagingOptions, learned = false): Observable<PagedList<T>> {
   const firstPage = options.firstPage ?? 1;
+  const reader = withoutNotFound(from, firstPage);
   const seeds = new Map<number, ListAnswer<T>>();
   const read = (page: number) => reader.request({ page, limit }).pipe(tap((answer) => seeds.set(page, answer)));
   const list = () => listOf(reader, firstPage, limit, seeds, options);
@@ -61,7 +65,7 @@ function openPaged<T>(reader: CollectionReader<T>, limit: number, options: Pagin
           ? of(list())
           : read(firstPage + 1).pipe(switchMap((second) => afterShortPage(content, second.content)));
       return options.firstPage === undefined && !learned
-        ? refusePageBefore(reader, firstPage, content).pipe(switchMap(() => opened$))
+        ? refusePageBefore(reader, firstPage, limit, content).pipe(switchMap(() => opened$))
         : opened$;
     }),
   );
@@ -88,16 +92,14 @@ function openUnpaged<T>(reader: CollectionReader<T>, options: PagingOptions): Ob
         page: () => of(all),
         again: () => reader.request({ fresh: true }),
         probe: () => reader.request({ purpose: 'probe' }),
+        sized: () => throwError(() => new Error('a list without pages has no page sizes')),
         row: () => throwError(() => new Error('a list without pages has no positions')),
         repeated: undefined,
       };
-      if (all.content.length === 0 || all.content.length > 500) return of(unpaged);
-      return reader.request({ page: 2, limit: all.content.length, purpose: 'probe' }).pipe(
-        map(({ content }) => rowsIn(content)),
-        catchError((error: unknown) => (isPlainFailure(error) ? of([]) : throwError(() => error))),
-        switchMap((rows) => {
-          // Of an unpaged list that has grown meanwhile, one row can be new, but not all.
-          if (rows.length === 0 || rows.slice(0, 3).some((row) => contains(all.content, row))) return of(unpaged);
+      if (all.content.length === 0) return of(unpaged);
+      return hasMorePages(reader, all.content).pipe(
+        switchMap((paged) => {
+          if (!paged) return of(unpaged);
           warn(options, { code: 'W_SOURCE_PAGED', message: `${reader.collection.name}: the service gives this list in pages` });
           return openPaged(reader, reader.limit, options);
         }),
@@ -107,22 +109,61 @@ function openUnpaged<T>(reader: CollectionReader<T>, options: PagingOptions): Ob
 }
 
 /**
+ * Whether a list that came without a page number has more than what came: pages 1 and 2, as long as the service likes them, have other
+ * rows then. A second page without rows is asked for once more, since that may pass.
+ */
+function hasMorePages<T>(reader: CollectionReader<T>, all: Content<T>): Observable<boolean> {
+  const known = new Set(rowsIn(all).map((row) => lookOf([row])));
+  const isOther = (content: Content<T>) => {
+    const rows = rowsIn(content);
+    // Of an unpaged list that has grown meanwhile, some rows can be new, but not most.
+    return rows.filter((row) => !known.has(lookOf([row]))).length * 2 > rows.length;
+  };
+  const page = (number: number) =>
+    reader.request({ page: number, limit: null, purpose: 'probe' }).pipe(
+      map(({ content }) => content),
+      // A service that does not know pages may refuse them; one that does not answer is not told apart from one that has pages.
+      catchError((error: unknown) => (isRefusal(error) ? of<Content<T>>([]) : throwError(() => error))),
+    );
+  return task(async (ask) => {
+    const second = await ask(page(2));
+    if (isOther(second.length > 0 ? second : await ask(page(2)))) return true;
+    return isOther(await ask(page(1)));
+  });
+}
+
+/**
  * Rows that the page before the first one has and the first one has not would be lost without a word. A row that came to the
  * head of the list just now is on both, once the first page is looked at again.
  */
-function refusePageBefore<T>(reader: CollectionReader<T>, firstPage: number, first: Content<T>): Observable<unknown> {
+function refusePageBefore<T>(reader: CollectionReader<T>, firstPage: number, limit: number, first: Content<T>): Observable<unknown> {
   const before = firstPage - 1;
-  const headOf = (page: number) => reader.request({ page, limit: 1, purpose: 'probe' }).pipe(map(({ content }) => rowsIn(content)));
-  return headOf(before).pipe(
+  const rowsOf = (page: number) => reader.request({ page, limit, purpose: 'probe' }).pipe(map(({ content }) => rowsIn(content)));
+  return rowsOf(before).pipe(
     // Whatever failure a page has that is not there, it is no page.
     catchError((error: unknown) => (isPlainFailure(error) ? of([]) : throwError(() => error))),
-    switchMap(([row]) => (row === undefined || contains(first, row) ? of(true) : headOf(firstPage).pipe(map((now) => contains(now, row))))),
+    switchMap(([row]) => (row === undefined || contains(first, row) ? of(true) : rowsOf(firstPage).pipe(map((now) => contains(now, row))))),
     tap((same) => {
       if (same) return;
       const message = `${reader.collection.name}: page ${before} has rows that page ${firstPage} has not`;
       throw new SourceError('E_SOURCE_FIRST_PAGE', 'permanent', message);
     }),
   );
+}
+
+/** A reader for which there is no row on a page that is not found behind the first one. */
+function withoutNotFound<T>(reader: CollectionReader<T>, firstPage: number): CollectionReader<T> {
+  const isNotFound = (error: unknown) => error instanceof SourceError && error.status === 404;
+  return {
+    ...reader,
+    request: (asked) =>
+      reader.request(asked).pipe(
+        catchError((error: unknown) => {
+          const isBehind = asked.page !== undefined && asked.page > firstPage && isNotFound(error);
+          return isBehind ? of({ content: [], body: new Uint8Array() }) : throwError(() => error);
+        }),
+      ),
+  };
 }
 
 function listOf<T>(
@@ -218,6 +259,7 @@ function listOf<T>(
     page,
     again,
     probe: (number) => reader.request({ page: number, limit, purpose: 'probe' }),
+    sized: (number, size) => reader.request({ page: number, limit: size, purpose: 'probe' }),
     row: (position) => reader.request({ page: firstPage + position, limit: 1, purpose: 'probe' }),
     get repeated() {
       return repeated;
@@ -232,7 +274,11 @@ export function warn({ strict = false, onWarning }: PagingOptions, warning: Warn
 
 /** A failure to answer, as opposed to one that has been recognised, and to refused credentials. */
 export function isPlainFailure(error: unknown): boolean {
-  return error instanceof SourceError && ['E_SOURCE_REFUSED', 'E_SOURCE_UNAVAILABLE', 'E_SOURCE_ANSWER'].includes(error.code);
+  return isRefusal(error) || (error instanceof SourceError && error.code === 'E_SOURCE_UNAVAILABLE');
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof SourceError && (error.code === 'E_SOURCE_REFUSED' || error.code === 'E_SOURCE_ANSWER');
 }
 
 function contains<T>(content: Content<T>, row: T): boolean {

@@ -1,4 +1,4 @@
-import { EMPTY, concat, defer, filter, map, switchMap, type Observable } from 'rxjs';
+import { EMPTY, concat, defer, filter, map, of, switchMap, takeWhile, type Observable } from 'rxjs';
 import type { CollectionReader } from '../client/index.js';
 import type { Row } from '../collections/index.js';
 import { pickFrom } from '../columnar/index.js';
@@ -18,9 +18,11 @@ export interface FirstRead<T extends Row> {
   readonly options: ReadingOptions;
   readonly consistency: Consistency;
   readonly seen: SeenRows;
-  /** Rows read, and how many of them came again on another page. */
+  /** Rows read, and how many of them had come before. */
   readonly rows: number;
   readonly repeated: number;
+  /** Different keys among them. */
+  readonly distinct: number;
   /** Number of the last page. */
   readonly lastNumber: number;
   readonly drifted: boolean;
@@ -34,7 +36,12 @@ export interface FirstRead<T extends Row> {
 class Pass {
   readonly trace = new Trace();
   readonly gaps = new Gaps();
-  repeats = 0;
+  repeated = 0;
+  distinct = 0;
+  /** Rows that nothing before had met. */
+  missed = 0;
+  /** The evidence for its end. */
+  end: { readonly counted: boolean | undefined } | undefined;
 }
 
 /** Further passes over a list, which let the rows pass that were missed so far, until one has missed nothing. */
@@ -42,11 +49,16 @@ export class Passes<T extends Row> {
   /** Passes in succession that missed nothing. */
   #clean = 0;
   #lastNumber: number;
+  /** What the read before met, and the most keys that any read met. */
+  #before: { readonly rows: number; readonly repeated: number; readonly distinct: number };
+  #mostKeys: number;
   /** Of an unordered list: its rows, the place since which as many different keys have to be seen, and how many were. */
   readonly #whole = { rows: undefined as number | undefined, since: 0, keys: 0 };
 
   constructor(private readonly first: FirstRead<T>) {
     this.#lastNumber = first.lastNumber;
+    this.#before = first;
+    this.#mostKeys = first.distinct;
   }
 
   /** The rows that the passes find, on pages that go on behind the last one. */
@@ -58,7 +70,7 @@ export class Passes<T extends Row> {
     return defer(() => {
       this.first.seen.beginPass();
       const pass = new Pass();
-      const missed$ = this.#listed(number, pass.trace).pipe(
+      const missed$ = this.#listed(number, pass).pipe(
         map((page) => this.#missedOn(page, pass)),
         filter((page) => page !== undefined),
       );
@@ -68,18 +80,26 @@ export class Passes<T extends Row> {
   }
 
   /** The pages of one pass, by a limit of its own. */
-  #listed(number: number, trace: Trace): Observable<Page<T>> {
+  #listed(number: number, pass: Pass): Observable<Page<T>> {
     const { reader, list, options, endOf } = this.first;
     const { firstPage } = list;
     return openList(resized(reader, otherLimit(list.limit, number)), { firstPage }).pipe(
       switchMap((resizedList) => {
-        const end = endOf(resizedList, trace);
+        const end = endOf(resizedList, pass.trace);
+        pass.end = end;
+        // A list that grows as fast as it is passed over is not passed over again.
+        const isWithin = () => pass.trace.rows <= 3 * this.first.rows + 10 * list.limit;
         return pagedSource((page) => resizedList.page(page).pipe(map(({ content }) => content)), {
           window: windowOf(options),
           concurrency: options.concurrency,
           firstPage,
-          confirmEnd: (claim) => end.confirm(claim),
-        });
+          confirmEnd: (claim) => (isWithin() ? end.confirm(claim) : of(undefined)),
+        }).pipe(
+          takeWhile((page) => {
+            if (!isWithin()) page.lease.release();
+            return isWithin();
+          }),
+        );
       }),
     );
   }
@@ -89,12 +109,14 @@ export class Passes<T extends Row> {
     const { reader, seen, consistency } = this.first;
     const content = contentOf(page);
     const names = namesOf(content, reader.collection.key);
-    pass.trace.take(page.number, content, names);
+    const { known } = pass.trace.take(page.number, content, names);
     const sighting = seen.take(content, names, (before) => {
       if (before <= this.#whole.since) this.#whole.keys += 1;
     });
-    pass.repeats += sighting.repeats.length;
-    pass.gaps.take(content.length, sighting.fresh);
+    pass.repeated += sighting.repeats.filter(({ row }) => row >= known).length;
+    pass.distinct += sighting.distinct;
+    pass.missed += sighting.fresh.length;
+    pass.gaps.take(known, content.length, sighting.fresh);
     consistency.changed += sighting.changed;
     if (sighting.fresh.length === 0) {
       page.lease.release();
@@ -110,7 +132,7 @@ export class Passes<T extends Row> {
     const { consistency, options, seen } = this.first;
     consistency.passes = number;
     consistency.unordered ||= seen.moved() > maxMoved;
-    if (consistency.unordered ? await this.#isWhole(ask) : this.#isClean(number, pass)) return false;
+    if (consistency.unordered ? await this.#isWhole(ask) : await this.#isClean(ask, number, pass)) return false;
     const most = options.maxPasses ?? (consistency.unordered ? 30 : 8);
     const countable = !consistency.unordered || this.#whole.rows !== undefined;
     if (number < most && countable) return true;
@@ -119,15 +141,38 @@ export class Passes<T extends Row> {
   }
 
   /** Whether as many passes in succession as the mode asks for have missed nothing. */
-  #isClean(number: number, pass: Pass): boolean {
+  async #isClean(ask: Ask, number: number, pass: Pass): Promise<boolean> {
     const { consistency, drifted, repeated, rows } = this.first;
     const proving = consistency.mode === 'prove';
-    this.#clean = pass.gaps.found ? 0 : this.#clean + 1;
+    const clean = !pass.gaps.found && this.#isLikeBefore(pass) && (await this.#isAllOf(ask, pass));
+    this.#before = { rows: pass.trace.rows, repeated: pass.repeated, distinct: pass.distinct };
+    this.#mostKeys = Math.max(this.#mostKeys, pass.distinct);
+    this.#clean = clean ? this.#clean + 1 : 0;
     if (this.#clean < (proving ? 2 : 1)) return false;
     // What came again comes again: the list holds it twice.
-    const same = number === 1 && consistency.repaired === 0 && pass.repeats === repeated && pass.trace.rows === rows;
+    const same = number === 1 && consistency.repaired === 0 && pass.repeated === repeated && pass.trace.rows === rows;
     consistency.outcome = proving ? 'proven' : same && !drifted ? 'stable' : 'repaired';
     return true;
+  }
+
+  /**
+   * A pass that met fewer keys than the read before it has met an outage. One that met keys twice in a list that is as long as it was has
+   * passed over as many others, unless the list holds them twice: then so many came twice before, and nothing came that is new.
+   */
+  #isLikeBefore(pass: Pass): boolean {
+    const { rows, distinct, repeated } = this.#before;
+    const lost = distinct - this.first.seen.inCommon;
+    const isTwice = pass.repeated === repeated && pass.missed === 0;
+    const isExplained = pass.repeated === 0 || pass.trace.rows !== rows || isTwice;
+    return isExplained && lost <= slackOf(distinct) && pass.distinct * 2 >= this.#mostKeys;
+  }
+
+  /** Whether a pass went on to the end of the list, as far as its rows can be counted. */
+  async #isAllOf(ask: Ask, pass: Pass): Promise<boolean> {
+    const { rows } = pass.trace;
+    if (pass.end?.counted !== false) return true;
+    const now = await ask(this.first.count(rows));
+    return now === undefined || Math.abs(now - rows) <= slackOf(rows);
   }
 
   /** Whether as many different keys of an unordered list were seen as it has rows, since their number last changed. */
@@ -148,15 +193,21 @@ export class Passes<T extends Row> {
 /** Share of the keys in common that may be out of sequence between two passes over a list that has an order. */
 const maxMoved = 0.01;
 
+/** How many rows a list may win or lose between two passes over it. */
+function slackOf(rows: number): number {
+  return Math.max(3, rows * 0.01);
+}
+
 /** New rows at the head or the tail of a list were added to it; one between two known ones was missed. */
 class Gaps {
   found = false;
   #known = false;
   #pending = false;
 
-  take(rows: number, missed: readonly number[]): void {
+  /** Takes the rows of a page from an index on. */
+  take(from: number, rows: number, missed: readonly number[]): void {
     const isMissed = new Set(missed);
-    for (let row = 0; row < rows; row += 1) {
+    for (let row = from; row < rows; row += 1) {
       if (isMissed.has(row)) this.#pending ||= this.#known;
       else {
         this.found ||= this.#pending;

@@ -41,12 +41,15 @@ class ListRead<T extends Row> {
   readonly #trace = new Trace();
   readonly #seen: SeenRows | undefined;
   readonly #looks = new Map<number, number>();
+  /** How pages looked, for reads that remember no keys. */
+  readonly #known = new Set<number>();
   readonly #end: EndOfList<T>;
   readonly #drain = new Drain();
   readonly #key: readonly string[];
   /** Some of the rows that came again, by where they did; at most `maxProbes` of a page. */
   readonly #repeats: Repeat[] = [];
   #repeated = 0;
+  #distinct = 0;
   /** Pages in succession of nothing but known keys, and how many there may be before the end is looked for. */
   #stale = 0;
   #patience: number;
@@ -119,7 +122,8 @@ class ListRead<T extends Row> {
     const content = contentOf(page);
     const names = namesOf(content, this.#key);
     const { position, known } = this.#trace.take(page.number, content, names);
-    this.#looks.set(page.number, contentDigest(names));
+    const look = contentDigest(names);
+    this.#looks.set(page.number, look);
     const all = Array.from({ length: content.length }, (_, row) => row);
     const sighting = this.#seen?.take(content, names);
     const isFresh = new Set(sighting?.fresh ?? all.slice(known));
@@ -128,19 +132,23 @@ class ListRead<T extends Row> {
     const came = read.length === content.length ? page : withRows(page, pickFrom(content, read));
     this.options.onPage?.(came);
     this.consistency.duplicates += read.length - isFresh.size;
-    if (known === 0) this.#notice(page.number, content.length, isFresh.size);
+    if (known === 0) this.#notice(page.number, content.length, isFresh.size, look);
     if (sighting) {
       this.consistency.changed += known === 0 ? sighting.changed : 0;
-      const again = sighting.repeats.filter((row) => row >= known);
+      const again = sighting.repeats.filter(({ row }) => row >= known);
       this.#repeated += again.length;
-      for (const row of again.slice(0, maxProbes)) this.#repeats.push({ position: position + row, name: names[row] ?? '' });
+      this.#distinct += sighting.distinct;
+      for (const { row, first } of again.slice(0, maxProbes))
+        this.#repeats.push({ first, position: position + row, name: names[row] ?? '' });
     }
     return isFresh.size === content.length ? page : withRows(page, pickFrom(content, [...isFresh]));
   }
 
   /** A page of nothing but known keys is no page of a list that stands still. */
-  #notice(number: number, rows: number, fresh: number): void {
-    if (!this.#seen || fresh > 0 || rows === 0) {
+  #notice(number: number, rows: number, fresh: number, look: number): void {
+    const isStale = this.#seen ? fresh === 0 : this.#known.has(look);
+    this.#known.add(look);
+    if (!isStale || rows === 0) {
       this.#stale = 0;
       return;
     }
@@ -198,10 +206,12 @@ class ListRead<T extends Row> {
     if (this.#repeated === 0) return true;
     if (this.#end.counting !== 'rows') return false;
     const asked = evenly(this.#repeats, maxProbes);
-    for (const { position, name } of asked) {
-      this.consistency.probes += 1;
-      const now = await ask(this.#end.nameAt(position));
-      if (now !== name) this.#drift(`row ${position + 1} had a key that came before, and is another one now`);
+    for (const { first, position, name } of asked) {
+      for (const place of [first, position]) {
+        this.consistency.probes += 1;
+        const now = await ask(this.#end.nameAt(place));
+        if (now !== name) this.#drift(`row ${place + 1} had a key that came twice, and is another one now`);
+      }
     }
     return asked.length === this.#repeated;
   }
@@ -217,6 +227,7 @@ class ListRead<T extends Row> {
       seen: this.#seen,
       rows: this.#trace.rows,
       repeated: this.#repeated,
+      distinct: this.#distinct,
       lastNumber: this.#trace.last?.number ?? 0,
       drifted: this.#drifted,
       endOf: (passed, trace) => this.#endOf(passed, trace, this.#trace.rows, () => {}),

@@ -6,6 +6,8 @@ import { outOfSequence } from './moved.js';
 /** A row that came again, by the position where it did. */
 export interface Repeat {
   readonly position: number;
+  /** Where it came first. */
+  readonly first: number;
   readonly name: string;
 }
 
@@ -13,8 +15,10 @@ export interface Repeat {
 export interface Sighting {
   /** Indexes of rows whose key was not known. */
   readonly fresh: readonly number[];
-  /** Indexes of rows whose key another page of this pass had. */
-  readonly repeats: readonly number[];
+  /** Rows whose key this pass had before: their indexes, and the places of the first ones, counted from 0 since the first read began. */
+  readonly repeats: readonly { readonly row: number; readonly first: number }[];
+  /** Rows whose key this pass had not. */
+  readonly distinct: number;
   /** Rows that came with other content than the first time. */
   readonly changed: number;
 }
@@ -56,8 +60,8 @@ export class SeenRows {
    */
   take<T extends Row>(content: Content<T>, names: readonly string[], onRow?: (before: number) => void): Sighting {
     const digests = digestsOf(content);
-    const [fresh, repeats]: [number[], number[]] = [[], []];
-    const placeOfPage = this.place;
+    const fresh: number[] = [];
+    const repeats: { row: number; first: number }[] = [];
     let changed = 0;
     for (const [row, name] of names.entries()) {
       const { seen, before } = this.#keys.sight(name, digests[row] ?? 0, this.#next, this.#base);
@@ -65,10 +69,15 @@ export class SeenRows {
       onRow?.(before);
       if (seen === 'new') fresh.push(row);
       else if (seen === 'changed') changed += 1;
-      if (before > this.#base && before <= placeOfPage) repeats.push(row);
-      else if (before > this.#baseBefore && before <= this.#base) this.#sequence?.push(before);
+      if (before > this.#base) repeats.push({ row, first: before - 1 });
+      else if (before > this.#baseBefore) this.#sequence?.push(before);
     }
-    return { fresh, repeats, changed };
+    return { fresh, repeats, changed, distinct: names.length - repeats.length };
+  }
+
+  /** How many keys this pass has in common with the one before it. */
+  get inCommon(): number {
+    return this.#sequence?.length ?? 0;
   }
 
   /** The share of the keys that this pass has in common with the one before it, and that are out of sequence. */

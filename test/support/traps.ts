@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LeadstreamError } from '../../src/errors.js';
 import { parsePipeline, runPipeline } from '../../src/pipeline/index.js';
@@ -212,6 +212,71 @@ export const traps: readonly Trap[] = [
     (random) => limit + Math.floor(random() * 6 * limit),
   ),
 
+  lying('every fifth page empty once', (list) => {
+    const seen = new Set<number>();
+    return (page, size) => {
+      if (size === 1 || page % 5 !== 0 || seen.has(page)) return list.page(page, size);
+      seen.add(page);
+      return nothing;
+    };
+  }),
+  lying('two pages that are empty for good, by position', (list, random) => {
+    const from = pageIn(list, random, 2) * limit;
+    const keys = [...list.keys.slice(0, from), ...Array.from({ length: 2 * limit }, () => ''), ...list.keys.slice(from)];
+    return (page, size) =>
+      keys
+        .slice((page - 1) * size, page * size)
+        .filter((key) => key !== '')
+        .map((key) => row(key));
+  }),
+  lying('a row lost while it is read, and an outage in the passes', (list, random) => {
+    const at = pageIn(list, random, 2);
+    let ends: number | undefined;
+    let lost = false;
+    return (page, size) => {
+      if (page === at && size === limit && !lost) {
+        lost = true;
+        list.remove(0);
+      }
+      if (size !== limit && size > 1 && page > 2) ends ??= performance.now() + 4 * endWaitMs;
+      return ends !== undefined && performance.now() < ends && (page - 1) * size >= 2 * limit ? nothing : list.page(page, size);
+    };
+  }),
+  lying('no page above a number, and a limit of 1 refused', (list, random) => {
+    const cap = pageIn({ ...list, keys: list.keys.slice(limit) } as List, random, 2);
+    return (page, size) => (size < 5 ? 'refused' : page > cap ? nothing : list.page(page, size));
+  }),
+  lying('a row shown by another page instead of its neighbour', (list, random) => {
+    const border = pageIn(list, random, 2) * limit;
+    return (page, size) => {
+      const keys = [...list.keys];
+      // A tie in the order, broken otherwise by every page: the last row of one page is the first of the next, too.
+      if (page === border / limit + 1 && size === limit && border < keys.length) keys[border] = keys[border - 1] ?? '';
+      return list.page(page, size, keys);
+    };
+  }),
+  lying('a row shown twice in place of its neighbour, once', (list, random) => {
+    let wrong = pageIn(list, random);
+    return (page, size) => {
+      const rows = list.page(page, size);
+      if (page !== wrong || size !== limit || rows.length < 2) return rows;
+      wrong = none;
+      return [rows[0] ?? '', rows[0] ?? '', ...rows.slice(2)];
+    };
+  }),
+  lying('a row that moves to the head while it is read', (list, random) => {
+    const at = pageIn(list, random, 2);
+    let moved = false;
+    return (page, size) => {
+      if (page === at && !moved) {
+        moved = true;
+        const [key] = list.keys.splice(Math.min(list.keys.length - 1, at * limit + 3), 1);
+        if (key !== undefined) list.keys.splice(3, 0, key);
+      }
+      return list.page(page, size);
+    };
+  }),
+
   ...[0, 1, limit - 1, limit, limit + 1, 7 * limit - 1, 7 * limit, 7 * limit + 1].map((rows) =>
     honest(`${rows} rows that stand still`, plainly, () => rows),
   ),
@@ -241,6 +306,15 @@ export const traps: readonly Trap[] = [
     'a last page that is repeated',
     (list) => (page, size) => list.page(Math.min(page, Math.max(1, Math.ceil(list.keys.length / size))), size),
   ),
+  honest(
+    'pages behind the end that answer late and repeat the last',
+    (list) => (page, size) => list.page(Math.min(page, Math.ceil(list.keys.length / size)), size),
+    () => 7 * limit + 15,
+  ),
+  lying('growing at the head with every request', (list) => (page, size) => {
+    list.add('head');
+    return list.page(page, size);
+  }),
   honest('no paging', (list) => () => list.keys.map((key) => JSON.stringify({ id: key })), some, { from: 'links' }),
 ];
 
@@ -272,7 +346,8 @@ export async function runOver(trap: Trap, consistency: 'repair' | 'prove', seed:
   };
   const key = 'a-key-of-traps';
   const service = await startService({ source: nobody, accounts: [{ restApiKey: key }], responders: [responder] });
-  const file = join(folder, `${consistency}-${seed}.ndjson`);
+  const baseDir = await mkdtemp(join(folder, 'run-'));
+  const file = join(baseDir, 'rows.ndjson');
   const text = JSON.stringify({
     name: 'trap',
     service: {
@@ -290,7 +365,7 @@ export async function runOver(trap: Trap, consistency: 'repair' | 'prove', seed:
     to: [{ ndjson: { path: file } }],
   });
   try {
-    const report = await runPipeline(parsePipeline(text, 'trap', { env: { KEY: key }, baseDir: folder }));
+    const report = await runPipeline(parsePipeline(text, 'trap', { env: { KEY: key }, baseDir }));
     const came = new Set((await readFile(file, 'utf8')).split('\n').map((line) => /"(?:uid|id)":"([^"]*)"/.exec(line)?.[1]));
     const { outcome, passes, growing } = report.consistency;
     return { lost: [...list.survivors].filter((each) => !came.has(each)).length, outcome, failed: false, growing, requests, passes };
@@ -298,6 +373,7 @@ export async function runOver(trap: Trap, consistency: 'repair' | 'prove', seed:
     if (!(error instanceof LeadstreamError)) throw error;
     return { lost: 0, outcome: error.code, failed: true, growing: false, requests, passes: 0 };
   } finally {
+    await rm(baseDir, { recursive: true, force: true });
     await service.close();
   }
 }

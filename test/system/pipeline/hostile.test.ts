@@ -148,7 +148,7 @@ describe('nothing is published, and the failure has a name', () => {
     ['no objects for ever', { service: { faults: ['non-objects@page=2'] } }, 'E_SOURCE_ANSWER', 69],
     ['a gzip bomb', { service: { faults: ['gzip-bomb=200@page=2'] } }, 'E_SOURCE_LIMIT', 69],
     ['a redirect', { service: { faults: ['redirect=http://127.0.0.1:9@page=2'] } }, 'E_SOURCE_REFUSED', 69],
-    ['404 for a page', { service: { faults: ['404@page=2'] } }, 'E_SOURCE_REFUSED', 69],
+    ['404 for a page, behind which there are rows', { service: { faults: ['404@page=2'] } }, 'E_SOURCE_ORDER', 69],
   ];
 
   test.each(refused)('after %s', async (_what, odd, code, exit) => {
