@@ -22,6 +22,8 @@ export interface LogFinding {
   readonly evidence: Evidence;
   /** What is wrong, as a sentence. */
   readonly difference?: string;
+  /** Whether that is no more than that nothing was signed yet: of the table, the log has no line with an HMAC. */
+  readonly signs?: boolean;
 }
 
 /**
@@ -67,13 +69,15 @@ export class RunLog {
     const place = await placeOf(table);
     const known = (await this.#entries()).filter((one) => one.table === place);
     const logged = known.filter((one) => one.run === run);
-    if (logged.length > 0) return this.#compare(logged, place, run, manifest);
+    const signs = known.every((one) => one.hmac_sha256 === undefined);
+    if (logged.length > 0) return this.#compare(logged, place, run, manifest, signs);
     // What was published before the log began is not in it; with a key, nobody may claim that.
     const missing = this.#key !== undefined || known.some((one) => one.run < run);
-    return { evidence: 'none', ...(missing && { difference: `run ${run} is not in the log of runs ${this.path}` }) };
+    const difference = `run ${run} is not in the log of runs ${this.path}`;
+    return { evidence: 'none', ...(missing && { difference, signs: known.length === 0 }) };
   }
 
-  #compare(logged: readonly Entry[], table: string, run: string, manifest: string): LogFinding {
+  #compare(logged: readonly Entry[], table: string, run: string, manifest: string, signs: boolean): LogFinding {
     const sha256 = sha256Of(manifest);
     const same = logged.filter((one) => one.sha256 === sha256);
     if (same.length === 0)
@@ -82,7 +86,7 @@ export class RunLog {
     const hmac = hmacOf(this.#key, table, run, manifest);
     if (same.some((one) => one.hmac_sha256 !== undefined && equal(one.hmac_sha256, hmac))) return { evidence: 'hmac' };
     const what = same.some((one) => one.hmac_sha256 !== undefined) ? 'is not one of this key' : 'is missing';
-    return { evidence: 'none', difference: `the HMAC of the manifest of run ${run} in ${this.path} ${what}` };
+    return { evidence: 'none', difference: `the HMAC of the manifest of run ${run} in ${this.path} ${what}`, signs };
   }
 
   async #entries(): Promise<readonly Entry[]> {
