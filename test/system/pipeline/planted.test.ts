@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, link, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Move } from '../../../src/files/index.js';
 import { finishRuns, runPipeline } from '../../../src/pipeline/index.js';
@@ -122,6 +122,29 @@ describe('a planted intent', () => {
       code: 'E_SINK_FOREIGN',
       message: expect.stringContaining(`${base}/lake/${name} is a link, where leadstream has a folder of its own`),
     });
+    expect(await contentsOf(victim)).toEqual(before);
+  });
+
+  test.each<[string, (victim: string) => readonly Move[], number]>([
+    ['that nothing is moved to', () => [], 0],
+    [
+      'whose lock is that of another program',
+      (victim) => [{ from: join(victim, '.yarn.run-1.partial'), to: join(victim, 'yarn'), file: evidence('mine') }],
+      1,
+    ],
+  ])('takes no lock away from an output %s', async (_what, moves, status) => {
+    const { base, victim } = await place();
+    for (const name of ['.yarn.lock', '.yarn.lock-mine.lock', '.yarn.lock-0.lock']) {
+      await writeFile(join(victim, name), name.endsWith('-0.lock') ? '' : 'mine');
+      const then = new Date(Date.now() - 3_600_000);
+      await utimes(join(victim, name), then, then);
+    }
+    const before = await contentsOf(victim);
+    const intent = { version: 2, runId: 'run-1', pipeline: 'p', writtenAt: '', outputs: [join(victim, 'yarn')], moves: moves(victim) };
+    await writeFile(join(base, '.leadstream/publishing/run-1.intent.json'), JSON.stringify(intent));
+    const { code, stderr } = await cli(['run', '--finish'], { cwd: base });
+    expect(code).toBe(status);
+    if (status === 1) expect(stderr).toContain(`E_SINK_FOREIGN: ${victim}/yarn cannot be locked: ${victim}/.yarn.lock is there`);
     expect(await contentsOf(victim)).toEqual(before);
   });
 
