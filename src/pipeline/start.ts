@@ -111,7 +111,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
 
   async function landings(): Promise<Landings> {
     if (!publishes) return noLandings;
-    const { baseUrl, auth, firstPage = 1 } = pipeline.connection;
+    const { baseUrl, auth, firstPage = 1, maxBodyBytes } = pipeline.connection;
     const { landingMaxAgeMs: maxAgeMs } = pipeline;
     await sweepLandings(landingFolder);
     if (maxAgeMs === undefined) return noLandings;
@@ -122,6 +122,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
       auth,
       firstPage,
       maxAgeMs,
+      maxPageBytes: maxBodyBytes,
       restart: spent || (options.restart ?? false),
       onWarning: warn,
     });

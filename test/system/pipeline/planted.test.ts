@@ -1,11 +1,27 @@
 import { describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, link, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chmod,
+  link,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Move } from '../../../src/files/index.js';
 import { finishRuns, runPipeline } from '../../../src/pipeline/index.js';
 import { cli } from '../../support/cli.js';
+import { headerOf } from '../../../src/landing/record.js';
+import { pagesIn } from '../../support/landing.js';
 import { leads, pipelineFor } from '../../support/pipelines.js';
 import { serviceOf, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -272,6 +288,32 @@ describe('a run', () => {
     );
     if (name === 'account.key') expect(ended).toMatchObject({ code: 'E_STATE_FOREIGN', message: `${path} is no regular file` });
     else expect(ended).toBe('published');
+  });
+
+  test.each([
+    ['another answer', '{"not":"a list"}'],
+    ['no JSON', '[{'],
+    ['no text', Buffer.from([0xff, 0xfe, 0, 1])],
+    ['a list of something else', '[1]'],
+    ['nothing', ''],
+  ])('asks again for a landed page that is %s', async (_what, body) => {
+    const [{ base }, from] = [await place(), await serviceOf({ leads: leads(1_000) })];
+    const stop = new AbortController();
+    const pipeline = pipelineFor(from, 'from: leads\nto: [{ ndjson: { path: out/u } }]', base);
+    let told = 0;
+    const onProgress = () => void ((told += 1) > 3 && stop.abort());
+    await expect(runPipeline(pipeline, { signal: stop.signal, onProgress })).rejects.toThrow();
+    const landings = join(base, '.leadstream/landing');
+    const [source = ''] = (await readdir(landings)).filter((name) => name.startsWith('leads-'));
+    const log = join(landings, source, 'pages.log');
+    const pages = await pagesIn(log);
+    expect(pages.length).toBeGreaterThan(1);
+    const bytes = Buffer.from(body);
+    const first = Math.min(...pages);
+    await appendFile(log, Buffer.concat([headerOf(first, bytes), bytes]));
+    const { read, resumed, warnings } = await runPipeline(pipeline);
+    expect({ read, fresh: warnings.some(({ code }) => code === 'W_LANDING_STALE') }).toEqual({ read: 1_000, fresh: false });
+    expect(resumed).toBe(pages.length);
   });
 
   test.each([
