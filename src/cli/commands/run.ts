@@ -71,7 +71,7 @@ async function runFile({ file, set, report: reportFile, ...rest }: FileArguments
   const report = await openReport(reportFile, context);
   let pipelines: readonly Pipeline[];
   try {
-    pipelines = await loadPipelines(file, { env: context.env, cwd: context.cwd, set: overrides });
+    pipelines = await loadPipelines(file, { env: context.env, cwd: context.cwd, set: overrides, stateDir });
   } catch (error) {
     await report.write(await endingOf(error, undefined, context));
     throw error;
