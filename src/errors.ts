@@ -160,6 +160,12 @@ export const warningCatalogue = {
   },
   W_STEP_EMPTY: { help: 'A filter kept no row; look at its condition, and set expect.min_rows so that such a run is refused.' },
   W_STEP_NO_MATCH: { help: 'A join found no match at all; look at its fields, and set min_match so that such a run is refused.' },
+  W_SINK_LINK: {
+    help: 'The link of a table was gone while its runs were there, as in a backup without links; the run published all its rows anew.',
+  },
+  W_SINK_UNSIGNED: {
+    help: 'There is a manifest key, and the files that a run kept were published without one, or by another state folder; compare the table with its source.',
+  },
   W_RUN_COUNTS: { help: 'What earlier runs counted could not be read or kept, so a list that has become small may pass unnoticed.' },
   W_RUN_KEPT: { help: 'A gate refused, and run --keep-failed put the outputs aside; remove them when you have looked.' },
   W_SOURCE_DRIFT: { help: 'The list changed while it was read; consistency: repair adds what was missed.' },

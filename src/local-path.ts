@@ -21,6 +21,7 @@ const scheme = /^(?:[a-z][a-z\d+.-]*:(?=\/\/)|[a-z][a-z\d+.-]+:(?=\/))/i;
 
 /** What is wrong with the path of something that is to be written, if anything: a scheme, what only a shell fills in, or braces that mean nothing. */
 export function pathProblem(path: string): string | undefined {
+  if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path has: half of a surrogate pair, or NUL';
   const [found] = scheme.exec(path) ?? [];
   if (found !== undefined)
     return `'${found}' is a scheme, and outputs are files of this machine; write to a folder here and copy it from there`;

@@ -9,7 +9,7 @@ export { isPrivate, makePrivate, makeState, openOwn, readOwn } from './own.js';
 export { PartialFile } from './partial-file.js';
 export { overlap } from './place.js';
 export { Publication, publish, type FileContent, type Move } from './publish.js';
-export { readRegular } from './regular.js';
+export { inPlace, openRegular, readRegular } from './regular.js';
 export { replaceFile, type ReplaceOptions } from './replace.js';
 export { reserveFile } from './reserve.js';
 export { removeTemporaries, temporaryEnding } from './temporary.js';

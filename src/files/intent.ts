@@ -102,8 +102,9 @@ export async function finishIntents(folder: string, options: FinishOptions): Pro
     const path = join(folder, name);
     const found = await readIntent(path);
     if (found === undefined || !only(found)) continue;
-    for (const move of found.moves) outputFor(path, found, move);
-    const lock = await lockRest(found, held, runId);
+    // An output that nothing is moved to is none of an intent's business, whatever it says.
+    const moved = new Set(found.moves.map((move) => outputFor(path, found, move)));
+    const lock = await lockRest({ ...found, outputs: [...moved] }, held, runId);
     if (lock === undefined) continue;
     try {
       // The run that held the locks until now may have finished it itself.

@@ -21,7 +21,8 @@ export class LockFile {
   /**
    * @param output Absolute path of what is locked. Missing folders above it are made.
    * @param mode Permissions of the lock file.
-   * @throws {LeadstreamError} `E_RUN_LOCKED` when a living run holds it, `E_SINK_PATH` when no lock can be written.
+   * @throws {LeadstreamError} `E_RUN_LOCKED` when a living run holds it, `E_SINK_PATH` when no lock can be written, `E_SINK_FOREIGN` when
+   * something stands there that is none.
    */
   static async take(output: string, run: string, mode: number): Promise<LockFile> {
     const path = join(dirname(output), `.${basename(output)}.lock`);
@@ -31,7 +32,7 @@ export class LockFile {
       return await attempt('E_SINK_PATH', `cannot lock ${output}`, async () => {
         const draft = beside(path, randomId());
         try {
-          await writeFile(draft, `${JSON.stringify(mine)}\n`, { flag: 'wx', mode });
+          await writeFile(draft, `${JSON.stringify(mine)}\n`, { flag: 'wx', mode, flush: true });
           await acquire(path, draft, output);
         } finally {
           await rm(draft, { force: true });

@@ -34,7 +34,7 @@ export interface Lock {
  *
  * @param paths Outputs, existing or not; for a table the link. Missing folders above them are made.
  * @throws {LeadstreamError} `E_RUN_LOCKED` naming output, run, host, process and time.
- * @throws {SinkError} `E_SINK_PATH` when a lock file cannot be written.
+ * @throws {SinkError} `E_SINK_PATH` when a lock file cannot be written; `E_SINK_FOREIGN` when a file has its name that is none of ours.
  */
 export async function lockOutputs(paths: readonly string[], options: LockOptions): Promise<Lock> {
   const { runId, heartbeatMs = 15_000, mode = 0o666 } = options;

@@ -2,19 +2,20 @@ import { readlinkSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, parse, sep } from 'node:path';
 
 /**
- * Whether writing one output would write over or into the other, whatever links lead to them. An output that is a link itself is
+ * Whether writing one output would write over or into the other, or into a file that leadstream has beside it (`.<name>.lock` and so on),
+ * whatever links lead to them. An output that is a link itself is
  * replaced, so what it points to is another place.
  *
  * @param a Absolute path of a file, or of the link of a table, existing or not; `b` too.
  */
 export function overlap(a: string, b: string): boolean {
   const [one, other] = [placeOf(a), placeOf(b)];
-  return other.own.some((place) => one.passed.has(place)) || one.own.some((place) => other.passed.has(place));
+  return takes(one, other) || takes(other, one);
 }
 
 interface Place {
-  /** Everything that is the output's: its name, and the folder of its runs if it is a table. */
-  readonly own: readonly string[];
+  /** Everything that is the output's: its name, and the names that leadstream gives beside it. */
+  owns(place: string): boolean;
   /** All names on the way to the output, those of links included, and its own. */
   readonly passed: ReadonlySet<string>;
 }
@@ -29,7 +30,7 @@ function placeOf(path: string): Place {
   let rest = partsOf(path.slice(root.length)).map((name, index, { length }) => ({ name, last: index === length - 1 }));
   let at = root;
   let links = 0;
-  let own: readonly string[] = [root];
+  let owns: Place['owns'] = (place) => place === root;
   for (let part = rest.shift(); part !== undefined; part = rest.shift()) {
     const { name, last } = part;
     if (name === '..') {
@@ -38,7 +39,7 @@ function placeOf(path: string): Place {
     }
     const here = join(at, name);
     passed.add(nameIn(at, name));
-    if (last) own = [nameIn(at, name), nameIn(at, `.${name}.runs`)];
+    if (last) owns = ownedBy(at, name);
     const target = last ? undefined : linkAt(here);
     if (target === undefined || links === maxLinks) {
       at = here;
@@ -49,8 +50,21 @@ function placeOf(path: string): Place {
     if (start !== '') at = start;
     rest = [...partsOf(target.slice(start.length)).map((step) => ({ name: step, last: false })), ...rest];
   }
-  return { own, passed };
+  return { owns, passed };
 }
+
+/** Whether something that belongs to one output is on the way to the other, or is it. */
+function takes(one: Place, other: Place): boolean {
+  return [...other.passed].some((place) => one.owns(place));
+}
+
+function ownedBy(folder: string, name: string): Place['owns'] {
+  const [itself, hidden] = [nameIn(folder, name), nameIn(folder, `.${name}.`)];
+  return (place) => place === itself || (place.startsWith(hidden) && hiddenEnding.test(place.slice(hidden.length)));
+}
+
+/** What is behind `.<name>.`: the runs of a table and what a gate refused of it, locks, and files that are being written. */
+const hiddenEnding = /^(?:runs|failed|lock(?:-[^/]+\.lock)?|[\w-]+\.partial)$/;
 
 function partsOf(path: string): readonly string[] {
   return path.split(sep).filter((part) => part !== '' && part !== '.');

@@ -1,6 +1,6 @@
 import { readdir, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { LeadstreamError } from '../errors.js';
+import { basename, dirname, join } from 'node:path';
+import { LeadstreamError, SinkError } from '../errors.js';
 import { errnoOf } from './failure.js';
 import { holder, lives, type Holder } from './holder.js';
 import { linked } from './linked.js';
@@ -14,9 +14,11 @@ const longest = 65_536;
 
 /** What a lock file says. */
 export interface Found {
-  readonly id: string;
-  /** `undefined` for a file that is none of ours, or damaged. */
+  readonly id: string | undefined;
+  /** `undefined` for a file that is none of ours, or not yet: where there are no links, a lock is there before it is whole. */
   readonly holder: Holder | undefined;
+  /** Whether nothing is in it. */
+  readonly empty: boolean;
   readonly silentMs: number;
 }
 
@@ -29,13 +31,17 @@ export interface Found {
  *   a taker that judged X dead and was slow finds another id and touches nothing.
  * - A taker that dies on the way leaves such a lock behind, and its own is taken over in the same way.
  *
+ * What is no lock of ours stays, however old it is: a name like `.yarn.lock` may be that of another program.
+ *
  * @throws {LeadstreamError} `E_RUN_LOCKED` when a living run holds it, or is about to take it over.
+ * @throws {SinkError} `E_SINK_FOREIGN` for a file that is no lock of ours.
  */
 export async function acquire(path: string, draft: string, output: string): Promise<void> {
   while (!(await linked(draft, path))) {
     const found = await readLock(path);
     if (found === undefined) continue;
     if (await isHeld(found)) throw lockedBy(output, found);
+    if (found.id === undefined) throw noLock(path, output);
     const right = beside(path, found.id);
     await acquire(right, draft, output);
     try {
@@ -57,11 +63,11 @@ export async function readLock(path: string): Promise<Found | undefined> {
   try {
     const file = await openRegular(path);
     try {
-      const { ino, mtimeMs } = await file.stat();
+      const { mtimeMs } = await file.stat();
       const head = Buffer.alloc(longest);
       const { bytesRead } = await file.read(head, 0, longest, 0);
       const found = parse(head.toString('utf8', 0, bytesRead));
-      return { id: found?.id ?? `${ino}-${Math.trunc(mtimeMs)}`, holder: found, silentMs: Date.now() - mtimeMs };
+      return { id: found?.id, holder: found, empty: bytesRead === 0, silentMs: Date.now() - mtimeMs };
     } finally {
       await file.close();
     }
@@ -85,17 +91,29 @@ export function lockedBy(output: string, { holder: other }: Found): LeadstreamEr
   return new LeadstreamError('E_RUN_LOCKED', `${output} is held by ${who}`);
 }
 
-/** Removes what takers left that were killed half-way. Whoever still works with such a file is alive. */
+function noLock(path: string, output: string): SinkError {
+  const remedy = `look what it is, and remove it if nothing else needs it`;
+  return new SinkError('E_SINK_FOREIGN', `${output} cannot be locked: ${path} is there, and no lock that leadstream made; ${remedy}`);
+}
+
+/**
+ * Removes what takers left that were killed half-way: locks of ours, and files with the names of drafts that nothing was written to.
+ * Whoever still works with such a file is alive.
+ */
 export async function removeLeftovers(path: string): Promise<void> {
-  const head = beside(path, '').slice(0, -'.lock'.length);
+  const head = basename(path);
   const folder = dirname(path);
   for (const name of await readdir(folder).catch(() => [])) {
     const file = join(folder, name);
-    if (!file.startsWith(head) || !name.endsWith('.lock')) continue;
+    if (!name.startsWith(head) || !asideName.test(name.slice(head.length))) continue;
     const found = await readLock(file).catch(() => undefined);
-    if (found && !(await isHeld(found))) await rm(file, { force: true }).catch(() => undefined);
+    if (found && (found.empty || found.holder !== undefined) && !(await isHeld(found)))
+      await rm(file, { force: true }).catch(() => undefined);
   }
 }
+
+/** What the names of such files have behind that of the lock. */
+const asideName = /^(?:-[0-9a-f]{16}\.lock)+$/;
 
 /** A lock about a lock, or a lock before it has its name. */
 export function beside(path: string, id: string): string {

@@ -20,6 +20,8 @@ export interface LandingOptions {
   readonly restart?: boolean;
   /** Whether a page outlives a loss of power when `land` resolves. Default `false`: a torn page is recognised and read again. */
   readonly durable?: boolean;
+  /** Bytes of the largest page; a landed one that claims more is damaged. Default 67,108,864. */
+  readonly maxPageBytes?: number | undefined;
   /** Default `Date.now`. */
   readonly now?: () => number;
 }
@@ -33,7 +35,7 @@ export interface LandingOptions {
  * @throws {SinkError} `E_SINK_PATH` when it cannot be written.
  */
 export async function openLanding(options: LandingOptions): Promise<Landing> {
-  const { source, runId, maxAgeMs, restart = false, durable = false, now = Date.now } = options;
+  const { source, runId, maxAgeMs, restart = false, durable = false, maxPageBytes = 64 * 1024 * 1024, now = Date.now } = options;
   const landings = resolve(options.folder);
   return inState('E_SINK_PATH', `cannot land pages in ${landings}`, async () => {
     await makePrivate(landings);
@@ -47,7 +49,7 @@ export async function openLanding(options: LandingOptions): Promise<Landing> {
       if (!usable) await removeSource(folder);
       await makePrivate(folder);
       await removeLeftovers(folder);
-      log = await PageLog.open(folder, durable);
+      log = await PageLog.open(folder, durable, maxPageBytes);
       const startedAt = usable && found && log.count > 0 ? found.startedAt : new Date(now()).toISOString();
       // Always written anew: this is how a full disk is noticed before the first request.
       await writeMarker(folder, { startedAt, maxAgeMs });
@@ -106,6 +108,11 @@ export class Landing {
   async read(page: number): Promise<Uint8Array | undefined> {
     if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} was asked for after its landing was closed`);
     return inState('E_SINK_WRITE', `cannot read page ${page} in ${this.folder}`, () => this.log.read(page));
+  }
+
+  /** Counts a page as damaged that read back as it was landed, and is nothing that can have been. */
+  forget(page: number): void {
+    this.log.forget(page);
   }
 
   /** Lands a page, or replaces it. Once it resolves, the page outlives the process. */

@@ -30,14 +30,15 @@ export class PageLog {
   private constructor(
     private readonly handle: FileHandle,
     private readonly durable: boolean,
+    private readonly maxBytes: number,
   ) {}
 
-  /** Opens the log of a folder, made when missing, and cuts off what a killed process left half-written: never off a file that another name or a link leads to. Reads headers, no bodies. */
-  static async open(folder: string, durable: boolean): Promise<PageLog> {
+  /** Opens the log of a folder, made when missing, and cuts off what a killed process left half-written: never off a file that another name or a link leads to. Reads headers, no bodies. A page of more than `maxPageBytes` is as good as damaged. */
+  static async open(folder: string, durable: boolean, maxPageBytes: number): Promise<PageLog> {
     const handle = await openOwn(join(folder, logName), flags);
     try {
       if (durable) await syncFolder(folder);
-      const log = new PageLog(handle, durable);
+      const log = new PageLog(handle, durable, Math.min(headerBytes + maxPageBytes, largestRead));
       const { size } = await handle.stat();
       for (const { page, end } of recordsIn(handle.fd, size)) {
         log.#add(page, end);
@@ -74,17 +75,19 @@ export class PageLog {
     const index = this.#records.get(page);
     if (index === undefined) return undefined;
     const from = this.#bounds[index] ?? 0;
+    if ((this.#bounds[index + 1] ?? from) - from > this.maxBytes) return this.forget(page);
     const record = Buffer.allocUnsafe((this.#bounds[index + 1] ?? from) - from);
     const { bytesRead } = await this.handle.read(record, 0, record.length, from).catch((thrown: unknown) => {
       if (isLost(thrown)) return { bytesRead: 0 };
       throw thrown;
     });
     if (isIntact(record.subarray(0, bytesRead), page)) return record.subarray(headerBytes);
-    if (this.#records.get(page) === index) {
-      this.#records.delete(page);
-      this.#damaged += 1;
-    }
-    return undefined;
+    return this.#records.get(page) === index ? this.forget(page) : undefined;
+  }
+
+  /** Counts a page as damaged, because what it holds cannot be what was stored. */
+  forget(page: number): undefined {
+    if (this.#records.delete(page)) this.#damaged += 1;
   }
 
   /**
@@ -153,6 +156,9 @@ interface Entry {
   readonly header: Uint8Array;
   readonly body: Uint8Array;
 }
+
+/** The most that Node reads in one call; beyond it the process ends. */
+const largestRead = 2 ** 31 - 1;
 
 const flags = constants.O_RDWR | constants.O_CREAT;
 

@@ -2,7 +2,7 @@ import { defer, firstValueFrom, map, of, switchMap, type Observable } from 'rxjs
 import { queryOf, type CollectionReader, type Credentials, type ListAnswer, type ListRequest } from '../client/index.js';
 import type { CollectionName } from '../collections/index.js';
 import { rowsIn } from '../columnar/index.js';
-import type { Warning } from '../errors.js';
+import { SourceError, type Warning } from '../errors.js';
 import { openLanding, type Landing } from '../landing/index.js';
 
 /** Where and how pages land. */
@@ -15,6 +15,8 @@ export interface LandingsOptions {
   readonly firstPage: number;
   /** Age from which landed pages are not used, in milliseconds. */
   readonly maxAgeMs: number;
+  /** Bytes of the largest answer. Default: that of the client. */
+  readonly maxPageBytes: number | undefined;
   /** Whether pages of an interrupted run are thrown away. */
   readonly restart: boolean;
   readonly onWarning: (warning: Warning) => void;
@@ -59,10 +61,11 @@ export function openLandings(options: LandingsOptions): Landings {
   let startedAt: string | undefined;
 
   function open<T>(reader: CollectionReader<T>): Promise<Landing> {
-    const { folder, runId, baseUrl, auth, firstPage, maxAgeMs, restart } = options;
+    const { folder, runId, baseUrl, auth, firstPage, maxAgeMs, maxPageBytes, restart } = options;
     const { name } = reader.collection;
     const source = { baseUrl, account: queryOf(auth), collection: name, limit: reader.limit, firstPage };
-    const landing = opened.get(name) ?? openLanding({ folder, source, runId, maxAgeMs, restart }).then((found) => checked(found, reader));
+    const landing =
+      opened.get(name) ?? openLanding({ folder, source, runId, maxAgeMs, maxPageBytes, restart }).then((found) => checked(found, reader));
     opened.set(name, landing);
     return landing;
   }
@@ -124,11 +127,22 @@ function landedReader<T>(reader: CollectionReader<T>, landing: Landing): Collect
     const { page = wholeList, limit = reader.limit, purpose = 'page', fresh = false } = asked;
     // Probes have to ask the service, and pages of another size are other pages.
     if (purpose === 'probe' || limit !== reader.limit) return reader.request(asked);
-    return defer(() => (fresh ? Promise.resolve(undefined) : landing.read(page))).pipe(
-      switchMap((body) =>
-        body ? of({ content: reader.decode(body), body }) : reader.request(asked).pipe(switchMap((answer) => land(page, answer))),
-      ),
+    return defer(() => (fresh ? Promise.resolve(undefined) : landedAnswer(page))).pipe(
+      switchMap((answer) => (answer ? of(answer) : reader.request(asked).pipe(switchMap((answer) => land(page, answer))))),
     );
+  }
+
+  /** What cannot be read was never landed, since only answers are that could be. */
+  async function landedAnswer(page: number): Promise<ListAnswer<T> | undefined> {
+    const body = await landing.read(page);
+    if (body === undefined) return undefined;
+    try {
+      return { content: reader.decode(body), body };
+    } catch (failure) {
+      if (!(failure instanceof SourceError)) throw failure;
+      landing.forget(page);
+      return undefined;
+    }
   }
 
   /** An empty page ends the list, and that is asked again by every run. */

@@ -19,6 +19,8 @@ export interface LoadOptions {
   readonly cwd?: string;
   /** Folder that relative paths in the file resolve against. Default: `cwd`. */
   readonly baseDir?: string;
+  /** State folder of the runs, in which no output may be; relative to `baseDir`. Default: the run looks for itself. */
+  readonly stateDir?: string;
 }
 
 /**
@@ -54,7 +56,7 @@ export function parsePipeline(text: string, file: string, options: LoadOptions =
     const message = `the file holds ${checked.length} pipelines and one is wanted here; load them by loadPipelines, or keep one per file`;
     throw new SpecError('E_SPEC_INVALID', file, [{ message, ...second.document.locate([]) }]);
   }
-  if (!first?.pipeline) throw failureOf(file, checked);
+  if (!first?.pipeline || first.issues.length > 0) throw failureOf(file, checked);
   return first.pipeline;
 }
 
@@ -90,7 +92,7 @@ async function textOf(file: string, { cwd = process.cwd() }: LoadOptions): Promi
 }
 
 function checkDocuments(text: string, file: string, options: LoadOptions): readonly Checked[] {
-  const { env = process.env, set = {}, cwd = process.cwd(), baseDir = cwd } = options;
+  const { env = process.env, set = {}, cwd = process.cwd(), baseDir = cwd, stateDir } = options;
   const documents = parseSpecDocuments(file, text, overridesOf(file, set));
   const from = referenceSource(env, baseDir);
   const credentials = credentialsIn(
@@ -101,7 +103,15 @@ function checkDocuments(text: string, file: string, options: LoadOptions): reado
   checked.forEach((later, index) => {
     for (const earlier of checked.slice(0, index)) refuseClashes(earlier, later);
   });
+  if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(baseDir, stateDir));
   return checked;
+}
+
+function refuseState({ outputs, problem }: Checked, stateDir: string): void {
+  const within = outputs.filter(({ path }) => path !== undefined && collide(stateDir, path));
+  // A rejects file is usually named after an output, and the output says enough.
+  for (const { path, place } of within.filter(({ place }) => place[0] === 'to' || within.length === 1))
+    problem(place, `${path} is in the state folder ${stateDir}, or around it; write to another place`);
 }
 
 /** Pipelines of one file are told apart by their names, and neither writes over the other. */

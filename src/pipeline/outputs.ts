@@ -127,6 +127,7 @@ async function openSink(sink: PlannedSink, options: OutputsOptions, columns: () 
     key: options.key,
     runDate: options.runDate,
     runLog: options.runLog,
+    warn: options.warn,
     reject: (row, fault) => {
       counts.rejected += 1;
       options.reject(sink.at, columns(), row, fault);

@@ -18,11 +18,14 @@ export interface RollbackOptions {
  * that the same call can undo it. A kill in between is completed like that of a run.
  *
  * @param path The table, `lake/leads`.
- * @returns The runs that readers saw before, and that they see now.
+ * @returns The runs that readers saw before (`undefined` when the link of the table was lost), and that they see now.
  * @throws {SinkError} `E_SINK_RUN` when there is no such run or it is damaged, `E_SINK_FOREIGN` when there is no such table.
  * @throws {LeadstreamError} `E_RUN_LOCKED` while a run works on the table.
  */
-export async function rollbackTable(path: string, options: RollbackOptions = {}): Promise<{ readonly from: string; readonly to: string }> {
+export async function rollbackTable(
+  path: string,
+  options: RollbackOptions = {},
+): Promise<{ readonly from: string | undefined; readonly to: string }> {
   const table = resolve(path);
   const stateDir = fixedPath(options.stateDir ?? '.leadstream', '--state-dir', process.cwd());
   const intents = intentsIn(stateDir);

@@ -102,6 +102,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       key: plan.collection.key,
       runDate: () => claim.date,
       runLog: new RunLog(run.stateDir, pipeline.manifestKey),
+      warn: run.warn,
       columns: accounts.fixColumns,
       reject: rejects.add,
     });

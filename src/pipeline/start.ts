@@ -62,7 +62,8 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
    * has the day of that one; the pages can go while nothing is locked, and with a publication that is completed here.
    *
    * @throws {LeadstreamError} `E_RUN_LOCKED`.
-   * @throws {SinkError} `E_SINK_PATH` when two outputs are one by now, because a link was made since the file was checked.
+   * @throws {SinkError} `E_SINK_PATH` when two outputs are one by now, because a link was made since the file was checked, and for
+   * one in the state folder.
    */
   async function claim(): Promise<Claim> {
     const date = await day();
@@ -71,6 +72,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     const rejects = pipeline.rejects.pathOf(names);
     const paths = [...outputs, ...(rejects === undefined ? [] : [rejects])];
     refuseOverlaps(paths);
+    refuseIn(stateDir, paths);
     const lock = await lockOutputs(paths, { runId });
     try {
       await finishEarlier(paths);
@@ -111,7 +113,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
 
   async function landings(): Promise<Landings> {
     if (!publishes) return noLandings;
-    const { baseUrl, auth, firstPage = 1 } = pipeline.connection;
+    const { baseUrl, auth, firstPage = 1, maxBodyBytes } = pipeline.connection;
     const { landingMaxAgeMs: maxAgeMs } = pipeline;
     await sweepLandings(landingFolder);
     if (maxAgeMs === undefined) return noLandings;
@@ -122,6 +124,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
       auth,
       firstPage,
       maxAgeMs,
+      maxPageBytes: maxBodyBytes,
       restart: spent || (options.restart ?? false),
       onWarning: warn,
     });
@@ -174,6 +177,16 @@ function refuseOverlaps(paths: readonly string[]): void {
     const remedy = 'two outputs need two places';
     throw new SinkError('E_SINK_PATH', `${path} is ${first} through a link, or one is within the other; ${remedy}`);
   });
+}
+
+/** What is in the state folder is read as leadstream's own, and written over. */
+function refuseIn(stateDir: string, paths: readonly string[]): void {
+  const path = paths.find((output) => overlap(stateDir, output));
+  if (path === undefined) return;
+  throw new SinkError(
+    'E_SINK_PATH',
+    `${path} is in the state folder ${stateDir}, or around it; write to another place, or choose another one by --state-dir`,
+  );
 }
 
 /** Where the intents to publish are. */

@@ -1,8 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { constants, realpath } from 'node:fs/promises';
+import { constants, realpath, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { attempt, makeState, openOwn, readRegular, unlessMissing } from '../files/index.js';
+import { attempt, makeState, openOwn, openRegular, unlessMissing } from '../files/index.js';
 
 const entry = z.object({
   run: z.string(),
@@ -22,6 +22,8 @@ export interface LogFinding {
   readonly evidence: Evidence;
   /** What is wrong, as a sentence. */
   readonly difference?: string;
+  /** Whether that is no more than that nothing was signed yet: of the table, the log has no line with an HMAC. */
+  readonly signs?: boolean;
 }
 
 /**
@@ -65,15 +67,17 @@ export class RunLog {
   /** Compares the manifest of a run with what the run had logged. */
   async check(table: string, run: string, manifest: string): Promise<LogFinding> {
     const place = await placeOf(table);
-    const known = (await this.#entries()).filter((one) => one.table === place);
+    const known = await this.#entriesOf(place);
     const logged = known.filter((one) => one.run === run);
-    if (logged.length > 0) return this.#compare(logged, place, run, manifest);
+    const signs = known.every((one) => one.hmac_sha256 === undefined);
+    if (logged.length > 0) return this.#compare(logged, place, run, manifest, signs);
     // What was published before the log began is not in it; with a key, nobody may claim that.
     const missing = this.#key !== undefined || known.some((one) => one.run < run);
-    return { evidence: 'none', ...(missing && { difference: `run ${run} is not in the log of runs ${this.path}` }) };
+    const difference = `run ${run} is not in the log of runs ${this.path}`;
+    return { evidence: 'none', ...(missing && { difference, signs: known.length === 0 }) };
   }
 
-  #compare(logged: readonly Entry[], table: string, run: string, manifest: string): LogFinding {
+  #compare(logged: readonly Entry[], table: string, run: string, manifest: string, signs: boolean): LogFinding {
     const sha256 = sha256Of(manifest);
     const same = logged.filter((one) => one.sha256 === sha256);
     if (same.length === 0)
@@ -82,15 +86,57 @@ export class RunLog {
     const hmac = hmacOf(this.#key, table, run, manifest);
     if (same.some((one) => one.hmac_sha256 !== undefined && equal(one.hmac_sha256, hmac))) return { evidence: 'hmac' };
     const what = same.some((one) => one.hmac_sha256 !== undefined) ? 'is not one of this key' : 'is missing';
-    return { evidence: 'none', difference: `the HMAC of the manifest of run ${run} in ${this.path} ${what}` };
+    return { evidence: 'none', difference: `the HMAC of the manifest of run ${run} in ${this.path} ${what}`, signs };
   }
 
-  async #entries(): Promise<readonly Entry[]> {
-    // Whoever checks may be another user than the one who runs.
-    const bytes = await attempt('E_SINK_WRITE', `cannot read ${this.path}`, () => readRegular(this.path).catch(unlessMissing(undefined)));
-    const text = bytes?.toString('utf8') ?? '';
-    return text.split('\n').flatMap((line) => entryIn(line) ?? []);
+  /** The lines of a table; those of all tables may be more than a text can hold. */
+  async #entriesOf(table: string): Promise<readonly Entry[]> {
+    return attempt('E_SINK_WRITE', `cannot read ${this.path}`, async () => {
+      // Whoever checks may be another user than the one who runs.
+      const file = await openRegular(this.path).catch(unlessMissing(undefined));
+      if (file === undefined) return [];
+      const found: Entry[] = [];
+      try {
+        for await (const line of linesOf(file)) {
+          const one = entryIn(line);
+          if (one?.table === table) found.push(one);
+        }
+      } finally {
+        await file.close();
+      }
+      return found;
+    });
   }
+}
+
+/** Bytes of the longest line that is looked at; one of ours has a path in it, and some hundred more. */
+const longestLine = 65_536;
+
+/** The lines of a file that are not too long to be ours, a piece of the file at a time. */
+async function* linesOf(file: FileHandle): AsyncIterable<string> {
+  const piece = Buffer.alloc(1024 * 1024);
+  let head = Buffer.alloc(0);
+  let tooLong = false;
+  for (;;) {
+    const { bytesRead } = await file.read(piece, 0, piece.length, null);
+    if (bytesRead === 0) break;
+    let from = 0;
+    for (let end = endIn(piece, from, bytesRead); end !== -1; end = endIn(piece, from, bytesRead)) {
+      if (!tooLong && head.length + end - from <= longestLine) yield Buffer.concat([head, piece.subarray(from, end)]).toString('utf8');
+      head = Buffer.alloc(0);
+      tooLong = false;
+      from = end + 1;
+    }
+    tooLong ||= head.length + bytesRead - from > longestLine;
+    head = tooLong ? Buffer.alloc(0) : Buffer.concat([head, piece.subarray(from, bytesRead)]);
+  }
+  if (!tooLong) yield head.toString('utf8');
+}
+
+/** Where the line ends that begins at `from`; -1 when that is not among the bytes read. */
+function endIn(piece: Buffer, from: number, bytes: number): number {
+  const end = piece.indexOf(0x0a, from);
+  return end < bytes ? end : -1;
 }
 
 /** A line that was cut off is none. */

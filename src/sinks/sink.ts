@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Column, Row } from '../collections/index.js';
+import type { Warning } from '../errors.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { Move } from '../files/index.js';
 import type { PathNames } from '../local-path.js';
@@ -24,6 +25,8 @@ export interface SinkContext {
   readonly key: readonly string[];
   /** Where the run logs its manifests, apart from the tables. Default: nowhere. */
   readonly runLog?: RunLog | undefined;
+  /** Told of what somebody should look at, although the run goes on. Default: nobody. */
+  readonly warn?: ((warning: Warning) => void) | undefined;
   /** UTC date on which the run was first started, also when it was resumed: `YYYY-MM-DD`. */
   runDate(): string;
   /** Takes a row out of this sink and into the rejects; the caller counts it. */

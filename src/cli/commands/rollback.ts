@@ -23,7 +23,8 @@ export function addRollback(yargs: Argv, runner: Runner): Argv {
           stateDir: fixedPath(stateDir, '--state-dir', cwd),
           manifestKey: env.LEADSTREAM_MANIFEST_KEY,
         });
-        console.log('info', `${dir}: run ${done.to} is published again; run ${done.from} is kept`);
+        const kept = done.from === undefined ? '' : `; run ${done.from} is kept`;
+        console.log('info', `${dir}: run ${done.to} is published again${kept}`);
         return 0;
       }),
   );

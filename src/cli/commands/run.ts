@@ -72,7 +72,7 @@ async function runFile({ file, set, report: reportFile, ...rest }: FileArguments
   const overrides = overridesOf(set);
   let pipelines: readonly Pipeline[];
   try {
-    pipelines = await loadPipelines(file, { env: context.env, cwd: context.cwd, set: overrides });
+    pipelines = await loadPipelines(file, { env: context.env, cwd: context.cwd, set: overrides, stateDir });
   } catch (error) {
     await (await openReport(reportFile, context)).write(await endingOf(error, undefined, context));
     throw error;

@@ -19,7 +19,7 @@ export function addValidate(yargs: Argv, runner: Runner): Argv {
         let exit = 0;
         for (const file of arguments_.files) {
           try {
-            const pipelines = await loadPipelines(file, { env, cwd, set });
+            const pipelines = await loadPipelines(file, { env, cwd, set, stateDir: '.leadstream' });
             for (const { name, plan, warnings } of pipelines) {
               for (const { code, message } of warnings) console.log('warn', `${code}: ${message}`, { code });
               const chain = [plan.collection.name, ...plan.steps.map((step) => step.name), plan.sinks.map((sink) => sink.name).join(' + ')];

@@ -13,6 +13,8 @@ import { encodingOf, type ParquetConfig } from './config.js';
 import type { ParquetEngine } from './encoder.js';
 import { KeyIndex } from './table/key-index.js';
 import type { Manifest, ManifestFile } from './table/manifest.js';
+import { runBefore } from './table/before.js';
+import { checkCarried } from './table/carried-parts.js';
 import { carried, checkFit } from './table/modes.js';
 import { Parts } from './parts.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
@@ -35,19 +37,14 @@ interface Begun {
  * Opens a new run of a table.
  *
  * @returns A writer that holds the row groups which wait to be encoded, and for `append` the key index.
- * @throws {SinkError} `E_SINK_FOREIGN` or `E_SINK_PATH`.
+ * @throws {SinkError} `E_SINK_FOREIGN`, `E_SINK_PATH` or `E_SINK_RUN`.
+ * @throws {GateError} `E_GATE_VERIFY` when files are to be kept that are not what their run wrote.
  */
 export async function openRun(table: Table, engine: ParquetEngine, options: ParquetConfig, context: SinkContext): Promise<SinkWriter> {
   const { runId, at } = context;
   const { mode, permissions } = options;
   const folder = table.folder(runId);
-  const previous = await table.published();
-  const before = previous === undefined ? undefined : await table.manifest(previous);
-  if (previous !== undefined && !before) {
-    const remedy = `return to an earlier run with leadstream rollback, or move ${table.path} and its run away`;
-    throw new SinkError('E_SINK_FOREIGN', `${at}: the manifest of ${table.folder(previous)} cannot be read; ${remedy}`);
-  }
-  if (previous !== undefined && mode !== 'replace') await table.refuseLinksIn(previous);
+  const { run: previous, manifest: before } = (await runBefore(table, mode, context)) ?? {};
   await table.removeDeadRuns();
   const made = await table.makeRun(runId, permissions);
   let begun: Begun | undefined;
@@ -108,6 +105,7 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
     const stays = (written: readonly ManifestFile[]) => carried(mode, before, written);
     const files = await parts.finish(stays([]).length === 0 ? allColumns(projection.columns, partitioning) : undefined);
     const old = stays(files);
+    if (mode === 'replace_partitions' && previous !== undefined) await checkCarried(at, table.folder(previous), old);
     const rows = sum(files, 'rows');
     const counts = { unchanged: left?.unchanged ?? 0, changed: left?.changed ?? 0 };
 

@@ -149,18 +149,56 @@ describe('a lock of another run', () => {
     expect(await filesBelow(folder)).toEqual([]);
   });
 
-  test.each([
-    ['', 50_000, false],
-    ['{"pid":', 70_000, true],
-  ])('that reads %j after %i ms counts as taken over: %p', async (text, silentMs, taken) => {
+  test.each(['', '{"pid":', 'of another program', '{}', '12345'])(
+    'that reads %j is that of an unknown run while it is young',
+    async (text) => {
+      const folder = await temporaryFolder();
+      const output = join(folder, 'a');
+      await writeFile(lockPath(output), text);
+      await silence(lockPath(output), 50_000);
+      const message = expect.stringContaining('an unknown run');
+      await expect(lockOutputs([output], run)).rejects.toMatchObject({ ...locked, message });
+      expect(await readFile(lockPath(output), 'utf8')).toBe(text);
+    },
+  );
+
+  test.each(['', '{"pid":', 'of another program', '{}', '12345'])('that reads %j and is old is none of ours, and stays', async (text) => {
     const folder = await temporaryFolder();
     const output = join(folder, 'a');
-    await writeFile(lockPath(output), text);
-    const then = new Date(Date.now() - silentMs);
-    await utimes(lockPath(output), then, then);
-    const taking = lockOutputs([output], run);
-    if (!taken) return await expect(taking).rejects.toMatchObject({ ...locked, message: expect.stringContaining('an unknown run') });
-    await (await taking).release();
+    const names = ['.a.lock', '.a.lock-mine.lock', '.a.lock-aaaaaaaaaaaaaaaa.lock.bak', '.a.lock-.lock'];
+    for (const name of names) {
+      await writeFile(join(folder, name), text);
+      await silence(join(folder, name), 3_600_000);
+    }
+    await expect(lockOutputs([output], run)).rejects.toMatchObject({
+      code: 'E_SINK_FOREIGN',
+      message: expect.stringContaining(`${lockPath(output)} is there, and no lock that leadstream made`),
+    });
+    expect((await readdir(folder)).sort()).toEqual(names.toSorted());
+    expect(await readFile(lockPath(output), 'utf8')).toBe(text);
+  });
+
+  test('is tidied up only where it has a name that takers give, and is one or empty', async () => {
+    const folder = await temporaryFolder();
+    const output = join(folder, 'a');
+    const dead = JSON.stringify({ ...(await ownHolder(folder)), pid: 2 ** 22 + 1 });
+    const [ours, others] = [
+      [
+        ['.a.lock-aaaaaaaaaaaaaaaa.lock', dead],
+        ['.a.lock-aaaaaaaaaaaaaaaa.lock-bbbbbbbbbbbbbbbb.lock', ''],
+      ],
+      [
+        ['.a.lock-cccccccccccccccc.lock', 'mine'],
+        ['.a.lock-mine.lock', dead],
+        ['.a.lock-old.lock', ''],
+      ],
+    ] as const;
+    for (const [name, text] of [...ours, ...others]) {
+      await writeFile(join(folder, name), text);
+      await silence(join(folder, name), 3_600_000);
+    }
+    await (await lockOutputs([output], run)).release();
+    expect((await readdir(folder)).sort()).toEqual(others.map(([name]) => name).sort());
   });
 
   test('that died while it took over is taken over too, and leaves nothing', async () => {
@@ -246,3 +284,9 @@ describe('of several processes', () => {
     expect(await filesBelow(folder)).toEqual([]);
   });
 });
+
+/** Gives a file a time of its last change that is so long ago. */
+async function silence(path: string, ms: number): Promise<void> {
+  const then = new Date(Date.now() - ms);
+  await utimes(path, then, then);
+}

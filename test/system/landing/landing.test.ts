@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openLanding, sweepLandings, type Landing, type LandingOptions } from '../../../src/landing/index.js';
 import { start } from '../files/support.js';
@@ -321,6 +321,34 @@ describe('a damaged page is asked for again:', () => {
     expect(await landing.read(2)).toBeUndefined();
     expect(landing).toMatchObject({ resumed: 3, damaged: 1 });
     await landing.close();
+  });
+
+  test.each([10, 1_000, 0x7fff_fff0, 0xffff_fff0])('that claims to have %i bytes, more than a page may', async (length) => {
+    const folder = await temporaryFolder();
+    const log = logOf(await interrupted(folder));
+    const header = Buffer.alloc(32);
+    [0x0150_4c89, 2, length, ~length >>> 0].forEach((word, index) => header.writeUInt32LE(word, 4 * index));
+    await appendFile(log, header);
+    await truncate(log, 3 * recordBytes + 32 + length);
+    const landing = await open(folder, { maxPageBytes: 9 });
+    expect(await contents(landing, 1, 2, 2, 3)).toEqual(['["1"]', undefined, undefined, '["3"]']);
+    expect(landing).toMatchObject({ resumed: 3, damaged: 1 });
+    await landing.land(2, bytes('[2]'));
+    expect(await contents(landing, 2)).toEqual(['[2]']);
+    await landing.remove();
+  });
+
+  test('that is larger than pages may be by now', async () => {
+    const folder = await temporaryFolder();
+    await interrupted(folder);
+    for (const [maxPageBytes, found] of [
+      [5, '["2"]'],
+      [4, undefined],
+    ] as const) {
+      const landing = await open(folder, { maxPageBytes });
+      expect(await contents(landing, 2)).toEqual([found]);
+      await landing.close();
+    }
   });
 
   test('the last one, and then it is no longer the last', async () => {

@@ -82,6 +82,15 @@ describe('the path of an output', () => {
     },
   );
 
+  test.each(sinkNames)('is well-formed Unicode without NUL, for %s', (sink) => {
+    for (const path of ['x\\uD800', 'x\\uDC00.csv', '\\uD800/x', 'a\\uDC00\\uD800', 'x\\0y', '\\0', '{{ run.date }}\\0']) {
+      const body = `${to('PATH', sink)}\nrejects: { path: r }`.replace(/'PATH'|"PATH"|PATH/, `"${path}"`);
+      expect(problems(body)).toEqual([expect.stringMatching(/^p\.yaml:9:\d+ it has characters that no path has/)]);
+      expect(problems(`${to('x', sink)}\nrejects: { path: "${path}" }`)).toEqual([expect.stringContaining('no path has')]);
+    }
+    expect(problems(to('x', sink).replace(/'x'|"x"|\bx\b/, '"\\uD83D\\uDE00 ü"'))).toEqual([]);
+  });
+
   test('may climb before one', () => {
     expect(problems(to('../lake/{{ run.date }}'))).toEqual([]);
   });
@@ -262,7 +271,7 @@ describe('outputs with names in braces', () => {
 
 describe('paths in code and of the command line', () => {
   test.each([csv, ndjson, parquet])('are refused in the same way', async (sink) => {
-    for (const path of ['s3://bucket/x', 'x-{{ run.day }}', '{{ run.date }}/../x'])
+    for (const path of ['s3://bucket/x', 'x-{{ run.day }}', '{{ run.date }}/../x', 'x\uD800', 'x\0'])
       await expect(sink({ path })).rejects.toMatchObject({ code: 'E_SINK_CONFIG', exit: 78 });
   });
 

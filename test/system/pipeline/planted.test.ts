@@ -1,11 +1,27 @@
 import { describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, link, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chmod,
+  link,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Move } from '../../../src/files/index.js';
 import { finishRuns, runPipeline } from '../../../src/pipeline/index.js';
 import { cli } from '../../support/cli.js';
+import { headerOf } from '../../../src/landing/record.js';
+import { pagesIn } from '../../support/landing.js';
 import { leads, pipelineFor } from '../../support/pipelines.js';
 import { serviceOf, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -122,6 +138,29 @@ describe('a planted intent', () => {
       code: 'E_SINK_FOREIGN',
       message: expect.stringContaining(`${base}/lake/${name} is a link, where leadstream has a folder of its own`),
     });
+    expect(await contentsOf(victim)).toEqual(before);
+  });
+
+  test.each<[string, (victim: string) => readonly Move[], number]>([
+    ['that nothing is moved to', () => [], 0],
+    [
+      'whose lock is that of another program',
+      (victim) => [{ from: join(victim, '.yarn.run-1.partial'), to: join(victim, 'yarn'), file: evidence('mine') }],
+      1,
+    ],
+  ])('takes no lock away from an output %s', async (_what, moves, status) => {
+    const { base, victim } = await place();
+    for (const name of ['.yarn.lock', '.yarn.lock-mine.lock', '.yarn.lock-0.lock']) {
+      await writeFile(join(victim, name), name.endsWith('-0.lock') ? '' : 'mine');
+      const then = new Date(Date.now() - 3_600_000);
+      await utimes(join(victim, name), then, then);
+    }
+    const before = await contentsOf(victim);
+    const intent = { version: 2, runId: 'run-1', pipeline: 'p', writtenAt: '', outputs: [join(victim, 'yarn')], moves: moves(victim) };
+    await writeFile(join(base, '.leadstream/publishing/run-1.intent.json'), JSON.stringify(intent));
+    const { code, stderr } = await cli(['run', '--finish'], { cwd: base });
+    expect(code).toBe(status);
+    if (status === 1) expect(stderr).toContain(`E_SINK_FOREIGN: ${victim}/yarn cannot be locked: ${victim}/.yarn.lock is there`);
     expect(await contentsOf(victim)).toEqual(before);
   });
 
@@ -249,6 +288,32 @@ describe('a run', () => {
     );
     if (name === 'account.key') expect(ended).toMatchObject({ code: 'E_STATE_FOREIGN', message: `${path} is no regular file` });
     else expect(ended).toBe('published');
+  });
+
+  test.each([
+    ['another answer', '{"not":"a list"}'],
+    ['no JSON', '[{'],
+    ['no text', Buffer.from([0xff, 0xfe, 0, 1])],
+    ['a list of something else', '[1]'],
+    ['nothing', ''],
+  ])('asks again for a landed page that is %s', async (_what, body) => {
+    const [{ base }, from] = [await place(), await serviceOf({ leads: leads(1_000) })];
+    const stop = new AbortController();
+    const pipeline = pipelineFor(from, 'from: leads\nto: [{ ndjson: { path: out/u } }]', base);
+    let told = 0;
+    const onProgress = () => void ((told += 1) > 3 && stop.abort());
+    await expect(runPipeline(pipeline, { signal: stop.signal, onProgress })).rejects.toThrow();
+    const landings = join(base, '.leadstream/landing');
+    const [source = ''] = (await readdir(landings)).filter((name) => name.startsWith('leads-'));
+    const log = join(landings, source, 'pages.log');
+    const pages = await pagesIn(log);
+    expect(pages.length).toBeGreaterThan(1);
+    const bytes = Buffer.from(body);
+    const first = Math.min(...pages);
+    await appendFile(log, Buffer.concat([headerOf(first, bytes), bytes]));
+    const { read, resumed, warnings } = await runPipeline(pipeline);
+    expect({ read, fresh: warnings.some(({ code }) => code === 'W_LANDING_STALE') }).toEqual({ read: 1_000, fresh: false });
+    expect(resumed).toBe(pages.length);
   });
 
   test.each([

@@ -52,6 +52,74 @@ describe.each(shared)('two sinks on one place through %s', (_what, first, second
   });
 });
 
+const tableU = 'parquet: { path: out/u }';
+const hidden: readonly (readonly [what: string, first: string, second: string])[] = [
+  ['the lock of', csv('out/u'), csv('out/.u.lock')],
+  ['a lock of takers of', csv('out/u'), csv('out/.u.lock-x.lock')],
+  ['a partial file of', csv('out/u'), csv('out/.u.run-1.partial')],
+  ['a partial file with the id of the run of', csv('"out/{{ run.date }}"'), csv('"out/.{{ run.date }}.run-1.partial"')],
+  ['the runs of', tableU, csv('out/.u.runs')],
+  ['a file in the runs of', tableU, csv('out/.u.runs/x/y')],
+  ['what a gate refused of', tableU, csv('out/.u.failed/x')],
+];
+
+describe.each(hidden)('an output that is %s another', (_what, first, second) => {
+  test.each([
+    [first, second],
+    [second, first],
+  ])('is refused when the file is checked: %s, %s', async (one, other) => {
+    const baseDir = await folderWith({});
+    expect(() => parsePipeline(pipelineText(to(one, other)), 'p.yaml', { env, baseDir })).toThrow(/to\[0\] writes to the same path/);
+  });
+});
+
+test.each(['out/.u', 'out/.u.csv', 'out/.u.locks', 'out/u.lock', 'out/.u.lockx.lock', 'out/x/.u.lock', 'out/.v.lock'])(
+  'an output %s is another one than out/u',
+  async (path) => {
+    const baseDir = await folderWith({});
+    expect(parsePipeline(pipelineText(to(csv('out/u'), csv(path))), 'p.yaml', { env, baseDir }).plan.sinks).toHaveLength(2);
+  },
+);
+
+describe.each([
+  '.leadstream',
+  '.leadstream/runs.ndjson',
+  '.leadstream/counts/test.json',
+  '.leadstream/x/{{ run.date }}',
+  'link/x',
+  'other/../.leadstream/x',
+])('an output %s in the state folder', (path) => {
+  const body = `from: users\nto: [{ csv: { path: '${path}' } }]`;
+
+  test('is refused when the file is checked, where the folder is known', async () => {
+    const baseDir = await folderWith({ link: '.leadstream/counts' });
+    const load = (stateDir?: string) => parsePipelines(pipelineText(body), 'p.yaml', { env, baseDir, ...(stateDir && { stateDir }) });
+    expect(() => load('.leadstream')).toThrow(/is in the state folder .*\/\.leadstream, or around it/);
+    expect(load()).toHaveLength(1);
+    expect(load('elsewhere')).toHaveLength(1);
+  });
+
+  test('is refused by a run before any request', async () => {
+    const [from, baseDir] = [await service(), await folderWith({ link: '.leadstream/counts' })];
+    const pipeline = parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir });
+    await mkdir(join(baseDir, '.leadstream/counts'), { recursive: true, mode: 0o700 });
+    await expect(runPipeline(pipeline)).rejects.toMatchObject({
+      code: 'E_SINK_PATH',
+      message: expect.stringContaining(`is in the state folder ${baseDir}/.leadstream, or around it`),
+    });
+    expect(from.requests).toEqual([]);
+    expect(await readdir(join(baseDir, '.leadstream'))).toEqual(['counts']);
+  });
+});
+
+test('an output around the state folder is refused', async () => {
+  const baseDir = await folderWith({});
+  const body = 'from: users\nto: [{ parquet: { path: lake } }]';
+  const load = (stateDir: string) => parsePipelines(pipelineText(body), 'p.yaml', { env, baseDir, stateDir });
+  for (const stateDir of ['lake/.leadstream', '.lake.runs', '.lake.runs/x', 'lake']) expect(() => load(stateDir)).toThrow(/or around it/);
+  expect(load('.leadstream')).toHaveLength(1);
+});
+
 test('a rejects file that is an output through a linked folder is refused', async () => {
   const baseDir = await folderWith({ link: 'out' });
   const body = `${to(csv('out/u.csv'), csv('out/v.csv'))}\nrejects: { path: link/u.csv }`;

@@ -25,16 +25,18 @@ export async function publishedManifest(path: string): Promise<Manifest | undefi
 }
 
 /**
- * The runs of a table, the newest first.
+ * The runs of a table, the newest first. One whose link was lost has no published run.
  *
  * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table.
  */
 export async function tableRuns(path: string): Promise<readonly TableRun[]> {
   const table = new Table(path);
   const published = await table.published();
-  if (published === undefined) throw new SinkError('E_SINK_FOREIGN', `${path} is no table of leadstream: there is no link to a run`);
+  const runs = await table.runIds();
+  if (published === undefined && (await table.runsWithManifest()).length === 0)
+    throw new SinkError('E_SINK_FOREIGN', `${path} is no table of leadstream: there is no link to a run`);
   const found: TableRun[] = [];
-  for (const run of await table.runIds()) {
+  for (const run of runs) {
     const manifest = await table.manifest(run);
     if (!manifest) continue;
     const state = run === published ? 'published' : (await table.isKept(run)) ? 'kept' : 'unfinished';
@@ -45,28 +47,27 @@ export async function tableRuns(path: string): Promise<readonly TableRun[]> {
 
 /** What makes an earlier run the published one. */
 export interface Rollback {
-  /** The run that readers will see, and the one that they see now, which is kept. */
+  /** The run that readers will see. */
   readonly to: string;
-  readonly from: string;
+  /** The one that they see now, which is kept; `undefined` for a table whose link was lost. */
+  readonly from: string | undefined;
   /** Renames for `publish`, in order; the caller holds the lock of the table. */
   readonly moves: readonly Move[];
 }
 
 /**
- * Prepares the return to an earlier run, after it was verified byte by byte.
+ * Prepares the return to an earlier run, after it was verified byte by byte. A table whose link was lost gets it back that way, to a run that
+ * has to be named then.
  *
  * @param to The run. Default: the one that the published run replaced, or the newest kept one.
  * @param log Where the log of runs is. Default: manifests are taken at their word.
  * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, or it is damaged.
  */
-export async function prepareRollback(
-  path: string,
-  to?: string,
-  log: Pick<VerifyOptions, 'stateDir' | 'manifestKey'> = {},
-): Promise<Rollback> {
+export async function prepareRollback(path: string, to?: string, log: Log = {}): Promise<Rollback> {
   const table = new Table(path);
   const runs = await tableRuns(path);
   const from = await table.published();
+  if (from === undefined) return relinked(table, runs, to, log);
   const [begun] = await table.unfinished();
   if (begun !== undefined) {
     const remedy =
@@ -76,17 +77,34 @@ export async function prepareRollback(
   const kept = runs.filter(({ state }) => state === 'kept').map(({ run }) => run);
   const replaced = runs.find(({ run }) => run === from)?.manifest.replaced;
   const target = to ?? (replaced !== undefined && kept.includes(replaced) ? replaced : kept[0]);
-  if (from === undefined || target === undefined) throw new SinkError('E_SINK_RUN', `${path} has no earlier run to return to`);
+  if (target === undefined) throw new SinkError('E_SINK_RUN', `${path} has no earlier run to return to`);
   if (target === from) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is the published one already`);
   if (!isRunId(target) || !kept.includes(target))
     throw new SinkError('E_SINK_RUN', `${path} has no kept run ${target}; there is ${kept.length === 0 ? 'none' : kept.join(', ')}`);
-  const { differences } = await verifyTable(path, { ...log, run: target });
-  if (differences.length > 0) {
-    const shared = (await table.sharesFiles(target)) ? sharing : '';
-    throw new SinkError('E_SINK_RUN', `${path}: run ${target} is damaged: ${differences.join('; ')}${shared}`);
-  }
+  await refuseDamaged(table, target, log);
   const moves = [...(await table.revival(target)), await table.linkTo(target), ...(await table.retirement(from))];
   return { to: target, from, moves };
+}
+
+type Log = Pick<VerifyOptions, 'stateDir' | 'manifestKey'>;
+
+/** Gives a table its link back. All other runs are kept ones then. */
+async function relinked(table: Table, runs: readonly TableRun[], to: string | undefined, log: Log): Promise<Rollback> {
+  const names = runs.map(({ run }) => run);
+  if (to === undefined || !names.includes(to)) {
+    const which = names.length === 0 ? 'none of its runs has a manifest that can be read' : `name the run with --to: ${names.join(', ')}`;
+    throw new SinkError('E_SINK_RUN', `${table.path} is no link to a run any more; ${which}`);
+  }
+  await refuseDamaged(table, to, log);
+  const retired = await Promise.all(names.filter((run) => run !== to).map((run) => table.retirement(run)));
+  return { to, from: undefined, moves: [...(await table.revival(to)), await table.linkTo(to), ...retired.flat()] };
+}
+
+async function refuseDamaged(table: Table, run: string, log: Log): Promise<void> {
+  const { differences } = await verifyTable(table.path, { ...log, run });
+  if (differences.length === 0) return;
+  const shared = (await table.sharesFiles(run)) ? sharing : '';
+  throw new SinkError('E_SINK_RUN', `${table.path}: run ${run} is damaged: ${differences.join('; ')}${shared}`);
 }
 
 const sharing =

@@ -1,11 +1,11 @@
-import { createReadStream } from 'node:fs';
-import { chmod } from 'node:fs/promises';
+import { createReadStream, type Stats } from 'node:fs';
+import { chmod, lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SinkError } from '../../../errors.js';
 import { attempt, linked, makeFolders, PartialFile, sha256File, type Move } from '../../../files/index.js';
 import type { KeyIndex } from './key-index.js';
 import { partNameOf, type Manifest, type ManifestFile } from './manifest.js';
-import { openTo, partialEnding, successName } from './table.js';
+import { filesBelow, openTo, partialEnding, successName } from './table.js';
 
 /** A file of the earlier run, and its name in the new one. */
 export interface Carried {
@@ -29,7 +29,7 @@ export function carriedInto(run: string, files: readonly ManifestFile[], first: 
 
 /**
  * Puts files of the earlier run into the new one: by a second name, where nothing is copied if the file system has links, or as copies that
- * share no block with them.
+ * share no block with them. Files that have names elsewhere and other permissions are copied too.
  *
  * @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VERIFY` when what was copied is not what the earlier manifest says.
  */
@@ -47,13 +47,41 @@ export async function stageCarried(
       moves.push(await copied(join(from, name), path, file, permissions));
       continue;
     }
-    await attempt('E_SINK_WRITE', `cannot take over ${path}`, async () => {
-      await linked(join(from, name), path + partialEnding);
-      await chmod(path + partialEnding, permissions);
-    });
-    moves.push({ from: path + partialEnding, to: path, file: { bytes: file.bytes } });
+    const staged = await attempt('E_SINK_WRITE', `cannot take over ${path}`, () =>
+      secondName(join(from, name), path, permissions, dirname(folder)),
+    );
+    moves.push(
+      staged
+        ? { from: path + partialEnding, to: path, file: { bytes: file.bytes } }
+        : await copied(join(from, name), path, file, permissions),
+    );
   }
   return moves;
+}
+
+/**
+ * Gives a file of a run a name in another one, with these permissions, which all its names share. One that has names outside of the runs of
+ * the table, as in a backup by hard links, or because it was put there, keeps its permissions.
+ *
+ * @returns Whether that was done; otherwise the file is to be copied.
+ */
+async function secondName(from: string, path: string, permissions: number, runs: string): Promise<boolean> {
+  const found = await lstat(from);
+  const same = (found.mode & 0o777) === permissions;
+  if (!same && found.nlink > 1 && found.nlink > (await namesIn(runs, found))) return false;
+  await linked(from, path + partialEnding);
+  if (!same) await chmod(path + partialEnding, permissions);
+  return true;
+}
+
+/** How many names a file has below a folder. */
+async function namesIn(folder: string, { dev, ino }: Stats): Promise<number> {
+  let names = 0;
+  for (const name of await filesBelow(folder)) {
+    const found = await lstat(join(folder, name));
+    if (found.dev === dev && found.ino === ino) names += 1;
+  }
+  return names;
 }
 
 /** The system's own copying may share blocks. */

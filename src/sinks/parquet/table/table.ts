@@ -97,6 +97,12 @@ export class Table {
     return [...new Set(names)].filter(isRunId).sort();
   }
 
+  /** The runs of which there is a manifest, whatever it says; in the order of time. */
+  async runsWithManifest(): Promise<readonly string[]> {
+    const beside = await list(this.runs);
+    return (await this.runIds()).filter((run) => beside.includes(run + manifestEnding));
+  }
+
   /**
    * Makes sure that what is in a run is in it, and not at the other end of a link.
    *
@@ -162,6 +168,12 @@ export class Table {
   async isKept(run: string): Promise<boolean> {
     const manifest = await this.manifest(run);
     return manifest !== undefined && (await this.#presentParts(run, keptEnding)).length === manifest.files.length;
+  }
+
+  /** Whether all parts of a run are there under the names that readers know. */
+  async isWhole(run: string): Promise<boolean> {
+    const manifest = await this.manifest(run);
+    return manifest !== undefined && (await this.#presentParts(run, '')).length === manifest.files.length;
   }
 
   /** Whether a part of a kept run is one file on the disk with a part of another run. */

@@ -66,11 +66,13 @@ async function verifyRun(path: string, { run, stateDir, manifestKey }: VerifyOpt
   if (text === undefined || manifest?.run_id !== looked)
     throw new SinkError('E_SINK_RUN', `${path}: run ${looked} is not there, or has no manifest that can be read`);
 
+  // Where the link was lost, the run that it led to is not retired.
+  const shown = looked === published || (published === undefined && !(await table.isKept(looked)));
   const logged = stateDir === undefined ? undefined : await new RunLog(stateDir, manifestKey).check(path, looked, text);
   const differences = [
     ...(logged?.difference === undefined ? [] : [logged.difference]),
     ...(await linkedFolders([table.runs, table.folder(looked)])),
-    ...(await compare(table.folder(looked), manifest, looked === published ? '' : keptEnding)),
+    ...(await compare(table.folder(looked), manifest, shown ? '' : keptEnding)),
     ...(manifest.keys ? await keyDifferences(table.keysPath(looked), manifest.keys, manifest.rows) : []),
   ];
   return { ...summaryOf(manifest), evidence: logged?.evidence ?? 'none', differences };
