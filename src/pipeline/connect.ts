@@ -3,6 +3,7 @@ import type { AreaCode, Bridge, CollectionName, Lead, Link, Rows, User } from '.
 import { createClient, type ClientOptions } from '../client/index.js';
 import { GateError } from '../errors.js';
 import { rows, type Page } from '../flow/index.js';
+import { checkConnection, checkIdentifier, checkRead } from './connect-options.js';
 import { driftOf, newConsistency, readPages, refuseUnstable, type Consistency, type ReadingOptions } from '../source/index.js';
 
 /** How to reach and read a service. */
@@ -53,9 +54,12 @@ export interface Service {
  * service.rows('leads').pipe(take(10)).subscribe((lead) => console.log(lead.lead_id));
  */
 export function connect(options: ConnectOptions): Service {
+  checkConnection(options);
   const client = createClient(options);
 
-  function pages<N extends CollectionName>(collection: N, { reveal }: ReadOptions = {}): Observable<Page<Rows[N]>> {
+  function pages<N extends CollectionName>(collection: N, read: ReadOptions = {}): Observable<Page<Rows[N]>> {
+    checkRead(collection, read);
+    const { reveal } = read;
     return defer(() => {
       const consistency = newConsistency(options.consistency);
       return concat(
@@ -73,7 +77,11 @@ export function connect(options: ConnectOptions): Service {
     users$: pages('users'),
     pages,
     rows: (collection, read) => pages(collection, read).pipe(rows()),
-    find: (collection, id, { reveal } = {}) => client.reader(collection, reveal).find(id),
+    find: (collection, id, read = {}) => {
+      checkRead(collection, read);
+      checkIdentifier(collection, id);
+      return client.reader(collection, read.reveal).find(id);
+    },
     close: client.close,
   };
 }
