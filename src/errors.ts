@@ -139,7 +139,11 @@ export const catalogue = {
     help: 'Give the process more memory. Where addresses are limited (`ulimit -v`), set NODE_OPTIONS=--disable-wasm-trap-handler, without which WebAssembly reserves gigabytes of them that it never uses; limit memory itself by MemoryMax= of systemd, or a container.',
   },
   E_RUN_DEADLINE: { exit: 69, retry: true, help: 'The run took longer than service.deadline allows; run again, or raise it.' },
-  E_RUN_STALLED: { exit: 1, retry: false, help: 'A step must give every page back, also an empty one; correct the step that is named.' },
+  E_RUN_STALLED: {
+    exit: 1,
+    retry: false,
+    help: 'A step must give every page back, also an empty one, and a program must release every page that it takes; correct the step or the program.',
+  },
   E_RUN_ABORTED: { exit: 130, retry: true, help: 'The run was stopped before it had published; run it again.' },
   E_RUN_FAILED: { exit: 1, retry: false, help: 'This is a defect of leadstream; please report it.' },
 } as const satisfies Record<string, { readonly exit: number; readonly retry: boolean; readonly help: string }>;

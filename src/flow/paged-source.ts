@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { SourceError } from '../errors.js';
 import { optionProblems } from '../option-problems.js';
 import { settings } from '../settings.js';
+import { refuseDry } from './dry.js';
 import { holdErrors } from './hold-errors.js';
 import { inOrder } from './in-order.js';
 import type { Content } from '../columnar/index.js';
@@ -52,7 +53,7 @@ interface Slot<T> {
  *
  * @param fetch Reads one page by number: emits its rows once.
  * @throws {SourceError} `E_SOURCE_ORDER` when rows come after the end; `E_SOURCE_CONFIG`, at once, for bounds that a pipeline
- * file could not have either.
+ * file could not have either; `E_RUN_STALLED` when pages are not released and nothing is left that could.
  */
 export function pagedSource<T>(fetch: (page: number) => Observable<Content<T>>, options: PagedSourceOptions = {}): Observable<Page<T>> {
   const { window: size = 8, concurrency = 4, firstPage = 1, paged = true, confirmEnd = (end) => lookAgain(fetch, end) } = options;
@@ -124,7 +125,7 @@ export function pagedSource<T>(fetch: (page: number) => Observable<Content<T>>, 
         return concat(pages$, rest$);
       });
 
-    return from$(firstPage).pipe(holdErrors());
+    return from$(firstPage).pipe(holdErrors(), refuseDry('the list'));
   });
 }
 

@@ -2,7 +2,7 @@ import { EMPTY, concat, defer, type Observable } from 'rxjs';
 import type { AreaCode, Bridge, CollectionName, Lead, Link, Rows, User } from '../collections/index.js';
 import { createClient, type ClientOptions } from '../client/index.js';
 import { GateError } from '../errors.js';
-import { rows, type Page } from '../flow/index.js';
+import { refuseDry, rows, type Page } from '../flow/index.js';
 import { checkConnection, checkIdentifier, checkRead } from './connect-options.js';
 import { driftOf, newConsistency, readPages, refuseUnstable, type Consistency, type ReadingOptions } from '../source/index.js';
 
@@ -23,7 +23,8 @@ export interface ReadOptions {
 
 /**
  * A service to read from. Streams are cold and independent: each subscription reads the collection from its start, holds
- * at most `window` pages, and aborts its requests on unsubscribe. Pages must be released; `rows` does it by itself.
+ * at most `window` pages, and aborts its requests on unsubscribe. Pages must be released; `rows` does it by itself. Where
+ * they are not, and the process has nothing else left to do, the stream fails with `E_RUN_STALLED`.
  *
  * With `consistency`, a stream ends with an error where a pipeline would be refused: `GateError` `E_GATE_CONSISTENCY` for an unstable
  * list, and under `strict` `E_GATE_STRICT` for one that drifted, which without is a warning.
@@ -65,7 +66,7 @@ export function connect(options: ConnectOptions): Service {
       return concat(
         readPages(client.reader(collection, reveal), options, consistency),
         defer(() => conclude(collection, consistency, options)),
-      );
+      ).pipe(refuseDry(collection));
     });
   }
 
