@@ -1,3 +1,4 @@
+import { nearest } from '../collections/index.js';
 import { unknownName } from '../option-problems.js';
 import { minSecretLength } from '../redact.js';
 
@@ -27,12 +28,14 @@ export function credentialsProblem(auth: unknown): string | undefined {
   const forms = 'give { rest_api_key }, or { authorized_uid, authorized_rest_api_key }';
   if (auth === undefined) return forms;
   if (typeof auth !== 'object' || auth === null) return `must be an object: ${forms}`;
-  const given = new Map<string, unknown>(Object.entries(auth).filter(([, value]) => value !== undefined));
+  const given = new Map<string, unknown>(Object.entries(auth));
   const names = [...given.keys()];
   const unknown = names.find((name) => !fields.includes(name));
-  if (unknown !== undefined) return `${unknownName('field', unknown, fields)}`;
+  // A name that is nothing like a field could be the key itself.
+  if (unknown !== undefined)
+    return nearest(unknown, fields) === undefined ? `has a field that is none: ${forms}` : unknownName('field', unknown, fields);
   const wanted = given.has('rest_api_key') || names.length === 0 ? fields.slice(0, 1) : fields.slice(1);
-  const other = names.find((name) => !wanted.includes(name));
+  const other = names.find((name) => !wanted.includes(name) && given.get(name) !== undefined);
   if (other !== undefined) return `rest_api_key does not go with ${other}: ${forms}`;
   for (const name of wanted) {
     const value = given.get(name);

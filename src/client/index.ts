@@ -8,7 +8,7 @@ export {
   type ServiceClient,
 } from './client.js';
 export { checkOptions, clientShape, wrongOption } from './options.js';
-export { credentialsProblem, keyProblem, queryOf, secretsOf, type Credentials } from './credentials.js';
+export { keyProblem, queryOf, secretsOf, type Credentials } from './credentials.js';
 export { defaultFetchingThreads } from './fetching.js';
 export { discoveredColumns, type Findings } from './decoder.js';
 export type { RetryNotice, RetryPolicy } from './retry.js';

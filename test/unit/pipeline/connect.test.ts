@@ -50,6 +50,8 @@ describe('connect refuses at once', () => {
     [{ auth: { authorized_uid: '7' } }, 'auth: authorized_rest_api_key is missing'],
     [{ auth: { authorized_uid: '', authorized_rest_api_key: key } }, 'auth: authorized_uid must not be empty'],
     [{ auth: { rest_api_key: key, authorized_uid: '7' } }, 'auth: rest_api_key does not go with authorized_uid'],
+    [{ auth: { [key]: '' } }, 'auth: has a field that is none: give'],
+    [{ auth: { rest_api_key: undefined, authorized_uid: '7', authorized_rest_api_key: key } }, 'auth: rest_api_key does not go with'],
     [{ baseUrl: 5 }, 'baseUrl must be a text'],
     [{ baseUrl: undefined }, 'baseUrl is missing: it must be a text'],
     [{ limit: 0, window: 0 }, 'limit must be a whole number from 1 to 500, not 0; window must be'],
@@ -82,6 +84,10 @@ test('connect takes every option that is right, undefined for what is not given,
     random: Math.random,
   };
   expect(() => connect(all).close()).not.toThrow();
+});
+
+test('connect takes a field of the other form that is undefined', () => {
+  expect(attempt({ auth: { rest_api_key: key, authorized_uid: undefined } })).not.toThrow();
 });
 
 describe('a setting has the same bounds in a pipeline file and in code', () => {
