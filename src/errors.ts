@@ -64,7 +64,7 @@ export const catalogue = {
   E_STEP_VALUE: { exit: 1, retry: false, help: 'Clean the value before this step, or choose on_error: reject or null.' },
   E_STEP_EXPRESSION: { exit: 1, retry: false, help: 'Guard the expression against the value, or choose on_error: reject or null.' },
   E_STEP_MATCHES: { exit: 1, retry: false, help: 'Several rows match; choose pick: first, all, { max: field } or { min: field }.' },
-  E_SINK_CONFIG: { exit: 78, retry: false, help: 'Correct the options of the sink.' },
+  E_SINK_CONFIG: { exit: 78, retry: false, help: 'Correct the options of the sink, or what land was given.' },
   E_SINK_PATH: { exit: 1, retry: false, help: 'Choose a path that can be written, or make this one writable.' },
   E_SINK_FOREIGN: {
     exit: 1,
@@ -139,7 +139,11 @@ export const catalogue = {
     help: 'Give the process more memory. Where addresses are limited (`ulimit -v`), set NODE_OPTIONS=--disable-wasm-trap-handler, without which WebAssembly reserves gigabytes of them that it never uses; limit memory itself by MemoryMax= of systemd, or a container.',
   },
   E_RUN_DEADLINE: { exit: 69, retry: true, help: 'The run took longer than service.deadline allows; run again, or raise it.' },
-  E_RUN_STALLED: { exit: 1, retry: false, help: 'A step must give every page back, also an empty one; correct the step that is named.' },
+  E_RUN_STALLED: {
+    exit: 1,
+    retry: false,
+    help: 'A step must give every page back, also an empty one, and a program must release every page that it takes; correct the step or the program.',
+  },
   E_RUN_ABORTED: { exit: 130, retry: true, help: 'The run was stopped before it had published; run it again.' },
   E_RUN_FAILED: { exit: 1, retry: false, help: 'This is a defect of leadstream; please report it.' },
 } as const satisfies Record<string, { readonly exit: number; readonly retry: boolean; readonly help: string }>;
@@ -153,6 +157,9 @@ export const warningCatalogue = {
   W_LANDING_STALE: { help: 'The pages of an interrupted run could not be used; nothing is lost but time.' },
   W_RUN_FINISHED: { help: 'An earlier run was killed while it published; what it had decided was completed first.' },
   W_SINK_TIDY: { help: 'Everything is published, but something superfluous could not be removed; the next run tries again.' },
+  W_SINK_COLUMN: {
+    help: 'A declared column is in none of the first rows; declare the columns that the rows have, for the others stay empty.',
+  },
   W_SOURCE_FIELD_NEW: { help: 'The service has a field that its document does not list; tell whoever reads the outputs.' },
   W_SOURCE_FIELD_GONE: { help: 'A declared field came in no row, so its column is null throughout; ask whoever runs the service.' },
   W_SOURCE_EMPTY: {

@@ -4,9 +4,10 @@ import { rowsIn, type Content } from '../columnar/index.js';
 import { SourceError } from '../errors.js';
 import type { JsonRecord } from '../json/index.js';
 import type { Answer, Target } from './attempt.js';
-import { keyProblem, queryOf, secretsOf, type Credentials } from './credentials.js';
+import { queryOf, secretsOf, type Credentials } from './credentials.js';
 import { createDecoder, type Decoder, type Findings } from './decoder.js';
 import { openTransport } from './fetching.js';
+import { checkOptions } from './options.js';
 import { createPacer } from './pacer.js';
 import { createRedactor } from '../redact.js';
 import { readList, readSingle } from './records.js';
@@ -99,10 +100,9 @@ export interface ServiceClient {
 /** Rows per page that are asked for unless told otherwise. */
 export const defaultLimit = 30;
 
-const maxLimit = 500;
-
 /** @throws {SourceError} `E_SOURCE_CONFIG` when an option cannot be right. */
 export function createClient(options: ClientOptions): ServiceClient {
+  checkOptions(options);
   const {
     auth,
     limit = defaultLimit,
@@ -112,11 +112,7 @@ export function createClient(options: ClientOptions): ServiceClient {
     maxBodyBytes = 64 * 1024 * 1024,
     threads = 0,
   } = options;
-  checkLimit(limit);
-  checkPositive({ concurrency, ratePerSecond, timeoutMs, maxBodyBytes });
-  checkThreads(threads);
-  checkKey(auth);
-  const baseUrl = checkedUrl(options.baseUrl);
+  const baseUrl = addressOf(options.baseUrl);
   const transport = openTransport({ baseUrl, query: queryOf(auth), concurrency, timeoutMs, maxBodyBytes }, threads);
   const pacer = createPacer(ratePerSecond);
   const throttle = createThrottle(concurrency);
@@ -235,37 +231,8 @@ function contentOf<N extends CollectionName>(decoder: Decoder, path: string, ans
   return (scanned ? decoder.decodeColumns(scanned, counted) : undefined) ?? rowsOf<N>(decoder, readList(path, answer), counted);
 }
 
-function checkLimit(limit: number): void {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= maxLimit) return;
-  throw wrongOption(`limit must be a whole number from 1 to ${maxLimit}`);
-}
-
-function checkThreads(threads: number): void {
-  if (threads === 0 || threads === 1) return;
-  throw wrongOption('threads must be 0 or 1');
-}
-
-function checkKey(auth: Credentials): void {
-  const problem = keyProblem(auth);
-  if (problem) throw wrongOption(`auth: ${problem.field} ${problem.message}`);
-}
-
-function checkPositive(options: Readonly<Record<string, number>>): void {
-  for (const [name, value] of Object.entries(options)) {
-    if (!(value > 0)) throw wrongOption(`${name} must be more than 0`);
-  }
-}
-
-function wrongOption(message: string): SourceError {
-  return new SourceError('E_SOURCE_CONFIG', 'permanent', message);
-}
-
 /** Only what the check has seen goes on: a bare `?` or `#` would swallow the path. */
-function checkedUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) throw wrongOption('base_url must be an http or https URL');
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    throw wrongOption('base_url must hold no user info, query or fragment');
-  }
-  return url.origin + url.pathname;
+function addressOf(checked: string): string {
+  const { origin, pathname } = new URL(checked);
+  return origin + pathname;
 }

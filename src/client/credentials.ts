@@ -1,3 +1,5 @@
+import { nearest } from '../collections/index.js';
+import { unknownName } from '../option-problems.js';
 import { minSecretLength } from '../redact.js';
 
 /**
@@ -21,12 +23,40 @@ export function secretsOf(credentials: Credentials): readonly string[] {
   return [keyOf(credentials).key];
 }
 
+/** What is wrong with what was given as credentials, in words that follow its name and tell none of its values. */
+export function credentialsProblem(auth: unknown): string | undefined {
+  const forms = 'give { rest_api_key }, or { authorized_uid, authorized_rest_api_key }';
+  if (auth === undefined) return forms;
+  if (typeof auth !== 'object' || auth === null) return `must be an object: ${forms}`;
+  const given = new Map<string, unknown>(Object.entries(auth));
+  const names = [...given.keys()];
+  const unknown = names.find((name) => !fields.includes(name));
+  // A name that is nothing like a field could be the key itself.
+  if (unknown !== undefined)
+    return nearest(unknown, fields) === undefined ? `has a field that is none: ${forms}` : unknownName('field', unknown, fields);
+  const wanted = given.has('rest_api_key') || names.length === 0 ? fields.slice(0, 1) : fields.slice(1);
+  const other = names.find((name) => !wanted.includes(name) && given.get(name) !== undefined);
+  if (other !== undefined) return `rest_api_key does not go with ${other}: ${forms}`;
+  for (const name of wanted) {
+    const value = given.get(name);
+    if (value === undefined) return `${name} is missing: ${forms}`;
+    if (typeof value !== 'string') return `${name} must be a text`;
+    if (name === 'authorized_uid' && value === '') return `${name} must not be empty`;
+    if (name !== 'authorized_uid' && value.length < minSecretLength) return `${name} ${tooShort}`;
+  }
+  return undefined;
+}
+
+const fields: readonly string[] = ['rest_api_key', 'authorized_uid', 'authorized_rest_api_key'];
+
 /** What is wrong with the key, if it is too short to be one: then it would also be found in every other word. */
 export function keyProblem(credentials: Credentials): { readonly field: string; readonly message: string } | undefined {
   const { field, key } = keyOf(credentials);
   if (key.length >= minSecretLength) return undefined;
-  return { field, message: `is shorter than ${minSecretLength} characters, so it is no key; look where it comes from` };
+  return { field, message: tooShort };
 }
+
+const tooShort = `is shorter than ${minSecretLength} characters, so it is no key; look where it comes from`;
 
 function keyOf(credentials: Credentials): { readonly field: string; readonly key: string } {
   return 'rest_api_key' in credentials

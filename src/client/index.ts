@@ -7,6 +7,7 @@ export {
   type ListRequest,
   type ServiceClient,
 } from './client.js';
+export { checkOptions, clientShape, wrongOption } from './options.js';
 export { keyProblem, queryOf, secretsOf, type Credentials } from './credentials.js';
 export { defaultFetchingThreads } from './fetching.js';
 export { discoveredColumns, type Findings } from './decoder.js';

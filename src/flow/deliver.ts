@@ -1,18 +1,40 @@
-import { concat, concatMap, defer, dematerialize, ignoreElements, materialize, type Observable, type ObservableInput } from 'rxjs';
+import { Observable, concat, concatMap, defer, dematerialize, ignoreElements, materialize, tap, type ObservableInput } from 'rxjs';
+import { LeadstreamError } from '../errors.js';
+import { whenDry } from './dry.js';
 import type { Page } from './page.js';
 
 /**
  * Hands every page to a writer, one at a time and in order, and releases it when the writer completes. Emits each page
  * number after its release. An error of the stream waits behind the pages that came before it; an error of the writer
- * ends the stream.
+ * ends the stream, and so does one that never completes, once the process has nothing else left to do.
+ *
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for such a writer.
  */
 export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
   return (pages$: Observable<Page<T>>): Observable<number> =>
-    pages$.pipe(
-      materialize(),
-      concatMap((event) => (event.kind === 'N' ? written(event.value, write) : [event])),
-      dematerialize(),
-    );
+    new Observable((subscriber) => {
+      let writing: number | undefined;
+      const stalled = () => {
+        if (writing === undefined) return;
+        const message = `page ${writing} was handed to a writer that never completes, and nothing is left that it could wait for`;
+        subscriber.error(new LeadstreamError('E_RUN_STALLED', message));
+      };
+      const observed = (page: Page<T>) => {
+        writing = page.number;
+        return write(page);
+      };
+      subscriber.add(whenDry('stalls', stalled));
+      subscriber.add(
+        pages$
+          .pipe(
+            materialize(),
+            concatMap((event) => (event.kind === 'N' ? written(event.value, observed) : [event])),
+            dematerialize(),
+            tap(() => (writing = undefined)),
+          )
+          .subscribe(subscriber),
+      );
+    });
 }
 
 function written<T>(page: Page<T>, write: (page: Page<T>) => ObservableInput<unknown>) {

@@ -5,6 +5,11 @@ export class Drain {
   #out = 0;
   readonly #waiting: (() => void)[] = [];
 
+  /** Pages that are out. */
+  get out(): number {
+    return this.#out;
+  }
+
   /** The same page; that it is released is noticed. */
   track<T>(page: Page<T>): Page<T> {
     let held = true;

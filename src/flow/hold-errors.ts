@@ -1,8 +1,9 @@
 import { Observable } from 'rxjs';
+import { whenDry } from './dry.js';
 import { contentOf, pageOf, type Page } from './page.js';
 
 /**
- * Lets an error pass only when every page that was emitted before it has been released.
+ * Lets an error pass only when every page that was emitted before it has been released, or never will be.
  *
  * RxJS lets errors overtake data: a queueing operator downstream drops the pages in its buffer and abandons the write in
  * progress as soon as an error arrives. Completion does not overtake.
@@ -38,6 +39,8 @@ export function holdErrors<T>() {
         error: (error: unknown) => {
           failure = { error };
           settle();
+          // A page that nothing can release any more must not keep the reason back.
+          if (outstanding > 0) subscriber.add(whenDry('failures', () => subscriber.error(error)));
         },
         complete: () => subscriber.complete(),
       });

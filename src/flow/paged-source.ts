@@ -1,5 +1,9 @@
 import { EMPTY, Observable, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
+import { z } from 'zod';
 import { SourceError } from '../errors.js';
+import { optionProblems } from '../option-problems.js';
+import { settings } from '../settings.js';
+import { refuseDry } from './dry.js';
 import { holdErrors } from './hold-errors.js';
 import { inOrder } from './in-order.js';
 import type { Content } from '../columnar/index.js';
@@ -48,13 +52,14 @@ interface Slot<T> {
  * page was released. Unsubscribing unsubscribes the requests in flight.
  *
  * @param fetch Reads one page by number: emits its rows once.
- * @throws {SourceError} `E_SOURCE_ORDER` when rows come after the end; `E_SOURCE_REFUSED`, at once, for bounds that are no
- * whole numbers from 1 on.
+ * @throws {SourceError} `E_SOURCE_ORDER` when rows come after the end; `E_SOURCE_CONFIG`, at once, for bounds that a pipeline
+ * file could not have either; `E_RUN_STALLED` when pages are not released and nothing is left that could.
  */
 export function pagedSource<T>(fetch: (page: number) => Observable<Content<T>>, options: PagedSourceOptions = {}): Observable<Page<T>> {
   const { window: size = 8, concurrency = 4, firstPage = 1, paged = true, confirmEnd = (end) => lookAgain(fetch, end) } = options;
   checkBound('window', size);
   checkBound('concurrency', concurrency);
+  checkBound('firstPage', firstPage);
   const chains = paged ? Math.min(concurrency, size) : 1;
 
   return defer(() => {
@@ -120,7 +125,7 @@ export function pagedSource<T>(fetch: (page: number) => Observable<Content<T>>, 
         return concat(pages$, rest$);
       });
 
-    return from$(firstPage).pipe(holdErrors());
+    return from$(firstPage).pipe(holdErrors(), refuseDry('the list'));
   });
 }
 
@@ -141,7 +146,7 @@ export function rowsAfterEnd(page: number, end: number): SourceError {
   return new SourceError('E_SOURCE_ORDER', 'permanent', `page ${page} has rows, but page ${end} has none`);
 }
 
-function checkBound(name: string, pages: number): void {
-  if (Number.isInteger(pages) && pages >= 1) return;
-  throw new SourceError('E_SOURCE_REFUSED', 'permanent', `${name} must be a whole number from 1 on`);
+function checkBound(name: 'window' | 'concurrency' | 'firstPage', pages: unknown): void {
+  const [problem] = optionProblems(z.object({ [name]: settings[name] }), { [name]: pages });
+  if (problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', problem);
 }

@@ -2,7 +2,8 @@ import { EMPTY, concat, defer, type Observable } from 'rxjs';
 import type { AreaCode, Bridge, CollectionName, Lead, Link, Rows, User } from '../collections/index.js';
 import { createClient, type ClientOptions } from '../client/index.js';
 import { GateError } from '../errors.js';
-import { rows, type Page } from '../flow/index.js';
+import { refuseDry, rows, type Page } from '../flow/index.js';
+import { checkConnection, checkIdentifier, checkRead } from './connect-options.js';
 import { driftOf, newConsistency, readPages, refuseUnstable, type Consistency, type ReadingOptions } from '../source/index.js';
 
 /** How to reach and read a service. */
@@ -22,7 +23,8 @@ export interface ReadOptions {
 
 /**
  * A service to read from. Streams are cold and independent: each subscription reads the collection from its start, holds
- * at most `window` pages, and aborts its requests on unsubscribe. Pages must be released; `rows` does it by itself.
+ * at most `window` pages, and aborts its requests on unsubscribe. Pages must be released; `rows` does it by itself. Where
+ * they are not, and the process has nothing else left to do, the stream fails with `E_RUN_STALLED`.
  *
  * With `consistency`, a stream ends with an error where a pipeline would be refused: `GateError` `E_GATE_CONSISTENCY` for an unstable
  * list, and under `strict` `E_GATE_STRICT` for one that drifted, which without is a warning.
@@ -53,15 +55,18 @@ export interface Service {
  * service.rows('leads').pipe(take(10)).subscribe((lead) => console.log(lead.lead_id));
  */
 export function connect(options: ConnectOptions): Service {
+  checkConnection(options);
   const client = createClient(options);
 
-  function pages<N extends CollectionName>(collection: N, { reveal }: ReadOptions = {}): Observable<Page<Rows[N]>> {
+  function pages<N extends CollectionName>(collection: N, read: ReadOptions = {}): Observable<Page<Rows[N]>> {
+    checkRead(collection, read);
+    const { reveal } = read;
     return defer(() => {
       const consistency = newConsistency(options.consistency);
       return concat(
         readPages(client.reader(collection, reveal), options, consistency),
         defer(() => conclude(collection, consistency, options)),
-      );
+      ).pipe(refuseDry(collection));
     });
   }
 
@@ -73,7 +78,11 @@ export function connect(options: ConnectOptions): Service {
     users$: pages('users'),
     pages,
     rows: (collection, read) => pages(collection, read).pipe(rows()),
-    find: (collection, id, { reveal } = {}) => client.reader(collection, reveal).find(id),
+    find: (collection, id, read = {}) => {
+      checkRead(collection, read);
+      checkIdentifier(collection, id);
+      return client.reader(collection, read.reveal).find(id);
+    },
     close: client.close,
   };
 }

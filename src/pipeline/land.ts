@@ -1,9 +1,11 @@
-import type { Observable } from 'rxjs';
+import { tap, type Observable } from 'rxjs';
 import type { Column, Row } from '../collections/index.js';
+import type { Warning } from '../errors.js';
 import { publish } from '../files/index.js';
-import { deliver, type Page } from '../flow/index.js';
+import { contentOf, deliver, type Page } from '../flow/index.js';
 import type { SinkWriter } from '../sinks/index.js';
 import { completed } from './completed.js';
+import { checkColumns, checkLanding, checkPage, claimSink } from './land-check.js';
 
 /** What landing a stream takes besides stream and sink. */
 export interface LandOptions {
@@ -13,6 +15,8 @@ export interface LandOptions {
   readonly name?: string;
   /** Stops it; nothing is published. */
   readonly signal?: AbortSignal;
+  /** Told of declared columns that the first rows do not have (`W_SINK_COLUMN`); fewer than half of them are an error. */
+  readonly onWarning?: (warning: Warning) => void;
 }
 
 /** What was published, in rows and bytes. */
@@ -27,23 +31,38 @@ export interface Landed {
  * Writes a stream of pages of your own to a sink and publishes it when the stream has completed. When the stream or the sink
  * fails, what the sink had published before stays, and nothing else is left. One writer at a time may work on a destination.
  *
- * @throws The error of the stream, `SinkError`, or `E_RUN_ABORTED` after `signal`.
+ * @param sink Opened for this stream alone.
+ * @throws The error of the stream, `SinkError`, or `E_RUN_ABORTED` after `signal`. `E_SINK_CONFIG` for arguments that cannot be right, and
+ * for columns of which the rows have fewer than half.
  *
  * @example
  * await land(service.users$, await csv({ path: 'users.csv' }), { columns: columnsOf(collections.users) });
  */
 export async function land<T extends Row>(pages$: Observable<Page<T>>, sink: SinkWriter, options: LandOptions): Promise<Landed> {
-  const { columns, name = 'land', signal } = options;
+  await claimSink(sink);
   const startedAt = new Date().toISOString();
   let pages = 0;
+  let columnsChecked = false;
   let published = false;
   try {
+    checkLanding(pages$, options);
+    const { columns, name = 'land', signal, onWarning = () => {} } = options;
     await sink.begin(columns);
     const write = (page: Page<T>) => {
       pages += 1;
+      if (!columnsChecked && contentOf(page).length > 0) {
+        columnsChecked = true;
+        checkColumns(columns, page, onWarning);
+      }
       return sink.write(page);
     };
-    await completed(pages$.pipe(deliver(write)), signal);
+    await completed(
+      pages$.pipe(
+        tap((page) => checkPage(page)),
+        deliver(write),
+      ),
+      signal,
+    );
     const staged = await sink.finish();
     const facts = { pipeline: name, fingerprint: '', collection: name, pages, startedAt, consistency: 'off', books: {} };
     await publish(await staged.publication(facts));

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { collectionNames } from '../collections/index.js';
+import { settings, windowHoldsConcurrency } from '../settings.js';
 import { outputPath } from '../sinks/index.js';
 import { expectShape } from './expect.js';
 import { duration, longerThanNothing, rate, tolerance } from './units.js';
@@ -8,31 +9,19 @@ const name = z.string().min(1);
 
 const service = z
   .strictObject({
-    base_url: z
-      .string()
-      .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an http or https URL')
-      .refine(
-        (text) =>
-          !URL.canParse(text) || ['username', 'password', 'search', 'hash'].every((part) => Reflect.get(new URL(text), part) === ''),
-        'must hold no user info, query or fragment',
-      )
-      .describe('Everything before /api.'),
+    base_url: settings.baseUrl.describe('Everything before /api.'),
     auth: z
       .union([z.strictObject({ rest_api_key: name }), z.strictObject({ authorized_uid: name, authorized_rest_api_key: name })])
       .describe('rest_api_key, or authorized_uid and authorized_rest_api_key; references only.'),
-    limit: z.number().int().min(1).max(500).optional().describe('Rows per page, at most 500. Default 30.'),
-    concurrency: z.number().int().min(1).max(64).optional().describe('Requests in flight. Default 4.'),
-    window: z.number().int().min(1).max(1024).optional().describe('Pages in memory. Default twice the concurrency.'),
-    first_page: z
-      .number()
-      .int()
-      .min(0)
-      .max(1, 'must be 0 or 1: a list that is read from a later page on is not the whole list')
+    limit: settings.limit.optional().describe('Rows per page, at most 500. Default 30.'),
+    concurrency: settings.concurrency.optional().describe('Requests in flight. Default 4.'),
+    window: settings.window.optional().describe('Pages in memory. Default twice the concurrency.'),
+    first_page: settings.firstPage
       .optional()
       .describe('Number of the first page, 0 or 1. Default 1, and then it is checked that there is none before it.'),
-    max_pages: z.number().int().min(1).optional().describe('Most pages that a list may have; one more fails the run. Default: no limit.'),
+    max_pages: settings.maxPages.optional().describe('Most pages that a list may have; one more fails the run. Default: no limit.'),
     end_wait: duration
-      .refine((ms) => ms <= 35_000, 'must be at most 35s')
+      .refine((ms) => settings.endWaitMs.safeParse(ms).success, 'must be at most 35s')
       .optional()
       .describe(
         'How long the end of a list is let rest before the second look, when it may be an outage: where nothing is, and behind a full page. At most 35s, default 5s.',
@@ -40,30 +29,23 @@ const service = z
     strict: z.boolean().optional().describe('Whether what would be a warning fails the run. Default false.'),
     deadline: longerThanNothing.optional().describe('Longest time that a run may take; then it fails. Default: no limit.'),
     rate_limit: rate.optional().describe('Requests that may start in a time, like 20/s.'),
-    threads: z
-      .number()
-      .int()
-      .min(0)
-      .max(1)
+    threads: settings.threads
       .optional()
       .describe(
         'Threads that fetch beside the main one; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the file of the thread.',
       ),
     timeout: longerThanNothing.optional().describe('Time until an answer begins; all of it may take twice as long. Default 60s.'),
-    max_page_bytes: z.number().int().min(1).optional().describe('Largest answer after decompression, in bytes. Default 67108864.'),
+    max_page_bytes: settings.maxBodyBytes.optional().describe('Largest answer after decompression, in bytes. Default 67108864.'),
     retry: z
       .strictObject({
-        attempts: z.number().int().min(1).max(100).optional().describe('Attempts per request, the first one counted. Default 6.'),
+        attempts: settings.attempts.optional().describe('Attempts per request, the first one counted. Default 6.'),
         base: duration.optional().describe('First backoff. Default 500ms.'),
         cap: duration.optional().describe('Longest backoff. Default 30s.'),
       })
       .optional()
       .describe('Repetition of failed requests.'),
   })
-  .refine(({ window, concurrency = 4 }) => window === undefined || window >= concurrency, {
-    path: ['window'],
-    message: 'must be at least the concurrency',
-  });
+  .refine(...windowHoldsConcurrency);
 
 /** The shape of a pipeline file; steps and sinks are checked by their own definitions. */
 export const pipelineShape = z.strictObject({
@@ -78,17 +60,12 @@ export const pipelineShape = z.strictObject({
     .enum(['reject', 'null', 'fail'])
     .optional()
     .describe('What becomes of a row that a step or sink cannot handle. Default reject.'),
-  consistency: z
-    .enum(['off', 'check', 'repair', 'prove'])
+  consistency: settings.consistency
     .optional()
     .describe(
       'How the read is checked for rows that moved meanwhile: off, check (8 pages again), repair (further passes if these changed) or prove (further passes always). Default repair, and off when stdout is the only sink.',
     ),
-  max_passes: z
-    .number()
-    .int()
-    .min(1)
-    .max(100)
+  max_passes: settings.maxPasses
     .optional()
     .describe('Most further passes; after them a list is unstable. Default 8, and 30 for a list that comes in another order each time.'),
   allow_unstable: z.boolean().optional().describe('Whether an unstable list is published all the same. Default false.'),

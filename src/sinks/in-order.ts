@@ -12,7 +12,8 @@ export function inOrder(at: string, writer: SinkWriter): SinkWriter {
   async function step<T>(allowed: typeof next, then: typeof next, work: () => Promise<T>): Promise<T> {
     if (failure !== undefined) throw failure;
     try {
-      if (next !== allowed) throw new LeadstreamError('E_RUN_FAILED', `${at}: called out of order`);
+      if (next !== allowed)
+        throw new LeadstreamError('E_RUN_FAILED', `${at}: called out of order, which is begin, write for each page, and finish or abort`);
       next = 'nothing';
       const result = await work();
       next = then;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { nearest, type Column } from '../collections/index.js';
 import { SinkError } from '../errors.js';
+import { optionProblems } from '../option-problems.js';
 import type { Naming } from './output-column.js';
 import { outputPath } from './output-path.js';
 import type { SinkPlan } from './sink.js';
@@ -62,5 +63,5 @@ export function requireArriving(name: string, path: readonly (string | number)[]
 export function checked<T>(at: string, config: z.ZodType<T>, options: unknown): T {
   const result = config.safeParse(options);
   if (result.success) return result.data;
-  throw new SinkError('E_SINK_CONFIG', `${at}: ${z.prettifyError(result.error).replaceAll('\n', ' ')}`);
+  throw new SinkError('E_SINK_CONFIG', `${at}: ${optionProblems(config, options).join('; ')}`);
 }

@@ -2,5 +2,5 @@ export { newConsistency, type Consistency, type ConsistencyMode, type Consistenc
 export { driftOf, refuseUnstable } from './verdict.js';
 export { openList, type PagedList, type PagingOptions } from './list.js';
 export { otherLimit } from './other-limit.js';
-export { windowOf, type ReadingOptions } from './options.js';
+export { readingShape, windowOf, type ReadingOptions } from './options.js';
 export { readPages } from './read.js';

@@ -1,5 +1,8 @@
 import type { Observable } from 'rxjs';
+import { z } from 'zod';
 import type { Page } from '../flow/index.js';
+import { callback } from '../option-problems.js';
+import { settings, unlimited } from '../settings.js';
 import type { ConsistencyMode } from './consistency.js';
 import type { PagingOptions } from './list.js';
 
@@ -30,6 +33,20 @@ export interface ReadingOptions extends PagingOptions {
   /** Told of every page of the list as it came, before the check. */
   readonly onPage?: ((page: Page) => void) | undefined;
 }
+
+/** The options of reading that callers give in code. */
+export const readingShape = {
+  window: settings.window.optional(),
+  concurrency: settings.concurrency.optional(),
+  firstPage: settings.firstPage.optional(),
+  maxPages: settings.maxPages.or(unlimited).optional(),
+  maxPasses: settings.maxPasses.optional(),
+  endWaitMs: settings.endWaitMs.optional(),
+  consistency: settings.consistency.optional(),
+  strict: z.boolean().optional(),
+  onWarning: callback.optional(),
+  onEnd: callback.optional(),
+};
 
 /** Pages in memory at once. */
 export function windowOf({ concurrency = 4, window = 2 * concurrency }: ReadingOptions): number {

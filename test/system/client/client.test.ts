@@ -293,7 +293,7 @@ describe('options', () => {
     expect(() => createClient({ ...base, auth })).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', exit: 78, message }));
   });
 
-  test.each(['7', '', 'a'.repeat(200)])('take a user id of any length: %j', (uid) => {
+  test.each(['7', 'a'.repeat(200)])('take a user id of any length but none: %j', (uid) => {
     const auth = { authorized_uid: uid, authorized_rest_api_key: 'eight ch' };
     expect(() => createClient({ ...base, auth }).close()).not.toThrow();
   });

@@ -2,12 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { throwError } from 'rxjs';
-import { collections, columnsOf } from '../../../src/collections/index.js';
-import { connect, finishRuns, land, parsePipeline, runPipeline } from '../../../src/pipeline/index.js';
-import { csv } from '../../../src/sinks/index.js';
+import { finishRuns, parsePipeline, runPipeline } from '../../../src/pipeline/index.js';
 import { cli } from '../../support/cli.js';
-import { pipelineText, service, testKey } from '../../support/services.js';
+import { pipelineText, service } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 
 const body = 'from: users\nto:\n  - parquet: { path: lake/users }\n  - csv: { path: lake/users.csv }';
@@ -78,27 +75,5 @@ describe('an output', () => {
     const refused = results.filter((result) => result.status === 'rejected');
     expect(refused).toMatchObject([{ reason: { code: 'E_RUN_LOCKED', exit: 75 } }]);
     expect(await visible(join(baseDir, 'lake'))).toEqual(['.users.runs', 'users', 'users.csv', 'users.rejects.ndjson']);
-  });
-});
-
-describe('land', () => {
-  const connected = async () => {
-    const from = await service();
-    return connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, endWaitMs: 1 });
-  };
-  const columns = columnsOf(collections.users);
-
-  test('publishes a stream of pages', async () => {
-    const [users, folder] = [await connected(), await temporaryFolder()];
-    const landed = await land(users.users$, await csv({ path: join(folder, 'users.csv') }), { columns });
-    expect(landed).toMatchObject({ rows: 300, path: join(folder, 'users.csv') });
-    expect((await readFile(join(folder, 'users.csv'), 'utf8')).split('\n')).toHaveLength(302);
-  });
-
-  test('leaves nothing when the stream fails', async () => {
-    const folder = await temporaryFolder();
-    const failing$ = throwError(() => new Error('broken'));
-    await expect(land(failing$, await csv({ path: join(folder, 'users.csv') }), { columns })).rejects.toThrow('broken');
-    expect(await readdir(folder)).toEqual([]);
   });
 });

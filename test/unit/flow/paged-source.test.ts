@@ -164,8 +164,10 @@ describe('pagedSource', () => {
       { concurrency: -1 },
       { concurrency: 1.5 },
       { window: Number.POSITIVE_INFINITY },
-    ])('refuses %j, which would read nothing or the wrong pages', (options) => {
-      expect(() => pagedSource(immediate(listOf(3)), options)).toThrow(expect.objectContaining({ code: 'E_SOURCE_REFUSED' }));
+      { window: 1e9, concurrency: 1e9 },
+      { firstPage: '1' as never },
+    ])('refuses %j, which would read nothing, the wrong pages or too much at once', (options) => {
+      expect(() => pagedSource(immediate(listOf(3)), options)).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG' }));
     });
 
     test('reads 100,000 pages that are fetched and released synchronously without growing the stack', async () => {

@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { start, type Finished } from '../../support/cli.js';
+import { service, type LoggedService } from '../../support/services.js';
+
+const stalled = (pages: string, what = 'leads') =>
+  `E_RUN_STALLED: ${what}: ${pages} for page.lease.release(), and nothing is left to call it; release each page, or read rows()\n`;
+
+/** Runs a program against 1,200 leads, 50 a page, with a window of 8 pages. */
+async function program(way: string, from?: LoggedService): Promise<Finished> {
+  const { env } = from ?? (await service());
+  const tsx = join('node_modules', 'tsx', 'dist', 'cli.mjs');
+  return start(process.execPath, [tsx, 'test/support/holding-child.ts', way], { cwd: process.cwd(), env }).finished;
+}
+
+describe('a program that releases no page', () => {
+  test('is told so where it awaits the stream, instead of ending with status 13', async () => {
+    const { code, stderr } = await program('awaits');
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'leads: 8 pages wait for page.lease.release(), and nothing is left to call it; release each page, or read rows()',
+    );
+    expect(stderr).toContain('E_RUN_STALLED');
+  });
+
+  test('is told so by the error of the stream', async () => {
+    expect(await program('subscribes')).toEqual({ code: 0, stdout: stalled('8 pages wait'), stderr: '' });
+  });
+
+  test('fails where it listens to no error', async () => {
+    expect(await program('ignores')).toMatchObject({ code: 1, stderr: expect.stringContaining('E_RUN_STALLED') });
+  });
+
+  test('is told so where its own failures kept it from that', async () => {
+    const { stdout } = await program('throws');
+    expect(stdout).toContain('page 8 is too much\n');
+    expect(stdout).toContain(stalled('8 pages wait'));
+  });
+
+  test('is told so where what it waits for never comes', async () => {
+    const stdout = 'E_RUN_STALLED: page 1 was handed to a writer that never completes, and nothing is left that it could wait for\n';
+    expect(await program('delivers to nobody')).toMatchObject({ code: 0, stdout });
+  });
+
+  test('is told so of a list of its own', async () => {
+    expect(await program('reads a list of its own')).toMatchObject({ code: 0, stdout: stalled('2 pages wait', 'the list') });
+  });
+
+  test('is told what the service failed with, which would wait for the pages before it', async () => {
+    const failing = await service(undefined, { faults: ['503@page=4'] });
+    expect(await program('subscribes', failing)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^E_SOURCE_UNAVAILABLE: .*page 4/),
+    });
+  });
+});
+
+describe('a program is left alone that', () => {
+  test.each([
+    ['is slow', '24 pages, listeners: 0\n'],
+    ['holds a page for long', '24 pages, listeners: 0\n'],
+    ['takes some', '3 pages, listeners: 0\n'],
+  ])('%s', async (way, stdout) => {
+    expect(await program(way)).toEqual({ code: 0, stdout, stderr: '' });
+  });
+});

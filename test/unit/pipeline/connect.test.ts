@@ -1,0 +1,180 @@
+import { describe, expect, test } from '@jest/globals';
+import { connect, connectionFromEnvironment, parsePipeline, type ConnectOptions } from '../../../src/index.js';
+
+const key = 'key-of-the-test';
+const base = { baseUrl: 'http://127.0.0.1:9', auth: { rest_api_key: key } };
+
+/** As a program without types calls it. */
+const untyped: (...given: readonly unknown[]) => ReturnType<typeof connect> = connect as never;
+const attempt = (options: object) => () => untyped({ ...base, ...options }).close();
+const refused = (message: string | RegExp) =>
+  expect.objectContaining({
+    name: 'SourceError',
+    code: 'E_SOURCE_CONFIG',
+    message: typeof message === 'string' ? expect.stringContaining(message) : expect.stringMatching(message),
+  });
+
+describe('connect refuses at once', () => {
+  test.each<[object, string]>([
+    [{ concurrency: 1e9 }, 'concurrency must be a whole number from 1 to 64, not 1000000000'],
+    [{ firstPage: '1' }, "firstPage must be a whole number from 0 on, not the text '1'"],
+    [{ limit: null }, 'limit must be a whole number from 1 to 500, not null'],
+    [{ endWaitMs: Number.NaN }, 'endWaitMs must be a number from 0 to 35000, not NaN'],
+    [{ maxPasses: 0 }, 'maxPasses must be a whole number from 1 to 100, not 0'],
+    [{ timeoutMs: '60s' }, "timeoutMs must be a number above 0, not the text '60s'"],
+    [{ ratePerSecond: 0 }, 'ratePerSecond must be a number above 0 or Infinity, not 0'],
+    [{ window: 0 }, 'window must be a whole number from 1 to 1024, not 0'],
+    [{ window: 2, concurrency: 4 }, 'window must be at least the concurrency, not 2'],
+    [{ window: 3 }, 'window must be at least the concurrency, not 3'],
+    [{ retry: { attempts: 0 } }, 'retry.attempts must be a whole number from 1 to 100, not 0'],
+    [{ retry: 3 }, 'retry must be an object with attempts, baseMs, capMs, not 3'],
+    [{ consistency: 'Repair' }, "consistency must be one of off, check, repair, prove, not the text 'Repair'; did you mean 'repair'?"],
+    [{ consistency: 'maybe' }, "consistency must be one of off, check, repair, prove, not the text 'maybe'"],
+    [{ consistency: true }, 'consistency must be one of off, check, repair, prove, not true'],
+    [{ strict: 'yes' }, "strict must be true or false, not the text 'yes'"],
+    [{ onWarning: 'log' }, "onWarning must be a function, not the text 'log'"],
+    [{ secrets: 'a secret' }, 'secrets must be a list'],
+    [{ limt: 5 }, "unknown option 'limt', did you mean 'limit'?"],
+    [{ end_wait: 5 }, "unknown option 'end_wait', did you mean 'endWaitMs'?"],
+    [{ timeout: 5 }, "unknown option 'timeout', did you mean 'timeoutMs'?"],
+    [{ first_page: 5 }, "unknown option 'first_page', did you mean 'firstPage'?"],
+    [{ max_page_bytes: 5 }, "unknown option 'max_page_bytes', did you mean 'maxBodyBytes'?"],
+    [{ retry: { attemps: 2 } }, "unknown option of retry 'attemps', did you mean 'attempts'?"],
+    [{ signal: AbortSignal.abort() }, "unknown option 'signal'; there are baseUrl, auth, limit,"],
+    [{ auth: undefined }, 'auth is missing: give { rest_api_key }, or { authorized_uid, authorized_rest_api_key }'],
+    [{ auth: {} }, 'auth: rest_api_key is missing'],
+    [{ auth: key }, 'auth must be an object: give'],
+    [{ auth: { rest_api_key: undefined } }, 'auth: rest_api_key is missing'],
+    [{ auth: { rest_api_key: 5 } }, 'auth: rest_api_key must be a text'],
+    [{ auth: { rest_api_kye: key } }, "auth: unknown field 'rest_api_kye', did you mean 'rest_api_key'?"],
+    [{ auth: { authorized_uid: '7' } }, 'auth: authorized_rest_api_key is missing'],
+    [{ auth: { authorized_uid: '', authorized_rest_api_key: key } }, 'auth: authorized_uid must not be empty'],
+    [{ auth: { rest_api_key: key, authorized_uid: '7' } }, 'auth: rest_api_key does not go with authorized_uid'],
+    [{ auth: { [key]: '' } }, 'auth: has a field that is none: give'],
+    [{ auth: { rest_api_key: undefined, authorized_uid: '7', authorized_rest_api_key: key } }, 'auth: rest_api_key does not go with'],
+    [{ baseUrl: 5 }, 'baseUrl must be a text'],
+    [{ baseUrl: undefined }, 'baseUrl is missing: it must be a text'],
+    [{ limit: 0, window: 0 }, 'limit must be a whole number from 1 to 500, not 0; window must be'],
+  ])('%j', (options, message) => {
+    expect(attempt(options)).toThrow(refused(message));
+    expect(attempt(options)).not.toThrow(key);
+  });
+
+  test('what are no options', () => {
+    expect(() => untyped()).toThrow(refused(/^what is given must be an object with baseUrl, auth, .*, not undefined$/));
+    expect(() => untyped('http://127.0.0.1:9')).toThrow(refused('not the text'));
+    expect(() => untyped({})).toThrow(refused('baseUrl is missing: it must be a text; auth is missing: give'));
+  });
+
+  test('a credential in the wrong place, without telling it', () => {
+    expect(attempt({ limit: key })).toThrow(refused("limit must be a whole number from 1 to 500, not the text '[redacted]'"));
+  });
+});
+
+test('connect takes every option that is right, undefined for what is not given, and no limit where there is none', () => {
+  const all: ConnectOptions = {
+    ...base,
+    ...{ limit: 500, concurrency: 64, window: 1024, firstPage: 0, maxPages: Infinity, maxPasses: 100, endWaitMs: 0 },
+    ...{ ratePerSecond: Infinity, timeoutMs: 0.5, retry: { attempts: 1, baseMs: 0, capMs: 0 }, maxBodyBytes: 1, threads: 0 },
+    ...{ secrets: [], strict: true, allowUnstable: false, consistency: 'prove' },
+    onRetry: () => {},
+    onWarning: () => {},
+    onConsistency: () => {},
+    onEnd: undefined,
+    random: Math.random,
+  };
+  expect(() => connect(all).close()).not.toThrow();
+});
+
+test('connect takes a field of the other form that is undefined', () => {
+  expect(attempt({ auth: { rest_api_key: key, authorized_uid: undefined } })).not.toThrow();
+});
+
+describe('a setting has the same bounds in a pipeline file and in code', () => {
+  const text = (service: object) =>
+    JSON.stringify({
+      name: 'p',
+      from: 'users',
+      service: { base_url: '${B}', auth: { rest_api_key: '${K}' }, ...service },
+      to: [{ stdout: {} }],
+    });
+  const takes = (work: () => unknown): boolean => {
+    try {
+      work();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const counts = [-1, 0, 1, 1.5, 2, 64, 65, 100, 101, 500, 501, 1024, 1025, 1e9];
+
+  test.each([
+    ['limit', 'limit'],
+    ['concurrency', 'concurrency'],
+    ['window', 'window'],
+    ['first_page', 'firstPage'],
+    ['max_pages', 'maxPages'],
+    ['max_page_bytes', 'maxBodyBytes'],
+  ] as const)('%s', (name, option) => {
+    // The window has to hold the concurrency, and here it is not the one that is asked about.
+    const around = option === 'window' ? { concurrency: 1 } : {};
+    for (const value of counts) {
+      const inFile = takes(() => parsePipeline(text({ ...around, [name]: value }), 'p', { env: { B: base.baseUrl, K: key } }));
+      expect([value, takes(attempt({ ...around, [option]: value }))]).toEqual([value, inFile]);
+    }
+  });
+
+  test.each([0, 1, 100, 101])('retry.attempts: %d', (attempts) => {
+    const inFile = takes(() => parsePipeline(text({ retry: { attempts } }), 'p', { env: { B: base.baseUrl, K: key } }));
+    expect(takes(attempt({ retry: { attempts } }))).toBe(inFile);
+  });
+
+  test.each([
+    ['end_wait', 'endWaitMs'],
+    ['timeout', 'timeoutMs'],
+  ] as const)('%s', (name, option) => {
+    for (const ms of [0, 1, 35_000, 35_001, 3_600_000]) {
+      const inFile = takes(() => parsePipeline(text({ [name]: `${ms}ms` }), 'p', { env: { B: base.baseUrl, K: key } }));
+      expect([ms, takes(attempt({ [option]: ms }))]).toEqual([ms, inFile]);
+    }
+  });
+});
+
+describe('a service refuses at the call', () => {
+  const service = untyped(base) as unknown as Record<'pages' | 'rows' | 'find', (...given: readonly unknown[]) => unknown>;
+
+  test.each<[string, () => unknown, string]>([
+    ['pages of no collection', () => service.pages('leds'), "unknown collection 'leds', did you mean 'leads'?"],
+    ['pages of nothing', () => service.pages(), "unknown collection 'undefined'; there are leads"],
+    ['pages of what every object has', () => service.pages('toString'), "unknown collection 'toString'"],
+    ['rows of no collection', () => service.rows('leds'), "unknown collection 'leds'"],
+    ['find in no collection', () => service.find('leds', '5'), "unknown collection 'leds'"],
+    ['find of a number', () => service.find('leads', 5), 'leads: an identifier must be a text, not 5'],
+    ['find of nothing', () => service.find('leads'), 'leads: an identifier must be a text, not undefined'],
+    ['reveal of no field', () => service.pages('bridges', { reveal: ['nope'] }), "bridges: reveal: unknown field 'nope'"],
+    ['reveal of a misspelled field', () => service.rows('bridges', { reveal: ['crm_kye'] }), "did you mean 'crm_key'?"],
+    ['reveal that is no list', () => service.find('bridges', '5', { reveal: 'crm_key' }), "reveal must be a list, not the text 'crm_key'"],
+    ['other options', () => service.pages('bridges', { revael: [] }), "unknown option 'revael', did you mean 'reveal'?"],
+    ['no options', () => service.pages('bridges', null), 'what is given must be an object with reveal, not null'],
+  ])('%s', (_what, call, message) => {
+    expect(call).toThrow(refused(message));
+  });
+});
+
+describe('the environment', () => {
+  const both = { LEADSTREAM_BASE_URL: base.baseUrl, LEADSTREAM_REST_API_KEY: key, LEADSTREAM_AUTHORIZED_UID: '7' };
+
+  test('is refused when it names two accounts, as a file is', () => {
+    const message = 'LEADSTREAM_REST_API_KEY does not go with LEADSTREAM_AUTHORIZED_UID: unset the one or the other';
+    expect(() => connectionFromEnvironment(both)).toThrow(refused(message));
+    expect(() => connectionFromEnvironment({ ...both, LEADSTREAM_AUTHORIZED_REST_API_KEY: key })).toThrow(refused(message));
+    const file = 'name: bare\nfrom: users\nto: [{ stdout: {} }]';
+    expect(() => parsePipeline(file, 'p', { env: both })).toThrow(
+      expect.objectContaining({ name: 'SpecError', message: expect.stringContaining(message) }),
+    );
+  });
+
+  test('may have empty variables, which count as not set', () => {
+    expect(connectionFromEnvironment({ ...both, LEADSTREAM_AUTHORIZED_UID: '' })).toEqual(base);
+  });
+});
