@@ -1,7 +1,9 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType } from '../../collections/index.js';
+import { registerGuard } from './exact.js';
 import { functions, type ExpressionFunction } from './functions.js';
 import { limits } from './limits.js';
+import { registerNulls } from './nulls.js';
 
 const celTypes: Readonly<Record<DeclaredType, string>> = {
   text: 'string',
@@ -25,8 +27,11 @@ const comparisons = [
 
 /** What evaluates: any field may be `null` in any row, so all types are open. */
 export function runtimeOver(columns: readonly Column[]): Environment {
+  const env = new Environment({ unlistedVariablesAreDyn: false, limits });
+  registerNulls(env);
+  registerGuard(env);
   return environment(
-    new Environment({ unlistedVariablesAreDyn: false, limits }),
+    env,
     columns,
     () => 'dyn',
     () => 'dyn',

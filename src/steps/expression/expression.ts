@@ -2,10 +2,12 @@ import { EvaluationError, ParseError, type TypeCheckResult } from '@marcbachmann
 import type { Column, DeclaredType, Row, Value, ValueOf } from '../../collections/index.js';
 import { runtimeOver, typingOver } from './environments.js';
 import { directCall } from './direct.js';
+import { makeExact } from './exact.js';
 import { ExpressionFault } from './fault.js';
 import { comparedFlags } from './flags.js';
 import { limitIn, macroProblem } from './limits.js';
 import { nodesIn } from './nodes.js';
+import { makeThreeValued } from './nulls.js';
 import { refusalOf } from './refusal.js';
 import { syntaxProblem } from './syntax.js';
 
@@ -41,7 +43,7 @@ const typeByCel: Readonly<Record<string, DeclaredType>> = {
 };
 
 /** Runtime failures whose wording names types only. */
-const safeCodes = new Set(['no_such_overload', 'no_matching_overload']);
+const safeCodes = new Set(['no_such_overload', 'no_matching_overload', 'invalid_condition_type']);
 
 /**
  * Checks expressions (CEL, the Common Expression Language) over some columns: syntax, field and function names, and whether
@@ -72,6 +74,8 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
     const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
     if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };
     const day = program.ast.op === 'call' && program.ast.args[0] === 'date';
+    makeExact(runtime, program.ast);
+    makeThreeValued(program.ast);
     const evaluate = directCall(program.ast, columns, (row) => program(complete(row, used)));
     const doubts = doubtsAbout(comparedFlags(nodes, columns));
     return { type: day ? 'date' : type, names: [...named], doubts, evaluate: (row) => asValue(run(evaluate, row), type) };

@@ -253,6 +253,172 @@ describe('num', () => {
   });
 });
 
+describe('a conversion of CEL', () => {
+  const malformed = ['', ' ', '\t', ' 12 ', '12 ', '0x10', '0b1', '0o7', '1_000', '12abc', '1,5', '+', '-', '--1', '٣', 'x'];
+  const instants = [
+    '2024-02-30T00:00:00Z',
+    '2024-02-29 12:00:00Z',
+    'Thu Feb 29 2024 12:00 GMT',
+    '2024-02-29T12:00:00',
+    '20240229',
+    '1709208000',
+  ];
+  const refused: Readonly<Record<string, readonly string[]>> = {
+    int: [...malformed, '1e3', '1.0', '1.', '.5'],
+    uint: [...malformed, '1e3', '1.0', '-1', '+1'],
+    double: [...malformed, '.', 'e3', '1e', '1e999', '1.5f', '0x1p3'],
+    bool: [...malformed, 'yes', 'tRUE', ' true', '2'],
+    timestamp: [...malformed, ...instants, ' '.repeat(24)],
+    duration: [...malformed, 's', '.s', '1', '1h ', '1 h', '-', 'h1', '1hs'],
+  };
+
+  test.each(Object.entries(refused))('%s() refuses what it does not spell', (name, texts) => {
+    for (const s of texts) expect([s, faultOf(`${name}(s) == ${name}(s)`, { s })]).toEqual([s, `${name}() cannot read the text`]);
+  });
+
+  test.each<[string, string, Value]>([
+    ['int(s)', '-012', -12n],
+    ['int(s)', '+7', 7n],
+    ['uint(s) == 12u', '12', true],
+    ['double(s)', '1e3', 1000],
+    ['double(s)', '-.5', -0.5],
+    ['double(s)', '2.', 2],
+    ['bool(s)', 'TRUE', true],
+    ['timestamp(s)', '2024-02-29T12:00:00.5+02:00', new Date('2024-02-29T10:00:00.5Z')],
+    ["duration(s) == duration('90m')", '1h30m', true],
+    ["duration(s) == duration('-90s')", '-1.5m', true],
+    ['int(num(s))', '12.7', 12n],
+    ['int(double(s))', '1e3', 1000n],
+    ['int(size(s))', 'abc', 3n],
+  ])('%s reads %j', (source, s, value) => {
+    expect(valueOf(source, { s })).toEqual(value);
+  });
+
+  test.each([
+    "['a'].exists(x, int(s) < 18)",
+    'cel.bind(n, int(s), n < 18)',
+    '[int(s)][0] < 18',
+    'blank(s) ? int(s) < 1 : true',
+    '-int(s) < 1',
+  ])('refuses it wherever it stands: %s', (source) => {
+    expect(faultOf(source, { s: '' })).toBe('int() cannot read the text');
+  });
+
+  test('rejects the rows of an empty text, and neither keeps them nor writes 0', async () => {
+    for (const [step, config] of [
+      [steps.filter, 'int(age) < 18'],
+      [steps.derive, { n: 'int(age)' }],
+    ] as const) {
+      const context = runtime();
+      const rows = await rowsThrough(opened<never>(step as never, config as never, context), [{ age: '' }, { age: '17' }]);
+      expect(rows).toHaveLength(1);
+      expect(context.rejects.map(({ fault }) => fault.reason)).toEqual(['int() cannot read the text']);
+    }
+  });
+
+  test.each([
+    ['int(s)', '9223372036854775808', 'int conversion error'],
+    ['uint(s) == 1u', '18446744073709551616', 'uint conversion error'],
+  ])('%s refuses %j, which does not fit', (source, s, message) => {
+    expect(faultOf(source, { s })).toBe(message);
+  });
+
+  test('has no other name by which it can be called', () => {
+    expect(problemOf("exact_text('int', s)").message).toMatch(/exact_text/);
+  });
+});
+
+describe('null', () => {
+  test.each([
+    ...['<', '<=', '>', '>='].flatMap((order) => [
+      `num(s) ${order} 18`,
+      `18 ${order} num(s)`,
+      `num(s) ${order} 18.5`,
+      `num(s) ${order} num(t)`,
+    ]),
+    ...['+', '-', '*', '/'].flatMap((sign) => [`num(s) ${sign} 2.0`, `2.0 ${sign} num(s)`, `num(s) ${sign} num(t)`]),
+    '-num(s)',
+    '!flag(s)',
+    '!(num(s) > 18)',
+    'num(s) * 2.0 > 18',
+    "date(s) < date('20240101')",
+    "epoch(s) + duration('1h')",
+    "epoch('0') - epoch(s) < duration('1h')",
+    "zip_state(s) > 'A'",
+    "zip_state(s) + '!'",
+    'num(s) > 18 && true',
+    'true && num(s) > 18',
+    'flag(s) && flag(t)',
+    'flag(s) || false',
+    'false || num(s) > 18 || num(t) > 18',
+    't == null && num(s) > 18',
+    '(num(s) > 18) < true',
+    '!(num(s) > 18 && true)',
+  ])('is what comes of null where it is compared by size, calculated with or decides: %s', (source) => {
+    expect(valueOf(source, { s: '', t: null })).toBeNull();
+  });
+
+  test.each<[string, Value]>([
+    ['num(s) > 18 && false', false],
+    ['false && num(s) > 18', false],
+    ['num(s) > 18 || true', true],
+    ['blank(s) || num(s) > 18', true],
+    ['!blank(s) && num(s) > 18', false],
+    ['num(s) == 18', false],
+    ['num(s) == null', true],
+    ["(num(s) > 18) == null ? 'unknown' : 'known'", 'unknown'],
+    ['num(t) > 18 && false', false],
+    ['true || num(t) > 18', true],
+  ])('leaves the decision to the other side: %s is %j', (source, value) => {
+    expect(valueOf(source, { s: '', t: 'forty' })).toBe(value);
+  });
+
+  test.each(['num(t) > 18 || num(s) > 18', 'num(s) > 18 || num(t) > 18', 'num(t) > 18 && num(s) > 18', 'num(s) > 18 && num(t) > 18'])(
+    'hides no failure: %s',
+    (source) => {
+      expect(faultOf(source, { s: '', t: 'forty' })).toBe('num() cannot read the text');
+    },
+  );
+
+  test.each(['string(num(s) > 18)', 'bool(num(s) > 18)', 'bool(!flag(s))', 'string(flag(s) && true)'])(
+    'is not taken for a flag: %s',
+    (source) => {
+      expect(faultOf(source, { s: '' })).toMatch(/^found no matching overload for '\w+\(null\)'$/);
+    },
+  );
+
+  test('is no condition of a choice, which would have to guess', () => {
+    expect(faultOf("num(s) > 18 ? 'adult' : 'minor'", { s: '' })).toBe("Ternary condition must be bool, got 'null'");
+  });
+
+  test('of a cast column counts, too', () => {
+    const columns = castTo({ whole: 'integer', at: 'timestamp', flag: 'flag', word: 'text' });
+    for (const source of [
+      'whole > 18',
+      'whole % 2',
+      'whole + 1 > 2',
+      'at < epoch(word)',
+      '!flag',
+      'flag && flag',
+      "word > 'a'",
+      'whole > 1.5',
+    ])
+      expect([source, valueOf(source, {}, columns)]).toEqual([source, null]);
+  });
+
+  test('drops the row from a filter and is written by derive', async () => {
+    const context = runtime();
+    const rows = [{ age: '' }, { age: '17' }, { age: '19' }];
+    expect(await rowsThrough(opened(steps.filter, 'num(age) > 18', context), rows)).toEqual([{ age: '19' }]);
+    expect(await rowsThrough(opened(steps.derive, { half: 'num(age) / 2.0' }, context), rows)).toEqual([
+      { age: '', half: null },
+      { age: '17', half: 8.5 },
+      { age: '19', half: 9.5 },
+    ]);
+    expect(context.rejects).toEqual([]);
+  });
+});
+
 describe('date and epoch', () => {
   const noon = new Date('2024-02-29T12:00:00Z');
 
@@ -747,7 +913,7 @@ describe('a fault', () => {
   });
 
   test.each([
-    ['int(s)', 'int conversion error'],
+    ['int(s)', 'int() cannot read the text'],
     ["{'a': 1}[s]", 'no such key'],
     ['1 / 0', 'division by zero'],
     ['dyn(s) + 1', 'no such overload: dyn<string> + int'],
