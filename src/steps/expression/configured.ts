@@ -8,7 +8,7 @@ import { expressionsOver, type Expression } from './expression.js';
 export function planExpression(source: string, input: readonly Column[], plan: PlanContext, path: ConfigPath): Expression | undefined {
   const result = expressionsOver(input).compile(source);
   if ('evaluate' in result) {
-    for (const message of result.doubts) plan.warn(path, { code: 'W_SPEC_FLAG', message });
+    for (const doubt of result.doubts) plan.warn(path, doubt);
     return result;
   }
   plan.problem(

@@ -1,10 +1,12 @@
 import { EvaluationError, ParseError, type TypeCheckResult } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType, Row, Value, ValueOf } from '../../collections/index.js';
+import type { Warning } from '../../errors.js';
 import { runtimeOver, typingOver } from './environments.js';
+import { unreadable } from './constants.js';
 import { directCall } from './direct.js';
+import { doubtsOf } from './doubts.js';
 import { makeExact } from './exact.js';
 import { ExpressionFault } from './fault.js';
-import { comparedFlags } from './flags.js';
 import { limitIn, macroProblem } from './limits.js';
 import { nodesIn } from './nodes.js';
 import { makeThreeValued } from './nulls.js';
@@ -18,7 +20,7 @@ export interface Expression {
   /** Every name in it. Its values depend on nothing but the fields of a row that are among them. */
   readonly names: readonly string[];
   /** What it can hardly be meant to say, for whoever wrote it. */
-  readonly doubts: readonly string[];
+  readonly doubts: readonly Warning[];
   /** @throws {ExpressionFault} When the row's values do not fit; the message holds no value. */
   evaluate(row: Row): Value;
 }
@@ -66,6 +68,8 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
       return { message: 'matches() is refused: a regular expression can run away; use contains, startsWith or endsWith' };
     const macros = macroProblem(program.ast);
     if (macros !== undefined) return { message: macros };
+    const constant = unreadable(nodes);
+    if (constant) return constant;
     const named = new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])));
     const used = columns.map(({ name }) => name).filter((name) => named.has(name));
     const inferred = typing.check(source);
@@ -77,21 +81,15 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
     makeExact(runtime, program.ast);
     makeThreeValued(program.ast);
     const evaluate = directCall(program.ast, columns, (row) => program(complete(row, used)));
-    const doubts = doubtsAbout(comparedFlags(nodes, columns));
-    return { type: day ? 'date' : type, names: [...named], doubts, evaluate: (row) => asValue(run(evaluate, row), type) };
+    return {
+      type: day ? 'date' : type,
+      names: [...named],
+      doubts: doubtsOf(source, nodes, columns),
+      evaluate: (row) => asValue(run(evaluate, row), type),
+    };
   }
 
   return { compile };
-}
-
-function doubtsAbout(flags: readonly Column[]): readonly string[] {
-  if (flags.length === 0) return [];
-  const [are, come, texts] = flags.length > 1 ? ['are flags', 'come', 'their texts'] : ['is a flag', 'comes', 'its text'];
-  const names = flags.map(({ name }) => name).join(' and ');
-  const calls = flags.map(({ name }) => `flag(${name})`).join(' and ');
-  return [
-    `${names} ${are} and ${come} as yes, Yes, 1 and other words, so a comparison with ${texts} finds some of them; use ${calls}, or cast before`,
-  ];
 }
 
 /** The row with `null` for what it does not have of some columns. */

@@ -1,6 +1,7 @@
 import type { TypeCheckResult } from '@marcbachmann/cel-js';
-import type { Column, DeclaredType } from '../../collections/index.js';
+import type { Column } from '../../collections/index.js';
 import { isNode } from './nodes.js';
+import { readers } from './readers.js';
 
 /** Failures of typing that are failures of every row: no value of such types, nor `null`, makes them right. */
 const certain = new Set([
@@ -14,16 +15,6 @@ const certain = new Set([
 
 /** What depends on the values all the same: `[1] == [1.0]` and `1.0 in {1: 'a'}` are true, and `[1] + ['a']` is a list. */
 const depends = /\bnull\b| (?:[!=]=|\+) (?:list|map)| in map/;
-
-/** What reads the text of a column, by what it declares to be. */
-const readers: Readonly<Record<DeclaredType, string>> = {
-  text: 'num',
-  integer: 'num',
-  decimal: 'num',
-  timestamp: 'epoch',
-  date: 'date',
-  flag: 'flag',
-};
 
 /**
  * Why an expression is right for no row, told from the refusal of its types; `undefined` when it can be right, like one whose

@@ -46,3 +46,21 @@ describe('a file that compares the text of a flag', () => {
     expect(await readFile(join(cwd, 'leads.csv'), 'utf8')).toBe('"lead_id"\n"0"\n"1"\n"2"\n');
   });
 });
+
+describe('a file that compares by letters what is no text, or nothing of the row', () => {
+  const rows = [{ lead_id: '1', timestamp: '1709164800' }];
+
+  test.each([
+    [`timestamp < '2024-01-01'`, 'W_SPEC_TEXT: p.yaml:9:13 timestamp is text here', "epoch(timestamp) < date('20240101')"],
+    [`"'lead_status' != 'sold'"`, "W_SPEC_CONSTANT: p.yaml:9:13 'lead_status' != 'sold' compares constants", 'lead_status != "sold"'],
+  ])('is warned of by validate and by run: %s', async (condition, warning, remedy) => {
+    const [from, cwd] = [await serviceOf({ leads: rows }), await workplace(filtered(condition))];
+    for (const command of ['validate', 'run']) {
+      const { code, stderr } = await cli([command, 'p.yaml'], { cwd, env: from.env });
+      expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(warning) });
+    }
+    const right = await workplace(filtered(remedy));
+    expect(await cli(['validate', 'p.yaml'], { cwd: right, env: from.env })).toMatchObject({ stderr: expect.not.stringContaining('W_') });
+    expect((await cli(['run', 'p.yaml'], { cwd: right, env: from.env })).code).toBe(0);
+  });
+});

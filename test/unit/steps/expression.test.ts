@@ -749,7 +749,7 @@ describe('an expression that is right for no row', () => {
 
 describe('the text of a flag', () => {
   const columns = [...columnsOf(collections.leads), ...castTo({ sure: 'flag' })];
-  const doubtsOf = (source: string) => compiled(source, columns).doubts;
+  const doubtsOf = (source: string) => compiled(source, columns).doubts.map(({ message }) => message);
   const doubt = (names: string, remedy: string) => [
     `${names} is a flag and comes as yes, Yes, 1 and other words, so a comparison with its text finds some of them; use ${remedy}, or cast before`,
   ];
@@ -771,6 +771,14 @@ describe('the text of a flag', () => {
     "is_valid + '' == 'yes'",
     "is_valid > 'a'",
     "zipcode == '1' ? 'a' : is_valid == 'yes' ? 'b' : 'c'",
+    "['yes'].exists(x, x == is_valid)",
+    "['yes', 'Yes'].all(x, lower(is_valid) != x)",
+    "[is_valid, zipcode].exists(x, x == 'yes')",
+    "'yes' in [is_valid]",
+    "'yes' in [lower(is_valid)]",
+    "cel.bind(v, lower(is_valid), v == 'yes')",
+    "cel.bind(v, 'yes', v == is_valid)",
+    "cel.bind(is_valid, is_valid, is_valid == 'yes')",
   ])('is doubted in disguise: %s', (source) => {
     expect(doubtsOf(source)).toEqual(doubt('is_valid', 'flag(is_valid)'));
   });
@@ -795,6 +803,9 @@ describe('the text of a flag', () => {
     'sure',
     'size(is_valid) == 3',
     "(is_valid == '' ? 'none' : 'some') == 'none'",
+    "['yes'].exists(x, x == zipcode)",
+    '[1, 2].exists(x, x == size(is_valid))',
+    "[''].exists(x, x == is_valid)",
   ])('is not doubted where it is read as a flag, or nothing is compared with a word: %s', (source) => {
     expect(doubtsOf(source)).toEqual([]);
   });
@@ -810,6 +821,127 @@ describe('the text of a flag', () => {
     expect(planned(steps.filter, 'flag(is_valid)').warnings).toEqual([]);
     expect(planned(steps.filter, 'is_valid', planned(steps.cast, {}).columns)).toMatchObject({ problems: [], warnings: [] });
   });
+});
+
+describe('the text of a number or an instant', () => {
+  const columns = [...columnsOf(collections.leads), ...castTo({ whole: 'integer', at: 'timestamp' })];
+  const doubt = (name: string, remedy: string) => [
+    {
+      code: 'W_SPEC_TEXT',
+      message: `${name} is text here and is compared letter by letter (to which '9' is more than '18'); use ${remedy}, or cast before`,
+    },
+  ];
+
+  test.each([
+    ["age > '2'", 'age', 'num(age) > 2'],
+    ["'18' <= age", 'age', '18 <= num(age)'],
+    ["age < '1.50'", 'age', 'num(age) < 1.5'],
+    ["trim(age) < '18'", 'age', 'num(age)'],
+    ["age < 'old'", 'age', 'num(age)'],
+    ["['18'].exists(x, age > x)", 'age', 'num(age)'],
+    ["timestamp < '2024-01-01'", 'timestamp', "epoch(timestamp) < date('20240101')"],
+    ["timestamp >= '20240101'", 'timestamp', "epoch(timestamp) >= date('20240101')"],
+    ["timestamp > '1704067200'", 'timestamp', "epoch(timestamp) > epoch('1704067200')"],
+    ["timestamp > '2024-01-01T00:00:00Z'", 'timestamp', "epoch(timestamp) > timestamp('2024-01-01T00:00:00Z')"],
+    ["timestamp > 'yesterday'", 'timestamp', 'epoch(timestamp)'],
+    ["yearmonthday < '20240101'", 'yearmonthday', "date(yearmonthday) < date('20240101')"],
+    ["yearmonthday < '2024-01-01'", 'yearmonthday', "date(yearmonthday) < date('20240101')"],
+  ])('is doubted where it is compared by size: %s', (source, name, remedy) => {
+    expect(compiled(source, columns).doubts).toEqual(doubt(name, remedy));
+    const right = remedy.includes(' ') ? remedy : `${remedy} == null`;
+    expect(compiled(right, columns)).toMatchObject({ type: 'flag', doubts: [] });
+  });
+
+  test('is doubted where it is compared with another one', () => {
+    expect(compiled('timestamp < yearmonthday', columns).doubts).toEqual([
+      ...doubt('timestamp', 'epoch(timestamp)'),
+      ...doubt('yearmonthday', 'date(yearmonthday)'),
+    ]);
+  });
+
+  test.each([
+    "age == '18'",
+    "age in ['18', '19']",
+    "age > ''",
+    "zipcode > '5'",
+    'num(age) > 2',
+    "size(age) > 1 && lead_status > 'a'",
+    "num(age) > 1 && zipcode < '5'",
+    'whole > 1',
+    "at > timestamp('2024-01-01T00:00:00Z')",
+    "timestamp.startsWith('17')",
+  ])('is not doubted elsewhere: %s', (source) => {
+    expect(compiled(source, columns).doubts).toEqual([]);
+  });
+});
+
+describe('a comparison without a field', () => {
+  const doubt = (said: string, meant: string) => [
+    {
+      code: 'W_SPEC_CONSTANT',
+      message: `${said} compares constants and is the same for every row; a field's name stands without quotes${meant}`,
+    },
+  ];
+
+  test.each([
+    [`"lead_status" != 'sold'`, ': lead_status'],
+    [`'LEAD ACCEPTED' == 'yes'`, ': lead_accepted'],
+    [`"lead_status" in ['sold', 'new']`, ': lead_status'],
+    [`"email".endsWith('.ca')`, ': email'],
+    ["'a' == 'b'", ''],
+    ['1 == 1', ''],
+    ["'age' < '18'", ': age'],
+  ])('is doubted: %s', (source, meant) => {
+    expect(compiled(source, columnsOf(collections.leads)).doubts).toEqual(doubt(source, meant));
+  });
+
+  test('is doubted within another condition', () => {
+    expect(compiled(`blank(email) || "age" == '18'`, columnsOf(collections.leads)).doubts).toEqual(doubt(`"age" == '18'`, ': age'));
+  });
+
+  test.each([
+    "zip_state('10001') == 'NY'",
+    "lead_status == 'sold'",
+    "lead_status in ['a']",
+    "'a' in [lead_status]",
+    'true',
+    "'a,b'.split(',').exists(x, x == uid)",
+  ])('is none: %s', (source) => {
+    expect(compiled(source, columnsOf(collections.leads)).doubts).toEqual([]);
+  });
+});
+
+describe('a constant that a function cannot read', () => {
+  test.each([
+    ["date('20241301')", 'date', 0],
+    ["uid == '' || date('2024-01-01') > epoch(timestamp)", 'date', 13],
+    ["epoch(timestamp) > epoch('2024-01-01')", 'epoch', 19],
+    ["num('x') > 1.0", 'num', 0],
+    ["flag('maybe')", 'flag', 0],
+    ["int('') < 18", 'int', 0],
+    ["epoch(timestamp) > timestamp('2024-01-01')", 'timestamp', 19],
+    ["duration('1 day') > duration('1h')", 'duration', 0],
+  ])('is told before any row: %s', (source, name, at) => {
+    expect(problemOf(source, columnsOf(collections.leads))).toEqual({
+      message: expect.stringMatching(new RegExp(`^${name}\\(\\) cannot read this text`)),
+      at,
+    });
+  });
+
+  test('is told with what the function wants', () => {
+    expect(problemOf("date('2024-01-01')").message).toBe('date() cannot read this text, which must be a calendar day as YYYYMMDD');
+  });
+
+  test.each(["date('20240229') == null", "date('') == null", "num('') == null", "zip_city('x') == null", "int('1') == 1"])(
+    'is not: %s',
+    (source) => {
+      expect(problemless(source)).toBe('flag');
+    },
+  );
+
+  function problemless(source: string) {
+    return compiled(source, columnsOf(collections.leads)).type;
+  }
 });
 
 describe('flag()', () => {
