@@ -13,7 +13,9 @@ export function planExpression(source: string, input: readonly Column[], plan: P
   }
   plan.problem(
     path,
-    result.unknown ? unknownName(result.unknown.kind, result.unknown.name, result.unknown.known, plan) : `expression: ${result.message}`,
+    result.unknown
+      ? unknownName(result.unknown.kind, result.unknown.name, result.unknown.known, plan, result.unknown.listed)
+      : `expression: ${result.message}`,
     false,
     result.at,
   );

@@ -7,10 +7,12 @@ import { directCall } from './direct.js';
 import { doubtsOf } from './doubts.js';
 import { makeExact } from './exact.js';
 import { ExpressionFault } from './fault.js';
+import { foreignCall } from './foreign.js';
+import { functions } from './functions.js';
 import { limitIn, macroProblem } from './limits.js';
-import { nodesIn } from './nodes.js';
+import { isNode, nodesIn } from './nodes.js';
 import { makeThreeValued } from './nulls.js';
-import { refusalOf } from './refusal.js';
+import { misreadIn, refusalOf } from './refusal.js';
 import { syntaxProblem } from './syntax.js';
 
 /** A checked expression over the fields of a row. */
@@ -31,7 +33,16 @@ export interface ExpressionProblem {
   /** The character that it is about, from 0. */
   readonly at?: number;
   /** Names that could have been meant, when a name is unknown. */
-  readonly unknown?: { readonly kind: 'field' | 'function'; readonly name: string; readonly known: readonly string[] };
+  readonly unknown?: UnknownName;
+}
+
+/** A name that an expression has and nothing else. */
+export interface UnknownName {
+  readonly kind: 'field' | 'function';
+  readonly name: string;
+  readonly known: readonly string[];
+  /** Those of the known ones that are listed where none comes near. */
+  readonly listed?: readonly string[];
 }
 
 const typeByCel: Readonly<Record<string, DeclaredType>> = {
@@ -54,14 +65,14 @@ const safeCodes = new Set(['no_such_overload', 'no_matching_overload', 'invalid_
 export function expressionsOver(columns: readonly Column[]): { compile(source: string): Expression | ExpressionProblem } {
   const runtime = runtimeOver(columns);
   const typing = typingOver(columns);
-  const callable = runtime
-    .getDefinitions()
-    .functions.filter(({ receiverType }) => receiverType === null)
-    .map(({ name }) => name);
+  const definitions = typing.getDefinitions().functions;
+  const namesOf = (found: typeof definitions) => [...new Set(found.map(({ name }) => name))];
+  const callable = namesOf(definitions.filter(({ receiverType }) => receiverType === null));
+  const methods = namesOf(definitions.filter(({ receiverType }) => receiverType !== null));
 
   function compile(source: string): Expression | ExpressionProblem {
     const check = runtime.check(source);
-    if (!check.valid) return problemOf(source, check.error, columns, callable);
+    if (!check.valid) return problemOf(source, check.error, columns, { callable, methods });
     const program = runtime.parse(source);
     const nodes = [...nodesIn(program.ast)];
     if (nodes.some(({ op, args }) => (op === 'call' || op === 'rcall') && args[0] === 'matches'))
@@ -73,7 +84,7 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
     const named = new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])));
     const used = columns.map(({ name }) => name).filter((name) => named.has(name));
     const inferred = typing.check(source);
-    const refusal = refusalOf(inferred, columns);
+    const refusal = refusalOf(inferred, columns, source);
     if (refusal !== undefined) return { message: refusal };
     const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
     if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };
@@ -140,7 +151,7 @@ function problemOf(
   source: string,
   error: TypeCheckResult['error'],
   columns: readonly Column[],
-  callable: readonly string[],
+  { callable, methods }: { readonly callable: readonly string[]; readonly methods: readonly string[] },
 ): ExpressionProblem {
   // The parser passes on that its stack is full, which its types do not say.
   const message = (error instanceof RangeError ? error.message : error?.summary) ?? 'cannot be read';
@@ -148,9 +159,29 @@ function problemOf(
   const limit = limitIn(message);
   if (limit !== undefined) return { message: limit };
   if (error instanceof ParseError) return syntaxProblem(source, at, message, columns);
+  const node = isNode(error?.node) ? error.node : undefined;
+  const [, operand = columns[0]?.name ?? 'x'] = /^\s*\w+\s*\(\s*([a-z_]\w*)\s*[,)]/.exec(source.slice(at)) ?? [];
   const field = /^Unknown variable: (\S+)/.exec(message)?.[1];
+  const [spaced, method] = /^\w+\.(\w+)\s*\(/.exec(source.slice(at)) ?? [];
+  if (field !== undefined && spaced !== undefined && method !== undefined && !methods.includes(method)) {
+    const [, inner = columns[0]?.name ?? 'x'] = /\(\s*(?:num\s*\(\s*)?([a-z_]\w*)/.exec(source.slice(at)) ?? [];
+    const said = foreignCall(method, inner);
+    return said === undefined
+      ? { message, at, unknown: unknownFunction(`${field}.${method}`) }
+      : { message: said.replace(method, `${field}.${method}`), at };
+  }
   if (field !== undefined) return { message, at, unknown: { kind: 'field', name: field, known: columns.map(({ name }) => name) } };
-  const call = /^found no matching overload for '(\w+)\(/.exec(message)?.[1];
-  if (call !== undefined && !callable.includes(call)) return { message, at, unknown: { kind: 'function', name: call, known: callable } };
-  return { message, at };
+  const [, receiver, call] = /^found no matching overload for '(?:([\w.<>, ]+)\.)?(\w+)\(/.exec(message) ?? [];
+  if (call !== undefined && !(receiver === undefined ? callable : methods).includes(call)) {
+    const on = node?.op === 'rcall' && node.args[1].op === 'id' ? node.args[1].args : operand;
+    const said = foreignCall(call, on);
+    if (said !== undefined) return { message: said, at };
+    return { message, at, unknown: { ...unknownFunction(call), known: receiver === undefined ? callable : methods } };
+  }
+  const misread = node && misreadIn(node, columns, source);
+  return { message: misread ?? message, at };
+
+  function unknownFunction(name: string): UnknownName {
+    return { kind: 'function', name, known: callable, listed: Object.keys(functions) };
+  }
 }

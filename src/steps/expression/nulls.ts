@@ -8,7 +8,7 @@ const duration = 'google.protobuf.Duration';
 const operators: Readonly<Record<string, string>> = {
   int: '+-*/%',
   uint: '+-*/%',
-  double: '+-*/',
+  double: '+-*/%',
   string: '+',
   [instant]: '+-',
   [duration]: '+-',

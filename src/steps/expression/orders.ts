@@ -31,7 +31,7 @@ function comparison(op: string, left: unknown, right: unknown, column: Column): 
   const side = (node: unknown) => {
     if (!isNode(node)) return undefined;
     if (node.op === 'id') return node.args === column.name ? read : undefined;
-    return node.op === 'value' && typeof node.args === 'string' ? beside(column, node.args) : undefined;
+    return node.op === 'value' && typeof node.args === 'string' ? beside(column.type, node.args) : undefined;
   };
   const [first, second] = [side(left), side(right)];
   return first === undefined || second === undefined ? undefined : `${first} ${op} ${second}`;

@@ -1,4 +1,4 @@
-import { parserOf, type Column, type DeclaredType } from '../../collections/index.js';
+import { parserOf, type DeclaredType } from '../../collections/index.js';
 import { readsExactly } from './exact.js';
 
 /** What reads the text of a column, by what it declares to be. */
@@ -12,7 +12,7 @@ export const readers: Readonly<Record<DeclaredType, string>> = {
 };
 
 /** How a text that a column is compared with is written beside the reader of the column; `undefined` when it cannot be told. */
-export function beside({ type }: Column, text: string): string | undefined {
+export function beside(type: DeclaredType, text: string): string | undefined {
   if (type === 'integer' || type === 'decimal') return typeof parserOf('decimal')(text) === 'number' ? String(Number(text)) : undefined;
   const day = text.replace(/^(\d{4})[-/.](\d\d)[-/.](\d\d)$/, '$1$2$3');
   if (/^\d{8}$/.test(day) && parserOf('date')(day)) return `date('${day}')`;

@@ -60,7 +60,15 @@ describe('an expression that cannot be read', () => {
     ["email ~ '.ca'", 6, 'there are no regular expressions; use contains, startsWith or endsWith'],
     ["email IN ('a', 'b')", 6, "a list stands in brackets behind in, like in ['a', 'b']"],
     ["email in ('a', 'b')", 13, "a list stands in brackets, like in ['a', 'b']"],
-    ['email IS NOT NULL', 6, "'is null' is written == null here; blank(email) is true of empty texts, too"],
+    ['email IS NOT NULL', 6, "'is not null' is written !blank(email) here"],
+    ['email is null', 6, "'is null' is written blank(email) here"],
+    ["email == 'x' && zipcode IS NULL", 24, "'is null' is written blank(zipcode) here"],
+    ["email is 'x'", 6, "'is' is written == here, and 'is null' is written blank(email)"],
+    ["email IN ['x']", 6, "'IN' is written in here, in small letters"],
+    ["__proto__ == 'x'", 0, "'__proto__' is a word that CEL keeps for itself; a field of that name can be renamed first"],
+    ["email __proto__ 'x'", 6, "an operator is missing in front of '__proto__'"],
+    ["email constructor 'x'", 6, "an operator is missing in front of 'constructor'"],
+    ['toString email', 9, "an operator is missing in front of 'email'"],
     ["CASE WHEN blank(email) THEN 'a' END", 5, "'case when' is written condition ? value : other here"],
     ["if(blank(email), 'a', 'b')", 0, "'if' is written condition ? value : other here"],
     ["LEAD ACCEPTED == 'yes'", 0, "the field 'LEAD ACCEPTED' is called lead_accepted here"],
@@ -85,7 +93,12 @@ describe('an expression that cannot be read', () => {
     ['blank(email) == TRUE', "did you mean 'true'?"],
     ["LeadAccepted == 'yes'", "did you mean 'lead_accepted'?"],
     ["LEAD_ACCEPTED == 'yes'", "did you mean 'lead_accepted'?"],
-    ['count(email)', "unknown function 'count'; there are "],
+    ['count(email)', `unknown function 'count'; beside those of CEL there are ${Object.keys(functions).join(', ')}`],
+    ['math.pow(email)', `unknown function 'math.pow'; beside those of CEL there are ${Object.keys(functions).join(', ')}`],
+    ['email.foo()', `unknown function 'foo'; beside those of CEL there are ${Object.keys(functions).join(', ')}`],
+    ["email.startWith('a')", "unknown function 'startWith', did you mean 'startsWith'?"],
+    ['zip_state(zip)', "unknown field 'zip', did you mean 'zipcode'?"],
+    ["accepted == 'x'", "unknown field 'accepted', did you mean 'lead_accepted'?"],
   ])('%j has a name that is unknown: %s', (source, message) => {
     expect(planned(steps.derive, { x: source }, columns).problems[0]?.message).toContain(message);
   });
@@ -721,16 +734,85 @@ describe('an expression that is right for no row', () => {
   });
 
   test.each([
-    ['num(age) / 2', 'no such overload: double / int'],
-    ["whole == '18'", 'no such overload: int == string'],
-    ["date(yearmonthday) == '20240229'", 'no such overload: google.protobuf.Timestamp == string'],
-    ['timestamp.getFullYear()', "found no matching overload for 'string.getFullYear()'"],
-    ['size(whole)', "found no matching overload for 'size(int)'"],
-    ['zipcode.prefix', "Cannot index type 'string'"],
-    ["zipcode.exists(x, x == '1')", "Expression of type 'string' cannot be range of a comprehension"],
-  ])('is refused, with the types at fault: %s', (source, reason) => {
-    expect(problemOf(source, columns).message).toContain(reason);
-    expect(problemOf(source, columns).message).toMatch(/, whatever the row \(a field is text unless cast/);
+    ['num(age) / 2', 'no such overload: double / int', ' (a decimal goes with 2.0, not with 2)'],
+    ['num(age) % 2', 'no such overload: double % int', ' (a decimal goes with 2.0, not with 2)'],
+    ["whole == '18'", 'no such overload: int == string', ' (a number stands without quotes)'],
+    ["whole == 'x'", 'no such overload: int == string', ''],
+    ["date(yearmonthday) == '20240229'", 'no such overload: google.protobuf.Timestamp == string', " (date('20240229') is an instant)"],
+    ['size(whole)', "found no matching overload for 'size(int)'", ''],
+    ['zipcode.prefix', "Cannot index type 'string'", ' (a field is text unless cast)'],
+    ["zipcode.exists(x, x == '1')", "Expression of type 'string' cannot be range of a comprehension", ' (a field is text unless cast)'],
+  ])('is refused, with the types at fault and what helps: %s', (source, reason, note) => {
+    const { message } = problemOf(source, columns);
+    expect(message).toContain(reason);
+    expect(message.split(', whatever the row')[1]).toBe(note);
+  });
+
+  test.each([
+    ['zipcode == 12345', "zipcode == '12345'"],
+    ['zipcode != 02134', "zipcode != '02134'"],
+    ['02134 == zipcode', "'02134' == zipcode"],
+    ['zipcode in [12345, 02134]', "zipcode in ['12345', '02134']"],
+    ['age + 1 > 2.0', 'num(age) + 1.0 > 2.0'],
+    ['age % 2 == 0', 'num(age) % 2.0 == 0'],
+    ['10 - age > 2.0', '10.0 - num(age) > 2.0'],
+    ['is_valid == 1', 'flag(is_valid)'],
+    ['1 == is_valid', 'flag(is_valid)'],
+    ['is_valid != 0', 'flag(is_valid)'],
+    ['is_valid > 0', 'flag(is_valid)'],
+    ['is_valid in [1]', 'flag(is_valid)'],
+    ['is_valid == 0', '!flag(is_valid)'],
+    ['is_valid < 1', '!flag(is_valid)'],
+    ["'sold' in lead_status", "lead_status.contains('sold')"],
+    ['uid in lead_status', 'lead_status.contains(uid)'],
+    ["'sold' in word", "word.contains('sold')"],
+    ['timestamp > 2024-01-01', "epoch(timestamp) > date('20240101')"],
+    ['2024-1-1 <= yearmonthday', "date('20240101') <= date(yearmonthday)"],
+    ['at < 2024-01-01', "at < date('20240101')"],
+    ['epoch(timestamp) > 2024-01-01', "epoch(timestamp) > date('20240101')"],
+    ['zipcode > 2024-01-01', "zipcode > '2024-01-01'"],
+    ['timestamp > 1704067200', "epoch(timestamp) > epoch('1704067200')"],
+    ['timestamp == 1704067200', "epoch(timestamp) == epoch('1704067200')"],
+    ['yearmonthday >= 20240101', "date(yearmonthday) >= date('20240101')"],
+    ['yearmonthday in [20240101, 20240102]', "date(yearmonthday) in [date('20240101'), date('20240102')]"],
+    ['timestamp.getFullYear() == 2024', 'epoch(timestamp).getFullYear() == 2024'],
+    ['len(email) > 1', 'size(email) > 1'],
+    ['email.length() > 1', 'size(email) > 1'],
+    ['email.length > 1', 'size(email) > 1'],
+    ["email.toLowerCase() == 'x'", "lower(email) == 'x'"],
+    ["toLower(email) == 'x'", "lower(email) == 'x'"],
+    ['isnull(email)', 'blank(email)'],
+  ])('is refused with what works instead: %s -> %s', (source, right) => {
+    const { message } = problemOf(source, columns);
+    const proposed = /; use (.+?)(?: by itself, without a number)?(?:, or cast before)?$/.exec(message)?.[1] ?? '';
+    expect([message, right.startsWith(proposed)]).toEqual([message, proposed !== '']);
+    expect(compiled(right, columns)).toMatchObject({ type: 'flag', doubts: [] });
+  });
+
+  test('proposes what gives no failure for empty texts', () => {
+    const row = { age: '', zipcode: '', is_valid: '', timestamp: '', yearmonthday: '', email: '' };
+    for (const source of [
+      'num(age) > 18',
+      'num(age) % 2.0 == 0',
+      "zipcode == '02134'",
+      '!flag(is_valid)',
+      "epoch(timestamp) > date('20240101')",
+    ])
+      expect([source, [null, false]]).toEqual([source, expect.arrayContaining([valueOf(source, row, columns)])]);
+    expect(valueOf('num(age) % 2.0 == 0', { age: '42' }, columns)).toBe(true);
+  });
+
+  test('tells a name in quotes', () => {
+    expect(problemOf("'age' > 18", columns).message).toBe("'age' is a text here; a field's name stands without quotes: age");
+  });
+
+  test.each([
+    ['now()', "there is no now(); an expression depends on its row alone; write the day, as in date('20240229')"],
+    ['timestamp < current_timestamp()', 'there is no current_timestamp(); an expression depends on its row alone'],
+    ['coalesce(email, uid)', "there is no coalesce(); use blank(email) ? '…' : email"],
+    ['math.round(age)', 'there is no math.round(); int(num(age)) leaves out what is behind the point'],
+  ])('tells what there is instead of a function of another language: %s', (source, message) => {
+    expect(problemOf(source, columns).message).toContain(message);
   });
 
   test.each(['age == null || age > 18', 'blank(age) || age > 18', '(age == null ? 0 : 1) > 0 && age > 18'])(
