@@ -1,14 +1,12 @@
 /**
  * The known name that is meant by a wrong one, if one comes near: one that begins with it, or else contains it, or else is a few edits away.
- * What all known names contain does not tell which is meant.
  */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
-  const telling = known.length === 1 || !known.every((candidate) => candidate.toLowerCase().includes(wanted));
   const ranked = known
     .map((candidate) => ({
       candidate,
-      rank: telling ? rankOf(wanted, candidate.toLowerCase()) : unrelated,
+      rank: rankOf(wanted, candidate.toLowerCase()),
       edits: editDistance(wanted, candidate.toLowerCase()),
     }))
     .filter(({ rank, edits }) => rank < unrelated || (edits < wanted.length && edits <= Math.max(1, Math.floor(wanted.length / 3))))
