@@ -367,6 +367,19 @@ describe('null', () => {
     't == null && num(s) > 18',
     '(num(s) > 18) < true',
     '!(num(s) > 18 && true)',
+    'cel.bind(v, num(s) > 18, !v)',
+    'cel.bind(v, num(s) + 1.0, v < 3)',
+    '!([num(s) > 18][0])',
+    "!({'a': num(s) > 18}.a)",
+    '!(blank(t) ? num(s) > 18 : false)',
+    '!(blank(t) ? num(s) > 18 : true && false)',
+    '(blank(t) ? num(s) : 2.0) < 3.0',
+    '(blank(t) ? num(s) * 1.0 : 2.0) < 3.0',
+    '[num(s)][0] < 3.0',
+    "{'a': num(s)}.a < 3.0",
+    '[1.0, 2.0].map(x, x + num(s))[0] < 3.0',
+    '(blank(t) ? -num(s) : 1.0) < 3.0',
+    '(blank(t) ? !flag(s) : true) && true',
   ])('is what comes of null where it is compared by size, calculated with or decides: %s', (source) => {
     expect(valueOf(source, { s: '', t: null })).toBeNull();
   });
@@ -382,6 +395,10 @@ describe('null', () => {
     ["(num(s) > 18) == null ? 'unknown' : 'known'", 'unknown'],
     ['num(t) > 18 && false', false],
     ['true || num(t) > 18', true],
+    ['(num(s) > 18) == false', false],
+    ['(num(s) > 18) != true', true],
+    ['(num(s) > 18) in [true, false]', false],
+    ['(num(s) + 1.0) == 1.0', false],
   ])('leaves the decision to the other side: %s is %j', (source, value) => {
     expect(valueOf(source, { s: '', t: 'forty' })).toBe(value);
   });
