@@ -64,3 +64,24 @@ describe('a file that compares by letters what is no text, or nothing of the row
     expect((await cli(['run', 'p.yaml'], { cwd: right, env: from.env })).code).toBe(0);
   });
 });
+
+describe('what is proposed for a condition that compares text with a number', () => {
+  const ages = ['', '17', '19', '', '41'].map((age, index) => ({ lead_id: String(index), age }));
+
+  test('works as it is proposed: rows without a value are dropped, and nothing is rejected', async () => {
+    const [from, cwd] = [await serviceOf({ leads: ages }), await workplace(filtered('age > 18'))];
+    const refused = await cli(['validate', 'p.yaml'], { cwd, env: from.env });
+    expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('use num(age), or cast before') });
+    const right = await workplace(filtered('num(age) > 18'));
+    expect((await cli(['run', 'p.yaml'], { cwd: right, env: from.env })).code).toBe(0);
+    expect(await readFile(join(right, 'leads.csv'), 'utf8')).toBe('"lead_id"\n"2"\n"4"\n');
+  });
+
+  test('names the reason of the rejects where a conversion refuses empty texts', async () => {
+    const [from, cwd] = [await serviceOf({ leads: ages }), await workplace(filtered('int(age) < 18'))];
+    expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({
+      code: 65,
+      stderr: expect.stringContaining('most often by steps[0] filter, condition: int() cannot read the text (2 rows)'),
+    });
+  });
+});
