@@ -80,7 +80,8 @@ function isSafe(value: string): boolean {
 }
 
 function unknownTemplate(whole: string, name: string): string {
-  const near = nearest(name, names);
+  // 'run' alone does not tell which of its parts is meant.
+  const near = names.some((known) => known.startsWith(`${name}.`)) ? undefined : nearest(name, names);
   return `'${whole}' means nothing in a path${near === undefined ? `; there are ${list(names.map(braced))}` : `, did you mean '${braced(near)}'?`}`;
 }
 

@@ -78,7 +78,7 @@ export function pipelineReference(): string {
     '## Steps',
     ...definitions.steps.flatMap((definition) => section(definition, 'steps')),
     '## Functions',
-    'Expressions are [CEL](https://cel.dev) over the snake_case fields of the row. Values are text unless `cast` ran. `matches` is refused, and so is a comprehension (`all`, `exists`, `exists_one`, `filter`, `map`) within another; a list has at most 100 values, an expression 5,000 parts. Functions beside those of CEL, where null gives null:',
+    'Expressions are [CEL](https://cel.dev) over the snake_case fields of the row. Values are text unless `cast` ran. `matches` is refused, and so is a comprehension (`all`, `exists`, `exists_one`, `filter`, `map`) within another; a list has at most 100 values, an expression 5,000 parts. A comparison by size (`<`, `<=`, `>`, `>=`) or a calculation with null gives null, and `&&`, `||` and `!` give null where the rest decides nothing; `==` asks whether both are null, and a null condition of `?:` is an error of the row. `int()`, `double()` and the other conversions of CEL refuse an empty text; `num()` gives null for it. Functions beside those of CEL, where null gives null:',
     functionTable(),
     '## Sinks',
     ...definitions.sinks.flatMap((definition) => section(definition, 'to')),

@@ -22,7 +22,11 @@ export interface RejectsOptions {
   readonly rows: boolean;
 }
 
-/** Where rejected rows go: one line of JSON each, with run, place, key, field and reason. */
+/**
+ * Where rejected rows go: one line of JSON each, with run, place, key, field and reason.
+ *
+ * Memory: a count per place, field and reason; a reason names kinds of values, so there are few.
+ */
 export interface Rejects {
   /**
    * Notes a rejected row; it reaches the disk with the next `flush`.
@@ -41,6 +45,7 @@ export interface Rejects {
 export async function openRejects(options: RejectsOptions, collection: Collection, runId: string): Promise<Rejects> {
   const file = options.path === undefined ? undefined : await reserveFile(options.path, runId);
   const keys = new WeakMap<readonly Column[], ReturnType<typeof keyIn>>();
+  const reasons = new Map<string, number>();
   let noted: string[] = [];
   let count = 0;
 
@@ -60,6 +65,8 @@ export async function openRejects(options: RejectsOptions, collection: Collectio
   return {
     add: (at, columns, row, { field, reason }) => {
       count += 1;
+      const whence = `${at}, ${field}: ${reason}`;
+      reasons.set(whence, (reasons.get(whence) ?? 0) + 1);
       if (!file) return;
       const key = Object.fromEntries(keyIn(columns).map(([name, column]) => [name, column === undefined ? null : (row[column] ?? null)]));
       noted.push(`${JSON.stringify({ at, key, field, reason, ...(options.rows ? { row } : {}) }, plain)}\n`);
@@ -68,9 +75,8 @@ export async function openRejects(options: RejectsOptions, collection: Collectio
     refuse: (rejected, read) => {
       if (rejected <= mostOf(options.max, read)) return [];
       const where = options.path === undefined ? '' : `; see ${options.path}`;
-      return [
-        { code: 'E_GATE_REJECTS', message: `${rejected} of ${read} rows were rejected, at most ${written(options.max)} may be${where}` },
-      ];
+      const most = `${rejected} of ${read} rows were rejected, at most ${written(options.max)} may be`;
+      return [{ code: 'E_GATE_REJECTS', message: `${most}${mostFrequent(reasons)}${where}` }];
     },
     close: async (published) => {
       if (!file) return;
@@ -80,6 +86,12 @@ export async function openRejects(options: RejectsOptions, collection: Collectio
       await publish([file.move]);
     },
   };
+}
+
+/** @param reasons Rows by place and reason. */
+function mostFrequent(reasons: ReadonlyMap<string, number>): string {
+  const [first] = [...reasons].toSorted(([, a], [, b]) => b - a);
+  return first === undefined ? '' : `; most often by ${first[0]} (${first[1].toLocaleString('en-US')} ${first[1] === 1 ? 'row' : 'rows'})`;
 }
 
 function plain(_name: string, value: Value | object): unknown {

@@ -29,8 +29,18 @@ export function requireColumn(
   return undefined;
 }
 
-/** Says that a name is unknown, why if that can be told, and which one comes nearest. */
-export function unknownName(kind: string, name: string, known: readonly string[], plan: PlanContext): string {
+/**
+ * Says that a name is unknown, why if that can be told, and which one comes nearest.
+ *
+ * @param listed Names to tell when none comes near. Default: none.
+ */
+export function unknownName(
+  kind: string,
+  name: string,
+  known: readonly string[],
+  plan: PlanContext,
+  listed: readonly string[] = [],
+): string {
   if (plan.collection.fields[name]?.sensitivity === 'secret' && !plan.reveal.includes(name)) {
     return `field '${name}' is withheld because it is credential-like; name it under reveal to use it`;
   }
@@ -38,7 +48,7 @@ export function unknownName(kind: string, name: string, known: readonly string[]
   const meant = [name.toLowerCase(), snakeCase(name)].find((word) => literals.includes(word) || known.includes(word));
   if (meant !== undefined) return `unknown ${kind} '${name}', did you mean '${meant}'?`;
   const near = nearest(name, known);
-  if (near === undefined && kind === 'function') return `unknown function '${name}'; there are ${known.join(', ')}`;
+  if (near === undefined && listed.length > 0) return `unknown ${kind} '${name}'; beside those of CEL there are ${listed.join(', ')}`;
   return near === undefined ? `unknown ${kind} '${name}'` : `unknown ${kind} '${name}', did you mean '${near}'?`;
 }
 

@@ -8,12 +8,14 @@ import { expressionsOver, type Expression } from './expression.js';
 export function planExpression(source: string, input: readonly Column[], plan: PlanContext, path: ConfigPath): Expression | undefined {
   const result = expressionsOver(input).compile(source);
   if ('evaluate' in result) {
-    for (const message of result.doubts) plan.warn(path, { code: 'W_SPEC_FLAG', message });
+    for (const doubt of result.doubts) plan.warn(path, doubt);
     return result;
   }
   plan.problem(
     path,
-    result.unknown ? unknownName(result.unknown.kind, result.unknown.name, result.unknown.known, plan) : `expression: ${result.message}`,
+    result.unknown
+      ? unknownName(result.unknown.kind, result.unknown.name, result.unknown.known, plan, result.unknown.listed)
+      : `expression: ${result.message}`,
     false,
     result.at,
   );

@@ -1,7 +1,9 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType } from '../../collections/index.js';
+import { registerGuard } from './exact.js';
 import { functions, type ExpressionFunction } from './functions.js';
 import { limits } from './limits.js';
+import { registerNulls } from './nulls.js';
 
 const celTypes: Readonly<Record<DeclaredType, string>> = {
   text: 'string',
@@ -25,8 +27,12 @@ const comparisons = [
 
 /** What evaluates: any field may be `null` in any row, so all types are open. */
 export function runtimeOver(columns: readonly Column[]): Environment {
+  const env = new Environment({ unlistedVariablesAreDyn: false, limits });
+  env.registerOperator('double % double: double', remainder);
+  registerNulls(env);
+  registerGuard(env);
   return environment(
-    new Environment({ unlistedVariablesAreDyn: false, limits }),
+    env,
     columns,
     () => 'dyn',
     () => 'dyn',
@@ -37,12 +43,18 @@ export function runtimeOver(columns: readonly Column[]): Environment {
 export function typingOver(columns: readonly Column[]): Environment {
   const env = new Environment({ unlistedVariablesAreDyn: false, homogeneousAggregateLiterals: false, limits });
   for (const comparison of comparisons) env.registerOperator(`${comparison}: bool`, () => false);
+  env.registerOperator('double % double: double', remainder);
   return environment(
     env,
     columns,
     ({ type, cast }) => (cast ? celTypes[type] : 'string'),
     ({ returns }) => returns,
   );
+}
+
+/** CEL has one of whole numbers only, but `num()` is a decimal. */
+function remainder(left: number, right: number): number {
+  return left % right;
 }
 
 function environment(

@@ -1,12 +1,18 @@
 import { EvaluationError, ParseError, type TypeCheckResult } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType, Row, Value, ValueOf } from '../../collections/index.js';
+import type { Warning } from '../../errors.js';
 import { runtimeOver, typingOver } from './environments.js';
+import { unreadable } from './constants.js';
 import { directCall } from './direct.js';
+import { doubtsOf } from './doubts.js';
+import { makeExact } from './exact.js';
 import { ExpressionFault } from './fault.js';
-import { comparedFlags } from './flags.js';
+import { foreignCall } from './foreign.js';
+import { functions } from './functions.js';
 import { limitIn, macroProblem } from './limits.js';
-import { nodesIn } from './nodes.js';
-import { refusalOf } from './refusal.js';
+import { isNode, nodesIn } from './nodes.js';
+import { makeThreeValued } from './nulls.js';
+import { misreadIn, refusalOf } from './refusal.js';
 import { syntaxProblem } from './syntax.js';
 
 /** A checked expression over the fields of a row. */
@@ -16,7 +22,7 @@ export interface Expression {
   /** Every name in it. Its values depend on nothing but the fields of a row that are among them. */
   readonly names: readonly string[];
   /** What it can hardly be meant to say, for whoever wrote it. */
-  readonly doubts: readonly string[];
+  readonly doubts: readonly Warning[];
   /** @throws {ExpressionFault} When the row's values do not fit; the message holds no value. */
   evaluate(row: Row): Value;
 }
@@ -27,7 +33,16 @@ export interface ExpressionProblem {
   /** The character that it is about, from 0. */
   readonly at?: number;
   /** Names that could have been meant, when a name is unknown. */
-  readonly unknown?: { readonly kind: 'field' | 'function'; readonly name: string; readonly known: readonly string[] };
+  readonly unknown?: UnknownName;
+}
+
+/** A name that an expression has and nothing else. */
+export interface UnknownName {
+  readonly kind: 'field' | 'function';
+  readonly name: string;
+  readonly known: readonly string[];
+  /** Those of the known ones that are listed where none comes near. */
+  readonly listed?: readonly string[];
 }
 
 const typeByCel: Readonly<Record<string, DeclaredType>> = {
@@ -41,7 +56,7 @@ const typeByCel: Readonly<Record<string, DeclaredType>> = {
 };
 
 /** Runtime failures whose wording names types only. */
-const safeCodes = new Set(['no_such_overload', 'no_matching_overload']);
+const safeCodes = new Set(['no_such_overload', 'no_matching_overload', 'invalid_condition_type']);
 
 /**
  * Checks expressions (CEL, the Common Expression Language) over some columns: syntax, field and function names, and whether
@@ -50,44 +65,42 @@ const safeCodes = new Set(['no_such_overload', 'no_matching_overload']);
 export function expressionsOver(columns: readonly Column[]): { compile(source: string): Expression | ExpressionProblem } {
   const runtime = runtimeOver(columns);
   const typing = typingOver(columns);
-  const callable = runtime
-    .getDefinitions()
-    .functions.filter(({ receiverType }) => receiverType === null)
-    .map(({ name }) => name);
+  const definitions = typing.getDefinitions().functions;
+  const namesOf = (found: typeof definitions) => [...new Set(found.map(({ name }) => name))];
+  const callable = namesOf(definitions.filter(({ receiverType }) => receiverType === null));
+  const methods = namesOf(definitions.filter(({ receiverType }) => receiverType !== null));
 
   function compile(source: string): Expression | ExpressionProblem {
     const check = runtime.check(source);
-    if (!check.valid) return problemOf(source, check.error, columns, callable);
+    if (!check.valid) return problemOf(source, check.error, columns, { callable, methods });
     const program = runtime.parse(source);
     const nodes = [...nodesIn(program.ast)];
     if (nodes.some(({ op, args }) => (op === 'call' || op === 'rcall') && args[0] === 'matches'))
       return { message: 'matches() is refused: a regular expression can run away; use contains, startsWith or endsWith' };
     const macros = macroProblem(program.ast);
     if (macros !== undefined) return { message: macros };
+    const constant = unreadable(nodes);
+    if (constant) return constant;
     const named = new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])));
     const used = columns.map(({ name }) => name).filter((name) => named.has(name));
     const inferred = typing.check(source);
-    const refusal = refusalOf(inferred, columns);
+    const refusal = refusalOf(inferred, columns, source);
     if (refusal !== undefined) return { message: refusal };
     const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
     if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };
     const day = program.ast.op === 'call' && program.ast.args[0] === 'date';
+    makeExact(runtime, program.ast);
+    makeThreeValued(program.ast);
     const evaluate = directCall(program.ast, columns, (row) => program(complete(row, used)));
-    const doubts = doubtsAbout(comparedFlags(nodes, columns));
-    return { type: day ? 'date' : type, names: [...named], doubts, evaluate: (row) => asValue(run(evaluate, row), type) };
+    return {
+      type: day ? 'date' : type,
+      names: [...named],
+      doubts: doubtsOf(source, nodes, columns),
+      evaluate: (row) => asValue(run(evaluate, row), type),
+    };
   }
 
   return { compile };
-}
-
-function doubtsAbout(flags: readonly Column[]): readonly string[] {
-  if (flags.length === 0) return [];
-  const [are, come, texts] = flags.length > 1 ? ['are flags', 'come', 'their texts'] : ['is a flag', 'comes', 'its text'];
-  const names = flags.map(({ name }) => name).join(' and ');
-  const calls = flags.map(({ name }) => `flag(${name})`).join(' and ');
-  return [
-    `${names} ${are} and ${come} as yes, Yes, 1 and other words, so a comparison with ${texts} finds some of them; use ${calls}, or cast before`,
-  ];
 }
 
 /** The row with `null` for what it does not have of some columns. */
@@ -138,7 +151,7 @@ function problemOf(
   source: string,
   error: TypeCheckResult['error'],
   columns: readonly Column[],
-  callable: readonly string[],
+  { callable, methods }: { readonly callable: readonly string[]; readonly methods: readonly string[] },
 ): ExpressionProblem {
   // The parser passes on that its stack is full, which its types do not say.
   const message = (error instanceof RangeError ? error.message : error?.summary) ?? 'cannot be read';
@@ -146,9 +159,29 @@ function problemOf(
   const limit = limitIn(message);
   if (limit !== undefined) return { message: limit };
   if (error instanceof ParseError) return syntaxProblem(source, at, message, columns);
+  const node = isNode(error?.node) ? error.node : undefined;
+  const [, operand = columns[0]?.name ?? 'x'] = /^\s*\w+\s*\(\s*([a-z_]\w*)\s*[,)]/.exec(source.slice(at)) ?? [];
   const field = /^Unknown variable: (\S+)/.exec(message)?.[1];
+  const [spaced, method] = /^\w+\.(\w+)\s*\(/.exec(source.slice(at)) ?? [];
+  if (field !== undefined && spaced !== undefined && method !== undefined && !methods.includes(method)) {
+    const [, inner = columns[0]?.name ?? 'x'] = /\(\s*(?:num\s*\(\s*)?([a-z_]\w*)/.exec(source.slice(at)) ?? [];
+    const said = foreignCall(method, inner);
+    return said === undefined
+      ? { message, at, unknown: unknownFunction(`${field}.${method}`) }
+      : { message: said.replace(method, `${field}.${method}`), at };
+  }
   if (field !== undefined) return { message, at, unknown: { kind: 'field', name: field, known: columns.map(({ name }) => name) } };
-  const call = /^found no matching overload for '(\w+)\(/.exec(message)?.[1];
-  if (call !== undefined && !callable.includes(call)) return { message, at, unknown: { kind: 'function', name: call, known: callable } };
-  return { message, at };
+  const [, receiver, call] = /^found no matching overload for '(?:([\w.<>, ]+)\.)?(\w+)\(/.exec(message) ?? [];
+  if (call !== undefined && !(receiver === undefined ? callable : methods).includes(call)) {
+    const on = node?.op === 'rcall' && node.args[1].op === 'id' ? node.args[1].args : operand;
+    const said = foreignCall(call, on);
+    if (said !== undefined) return { message: said, at };
+    return { message, at, unknown: { ...unknownFunction(call), known: receiver === undefined ? callable : methods } };
+  }
+  const misread = node && misreadIn(node, columns, source);
+  return { message: misread ?? message, at };
+
+  function unknownFunction(name: string): UnknownName {
+    return { kind: 'function', name, known: callable, listed: Object.keys(functions) };
+  }
 }

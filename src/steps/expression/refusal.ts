@@ -1,6 +1,9 @@
-import type { TypeCheckResult } from '@marcbachmann/cel-js';
-import type { Column, DeclaredType } from '../../collections/index.js';
+import type { ASTNode, TypeCheckResult } from '@marcbachmann/cel-js';
+import type { Column } from '../../collections/index.js';
+import { foreignCall } from './foreign.js';
 import { isNode } from './nodes.js';
+import { beside, readers } from './readers.js';
+import { listOf } from './texts.js';
 
 /** Failures of typing that are failures of every row: no value of such types, nor `null`, makes them right. */
 const certain = new Set([
@@ -15,31 +18,161 @@ const certain = new Set([
 /** What depends on the values all the same: `[1] == [1.0]` and `1.0 in {1: 'a'}` are true, and `[1] + ['a']` is a list. */
 const depends = /\bnull\b| (?:[!=]=|\+) (?:list|map)| in map/;
 
-/** What reads the text of a column, by what it declares to be. */
-const readers: Readonly<Record<DeclaredType, string>> = {
-  text: 'num',
-  integer: 'num',
-  decimal: 'num',
-  timestamp: 'epoch',
-  date: 'date',
-  flag: 'flag',
-};
-
 /**
  * Why an expression is right for no row, told from the refusal of its types; `undefined` when it can be right, like one whose
  * alternatives have different types.
  */
-export function refusalOf({ error }: TypeCheckResult, columns: readonly Column[]): string | undefined {
+export function refusalOf({ error }: TypeCheckResult, columns: readonly Column[], source: string): string | undefined {
   if (!error || !certain.has(error.code) || depends.test(error.summary)) return undefined;
-  const texts = textsAt(error.node, error.code, columns);
-  if (texts.length === 0)
-    return `${error.summary}, whatever the row (a field is text unless cast; num() is a decimal and goes with 2.0, not with 2)`;
+  const node = isNode(error.node) ? error.node : undefined;
+  const said = node && (misreadIn(node, columns, source) ?? calledOn(node, columns));
+  if (said !== undefined) return said;
+  const texts = textsAt(node, error.code, columns);
+  if (!node || texts.length === 0) return `${error.summary}, whatever the row${noteOn(error.summary, node, columns)}`;
   const names = texts.map(({ name }) => name).join(' and ');
-  const condition = wantsFlag(error.node, error.code);
+  const condition = wantsFlag(node, error.code);
+  const whole = condition
+    ? undefined
+    : (searchOf(node, columns, source) ?? (texts.length === 1 && texts[0] ? comparisonOf(node, texts[0], source) : undefined));
   const remedies = texts.map(({ name, type }) =>
     condition && type !== 'flag' ? `a comparison like ${name} == '…'` : `${readers[type]}(${name})`,
   );
-  return `${names} ${texts.length > 1 ? 'are' : 'is'} text here; use ${remedies.join(' and ')}${texts.every(({ cast }) => cast) ? '' : ', or cast before'}`;
+  const cast = whole?.evenCast === false || texts.every((column) => column.cast) ? '' : ', or cast before';
+  return `${names} ${texts.length > 1 ? 'are' : 'is'} text here; use ${whole?.remedy ?? remedies.join(' and ')}${cast}`;
+}
+
+/** What is meant by an operand that is read otherwise: a day without quotes is a subtraction, a name in quotes a text. */
+export function misreadIn(node: ASTNode, columns: readonly Column[], source: string): string | undefined {
+  const operands: readonly unknown[] = [node.args].flat();
+  for (const operand of operands) {
+    if (!isNode(operand)) continue;
+    const said = saidBy(operand, source);
+    const day = /^(\d{4})-(\d\d?)-(\d\d?)$/.exec(said);
+    if (day) return `${said} is a subtraction here; use ${withDay(node, day, columns, source)}`;
+    const named = operand.op === 'value' && columns.find(({ name, original }) => operand.args === name || operand.args === original);
+    if (named && node.op !== 'rcall') return `${said} is a text here; a field's name stands without quotes: ${named.name}`;
+  }
+  return undefined;
+}
+
+function withDay(
+  node: ASTNode,
+  [said, year = '', month = '', day = '']: RegExpExecArray,
+  columns: readonly Column[],
+  source: string,
+): string {
+  const date = `date('${year}${month.padStart(2, '0')}${day.padStart(2, '0')}')`;
+  const operands = ([node.args].flat() as readonly unknown[]).filter(isNode);
+  const column = columns.find(({ name }) => operands.some(({ op, args }) => op === 'id' && args === name));
+  const text = column?.type === 'text';
+  const sides = operands.map((operand) => {
+    if (saidBy(operand, source) === said) return text ? `'${said}'` : date;
+    if (operand.op !== 'id') return operand.op === 'call' ? saidBy(operand, source) : undefined;
+    if (text || column?.cast) return column.name;
+    return column?.type === 'timestamp' || column?.type === 'date' ? `${readers[column.type]}(${column.name})` : undefined;
+  });
+  const [left, right] = sides;
+  return left === undefined || right === undefined ? `${date} for a day` : `${left} ${node.op} ${right}`;
+}
+
+/** What is said of a method of instants on the text of one, and of a part of a text. */
+function calledOn({ op, args }: ASTNode, columns: readonly Column[]): string | undefined {
+  if (op === '.') return args[0].op === 'id' ? foreignCall(args[1], args[0].args) : undefined;
+  if (op !== 'rcall' || !args[0].startsWith('get')) return undefined;
+  const [method, receiver] = args;
+  const column = columns.find(({ name, cast }) => receiver.op === 'id' && name === receiver.args && !cast);
+  if (column?.type !== 'timestamp' && column?.type !== 'date') return undefined;
+  return `${column.name} is text here; use ${readers[column.type]}(${column.name}).${method}(), or cast before`;
+}
+
+/** The search for a text in the text of a column, which is written `in` elsewhere. */
+function searchOf({ op, args }: ASTNode, columns: readonly Column[], source: string): Remedy | undefined {
+  if (op !== 'in') return undefined;
+  const [sought, text] = args;
+  const isText = sought.op === 'id' || (sought.op === 'value' && typeof sought.args === 'string');
+  if (!isText || text.op !== 'id' || !columns.some(({ name }) => name === text.args)) return undefined;
+  return { remedy: `${text.args}.contains(${saidBy(sought, source)})`, evenCast: false };
+}
+
+/** What to write. */
+interface Remedy {
+  readonly remedy: string;
+  /** Whether a cast would do as well. */
+  readonly evenCast: boolean;
+}
+
+/** The whole of a comparison or calculation with a text column as it works, where the reader alone would not do. */
+function comparisonOf(node: ASTNode, column: Column, source: string): Remedy | undefined {
+  const [left, right, ...more]: readonly unknown[] = [node.args].flat();
+  if (!isNode(left) || !isNode(right) || more.length > 0) return undefined;
+  const { name, type } = column;
+  const ofRight = left.op === 'id' && left.args === name;
+  const other = ofRight ? right : left;
+  const ordered = (read: string, value: string) => (ofRight ? `${read} ${node.op} ${value}` : `${value} ${node.op} ${read}`);
+  const values = numbersIn(other);
+  if (values === undefined) return undefined;
+  const equality = node.op === '==' || node.op === '!=' || node.op === 'in';
+  if (type === 'flag') {
+    const wanted = truthOf(node.op, ofRight, values);
+    const call = wanted === undefined ? 'flag' : wanted ? 'flag' : '!flag';
+    return { remedy: `${call}(${name}) by itself, without a number`, evenCast: false };
+  }
+  if (type === 'text' && equality) return { remedy: ordered(name, quoted(other, source)), evenCast: false };
+  if (type === 'timestamp' || type === 'date') {
+    const read = (item: ASTNode): string =>
+      item.op === 'list' ? `[${item.args.map(read).join(', ')}]` : (beside(type, saidBy(item, source)) ?? '');
+    const value = read(other);
+    return /^\w|^\[\w/.test(value) ? { remedy: ordered(`${readers[type]}(${name})`, value), evenCast: false } : undefined;
+  }
+  if (/^[-+*/%]$/.test(node.op) && values.every((value) => typeof value === 'bigint')) {
+    return { remedy: ordered(`num(${name})`, `${saidBy(other, source)}.0`), evenCast: true };
+  }
+  return undefined;
+}
+
+/** The numbers that a part is, or that are in its list; `undefined` when there is anything else. */
+function numbersIn(node: ASTNode): readonly (number | bigint)[] | undefined {
+  if (node.op === '-_') return isNode(node.args) ? numbersIn(node.args) : undefined;
+  if (node.op === 'value') return typeof node.args === 'number' || typeof node.args === 'bigint' ? [node.args] : undefined;
+  if (node.op !== 'list' || node.args.length === 0) return undefined;
+  const values = node.args.map((item) => (item.op === 'value' ? numbersIn(item) : undefined));
+  return values.every((value) => value !== undefined) ? values.flat() : undefined;
+}
+
+/** Whether a comparison with 1 or 0 asks for a yes or for a no. */
+function truthOf(op: string, ofRight: boolean, values: readonly (number | bigint)[]): boolean | undefined {
+  const [value] = values.map(Number);
+  if (values.length !== 1 || value === undefined) return undefined;
+  if (op === '==' || op === 'in') return value !== 0;
+  if (op === '!=') return value === 0;
+  return (op === '>' || op === '>=') === ofRight;
+}
+
+function quoted(node: ASTNode, source: string): string {
+  return node.op === 'list' ? `[${node.args.map((item) => quoted(item, source)).join(', ')}]` : `'${saidBy(node, source)}'`;
+}
+
+function saidBy({ start, end }: ASTNode, source: string): string {
+  return source.slice(start, end);
+}
+
+/** What helps, where the types tell. */
+function noteOn(summary: string, node: ASTNode | undefined, columns: readonly Column[]): string {
+  const [, left = '', right = ''] = /^no such overload: (\S+) \S+ (\S+)$/.exec(summary) ?? [];
+  const sides = [left, right];
+  if (sides.includes('double') && sides.includes('int')) return ' (a decimal goes with 2.0, not with 2)';
+  const operands = ([node?.op === 'id' ? node : node?.args].flat(2) as readonly unknown[]).filter(isNode);
+  if (sides.includes('google.protobuf.Timestamp')) {
+    const text = operands.find(({ op, args }) => op === 'value' && typeof args === 'string');
+    const instant = typeof text?.args === 'string' ? beside('timestamp', text.args) : undefined;
+    return instant === undefined ? '' : ` (${instant} is an instant)`;
+  }
+  const number = operands.find(({ op, args }) => op === 'value' && typeof args === 'string' && beside('decimal', args) !== undefined);
+  if (number && (sides.includes('int') || sides.includes('double'))) return ' (a number stands without quotes)';
+  const field = columns.some(
+    ({ name, cast, type }) => (!cast || type === 'text') && operands.some(({ op, args }) => op === 'id' && args === name),
+  );
+  return field ? ' (a field is text unless cast)' : '';
 }
 
 function wantsFlag(node: unknown, code: string): boolean {
@@ -47,9 +180,9 @@ function wantsFlag(node: unknown, code: string): boolean {
 }
 
 /** The columns of text right at an operator, or where a condition is wanted. Of a call it is not told which operand is wrong. */
-function textsAt(node: unknown, code: string, columns: readonly Column[]): readonly Column[] {
-  if (!isNode(node) || !(code === 'no_such_overload' || wantsFlag(node, code))) return [];
-  const operands: readonly unknown[] = node.op === 'id' ? [node] : [node.args].flat();
+function textsAt(node: ASTNode | undefined, code: string, columns: readonly Column[]): readonly Column[] {
+  if (!node || !(code === 'no_such_overload' || wantsFlag(node, code))) return [];
+  const operands: readonly unknown[] = node.op === 'id' ? [node] : listOf([node.args].flat());
   const names = new Set(operands.flatMap((operand) => (isNode(operand) && operand.op === 'id' ? [operand.args] : [])));
   return columns.filter(({ name, type, cast }) => names.has(name) && (!cast || type === 'text'));
 }

@@ -19,8 +19,16 @@ export function syntaxProblem(
   if (named) return { message: `the field '${named.original}' is called ${named.name} here`, at: named.at };
   const [before = ''] = /\w+(?=\s*$)/.exec(bare.slice(0, at)) ?? [];
   const [word = ''] = /^\w+/.exec(bare.slice(at)) ?? [];
-  const foreign = words[word.toLowerCase()] ?? words[before.toLowerCase()];
-  if (foreign !== undefined) return { message: foreign, at: word.toLowerCase() in words ? at : bare.lastIndexOf(before, at - 1) };
+  const place = wordAt(word) === undefined ? bare.lastIndexOf(before, at - 1) : at;
+  const [, field = 'email', not] = /(\w+)\s+is\s+(not\s+)?null\b/i.exec(bare) ?? [];
+  if (/^is\s+(?:not\s+)?null\b/i.test(bare.slice(place)))
+    return { message: `'is ${not ? 'not ' : ''}null' is written ${not ? '!' : ''}blank(${field}) here`, at: place };
+  if (word !== 'in' && /^in\s*\[/i.test(bare.slice(at))) return { message: `'${word}' is written in here, in small letters`, at };
+  const foreign = wordAt(word) ?? wordAt(before);
+  if (foreign !== undefined) return { message: foreign, at: place };
+  const [, reserved] = /^Reserved identifier: (\w+)/.exec(message) ?? [];
+  if (reserved !== undefined)
+    return { message: `'${reserved}' is a word that CEL keeps for itself; a field of that name can be renamed first`, at };
   const double = /^(?:&&|\|\|)/.exec(bare.slice(at));
   if (double) return { message: `something is missing in front of ${double[0]}`, at };
   const sign = signs.find(({ sign }) => bare.startsWith(sign, at) || (sign.length > 1 && bare.startsWith(sign, at - sign.length + 1)));
@@ -45,7 +53,7 @@ const words: Readonly<Record<string, string>> = {
   not: "'not' is written ! here, like !blank(email)",
   like: "there is no LIKE; use contains, startsWith or endsWith, like email.endsWith('.ca')",
   ilike: "there is no ILIKE; use lower() with contains, like lower(email).contains('.ca')",
-  is: "'is null' is written == null here; blank(email) is true of empty texts, too",
+  is: "'is' is written == here, and 'is null' is written blank(email)",
   in: "a list stands in brackets behind in, like in ['a', 'b']",
   between: "'between' is written with two comparisons here, like x >= 1.0 && x <= 2.0",
   case: "'case' is written condition ? value : other here",
@@ -57,6 +65,10 @@ const words: Readonly<Record<string, string>> = {
   div: "'div' is written / here",
   mod: "'mod' is written % here",
 };
+
+function wordAt(word: string): string | undefined {
+  return Object.hasOwn(words, word.toLowerCase()) ? words[word.toLowerCase()] : undefined;
+}
 
 /** Signs of other languages, longer ones first. */
 const signs: readonly { readonly sign: string; readonly message: string }[] = [

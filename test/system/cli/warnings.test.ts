@@ -46,3 +46,42 @@ describe('a file that compares the text of a flag', () => {
     expect(await readFile(join(cwd, 'leads.csv'), 'utf8')).toBe('"lead_id"\n"0"\n"1"\n"2"\n');
   });
 });
+
+describe('a file that compares by letters what is no text, or nothing of the row', () => {
+  const rows = [{ lead_id: '1', timestamp: '1709164800' }];
+
+  test.each([
+    [`timestamp < '2024-01-01'`, 'W_SPEC_TEXT: p.yaml:9:13 timestamp is text here', "epoch(timestamp) < date('20240101')"],
+    [`"'lead_status' != 'sold'"`, "W_SPEC_CONSTANT: p.yaml:9:13 'lead_status' != 'sold' compares constants", 'lead_status != "sold"'],
+  ])('is warned of by validate and by run: %s', async (condition, warning, remedy) => {
+    const [from, cwd] = [await serviceOf({ leads: rows }), await workplace(filtered(condition))];
+    for (const command of ['validate', 'run']) {
+      const { code, stderr } = await cli([command, 'p.yaml'], { cwd, env: from.env });
+      expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(warning) });
+    }
+    const right = await workplace(filtered(remedy));
+    expect(await cli(['validate', 'p.yaml'], { cwd: right, env: from.env })).toMatchObject({ stderr: expect.not.stringContaining('W_') });
+    expect((await cli(['run', 'p.yaml'], { cwd: right, env: from.env })).code).toBe(0);
+  });
+});
+
+describe('what is proposed for a condition that compares text with a number', () => {
+  const ages = ['', '17', '19', '', '41'].map((age, index) => ({ lead_id: String(index), age }));
+
+  test('works as it is proposed: rows without a value are dropped, and nothing is rejected', async () => {
+    const [from, cwd] = [await serviceOf({ leads: ages }), await workplace(filtered('age > 18'))];
+    const refused = await cli(['validate', 'p.yaml'], { cwd, env: from.env });
+    expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('use num(age), or cast before') });
+    const right = await workplace(filtered('num(age) > 18'));
+    expect((await cli(['run', 'p.yaml'], { cwd: right, env: from.env })).code).toBe(0);
+    expect(await readFile(join(right, 'leads.csv'), 'utf8')).toBe('"lead_id"\n"2"\n"4"\n');
+  });
+
+  test('names the reason of the rejects where a conversion refuses empty texts', async () => {
+    const [from, cwd] = [await serviceOf({ leads: ages }), await workplace(filtered('int(age) < 18'))];
+    expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({
+      code: 65,
+      stderr: expect.stringContaining('most often by steps[0] filter, condition: int() cannot read the text (2 rows)'),
+    });
+  });
+});

@@ -154,6 +154,26 @@ describe('rejected rows', () => {
     expect(await readdir(folder)).toEqual(['leads.rejects.ndjson']);
   });
 
+  test('beyond the gate are told with their most frequent reason and its place', async () => {
+    const broken = [lead(1, { age: '' }), lead(2, { age: 'x' }), lead(3, { timestamp: 'soon' }), lead(4)];
+    const [from, folder] = [await serviceOf({ leads: broken }), await temporaryFolder()];
+    const steps = 'steps:\n  - derive: { at: epoch(timestamp) }\n  - filter: int(age) > 1';
+    await expect(run(from, `from: leads\n${steps}\nto:\n  - csv: { path: l.csv }`, folder)).rejects.toMatchObject({
+      code: 'E_GATE_REJECTS',
+      message: expect.stringMatching(
+        /^3 of 4 rows were rejected, at most 1% may be; most often by steps\[1\] filter, condition: int\(\) cannot read the text \(2 rows\); see /,
+      ),
+    });
+  });
+
+  test('beyond the gate of a sink are told with its reason', async () => {
+    const [from, folder] = [await serviceOf({ leads: rows }), await temporaryFolder()];
+    const refused = run(from, 'from: leads\nto:\n  - parquet: { path: leads }\nrejects: { max: 0.4% }', folder);
+    await expect(refused).rejects.toMatchObject({
+      message: expect.stringContaining('; most often by to[0] parquet, age: is not a whole number of 64 bits (1 row); see '),
+    });
+  });
+
   test('of steps and of sinks balance the books of each sink by itself', async () => {
     const broken = [...rows.slice(0, 198), lead(300, { timestamp: 'soon' }), lead(301, { age: 'x' })];
     const [from, folder] = [await serviceOf({ leads: broken }), await temporaryFolder()];

@@ -24,3 +24,20 @@ test('takes the nearest of several', () => {
 test('suggests nothing where nothing is known', () => {
   expect(nearest('email', [])).toBeUndefined();
 });
+test.each<[string, readonly string[], string | undefined]>([
+  ['zip', ['uid', 'zipcode', 'my_zip'], 'zipcode'],
+  ['status', ['source', 'lead_status'], 'lead_status'],
+  ['ZIP', ['uid', 'zipcode'], 'zipcode'],
+  ['lead', ['links', 'lead_accepted', 'leads'], 'leads'],
+  ['zipcod', ['uid', 'zipcode'], 'zipcode'],
+  ['siez', ['size', 'string'], 'size'],
+  ['emial', ['email'], 'email'],
+  ['Email', ['email'], 'email'],
+  ['math', ['meta'], undefined],
+  ['now', ['num', 'dyn'], undefined],
+  ['len', ['dyn'], undefined],
+  ['id', ['bridge_id', 'uid'], 'uid'],
+  ['x', ['exists'], undefined],
+])('the name nearest to %j among %j is %j', (name, known, near) => {
+  expect(nearest(name, known)).toBe(near);
+});

@@ -60,7 +60,15 @@ describe('an expression that cannot be read', () => {
     ["email ~ '.ca'", 6, 'there are no regular expressions; use contains, startsWith or endsWith'],
     ["email IN ('a', 'b')", 6, "a list stands in brackets behind in, like in ['a', 'b']"],
     ["email in ('a', 'b')", 13, "a list stands in brackets, like in ['a', 'b']"],
-    ['email IS NOT NULL', 6, "'is null' is written == null here; blank(email) is true of empty texts, too"],
+    ['email IS NOT NULL', 6, "'is not null' is written !blank(email) here"],
+    ['email is null', 6, "'is null' is written blank(email) here"],
+    ["email == 'x' && zipcode IS NULL", 24, "'is null' is written blank(zipcode) here"],
+    ["email is 'x'", 6, "'is' is written == here, and 'is null' is written blank(email)"],
+    ["email IN ['x']", 6, "'IN' is written in here, in small letters"],
+    ["__proto__ == 'x'", 0, "'__proto__' is a word that CEL keeps for itself; a field of that name can be renamed first"],
+    ["email __proto__ 'x'", 6, "an operator is missing in front of '__proto__'"],
+    ["email constructor 'x'", 6, "an operator is missing in front of 'constructor'"],
+    ['toString email', 9, "an operator is missing in front of 'email'"],
     ["CASE WHEN blank(email) THEN 'a' END", 5, "'case when' is written condition ? value : other here"],
     ["if(blank(email), 'a', 'b')", 0, "'if' is written condition ? value : other here"],
     ["LEAD ACCEPTED == 'yes'", 0, "the field 'LEAD ACCEPTED' is called lead_accepted here"],
@@ -85,7 +93,12 @@ describe('an expression that cannot be read', () => {
     ['blank(email) == TRUE', "did you mean 'true'?"],
     ["LeadAccepted == 'yes'", "did you mean 'lead_accepted'?"],
     ["LEAD_ACCEPTED == 'yes'", "did you mean 'lead_accepted'?"],
-    ['count(email)', "unknown function 'count'; there are "],
+    ['count(email)', `unknown function 'count'; beside those of CEL there are ${Object.keys(functions).join(', ')}`],
+    ['math.pow(email)', `unknown function 'math.pow'; beside those of CEL there are ${Object.keys(functions).join(', ')}`],
+    ['email.foo()', `unknown function 'foo'; beside those of CEL there are ${Object.keys(functions).join(', ')}`],
+    ["email.startWith('a')", "unknown function 'startWith', did you mean 'startsWith'?"],
+    ['zip_state(zip)', "unknown field 'zip', did you mean 'zipcode'?"],
+    ["accepted == 'x'", "unknown field 'accepted', did you mean 'lead_accepted'?"],
   ])('%j has a name that is unknown: %s', (source, message) => {
     expect(planned(steps.derive, { x: source }, columns).problems[0]?.message).toContain(message);
   });
@@ -250,6 +263,189 @@ describe('num', () => {
 
   test.each(['forty', '1,5', ' 1', 'NaN', '0x10'])('cannot read %j', (text) => {
     expect(faultOf('num(s)', { s: text })).toBe('num() cannot read the text');
+  });
+});
+
+describe('a conversion of CEL', () => {
+  const malformed = ['', ' ', '\t', ' 12 ', '12 ', '0x10', '0b1', '0o7', '1_000', '12abc', '1,5', '+', '-', '--1', '٣', 'x'];
+  const instants = [
+    '2024-02-30T00:00:00Z',
+    '2024-02-29 12:00:00Z',
+    'Thu Feb 29 2024 12:00 GMT',
+    '2024-02-29T12:00:00',
+    '20240229',
+    '1709208000',
+  ];
+  const refused: Readonly<Record<string, readonly string[]>> = {
+    int: [...malformed, '1e3', '1.0', '1.', '.5'],
+    uint: [...malformed, '1e3', '1.0', '-1', '+1'],
+    double: [...malformed, '.', 'e3', '1e', '1e999', '1.5f', '0x1p3'],
+    bool: [...malformed, 'yes', 'tRUE', ' true', '2'],
+    timestamp: [...malformed, ...instants, ' '.repeat(24)],
+    duration: [...malformed, 's', '.s', '1', '1h ', '1 h', '-', 'h1', '1hs'],
+  };
+
+  test.each(Object.entries(refused))('%s() refuses what it does not spell', (name, texts) => {
+    for (const s of texts) expect([s, faultOf(`${name}(s) == ${name}(s)`, { s })]).toEqual([s, `${name}() cannot read the text`]);
+  });
+
+  test.each<[string, string, Value]>([
+    ['int(s)', '-012', -12n],
+    ['int(s)', '+7', 7n],
+    ['uint(s) == 12u', '12', true],
+    ['double(s)', '1e3', 1000],
+    ['double(s)', '-.5', -0.5],
+    ['double(s)', '2.', 2],
+    ['bool(s)', 'TRUE', true],
+    ['timestamp(s)', '2024-02-29T12:00:00.5+02:00', new Date('2024-02-29T10:00:00.5Z')],
+    ["duration(s) == duration('90m')", '1h30m', true],
+    ["duration(s) == duration('-90s')", '-1.5m', true],
+    ['int(num(s))', '12.7', 12n],
+    ['int(double(s))', '1e3', 1000n],
+    ['int(size(s))', 'abc', 3n],
+  ])('%s reads %j', (source, s, value) => {
+    expect(valueOf(source, { s })).toEqual(value);
+  });
+
+  test.each([
+    "['a'].exists(x, int(s) < 18)",
+    'cel.bind(n, int(s), n < 18)',
+    '[int(s)][0] < 18',
+    'blank(s) ? int(s) < 1 : true',
+    '-int(s) < 1',
+  ])('refuses it wherever it stands: %s', (source) => {
+    expect(faultOf(source, { s: '' })).toBe('int() cannot read the text');
+  });
+
+  test('rejects the rows of an empty text, and neither keeps them nor writes 0', async () => {
+    for (const [step, config] of [
+      [steps.filter, 'int(age) < 18'],
+      [steps.derive, { n: 'int(age)' }],
+    ] as const) {
+      const context = runtime();
+      const rows = await rowsThrough(opened<never>(step as never, config as never, context), [{ age: '' }, { age: '17' }]);
+      expect(rows).toHaveLength(1);
+      expect(context.rejects.map(({ fault }) => fault.reason)).toEqual(['int() cannot read the text']);
+    }
+  });
+
+  test.each([
+    ['int(s)', '9223372036854775808', 'int conversion error'],
+    ['uint(s) == 1u', '18446744073709551616', 'uint conversion error'],
+  ])('%s refuses %j, which does not fit', (source, s, message) => {
+    expect(faultOf(source, { s })).toBe(message);
+  });
+
+  test('has no other name by which it can be called', () => {
+    expect(problemOf("exact_text('int', s)").message).toMatch(/exact_text/);
+  });
+});
+
+describe('null', () => {
+  test.each([
+    ...['<', '<=', '>', '>='].flatMap((order) => [
+      `num(s) ${order} 18`,
+      `18 ${order} num(s)`,
+      `num(s) ${order} 18.5`,
+      `num(s) ${order} num(t)`,
+    ]),
+    ...['+', '-', '*', '/'].flatMap((sign) => [`num(s) ${sign} 2.0`, `2.0 ${sign} num(s)`, `num(s) ${sign} num(t)`]),
+    '-num(s)',
+    '!flag(s)',
+    '!(num(s) > 18)',
+    'num(s) * 2.0 > 18',
+    "date(s) < date('20240101')",
+    "epoch(s) + duration('1h')",
+    "epoch('0') - epoch(s) < duration('1h')",
+    "zip_state(s) > 'A'",
+    "zip_state(s) + '!'",
+    'num(s) > 18 && true',
+    'true && num(s) > 18',
+    'flag(s) && flag(t)',
+    'flag(s) || false',
+    'false || num(s) > 18 || num(t) > 18',
+    't == null && num(s) > 18',
+    '(num(s) > 18) < true',
+    '!(num(s) > 18 && true)',
+    'cel.bind(v, num(s) > 18, !v)',
+    'cel.bind(v, num(s) + 1.0, v < 3)',
+    '!([num(s) > 18][0])',
+    "!({'a': num(s) > 18}.a)",
+    '!(blank(t) ? num(s) > 18 : false)',
+    '!(blank(t) ? num(s) > 18 : true && false)',
+    '(blank(t) ? num(s) : 2.0) < 3.0',
+    '(blank(t) ? num(s) * 1.0 : 2.0) < 3.0',
+    '[num(s)][0] < 3.0',
+    "{'a': num(s)}.a < 3.0",
+    '[1.0, 2.0].map(x, x + num(s))[0] < 3.0',
+    '(blank(t) ? -num(s) : 1.0) < 3.0',
+    '(blank(t) ? !flag(s) : true) && true',
+  ])('is what comes of null where it is compared by size, calculated with or decides: %s', (source) => {
+    expect(valueOf(source, { s: '', t: null })).toBeNull();
+  });
+
+  test.each<[string, Value]>([
+    ['num(s) > 18 && false', false],
+    ['false && num(s) > 18', false],
+    ['num(s) > 18 || true', true],
+    ['blank(s) || num(s) > 18', true],
+    ['!blank(s) && num(s) > 18', false],
+    ['num(s) == 18', false],
+    ['num(s) == null', true],
+    ["(num(s) > 18) == null ? 'unknown' : 'known'", 'unknown'],
+    ['num(t) > 18 && false', false],
+    ['true || num(t) > 18', true],
+    ['(num(s) > 18) == false', false],
+    ['(num(s) > 18) != true', true],
+    ['(num(s) > 18) in [true, false]', false],
+    ['(num(s) + 1.0) == 1.0', false],
+  ])('leaves the decision to the other side: %s is %j', (source, value) => {
+    expect(valueOf(source, { s: '', t: 'forty' })).toBe(value);
+  });
+
+  test.each(['num(t) > 18 || num(s) > 18', 'num(s) > 18 || num(t) > 18', 'num(t) > 18 && num(s) > 18', 'num(s) > 18 && num(t) > 18'])(
+    'hides no failure: %s',
+    (source) => {
+      expect(faultOf(source, { s: '', t: 'forty' })).toBe('num() cannot read the text');
+    },
+  );
+
+  test.each(['string(num(s) > 18)', 'bool(num(s) > 18)', 'bool(!flag(s))', 'string(flag(s) && true)'])(
+    'is not taken for a flag: %s',
+    (source) => {
+      expect(faultOf(source, { s: '' })).toMatch(/^found no matching overload for '\w+\(null\)'$/);
+    },
+  );
+
+  test('is no condition of a choice, which would have to guess', () => {
+    expect(faultOf("num(s) > 18 ? 'adult' : 'minor'", { s: '' })).toBe("Ternary condition must be bool, got 'null'");
+  });
+
+  test('of a cast column counts, too', () => {
+    const columns = castTo({ whole: 'integer', at: 'timestamp', flag: 'flag', word: 'text' });
+    for (const source of [
+      'whole > 18',
+      'whole % 2',
+      'whole + 1 > 2',
+      'at < epoch(word)',
+      '!flag',
+      'flag && flag',
+      "word > 'a'",
+      'whole > 1.5',
+    ])
+      expect([source, valueOf(source, {}, columns)]).toEqual([source, null]);
+  });
+
+  test('drops the row from a filter and is written by derive', async () => {
+    const context = runtime();
+    const rows = [{ age: '' }, { age: '17' }, { age: '19' }];
+    expect(await rowsThrough(opened(steps.filter, 'num(age) > 18', context), rows)).toEqual([{ age: '19' }]);
+    expect(await rowsThrough(opened(steps.derive, { half: 'num(age) / 2.0' }, context), rows)).toEqual([
+      { age: '', half: null },
+      { age: '17', half: 8.5 },
+      { age: '19', half: 9.5 },
+    ]);
+    expect(context.rejects).toEqual([]);
   });
 });
 
@@ -555,16 +751,85 @@ describe('an expression that is right for no row', () => {
   });
 
   test.each([
-    ['num(age) / 2', 'no such overload: double / int'],
-    ["whole == '18'", 'no such overload: int == string'],
-    ["date(yearmonthday) == '20240229'", 'no such overload: google.protobuf.Timestamp == string'],
-    ['timestamp.getFullYear()', "found no matching overload for 'string.getFullYear()'"],
-    ['size(whole)', "found no matching overload for 'size(int)'"],
-    ['zipcode.prefix', "Cannot index type 'string'"],
-    ["zipcode.exists(x, x == '1')", "Expression of type 'string' cannot be range of a comprehension"],
-  ])('is refused, with the types at fault: %s', (source, reason) => {
-    expect(problemOf(source, columns).message).toContain(reason);
-    expect(problemOf(source, columns).message).toMatch(/, whatever the row \(a field is text unless cast/);
+    ['num(age) / 2', 'no such overload: double / int', ' (a decimal goes with 2.0, not with 2)'],
+    ['num(age) % 2', 'no such overload: double % int', ' (a decimal goes with 2.0, not with 2)'],
+    ["whole == '18'", 'no such overload: int == string', ' (a number stands without quotes)'],
+    ["whole == 'x'", 'no such overload: int == string', ''],
+    ["date(yearmonthday) == '20240229'", 'no such overload: google.protobuf.Timestamp == string', " (date('20240229') is an instant)"],
+    ['size(whole)', "found no matching overload for 'size(int)'", ''],
+    ['zipcode.prefix', "Cannot index type 'string'", ' (a field is text unless cast)'],
+    ["zipcode.exists(x, x == '1')", "Expression of type 'string' cannot be range of a comprehension", ' (a field is text unless cast)'],
+  ])('is refused, with the types at fault and what helps: %s', (source, reason, note) => {
+    const { message } = problemOf(source, columns);
+    expect(message).toContain(reason);
+    expect(message.split(', whatever the row')[1]).toBe(note);
+  });
+
+  test.each([
+    ['zipcode == 12345', "zipcode == '12345'"],
+    ['zipcode != 02134', "zipcode != '02134'"],
+    ['02134 == zipcode', "'02134' == zipcode"],
+    ['zipcode in [12345, 02134]', "zipcode in ['12345', '02134']"],
+    ['age + 1 > 2.0', 'num(age) + 1.0 > 2.0'],
+    ['age % 2 == 0', 'num(age) % 2.0 == 0'],
+    ['10 - age > 2.0', '10.0 - num(age) > 2.0'],
+    ['is_valid == 1', 'flag(is_valid)'],
+    ['1 == is_valid', 'flag(is_valid)'],
+    ['is_valid != 0', 'flag(is_valid)'],
+    ['is_valid > 0', 'flag(is_valid)'],
+    ['is_valid in [1]', 'flag(is_valid)'],
+    ['is_valid == 0', '!flag(is_valid)'],
+    ['is_valid < 1', '!flag(is_valid)'],
+    ["'sold' in lead_status", "lead_status.contains('sold')"],
+    ['uid in lead_status', 'lead_status.contains(uid)'],
+    ["'sold' in word", "word.contains('sold')"],
+    ['timestamp > 2024-01-01', "epoch(timestamp) > date('20240101')"],
+    ['2024-1-1 <= yearmonthday', "date('20240101') <= date(yearmonthday)"],
+    ['at < 2024-01-01', "at < date('20240101')"],
+    ['epoch(timestamp) > 2024-01-01', "epoch(timestamp) > date('20240101')"],
+    ['zipcode > 2024-01-01', "zipcode > '2024-01-01'"],
+    ['timestamp > 1704067200', "epoch(timestamp) > epoch('1704067200')"],
+    ['timestamp == 1704067200', "epoch(timestamp) == epoch('1704067200')"],
+    ['yearmonthday >= 20240101', "date(yearmonthday) >= date('20240101')"],
+    ['yearmonthday in [20240101, 20240102]', "date(yearmonthday) in [date('20240101'), date('20240102')]"],
+    ['timestamp.getFullYear() == 2024', 'epoch(timestamp).getFullYear() == 2024'],
+    ['len(email) > 1', 'size(email) > 1'],
+    ['email.length() > 1', 'size(email) > 1'],
+    ['email.length > 1', 'size(email) > 1'],
+    ["email.toLowerCase() == 'x'", "lower(email) == 'x'"],
+    ["toLower(email) == 'x'", "lower(email) == 'x'"],
+    ['isnull(email)', 'blank(email)'],
+  ])('is refused with what works instead: %s -> %s', (source, right) => {
+    const { message } = problemOf(source, columns);
+    const proposed = /; use (.+?)(?: by itself, without a number)?(?:, or cast before)?$/.exec(message)?.[1] ?? '';
+    expect([message, right.startsWith(proposed)]).toEqual([message, proposed !== '']);
+    expect(compiled(right, columns)).toMatchObject({ type: 'flag', doubts: [] });
+  });
+
+  test('proposes what gives no failure for empty texts', () => {
+    const row = { age: '', zipcode: '', is_valid: '', timestamp: '', yearmonthday: '', email: '' };
+    for (const source of [
+      'num(age) > 18',
+      'num(age) % 2.0 == 0',
+      "zipcode == '02134'",
+      '!flag(is_valid)',
+      "epoch(timestamp) > date('20240101')",
+    ])
+      expect([source, [null, false]]).toEqual([source, expect.arrayContaining([valueOf(source, row, columns)])]);
+    expect(valueOf('num(age) % 2.0 == 0', { age: '42' }, columns)).toBe(true);
+  });
+
+  test('tells a name in quotes', () => {
+    expect(problemOf("'age' > 18", columns).message).toBe("'age' is a text here; a field's name stands without quotes: age");
+  });
+
+  test.each([
+    ['now()', "there is no now(); an expression depends on its row alone; write the day, as in date('20240229')"],
+    ['timestamp < current_timestamp()', 'there is no current_timestamp(); an expression depends on its row alone'],
+    ['coalesce(email, uid)', "there is no coalesce(); use blank(email) ? '…' : email"],
+    ['math.round(age)', 'there is no math.round(); int(num(age)) leaves out what is behind the point'],
+  ])('tells what there is instead of a function of another language: %s', (source, message) => {
+    expect(problemOf(source, columns).message).toContain(message);
   });
 
   test.each(['age == null || age > 18', 'blank(age) || age > 18', '(age == null ? 0 : 1) > 0 && age > 18'])(
@@ -583,7 +848,7 @@ describe('an expression that is right for no row', () => {
 
 describe('the text of a flag', () => {
   const columns = [...columnsOf(collections.leads), ...castTo({ sure: 'flag' })];
-  const doubtsOf = (source: string) => compiled(source, columns).doubts;
+  const doubtsOf = (source: string) => compiled(source, columns).doubts.map(({ message }) => message);
   const doubt = (names: string, remedy: string) => [
     `${names} is a flag and comes as yes, Yes, 1 and other words, so a comparison with its text finds some of them; use ${remedy}, or cast before`,
   ];
@@ -605,6 +870,14 @@ describe('the text of a flag', () => {
     "is_valid + '' == 'yes'",
     "is_valid > 'a'",
     "zipcode == '1' ? 'a' : is_valid == 'yes' ? 'b' : 'c'",
+    "['yes'].exists(x, x == is_valid)",
+    "['yes', 'Yes'].all(x, lower(is_valid) != x)",
+    "[is_valid, zipcode].exists(x, x == 'yes')",
+    "'yes' in [is_valid]",
+    "'yes' in [lower(is_valid)]",
+    "cel.bind(v, lower(is_valid), v == 'yes')",
+    "cel.bind(v, 'yes', v == is_valid)",
+    "cel.bind(is_valid, is_valid, is_valid == 'yes')",
   ])('is doubted in disguise: %s', (source) => {
     expect(doubtsOf(source)).toEqual(doubt('is_valid', 'flag(is_valid)'));
   });
@@ -629,6 +902,9 @@ describe('the text of a flag', () => {
     'sure',
     'size(is_valid) == 3',
     "(is_valid == '' ? 'none' : 'some') == 'none'",
+    "['yes'].exists(x, x == zipcode)",
+    '[1, 2].exists(x, x == size(is_valid))',
+    "[''].exists(x, x == is_valid)",
   ])('is not doubted where it is read as a flag, or nothing is compared with a word: %s', (source) => {
     expect(doubtsOf(source)).toEqual([]);
   });
@@ -644,6 +920,123 @@ describe('the text of a flag', () => {
     expect(planned(steps.filter, 'flag(is_valid)').warnings).toEqual([]);
     expect(planned(steps.filter, 'is_valid', planned(steps.cast, {}).columns)).toMatchObject({ problems: [], warnings: [] });
   });
+});
+
+describe('the text of a number or an instant', () => {
+  const columns = [...columnsOf(collections.leads), ...castTo({ whole: 'integer', at: 'timestamp' })];
+  const doubt = (name: string, remedy: string) => [
+    {
+      code: 'W_SPEC_TEXT',
+      message: `${name} is text here and is compared letter by letter (to which '9' is more than '18'); use ${remedy}, or cast before`,
+    },
+  ];
+
+  test.each([
+    ["age > '2'", 'age', 'num(age) > 2'],
+    ["'18' <= age", 'age', '18 <= num(age)'],
+    ["age < '1.50'", 'age', 'num(age) < 1.5'],
+    ["trim(age) < '18'", 'age', 'num(age)'],
+    ["age < 'old'", 'age', 'num(age)'],
+    ["['18'].exists(x, age > x)", 'age', 'num(age)'],
+    ["timestamp < '2024-01-01'", 'timestamp', "epoch(timestamp) < date('20240101')"],
+    ["timestamp >= '20240101'", 'timestamp', "epoch(timestamp) >= date('20240101')"],
+    ["timestamp > '1704067200'", 'timestamp', "epoch(timestamp) > epoch('1704067200')"],
+    ["timestamp > '2024-01-01T00:00:00Z'", 'timestamp', "epoch(timestamp) > timestamp('2024-01-01T00:00:00Z')"],
+    ["timestamp > 'yesterday'", 'timestamp', 'epoch(timestamp)'],
+    ["yearmonthday < '20240101'", 'yearmonthday', "date(yearmonthday) < date('20240101')"],
+    ["yearmonthday < '2024-01-01'", 'yearmonthday', "date(yearmonthday) < date('20240101')"],
+  ])('is doubted where it is compared by size: %s', (source, name, remedy) => {
+    expect(compiled(source, columns).doubts).toEqual(doubt(name, remedy));
+    const right = remedy.includes(' ') ? remedy : `${remedy} == null`;
+    expect(compiled(right, columns)).toMatchObject({ type: 'flag', doubts: [] });
+  });
+
+  test('is doubted where it is compared with another one', () => {
+    expect(compiled('timestamp < yearmonthday', columns).doubts).toEqual([
+      ...doubt('timestamp', 'epoch(timestamp)'),
+      ...doubt('yearmonthday', 'date(yearmonthday)'),
+    ]);
+  });
+
+  test.each([
+    "age == '18'",
+    "age in ['18', '19']",
+    "age > ''",
+    "zipcode > '5'",
+    'num(age) > 2',
+    "size(age) > 1 && lead_status > 'a'",
+    "num(age) > 1 && zipcode < '5'",
+    'whole > 1',
+    "at > timestamp('2024-01-01T00:00:00Z')",
+    "timestamp.startsWith('17')",
+  ])('is not doubted elsewhere: %s', (source) => {
+    expect(compiled(source, columns).doubts).toEqual([]);
+  });
+});
+
+describe('a comparison without a field', () => {
+  const doubt = (said: string, meant: string) => [
+    {
+      code: 'W_SPEC_CONSTANT',
+      message: `${said} compares constants and is the same for every row; a field's name stands without quotes${meant}`,
+    },
+  ];
+
+  test.each([
+    [`"lead_status" != 'sold'`, ': lead_status'],
+    [`'LEAD ACCEPTED' == 'yes'`, ': lead_accepted'],
+    [`"lead_status" in ['sold', 'new']`, ': lead_status'],
+    [`"email".endsWith('.ca')`, ': email'],
+    ["'a' == 'b'", ''],
+    ['1 == 1', ''],
+    ["'age' < '18'", ': age'],
+  ])('is doubted: %s', (source, meant) => {
+    expect(compiled(source, columnsOf(collections.leads)).doubts).toEqual(doubt(source, meant));
+  });
+
+  test('is doubted within another condition', () => {
+    expect(compiled(`blank(email) || "age" == '18'`, columnsOf(collections.leads)).doubts).toEqual(doubt(`"age" == '18'`, ': age'));
+  });
+
+  test.each([
+    "zip_state('10001') == 'NY'",
+    "lead_status == 'sold'",
+    "lead_status in ['a']",
+    "'a' in [lead_status]",
+    'true',
+    "'a,b'.split(',').exists(x, x == uid)",
+  ])('is none: %s', (source) => {
+    expect(compiled(source, columnsOf(collections.leads)).doubts).toEqual([]);
+  });
+});
+
+describe('a constant that a function cannot read', () => {
+  test.each([
+    ["date('20241301')", 'date', 0],
+    ["uid == '' || date('2024-01-01') > epoch(timestamp)", 'date', 13],
+    ["epoch(timestamp) > epoch('2024-01-01')", 'epoch', 19],
+    ["num('x') > 1.0", 'num', 0],
+    ["flag('maybe')", 'flag', 0],
+    ["int('') < 18", 'int', 0],
+    ["epoch(timestamp) > timestamp('2024-01-01')", 'timestamp', 19],
+    ["duration('1 day') > duration('1h')", 'duration', 0],
+  ])('is told before any row: %s', (source, name, at) => {
+    expect(problemOf(source, columnsOf(collections.leads))).toEqual({
+      message: expect.stringMatching(new RegExp(`^${name}\\(\\) cannot read this text`)),
+      at,
+    });
+  });
+
+  test('is told with what the function wants', () => {
+    expect(problemOf("date('2024-01-01')").message).toBe('date() cannot read this text, which must be a calendar day as YYYYMMDD');
+  });
+
+  test.each(["date('20240229') == null", "date('') == null", "num('') == null", "zip_city('x') == null", "int('1') == 1"])(
+    'is not: %s',
+    (source) => {
+      expect(compiled(source, columnsOf(collections.leads)).type).toBe('flag');
+    },
+  );
 });
 
 describe('flag()', () => {
@@ -747,7 +1140,7 @@ describe('a fault', () => {
   });
 
   test.each([
-    ['int(s)', 'int conversion error'],
+    ['int(s)', 'int() cannot read the text'],
     ["{'a': 1}[s]", 'no such key'],
     ['1 / 0', 'division by zero'],
     ['dyn(s) + 1', 'no such overload: dyn<string> + int'],

@@ -1,0 +1,17 @@
+import type { ASTNode } from '@marcbachmann/cel-js';
+import type { Column } from '../../collections/index.js';
+import type { Warning } from '../../errors.js';
+import { constantDoubts } from './constants.js';
+import { flagDoubts } from './flags.js';
+import { orderDoubts } from './orders.js';
+import { aliasesIn } from './texts.js';
+
+/** What an expression says that can be right and is hardly meant. */
+export function doubtsOf(source: string, nodes: readonly ASTNode[], columns: readonly Column[]): readonly Warning[] {
+  const aliases = aliasesIn(nodes);
+  return [
+    ...flagDoubts(nodes, columns, aliases).map((message) => ({ code: 'W_SPEC_FLAG', message }) as const),
+    ...orderDoubts(nodes, columns, aliases).map((message) => ({ code: 'W_SPEC_TEXT', message }) as const),
+    ...constantDoubts(source, nodes, columns).map((message) => ({ code: 'W_SPEC_CONSTANT', message }) as const),
+  ];
+}
