@@ -45,13 +45,13 @@ export function valueProblem(
 ): string | undefined {
   const [command, ...others] = [values._].flat();
   if (others.length > 0) return tooMany(commands[String(command)] ?? '');
-  const bare = (name: string) => words.some((word, index) => word === `--${name}` && (words[index + 1] ?? '--').startsWith('--'));
+  const bare = (name: string) => words.some((word, index) => word === `--${name}` && /^(?:--|$)/.test(words[index + 1] ?? ''));
   for (const name of options) {
     const value = values[name];
     if (Array.isArray(value) && !repeated.includes(name)) return `--${name} stands twice`;
     const [flag] = flags.includes(name) ? words.filter((word) => word.startsWith(`--${name}=`) && !/=(?:true|false)$/.test(word)) : [];
     if (flag !== undefined) return `--${name} takes no value`;
-    if (!flags.includes(name) && (value === '' || words.includes(`--${name}=`) || bare(name)))
+    if (!flags.includes(name) && (words.includes(`--${name}=`) || bare(name)))
       return `--${name} needs ${numbers.includes(name) ? 'a number' : 'a value'}`;
     if (Number.isNaN(value)) return `--${name} takes a number`;
   }

@@ -57,9 +57,7 @@ interface Slot<T> {
  */
 export function pagedSource<T>(fetch: (page: number) => Observable<Content<T>>, options: PagedSourceOptions = {}): Observable<Page<T>> {
   const { window: size = 8, concurrency = 4, firstPage = 1, paged = true, confirmEnd = (end) => lookAgain(fetch, end) } = options;
-  checkBound('window', size);
-  checkBound('concurrency', concurrency);
-  checkBound('firstPage', firstPage);
+  checkBounds({ window: size, concurrency, firstPage });
   const chains = paged ? Math.min(concurrency, size) : 1;
 
   return defer(() => {
@@ -146,7 +144,10 @@ export function rowsAfterEnd(page: number, end: number): SourceError {
   return new SourceError('E_SOURCE_ORDER', 'permanent', `page ${page} has rows, but page ${end} has none`);
 }
 
-function checkBound(name: 'window' | 'concurrency' | 'firstPage', pages: unknown): void {
-  const [problem] = optionProblems(z.object({ [name]: settings[name] }), { [name]: pages });
+// A read may go on from any page.
+const bounds = z.object({ window: settings.window, concurrency: settings.concurrency, firstPage: z.number().int().min(0) });
+
+function checkBounds(options: z.input<typeof bounds>): void {
+  const [problem] = optionProblems(bounds, options);
   if (problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', problem);
 }

@@ -164,7 +164,7 @@ describe('the key of a run occurs nowhere', () => {
 
   test('when an output cannot be written', async () => {
     const from = await service();
-    const { cwd, finished } = await run(from.env, body.replace('lake/leads.csv', 'p.yaml/leads.csv'));
+    const { cwd, finished } = await run(from.env, body.replace('lake/leads.csv', '/dev/null/leads.csv'));
     expect(finished.code).toBe(1);
     await expectNoKey(cwd, finished);
   });

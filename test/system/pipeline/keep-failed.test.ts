@@ -33,7 +33,7 @@ describe('outputs that a gate refuses', () => {
 
   test('do not stay when something else than a gate fails', async () => {
     const [from, folder] = [await service(undefined, { faults: ['404@page=3'] }), await temporaryFolder()];
-    await expect(runIn(from, body, folder, { keepFailed: true })).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED' });
+    await expect(runIn(from, body, folder, { keepFailed: true })).rejects.toMatchObject({ code: 'E_SOURCE_ORDER' });
     expect(await visible(folder)).toEqual([]);
   });
 

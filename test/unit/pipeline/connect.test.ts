@@ -17,7 +17,7 @@ const refused = (message: string | RegExp) =>
 describe('connect refuses at once', () => {
   test.each<[object, string]>([
     [{ concurrency: 1e9 }, 'concurrency must be a whole number from 1 to 64, not 1000000000'],
-    [{ firstPage: '1' }, "firstPage must be a whole number from 0 on, not the text '1'"],
+    [{ firstPage: '1' }, "firstPage must be a whole number from 0 to 1, not the text '1'"],
     [{ limit: null }, 'limit must be a whole number from 1 to 500, not null'],
     [{ endWaitMs: Number.NaN }, 'endWaitMs must be a number from 0 to 35000, not NaN'],
     [{ maxPasses: 0 }, 'maxPasses must be a whole number from 1 to 100, not 0'],
