@@ -221,7 +221,7 @@ describe('a lock of another run', () => {
 });
 
 describe('of several processes', () => {
-  const rounds = rung(12, 200);
+  const rounds = rung(6, 200);
   const runners: Runner[] = [];
   beforeAll(async () => {
     runners.push(...(await Promise.all([1, 2, 3, 4].map(() => Runner.start()))));

@@ -12,7 +12,7 @@ import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 import { bodyOf, pagesIn, secret, sourceOf, startFull } from '../../support/landing.js';
 
 const hour = 3_600_000;
-const kills = rung(2, 20);
+const kills = rung(1, 20);
 const text = (body: Uint8Array | undefined) => body && Buffer.from(body).toString();
 const bytes = (body: string) => Buffer.from(body);
 

@@ -54,7 +54,7 @@ describe('a partitioned table', () => {
           expect(Object.fromEntries(rows.map(({ id, state }) => [String(id), state]))).toEqual({ ...distinct });
         },
       ),
-      { numRuns: rung(8, 150) },
+      { numRuns: rung(4, 150) },
     );
   });
 

@@ -12,8 +12,11 @@ async function runsOver(trap: (typeof traps)[number]) {
   return runs;
 }
 
-test.each(traps.map((trap) => [trap.name, trap] as const))('no row is lost without a word from a list with %s', async (_name, trap) => {
-  const runs = await runsOver(trap);
-  expect(runs.filter(({ lost, failed }) => lost > 0 && !failed)).toEqual([]);
-  if (trap.honest) expect(runs.filter(({ failed, outcome }) => failed || outcome === 'unstable')).toEqual([]);
-});
+test.each(traps.filter(({ long }) => !long).map((trap) => [trap.name, trap] as const))(
+  'no row is lost without a word from a list with %s',
+  async (_name, trap) => {
+    const runs = await runsOver(trap);
+    expect(runs.filter(({ lost, failed }) => lost > 0 && !failed)).toEqual([]);
+    if (trap.honest) expect(runs.filter(({ failed, outcome }) => failed || outcome === 'unstable')).toEqual([]);
+  },
+);

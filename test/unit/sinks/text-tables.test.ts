@@ -102,7 +102,7 @@ describe.each(Object.entries(sinks))('%s', (_name, sink) => {
           expect(await written(options, columns, tables)).toEqual(ofRows);
         }
       }),
-      { numRuns: rung(150, 3_000) },
+      { numRuns: rung(60, 3_000) },
     );
   });
 });

@@ -161,7 +161,7 @@ test.each(cases)('%s %s gives of a table what it gives of its rows', async (_nam
       expect(await outcome(open, tablesOf(lists, codedTables(true)))).toEqual(expected);
       expect(await outcome(open, tablesOf(lists, codedTables(false)))).toEqual(expected);
     }),
-    { numRuns: rung(12, 200) },
+    { numRuns: rung(6, 200) },
   );
 });
 
