@@ -40,8 +40,12 @@ class Pass {
   distinct = 0;
   /** Rows that nothing before had met. */
   missed = 0;
+  /** Whether it was given up, since the list grows as fast as it is passed over. */
+  isEndless = false;
   /** The evidence for its end. */
   end: { readonly counted: boolean | undefined } | undefined;
+  /** Rows per page. */
+  limit = 0;
 }
 
 /** Further passes over a list, which let the rows pass that were missed so far, until one has missed nothing. */
@@ -87,17 +91,18 @@ export class Passes<T extends Row> {
       switchMap((resizedList) => {
         const end = endOf(resizedList, pass.trace);
         pass.end = end;
-        // A list that grows as fast as it is passed over is not passed over again.
-        const isWithin = () => pass.trace.rows <= 3 * this.first.rows + 10 * list.limit;
+        pass.limit = resizedList.limit;
+        const mostRows = 3 * this.first.rows + 10 * list.limit;
         return pagedSource((page) => resizedList.page(page).pipe(map(({ content }) => content)), {
           window: windowOf(options),
           concurrency: options.concurrency,
           firstPage,
-          confirmEnd: (claim) => (isWithin() ? end.confirm(claim) : of(undefined)),
+          confirmEnd: (claim) => (pass.isEndless ? of(undefined) : end.confirm(claim)),
         }).pipe(
           takeWhile((page) => {
-            if (!isWithin()) page.lease.release();
-            return isWithin();
+            pass.isEndless = pass.trace.rows > mostRows;
+            if (pass.isEndless) page.lease.release();
+            return !pass.isEndless;
           }),
         );
       }),
@@ -144,7 +149,7 @@ export class Passes<T extends Row> {
   async #isClean(ask: Ask, number: number, pass: Pass): Promise<boolean> {
     const { consistency, drifted, repeated, rows } = this.first;
     const proving = consistency.mode === 'prove';
-    const clean = !pass.gaps.found && this.#isLikeBefore(pass) && (await this.#isAllOf(ask, pass));
+    const clean = !pass.isEndless && !pass.gaps.found && this.#isLikeBefore(pass) && (await this.#isAllOf(ask, pass));
     this.#before = { rows: pass.trace.rows, repeated: pass.repeated, distinct: pass.distinct };
     this.#mostKeys = Math.max(this.#mostKeys, pass.distinct);
     this.#clean = clean ? this.#clean + 1 : 0;
@@ -167,12 +172,14 @@ export class Passes<T extends Row> {
     return isExplained && lost <= slackOf(distinct) && pass.distinct * 2 >= this.#mostKeys;
   }
 
-  /** Whether a pass went on to the end of the list, as far as its rows can be counted. */
+  /** Whether the pages of a pass go on to the last row of the list, as far as rows can be counted. */
   async #isAllOf(ask: Ask, pass: Pass): Promise<boolean> {
-    const { rows } = pass.trace;
-    if (pass.end?.counted !== false) return true;
+    const { rows, last } = pass.trace;
+    if (pass.end?.counted !== false || !last) return true;
     const now = await ask(this.first.count(rows));
-    return now === undefined || Math.abs(now - rows) <= slackOf(rows);
+    // Some services leave rows out of a page and count them.
+    const passed = (last.number - this.first.list.firstPage + 1) * pass.limit;
+    return now === undefined || now <= passed + slackOf(rows);
   }
 
   /** Whether as many different keys of an unordered list were seen as it has rows, since their number last changed. */

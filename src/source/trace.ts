@@ -18,6 +18,8 @@ export class Trace {
   pages = 0;
   /** Rows of the longest page. */
   largest = 0;
+  /** Number of the first page that was shorter than one before it, and was not the last. */
+  short: number | undefined;
   last: LastPage | undefined;
   /** What the first row of the list is told apart by. */
   first: string | undefined;
@@ -32,6 +34,7 @@ export class Trace {
     const position = this.rows - known;
     this.rows = position + content.length;
     if (known === 0) this.pages += 1;
+    if (known === 0 && content.length > 0 && this.last && this.last.rows < this.largest) this.short ??= this.last.number;
     this.largest = Math.max(this.largest, content.length);
     this.first ??= names[0];
     const name = names.at(-1);

@@ -214,3 +214,29 @@ describe('connect', () => {
     expect(allowed.found).toMatchObject([{ outcome: 'unstable' }]);
   });
 });
+
+describe('links, which come in one answer', () => {
+  const all = Array.from({ length: 300 }, (_, index) => JSON.stringify({ id: String(1_000 + index) }));
+  const page = (number: number, size: number) => all.slice((number - 1) * size, number * size);
+
+  test.each([
+    ['in pages of 30', page],
+    ['in pages of 30, of which the second is empty once', (number, size, request) => (request === 2 ? [] : page(number, size))],
+    [
+      'in pages of 30, in front of which a row comes',
+      (number, size, request) => (request === 2 ? [all[29] ?? '', ...page(number, size)] : page(number, size)),
+    ],
+    ['in pages of at most 15', (number, size, request) => (request === 1 ? page(1, 30) : page(number, Math.min(15, size)))],
+    ['in one answer', () => all],
+  ] as readonly [string, (number: number, size: number, request: number) => readonly string[]][])(
+    'are read whole %s',
+    async (_what, answers) => {
+      let requests = 0;
+      const ofLinks: Responder = (facts, next) =>
+        facts.collection === 'links' ? { kind: 'rows', rows: answers(facts.page, facts.limit, (requests += 1)) } : next(facts);
+      const from = await service(source, { responders: [ofLinks] });
+      const report = await runIn(from, 'from: links\nto:\n  - ndjson: { path: rows.ndjson }', await temporaryFolder());
+      expect(report.read).toBe(300);
+    },
+  );
+});
