@@ -38,7 +38,7 @@ export function pathProblem(path: string): string | undefined {
 /** Names that would become folders here and that a shell would have filled in. */
 function unfitPlace(path: string): string | undefined {
   if (/^~[\w.-]*(?:\/|$)/.test(path)) return "'~' is a home folder to a shell only; write the path in full, or ${HOME}/…";
-  const [, variable] = /(?:^|\/)\$(\w+)/.exec(path) ?? [];
+  const [, variable] = /(?:^|\/)\$(\w+)/.exec(path) ?? /\$([A-Z_][A-Z\d_]*)/.exec(path) ?? [];
   if (variable !== undefined) return `'$${variable}' is filled in by a shell only; write \${${variable}} in the file, or the path in full`;
   return undefined;
 }

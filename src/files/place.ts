@@ -3,8 +3,7 @@ import { basename, dirname, isAbsolute, join, parse, sep } from 'node:path';
 
 /**
  * Whether writing one output would write over or into the other, or into a file that leadstream has beside it (`.<name>.lock` and so on),
- * whatever links lead to them. An output that is a link itself is
- * replaced, so what it points to is another place.
+ * whatever links lead to them. An output that is a link itself is not followed: the link of a table is replaced, any other is refused.
  *
  * @param a Absolute path of a file, or of the link of a table, existing or not; `b` too.
  */

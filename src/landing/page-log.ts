@@ -33,7 +33,10 @@ export class PageLog {
     private readonly maxBytes: number,
   ) {}
 
-  /** Opens the log of a folder, made when missing, and cuts off what a killed process left half-written: never off a file that another name or a link leads to. Reads headers, no bodies. A page of more than `maxPageBytes` is as good as damaged. */
+  /**
+   * Opens the log of a folder, made when missing, and cuts off what a killed process left half-written: never off a file that another
+   * name or a link leads to. Reads headers, no bodies. A page of more than `maxPageBytes` is as good as damaged.
+   */
   static async open(folder: string, durable: boolean, maxPageBytes: number): Promise<PageLog> {
     const handle = await openOwn(join(folder, logName), flags);
     try {

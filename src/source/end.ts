@@ -44,6 +44,9 @@ export class EndOfList<T> {
   #continuations = 0;
   #honoured: boolean | undefined;
   #rowsAtLastEnd = -1;
+  /** How often a page came back behind the same row. */
+  #returns = 0;
+  #rowsAtReturn = -1;
 
   constructor(
     private readonly list: PagedList<T>,
@@ -61,7 +64,7 @@ export class EndOfList<T> {
       const second = await this.#again(ask, end.page);
       if (second.length > 0 && lookOf(second) !== this.trace.last?.look) {
         // A full page was no end at all, and says nothing of a list that grows.
-        return second.length >= this.trace.largest ? end.page : this.#goOn(end.page);
+        return second.length >= this.trace.largest ? this.#comeBack(end.page) : this.#goOn(end.page);
       }
       await this.#lookBehind(ask, end);
       return this.#count(ask, end.page);
@@ -141,6 +144,15 @@ export class EndOfList<T> {
     return undefined;
   }
 
+  /** A page that had no rows and is full by now. One that goes on like that is neither there nor not. */
+  #comeBack(page: number): number {
+    this.#returns = this.trace.rows === this.#rowsAtReturn ? this.#returns + 1 : 1;
+    this.#rowsAtReturn = this.trace.rows;
+    if (this.#returns <= maxContinuations) return page;
+    const message = `${this.options.collection}: page ${page} is full one time and empty another`;
+    throw new SourceError('E_SOURCE_ORDER', 'permanent', message);
+  }
+
   /** The page that has the next row: the last one, if it has room. */
   #pageAfter(next: number): number {
     const { last } = this.trace;
@@ -156,10 +168,10 @@ export class EndOfList<T> {
 
   /** Nothing behind the end was asked for yet; what is there does not depend on how far ahead the requests are. */
   async #lookFarBehind(ask: Ask, end: number): Promise<void> {
-    if (this.list.repeated !== undefined || this.trace.last === undefined) return;
+    if (this.list.repeated !== undefined) return;
     for (const behind of [end + 2, end + 8]) {
       const { content } = await ask(this.list.probe(behind).pipe(catchError(noRows<T>)));
-      if (content.length === 0 || lookOf(content) === this.trace.last.look) continue;
+      if (content.length === 0 || lookOf(content) === this.trace.last?.look) continue;
       // Unless the list has reached that far by now.
       if ((await this.#again(ask, end)).length === 0) throw rowsAfterEnd(behind, end);
     }

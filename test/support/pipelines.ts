@@ -10,12 +10,19 @@ export const lead = (id: number, more: Readonly<Record<string, unknown>> = {}) =
 export const leads = (count: number, more: (index: number) => Readonly<Record<string, unknown>> = () => ({})) =>
   Array.from({ length: count }, (_, index) => lead(index, more(index)));
 
+type Settings = Readonly<Record<string, string>>;
+
 /** A checked pipeline against a service. */
-export function pipelineFor(from: LoggedService, body: string, baseDir: string): Pipeline {
-  return parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir, set: { 'service.retry.base': '1ms' } });
+export function pipelineFor(from: LoggedService, body: string, baseDir: string, set: Settings = {}): Pipeline {
+  return parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir, set: { 'service.retry.base': '1ms', ...set } });
 }
 
 /** Runs a pipeline with a state folder of its own. */
-export async function runIn(from: LoggedService, body: string, baseDir: string, options: RunOptions = {}) {
-  return runPipeline(pipelineFor(from, body, baseDir), { stateDir: join(await temporaryFolder(), 'state'), ...options });
+export async function runIn(
+  from: LoggedService,
+  body: string,
+  baseDir: string,
+  { set, ...options }: RunOptions & { readonly set?: Settings } = {},
+) {
+  return runPipeline(pipelineFor(from, body, baseDir, set), { stateDir: join(await temporaryFolder(), 'state'), ...options });
 }

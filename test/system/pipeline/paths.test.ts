@@ -35,6 +35,7 @@ describe('the path of an output', () => {
     ['~nobody/x.csv', "'~' is a home folder to a shell only"],
     ['$HOME/x.csv', "'$HOME' is filled in by a shell only; write ${HOME} in the file, or the path in full"],
     ['out/$DAY.csv', "'$DAY' is filled in by a shell only"],
+    ['out/leads-$DAY.csv', "'$DAY' is filled in by a shell only"],
   ])('is no %s, which a shell would fill in', (path, message) => {
     expect(problems(to(path, 'csv'))).toEqual([expect.stringContaining(message)]);
   });

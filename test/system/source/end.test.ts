@@ -61,6 +61,18 @@ describe('the end of a list', () => {
   });
 
   test.each([
+    ['in the middle', 5, 8],
+    ['at the beginning', 1, 9],
+  ])('is refused when there are rows behind a hole %s, however few requests are under way', async (_what, first, last) => {
+    const from = await misleading((facts, next) => {
+      const row = (facts.page - 1) * facts.limit;
+      return row >= (first - 1) * 100 && row < (last - 1) * 100 ? empty : next(facts);
+    });
+    const run = runIn(from, toFile, await temporaryFolder(), { set: { 'service.concurrency': '1' } });
+    await expect(run).rejects.toMatchObject({ code: 'E_SOURCE_ORDER' });
+  });
+
+  test.each([
     ['the last one that there may be', (page: number) => Math.min(page, 5)],
     ['the first one', (page: number) => (page > 5 ? 1 : page)],
   ])('is refused when pages above a number are %s again', async (_what, shown) => {
@@ -203,6 +215,15 @@ describe('connect', () => {
   test('fails when it is strict', async () => {
     const { read } = await collect({ consistency: 'check', strict: true }, await service(source, drifting));
     expect(read).toMatchObject({ code: 'E_GATE_STRICT', message: expect.stringContaining('W_SOURCE_DRIFT') });
+  });
+
+  // Without a spool, a page that came back is asked for once more.
+  test('fails when a page is full one time and empty another, for ever', async () => {
+    let asked = 0;
+    const from = await misleading((facts, next) => (facts.page === 5 && facts.limit > 1 && (asked += 1) % 2 === 1 ? empty : next(facts)));
+    const { read } = await collect({ limit: 100, concurrency: 1 }, from);
+    expect(read).toMatchObject({ code: 'E_SOURCE_ORDER', message: 'leads: page 5 is full one time and empty another' });
+    expect(from.requests.length).toBeLessThan(60);
   });
 
   test('fails on a list that no pass made sure of, unless that is allowed', async () => {
