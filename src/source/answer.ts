@@ -3,7 +3,7 @@ import type { Row } from '../collections/index.js';
 import { pickFrom, type Content } from '../columnar/index.js';
 import { Drain, pageOf, task, type Page } from '../flow/index.js';
 import type { Consistency } from './consistency.js';
-import type { PagedList } from './list.js';
+import type { PagedList } from './paging.js';
 import { endWaitOf, type ReadingOptions } from './options.js';
 import { namesOf } from './seen.js';
 

@@ -1,8 +1,11 @@
-import { catchError, map, of, throwError, timer, type Observable } from 'rxjs';
+import { catchError, map, timer, type Observable } from 'rxjs';
 import type { Content } from '../columnar/index.js';
 import { SourceError } from '../errors.js';
 import { rowsAfterEnd, task, type Ask, type ListEnd } from '../flow/index.js';
-import { isPlainFailure, lookOf, warn, type PagedList, type PagingOptions } from './list.js';
+import { noRows } from './failures.js';
+import { fingerprintOf } from './fingerprint.js';
+import { warn, type PagedList, type PagingOptions } from './paging.js';
+import type { Positions } from './positions.js';
 import type { Trace } from './trace.js';
 
 /** What looking for the end of a list needs. */
@@ -10,6 +13,7 @@ export interface EndOptions<T> extends PagingOptions {
   readonly collection: string;
   /** What the rows of a page are told apart by, in order. */
   readonly namesOf: (content: Content<T>) => readonly string[];
+  readonly positions: Positions<T>;
   /** Whether a row with that name was read. */
   readonly known: (name: string) => boolean;
   /** Told of what speaks against a list that stood still. */
@@ -22,9 +26,6 @@ export interface EndOptions<T> extends PagingOptions {
 
 /** How the rows of a list were counted: one by one, by its own pages, or not at all. */
 export type Counting = 'rows' | 'pages' | 'none';
-
-/** A list that has rows beyond has them everywhere. */
-const mostRows = 2 ** 40;
 
 /** Most times that a read goes on behind an end that was none. */
 const maxContinuations = 10;
@@ -42,7 +43,6 @@ export class EndOfList<T> {
   /** Waits for a list to come back. */
   waits = 0;
   #continuations = 0;
-  #honoured: boolean | undefined;
   #rowsAtLastEnd = -1;
   /** How often a page came back behind the same row. */
   #returns = 0;
@@ -62,7 +62,7 @@ export class EndOfList<T> {
         await ask(timer(this.options.waitMs));
       }
       const second = await this.#again(ask, end.page);
-      if (second.length > 0 && lookOf(second) !== this.trace.last?.look) {
+      if (second.length > 0 && fingerprintOf(second) !== this.trace.last?.fingerprint) {
         // A full page was no end at all, and says nothing of a list that grows.
         return second.length >= this.trace.largest ? this.#comeBack(end.page) : this.#goOn(end.page);
       }
@@ -76,54 +76,16 @@ export class EndOfList<T> {
     return task(async (ask) => {
       const { last } = this.trace;
       if (this.counting === 'rows' && last) {
-        const [next] = await this.#at(ask, this.trace.rows);
+        const [next] = await this.options.positions.at(ask, this.trace.rows);
         return next === undefined || next === last.name || this.options.known(next)
           ? undefined
           : this.#goOn(this.#pageAfter(last.number + 1));
       }
       const page = this.#pageAfter(last === undefined ? this.list.firstPage : last.number + 1);
       const content = await this.#again(ask, page);
-      const more = page === last?.number ? content.length > last.rows : content.length > 0 && lookOf(content) !== last?.look;
+      const more = page === last?.number ? content.length > last.rows : content.length > 0 && fingerprintOf(content) !== last?.fingerprint;
       return more ? this.#goOn(page) : undefined;
     });
-  }
-
-  /**
-   * The number of rows that the list has now, by looking which positions have one; `undefined` when it cannot be counted so.
-   *
-   * @param guess Where to begin.
-   */
-  count(guess: number): Observable<number | undefined> {
-    return task(async (ask) => {
-      if (!(await this.#honoursOne(ask)) || this.list.repeated !== undefined) return undefined;
-      const has = async (position: number) => (await this.#at(ask, position)).length > 0;
-      let below = -1;
-      let above = guess;
-      for (let step = 1; await has(above); step *= 2) {
-        if (above > mostRows) return Infinity;
-        below = above;
-        above += step;
-      }
-      for (let step = 1; above - below > 1 && below < guess - 1; step *= 2) {
-        const position = Math.max(below + 1, above - step);
-        if (await has(position)) {
-          below = position;
-          break;
-        }
-        above = position;
-      }
-      while (above - below > 1) {
-        const middle = Math.floor((below + above) / 2);
-        if (await has(middle)) below = middle;
-        else above = middle;
-      }
-      return above;
-    });
-  }
-
-  /** The name of the row at a position, if there is one. */
-  nameAt(position: number): Observable<string | undefined> {
-    return task(async (ask) => (await this.#at(ask, position))[0]);
   }
 
   /** An end where nothing is, or right behind a full page, may be an outage; so may one before what is known to be there. */
@@ -162,7 +124,7 @@ export class EndOfList<T> {
   async #lookBehind(ask: Ask, { page, after: [behind] }: ListEnd): Promise<void> {
     if (behind === undefined) return this.#lookFarBehind(ask, page);
     const content = await this.#again(ask, behind);
-    if (content.length > 0 && lookOf(content) !== this.trace.last?.look) throw rowsAfterEnd(behind, page);
+    if (content.length > 0 && fingerprintOf(content) !== this.trace.last?.fingerprint) throw rowsAfterEnd(behind, page);
     this.options.onDrift(`page ${behind} had rows and has none any more`);
   }
 
@@ -171,7 +133,7 @@ export class EndOfList<T> {
     if (this.list.repeated !== undefined) return;
     for (const behind of [end + 2, end + 8]) {
       const { content } = await ask(this.list.probe(behind).pipe(catchError(noRows<T>)));
-      if (content.length === 0 || lookOf(content) === this.trace.last?.look) continue;
+      if (content.length === 0 || fingerprintOf(content) === this.trace.last?.fingerprint) continue;
       // Unless the list has reached that far by now.
       if ((await this.#again(ask, end)).length === 0) throw rowsAfterEnd(behind, end);
     }
@@ -182,11 +144,11 @@ export class EndOfList<T> {
     this.counted = true;
     this.counting = 'rows';
     if (!last) return undefined;
-    if (!(await this.#honoursOne(ask))) return this.#countByPages(ask, end);
+    if (!(await this.options.positions.areHonoured(ask))) return this.#countByPages(ask, end);
     let [there, next]: (string | undefined)[] = [];
     for (let look = 1; look <= 2; look += 1) {
-      [there] = await this.#at(ask, rows - 1);
-      [next] = await this.#at(ask, rows);
+      [there] = await this.options.positions.at(ask, rows - 1);
+      [next] = await this.options.positions.at(ask, rows);
       if (there === last.name && (next === undefined || next === last.name)) return this.#ended(end);
       const isNew = next !== undefined && next !== there && !this.options.known(next);
       if (isNew && rows !== this.#rowsAtLastEnd) return this.#goOn(this.#pageAfter(end));
@@ -252,7 +214,11 @@ export class EndOfList<T> {
   async #refuseCap(ask: Ask, end: number): Promise<void> {
     const beyond = end - this.list.firstPage;
     if (beyond < 1 || beyond >= this.trace.rows || !this.trace.endsFull(this.list.limit)) return;
-    const [[first], [before], [at]] = [await this.#at(ask, 0), await this.#at(ask, beyond - 1), await this.#at(ask, beyond)];
+    const [[first], [before], [at]] = [
+      await this.options.positions.at(ask, 0),
+      await this.options.positions.at(ask, beyond - 1),
+      await this.options.positions.at(ask, beyond),
+    ];
     if (beyond === 1 && at !== undefined && at === first) {
       if (this.list.repeated === end) throw this.#ignored(end);
       return;
@@ -279,26 +245,7 @@ export class EndOfList<T> {
     );
   }
 
-  /** Whether a page of one row can be asked for; asked once. */
-  async #honoursOne(ask: Ask): Promise<boolean> {
-    if (this.#honoured !== undefined) return this.#honoured;
-    const rows = await this.#at(ask, 0);
-    // Where there is no row, there is no telling.
-    if (rows.length > 0) this.#honoured = rows.length === 1;
-    return rows.length === 1;
-  }
-
-  async #at(ask: Ask, position: number): Promise<readonly string[]> {
-    const { content } = await ask(this.list.row(position).pipe(catchError(noRows<T>)));
-    return this.options.namesOf(content);
-  }
-
   #again(ask: Ask, page: number): Promise<Content<T>> {
     return ask(this.list.again(page).pipe(map(({ content }) => content)));
   }
-}
-
-/** Whatever failure a page has that is not there, it has no row. */
-function noRows<T>(error: unknown): Observable<{ readonly content: Content<T> }> {
-  return isPlainFailure(error) ? of({ content: [] }) : throwError(() => error);
 }

@@ -1,44 +1,12 @@
-import { createHash } from 'node:crypto';
-import { AsyncSubject, catchError, defer, map, of, switchMap, tap, throwError, type Observable } from 'rxjs';
-import { rowAt, rowsIn, type Content } from '../columnar/index.js';
-import { GateError, SourceError, type Warning } from '../errors.js';
+import { catchError, map, of, switchMap, tap, throwError, type Observable } from 'rxjs';
+import { rowsIn, type Content } from '../columnar/index.js';
+import { SourceError } from '../errors.js';
 import type { CollectionReader, ListAnswer } from '../client/index.js';
-import { task } from '../flow/index.js';
-
-/** What the reading of a list depends on. */
-export interface PagingOptions {
-  /** Number of the first page. Default 1, and then it is checked that there is no page before it. */
-  readonly firstPage?: number | undefined;
-  /** Most pages that a list may have; one more is a failure. Default: no limit. */
-  readonly maxPages?: number | undefined;
-  /** Whether what would be a warning is a failure. Default false. */
-  readonly strict?: boolean | undefined;
-  readonly onWarning?: ((warning: Warning) => void) | undefined;
-}
-
-/** How a service pages one of its lists, as far as its first pages tell. */
-export interface PagedList<T> {
-  readonly paged: boolean;
-  readonly firstPage: number;
-  /** Rows per page that the service really gives. */
-  readonly limit: number;
-  /**
-   * One page. A page that repeats the one before it, as some services do past the end, counts as empty.
-   *
-   * @param fresh Whether an answer that was kept will not do. Default false.
-   */
-  page(number: number, fresh?: boolean): Observable<ListAnswer<T>>;
-  /** A page as it is by now, also if it has landed, and without a look at the page before it. */
-  again(number: number): Observable<ListAnswer<T>>;
-  /** A page as it is by now, to compare it with; it does not land. */
-  probe(number: number): Observable<ListAnswer<T>>;
-  /** A page of another size, as it is by now. */
-  sized(number: number, limit: number): Observable<ListAnswer<T>>;
-  /** The row at a position, counted from 0: a page of one row. A service that does not honour the limit gives more. */
-  row(position: number): Observable<ListAnswer<T>>;
-  /** The first page that repeated the one before it, as far as pages were read. */
-  readonly repeated: number | undefined;
-}
+import { isPlainFailure } from './failures.js';
+import { contains, fingerprintOf } from './fingerprint.js';
+import { hasMorePages } from './more-pages.js';
+import { Pages } from './pages.js';
+import { warn, type PagedList, type PagingOptions } from './paging.js';
 
 /**
  * Finds out how a service pages a list: a cap below the limit asked for, pages where the document says there are none, and a
@@ -56,7 +24,7 @@ function openPaged<T>(from: CollectionReader<T>, limit: number, options: PagingO
   const reader = withoutNotFound(from, firstPage);
   const seeds = new Map<number, ListAnswer<T>>();
   const read = (page: number) => reader.request({ page, limit }).pipe(tap((answer) => seeds.set(page, answer)));
-  const list = () => listOf(reader, firstPage, limit, seeds, options);
+  const list = () => new Pages(reader, firstPage, limit, seeds, options.maxPages ?? Infinity);
 
   return read(firstPage).pipe(
     switchMap(({ content }) => {
@@ -72,7 +40,7 @@ function openPaged<T>(from: CollectionReader<T>, limit: number, options: PagingO
 
   /** A first page that is short though others follow means a cap, and a cap may move the borders of all pages. */
   function afterShortPage(first: Content<T>, second: Content<T>): Observable<PagedList<T>> {
-    if (learned || second.length === 0 || lookOf(first) === lookOf(second)) return of(list());
+    if (learned || second.length === 0 || fingerprintOf(first) === fingerprintOf(second)) return of(list());
     warn(options, {
       code: 'W_SOURCE_CAP',
       message: `${reader.collection.name}: asked for ${limit} rows a page, the service gives ${first.length}`,
@@ -109,40 +77,6 @@ function openUnpaged<T>(reader: CollectionReader<T>, options: PagingOptions): Ob
 }
 
 /**
- * Whether a list that came without a page number has more than what came: pages 1 and 2, as long as the service likes them, have other
- * rows then. A second page without rows is asked for once more, with a limit that divides what came, since that may pass.
- */
-function hasMorePages<T>(reader: CollectionReader<T>, all: Content<T>): Observable<boolean> {
-  const known = new Set(rowsIn(all).map((row) => lookOf([row])));
-  const isOther = (content: Content<T>) => {
-    const rows = rowsIn(content);
-    // A part of it is a page of it.
-    if (rows.length > 0 && rows.length * 2 <= known.size) return true;
-    // Of an unpaged list that has grown meanwhile, some rows can be new, but not most.
-    return rows.filter((row) => !known.has(lookOf([row]))).length * 2 > rows.length;
-  };
-  const page = (number: number, limit: number | null = null) =>
-    reader.request({ page: number, limit, purpose: 'probe' }).pipe(
-      map(({ content }) => content),
-      // A service that does not know pages may refuse them; one that does not answer is not told apart from one that has pages.
-      catchError((error: unknown) => (isRefusal(error) ? of<Content<T>>([]) : throwError(() => error))),
-    );
-  return task(async (ask) => {
-    const second = await ask(page(2));
-    const size = divisorOf(all.length);
-    if (isOther(second.length > 0 ? second : await ask(page(all.length / size + 1, size)))) return true;
-    return isOther(await ask(page(1)));
-  });
-}
-
-/** The largest page size that ends a page where so many rows end. */
-function divisorOf(rows: number): number {
-  let size = Math.min(rows, 500);
-  while (rows % size !== 0) size -= 1;
-  return size;
-}
-
-/**
  * Rows that the page before the first one has and the first one has not would be lost without a word. A row that came to the
  * head of the list just now is on both, once the first page is looked at again.
  */
@@ -174,130 +108,4 @@ function withoutNotFound<T>(reader: CollectionReader<T>, firstPage: number): Col
         }),
       ),
   };
-}
-
-function listOf<T>(
-  reader: CollectionReader<T>,
-  firstPage: number,
-  limit: number,
-  seeds: Map<number, ListAnswer<T>>,
-  options: PagingOptions,
-): PagedList<T> {
-  const { maxPages = Infinity } = options;
-  /** How each page looked, for the page after it, and who waits for a look. */
-  const looks = new Map<number, string>();
-  const waiting = new Map<number, AsyncSubject<string>>();
-  const asked = new Set<number>();
-  /** What is behind a page that seems to be the end may never be asked for, so that nobody may wait for how it looks. */
-  let seemingEnd = Infinity;
-  let repeated: number | undefined;
-
-  /** How a page looked, once that is known; nothing where it failed or may never be asked for. */
-  function lookOfPage(page: number): Observable<string> {
-    const look = looks.get(page) ?? (page > seemingEnd && !asked.has(page) ? '' : undefined);
-    if (look !== undefined) return of(look);
-    const subject = waiting.get(page) ?? new AsyncSubject<string>();
-    waiting.set(page, subject);
-    return subject;
-  }
-
-  function tellLook(page: number, look: string): void {
-    waiting.get(page)?.next(look);
-    waiting.get(page)?.complete();
-    waiting.delete(page);
-  }
-
-  function takeLook(page: number, look: string): void {
-    looks.set(page, look);
-    tellLook(page, look);
-  }
-
-  function read(page: number, fresh: boolean): Observable<ListAnswer<T> & { readonly look: string }> {
-    return defer(() => {
-      const seed = seeds.get(page);
-      seeds.delete(page);
-      asked.add(page);
-      return seed && !fresh ? of(seed) : reader.request({ page, limit, fresh });
-    }).pipe(
-      map((answer) => ({ ...answer, look: lookOf(answer.content) })),
-      tap({ next: ({ look }) => takeLook(page, look), error: () => takeLook(page, '') }),
-    );
-  }
-
-  function page(number: number, fresh = false): Observable<ListAnswer<T>> {
-    return read(number, fresh).pipe(
-      switchMap((answer) => {
-        if (answer.content.length === 0) return of(noRowsOn(number));
-        if (number - firstPage >= maxPages) return throwError(() => tooManyPages(number));
-        if (number === seemingEnd) seemingEnd = Infinity;
-        if (number === firstPage) return of(answer);
-        return lookOfPage(number - 1).pipe(
-          map((before) => {
-            if (before !== answer.look) return answer;
-            repeated = Math.min(repeated ?? number, number);
-            return noRowsOn(number);
-          }),
-        );
-      }),
-    );
-  }
-
-  /** What a page is that has no rows of its own, behind which none need be asked for. */
-  function noRowsOn(page: number): ListAnswer<T> {
-    seemingEnd = Math.min(seemingEnd, page);
-    for (const awaited of waiting.keys()) if (awaited > seemingEnd && !asked.has(awaited)) tellLook(awaited, '');
-    return { content: [], body: new Uint8Array() };
-  }
-
-  function tooManyPages(number: number): SourceError {
-    return new SourceError(
-      'E_SOURCE_MAX_PAGES',
-      'permanent',
-      `${reader.collection.name}: page ${number} has rows, but max_pages is ${maxPages}`,
-    );
-  }
-
-  /** The same page with what the service has by now, so that nothing is compared with how it looked before. */
-  function again(number: number): Observable<ListAnswer<T>> {
-    return reader.request({ page: number, limit, fresh: true });
-  }
-
-  return {
-    paged: true,
-    firstPage,
-    limit,
-    page,
-    again,
-    probe: (number) => reader.request({ page: number, limit, purpose: 'probe' }),
-    sized: (number, size) => reader.request({ page: number, limit: size, purpose: 'probe' }),
-    row: (position) => reader.request({ page: firstPage + position, limit: 1, purpose: 'probe' }),
-    get repeated() {
-      return repeated;
-    },
-  };
-}
-
-export function warn({ strict = false, onWarning }: PagingOptions, warning: Warning): void {
-  if (strict) throw new GateError('E_GATE_STRICT', `${warning.code}: ${warning.message}`);
-  onWarning?.(warning);
-}
-
-/** A failure to answer, as opposed to one that has been recognised, and to refused credentials. */
-export function isPlainFailure(error: unknown): boolean {
-  return isRefusal(error) || (error instanceof SourceError && error.code === 'E_SOURCE_UNAVAILABLE');
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof SourceError && (error.code === 'E_SOURCE_REFUSED' || error.code === 'E_SOURCE_ANSWER');
-}
-
-function contains<T>(content: Content<T>, row: T): boolean {
-  const look = lookOf([row]);
-  return rowsIn(content).some((other) => lookOf([other]) === look);
-}
-
-/** What tells pages apart, in a few bytes: how many rows, the first and the last. Rows are text and null throughout here. */
-export function lookOf<T>(content: Content<T>): string {
-  const look = JSON.stringify([content.length, rowAt(content, 0), rowAt(content, content.length - 1)]);
-  return createHash('sha256').update(look).digest('base64');
 }

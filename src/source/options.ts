@@ -4,7 +4,7 @@ import type { Page } from '../flow/index.js';
 import { callback } from '../option-problems.js';
 import { settings, unlimited } from '../settings.js';
 import type { ConsistencyMode } from './consistency.js';
-import type { PagingOptions } from './list.js';
+import type { PagingOptions } from './paging.js';
 
 /** How a collection is read. */
 export interface ReadingOptions extends PagingOptions {

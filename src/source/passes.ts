@@ -5,9 +5,10 @@ import { pickFrom } from '../columnar/index.js';
 import { contentOf, pageOf, pagedSource, task, type Ask, type Page } from '../flow/index.js';
 import type { Consistency } from './consistency.js';
 import type { EndOfList } from './end.js';
-import { openList, type PagedList } from './list.js';
+import { openList } from './list.js';
 import { windowOf, type ReadingOptions } from './options.js';
 import { otherLimit, resized } from './other-limit.js';
+import type { PagedList } from './paging.js';
 import { namesOf, type SeenRows } from './seen.js';
 import { Trace } from './trace.js';
 

@@ -2,15 +2,17 @@ import { EMPTY, concat, defer, map, switchMap, type Observable } from 'rxjs';
 import type { CollectionReader } from '../client/index.js';
 import type { Row } from '../collections/index.js';
 import { pickFrom, type Content } from '../columnar/index.js';
-import { SourceError } from '../errors.js';
 import { Drain, contentDigest, contentOf, pagedSource, task, withRows, type Ask, type Page } from '../flow/index.js';
 import { AnswerRead } from './answer.js';
 import { newConsistency, type Consistency } from './consistency.js';
 import { EndOfList } from './end.js';
-import { openList, type PagedList } from './list.js';
+import { openList } from './list.js';
 import { endWaitOf, windowOf, type ReadingOptions } from './options.js';
+import type { PagedList } from './paging.js';
 import { Passes } from './passes.js';
+import { Positions } from './positions.js';
 import { SeenRows, namesOf, type Repeat } from './seen.js';
+import { StalePages } from './stale.js';
 import { Trace } from './trace.js';
 
 /**
@@ -40,9 +42,10 @@ const maxProbes = 8;
 class ListRead<T extends Row> {
   readonly #trace = new Trace();
   readonly #seen: SeenRows | undefined;
-  readonly #looks = new Map<number, number>();
-  /** How pages looked, for reads that remember no keys. */
+  readonly #digests = new Map<number, number>();
+  /** Digests of pages, for reads that remember no keys. */
   readonly #known = new Set<number>();
+  readonly #positions: Positions<T>;
   readonly #end: EndOfList<T>;
   readonly #drain = new Drain();
   readonly #key: readonly string[];
@@ -50,9 +53,7 @@ class ListRead<T extends Row> {
   readonly #repeats: Repeat[] = [];
   #repeated = 0;
   #distinct = 0;
-  /** Pages in succession of nothing but known keys, and how many there may be before the end is looked for. */
-  #stale = 0;
-  #patience: number;
+  readonly #stale: StalePages<T>;
   #drifted = false;
 
   constructor(
@@ -63,7 +64,8 @@ class ListRead<T extends Row> {
   ) {
     this.#key = reader.collection.key;
     this.#seen = consistency.mode === 'off' ? undefined : new SeenRows();
-    this.#patience = Math.max(10, windowOf(options));
+    this.#stale = new StalePages(list, reader.collection.name, Math.max(10, windowOf(options)));
+    this.#positions = new Positions(list, (content) => namesOf(content, this.#key));
     this.#end = this.#endOf(list, this.#trace, options.expectedRows ?? 0, (what) => this.#drift(what));
   }
 
@@ -90,6 +92,7 @@ class ListRead<T extends Row> {
       onWarning,
       collection: this.reader.collection.name,
       namesOf: (content) => namesOf(content, this.#key),
+      positions: this.#positions,
       known: (name) => (this.#seen ? this.#seen.inThisPass(name) : name === trace.first || name === trace.last?.name),
       onDrift,
       expected,
@@ -114,7 +117,7 @@ class ListRead<T extends Row> {
       const fresh = number <= (this.#trace.last?.number ?? -Infinity);
       return this.list.page(number, fresh).pipe(map(({ content }) => content));
     });
-    return defer(() => (this.#stale > this.#patience ? this.#refuseEndless(number).pipe(switchMap(() => content$)) : content$));
+    return defer(() => this.#stale.lookBehind(number)).pipe(switchMap(() => content$));
   }
 
   /** Takes a page of the list, and lets the rows of it pass that were not there before. */
@@ -122,8 +125,8 @@ class ListRead<T extends Row> {
     const content = contentOf(page);
     const names = namesOf(content, this.#key);
     const { position, known } = this.#trace.take(page.number, content, names);
-    const look = contentDigest(names);
-    this.#looks.set(page.number, look);
+    const digest = contentDigest(names);
+    this.#digests.set(page.number, digest);
     const all = Array.from({ length: content.length }, (_, row) => row);
     const sighting = this.#seen?.take(content, names);
     const isFresh = new Set(sighting?.fresh ?? all.slice(known));
@@ -132,7 +135,7 @@ class ListRead<T extends Row> {
     const came = read.length === content.length ? page : withRows(page, pickFrom(content, read));
     this.options.onPage?.(came);
     this.consistency.duplicates += read.length - isFresh.size;
-    if (known === 0) this.#notice(page.number, content.length, isFresh.size, look);
+    if (known === 0) this.#notice(page.number, content.length, isFresh.size, digest);
     if (sighting) {
       this.consistency.changed += known === 0 ? sighting.changed : 0;
       const again = sighting.repeats.filter(({ row }) => row >= known);
@@ -145,34 +148,11 @@ class ListRead<T extends Row> {
   }
 
   /** A page of nothing but known keys is no page of a list that stands still. */
-  #notice(number: number, rows: number, fresh: number, look: number): void {
-    const isStale = this.#seen ? fresh === 0 : this.#known.has(look);
-    this.#known.add(look);
-    if (!isStale || rows === 0) {
-      this.#stale = 0;
-      return;
-    }
-    this.#stale += 1;
-    this.#drift(`page ${number} has no row that was not read before`);
-  }
-
-  /** A list that has rows however far one looks has no end. */
-  #refuseEndless(number: number): Observable<void> {
-    return task(async (ask) => {
-      const { firstPage } = this.list;
-      const at = (times: number) => firstPage + times * (number - firstPage);
-      const [twice, fourTimes] = [await this.#rowsOn(ask, at(2)), await this.#rowsOn(ask, at(4))];
-      if (twice > 0 && fourTimes > 0) {
-        const { name } = this.reader.collection;
-        const message = `${name}: ${this.#stale} pages up to page ${number - 1} have no row that was not read before, and pages ${at(2)} and ${at(4)} have rows, too`;
-        throw new SourceError('E_SOURCE_ENDLESS', 'permanent', message);
-      }
-      this.#patience *= 2;
-    });
-  }
-
-  async #rowsOn(ask: Ask, number: number): Promise<number> {
-    return (await ask(this.list.probe(number))).content.length;
+  #notice(number: number, rows: number, fresh: number, digest: number): void {
+    const isStale = this.#seen ? fresh === 0 : this.#known.has(digest);
+    this.#known.add(digest);
+    this.#stale.take(isStale && rows > 0);
+    if (isStale && rows > 0) this.#drift(`page ${number} has no row that was not read before`);
   }
 
   #drift(what: string): void {
@@ -197,10 +177,10 @@ class ListRead<T extends Row> {
   }
 
   async #probePages(ask: Ask): Promise<void> {
-    for (const number of evenly([...this.#looks.keys()], maxProbes)) {
+    for (const number of evenly([...this.#digests.keys()], maxProbes)) {
       const { content } = await ask(this.list.probe(number));
       this.consistency.probes += 1;
-      if (contentDigest(namesOf(content, this.#key)) !== this.#looks.get(number)) this.#drift(`page ${number} has changed`);
+      if (contentDigest(namesOf(content, this.#key)) !== this.#digests.get(number)) this.#drift(`page ${number} has changed`);
     }
   }
 
@@ -212,7 +192,7 @@ class ListRead<T extends Row> {
     for (const { first, position, name } of asked) {
       for (const place of [first, position]) {
         this.consistency.probes += 1;
-        const now = await ask(this.#end.nameAt(place));
+        const [now] = await this.#positions.at(ask, place);
         if (now !== name) this.#drift(`row ${place + 1} had a key that came twice, and is another one now`);
       }
     }
@@ -234,7 +214,7 @@ class ListRead<T extends Row> {
       lastNumber: this.#trace.last?.number ?? 0,
       drifted: this.#drifted,
       endOf: (passed, trace) => this.#endOf(passed, trace, this.#trace.rows, () => {}),
-      count: (guess) => this.#end.count(guess),
+      count: (guess) => this.#positions.count(guess),
     }).pages();
   }
 

@@ -1,5 +1,5 @@
 import type { Content } from '../columnar/index.js';
-import { lookOf } from './list.js';
+import { fingerprintOf } from './fingerprint.js';
 
 /** The page that was read last. */
 export interface LastPage {
@@ -8,7 +8,7 @@ export interface LastPage {
   /** What the last row is told apart by. */
   readonly name: string;
   /** Tells the page from others. */
-  readonly look: string;
+  readonly fingerprint: string;
 }
 
 /** Where a read of a list has got to, by position. */
@@ -38,7 +38,7 @@ export class Trace {
     this.largest = Math.max(this.largest, content.length);
     this.first ??= names[0];
     const name = names.at(-1);
-    if (name !== undefined) this.last = { number, rows: content.length, name, look: lookOf(content) };
+    if (name !== undefined) this.last = { number, rows: content.length, name, fingerprint: fingerprintOf(content) };
     return { position, known };
   }
 

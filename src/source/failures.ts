@@ -1,0 +1,18 @@
+import { of, throwError, type Observable } from 'rxjs';
+import type { Content } from '../columnar/index.js';
+import { SourceError } from '../errors.js';
+
+/** A failure to answer, as opposed to one that has been recognised, and to refused credentials. */
+export function isPlainFailure(error: unknown): boolean {
+  return isRefusal(error) || (error instanceof SourceError && error.code === 'E_SOURCE_UNAVAILABLE');
+}
+
+/** An answer that has no rows for this request, and would have none the next time. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof SourceError && (error.code === 'E_SOURCE_REFUSED' || error.code === 'E_SOURCE_ANSWER');
+}
+
+/** For `catchError`: whatever failure a page has that is not there, it has no row. */
+export function noRows<T>(error: unknown): Observable<{ readonly content: Content<T> }> {
+  return isPlainFailure(error) ? of({ content: [] }) : throwError(() => error);
+}

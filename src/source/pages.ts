@@ -1,0 +1,110 @@
+import { AsyncSubject, defer, map, of, switchMap, tap, throwError, type Observable } from 'rxjs';
+import type { CollectionReader, ListAnswer } from '../client/index.js';
+import { SourceError } from '../errors.js';
+import { fingerprintOf } from './fingerprint.js';
+import type { PagedList } from './paging.js';
+
+/**
+ * The pages of a list by their numbers. Each is compared with the one before it, in whatever order the answers come: a page waits for
+ * the fingerprint of its neighbour, unless the neighbour may never be asked for.
+ */
+export class Pages<T> implements PagedList<T> {
+  readonly paged = true;
+  repeated: number | undefined;
+  /** How each page looked, for the page after it, and who waits for that. */
+  readonly #fingerprints = new Map<number, string>();
+  readonly #waiting = new Map<number, AsyncSubject<string>>();
+  readonly #asked = new Set<number>();
+  /** What is behind a page that seems to be the end may never be asked for, so that nobody may wait for how it looks. */
+  #seemingEnd = Infinity;
+
+  /**
+   * @param seeds Pages that have been read already; each is given out once.
+   * @param maxPages Most pages with rows.
+   */
+  constructor(
+    private readonly reader: CollectionReader<T>,
+    readonly firstPage: number,
+    readonly limit: number,
+    private readonly seeds: Map<number, ListAnswer<T>>,
+    private readonly maxPages: number,
+  ) {}
+
+  page(number: number, fresh = false): Observable<ListAnswer<T>> {
+    return this.#read(number, fresh).pipe(
+      switchMap((answer) => {
+        if (answer.content.length === 0) return of(this.#noRowsOn(number));
+        if (number - this.firstPage >= this.maxPages) return throwError(() => this.#tooManyPages(number));
+        if (number === this.#seemingEnd) this.#seemingEnd = Infinity;
+        if (number === this.firstPage) return of(answer);
+        return this.#fingerprint(number - 1).pipe(
+          map((before) => {
+            if (before !== answer.fingerprint) return answer;
+            this.repeated = Math.min(this.repeated ?? number, number);
+            return this.#noRowsOn(number);
+          }),
+        );
+      }),
+    );
+  }
+
+  again(number: number): Observable<ListAnswer<T>> {
+    return this.reader.request({ page: number, limit: this.limit, fresh: true });
+  }
+
+  probe(number: number): Observable<ListAnswer<T>> {
+    return this.sized(number, this.limit);
+  }
+
+  sized(number: number, limit: number): Observable<ListAnswer<T>> {
+    return this.reader.request({ page: number, limit, purpose: 'probe' });
+  }
+
+  row(position: number): Observable<ListAnswer<T>> {
+    return this.sized(this.firstPage + position, 1);
+  }
+
+  #read(page: number, fresh: boolean): Observable<ListAnswer<T> & { readonly fingerprint: string }> {
+    return defer(() => {
+      const seed = this.seeds.get(page);
+      this.seeds.delete(page);
+      this.#asked.add(page);
+      return seed && !fresh ? of(seed) : this.reader.request({ page, limit: this.limit, fresh });
+    }).pipe(
+      map((answer) => ({ ...answer, fingerprint: fingerprintOf(answer.content) })),
+      tap({ next: ({ fingerprint }) => this.#take(page, fingerprint), error: () => this.#take(page, '') }),
+    );
+  }
+
+  /** How a page looked, once that is known; nothing where it failed or may never be asked for. */
+  #fingerprint(page: number): Observable<string> {
+    const known = this.#fingerprints.get(page) ?? (page > this.#seemingEnd && !this.#asked.has(page) ? '' : undefined);
+    if (known !== undefined) return of(known);
+    const subject = this.#waiting.get(page) ?? new AsyncSubject<string>();
+    this.#waiting.set(page, subject);
+    return subject;
+  }
+
+  #take(page: number, fingerprint: string): void {
+    this.#fingerprints.set(page, fingerprint);
+    this.#announce(page, fingerprint);
+  }
+
+  #announce(page: number, fingerprint: string): void {
+    this.#waiting.get(page)?.next(fingerprint);
+    this.#waiting.get(page)?.complete();
+    this.#waiting.delete(page);
+  }
+
+  /** What a page is that has no rows of its own, behind which none need be asked for. */
+  #noRowsOn(page: number): ListAnswer<T> {
+    this.#seemingEnd = Math.min(this.#seemingEnd, page);
+    for (const awaited of this.#waiting.keys()) if (awaited > this.#seemingEnd && !this.#asked.has(awaited)) this.#announce(awaited, '');
+    return { content: [], body: new Uint8Array() };
+  }
+
+  #tooManyPages(number: number): SourceError {
+    const message = `${this.reader.collection.name}: page ${number} has rows, but max_pages is ${this.maxPages}`;
+    return new SourceError('E_SOURCE_MAX_PAGES', 'permanent', message);
+  }
+}

@@ -1,0 +1,44 @@
+import type { Observable } from 'rxjs';
+import type { ListAnswer } from '../client/index.js';
+import { GateError, type Warning } from '../errors.js';
+
+/** What the reading of a list depends on. */
+export interface PagingOptions {
+  /** Number of the first page. Default 1, and then it is checked that there is no page before it. */
+  readonly firstPage?: number | undefined;
+  /** Most pages that a list may have; one more is a failure. Default: no limit. */
+  readonly maxPages?: number | undefined;
+  /** Whether what would be a warning is a failure. Default false. */
+  readonly strict?: boolean | undefined;
+  readonly onWarning?: ((warning: Warning) => void) | undefined;
+}
+
+/** How a service pages one of its lists, as far as its first pages tell. */
+export interface PagedList<T> {
+  readonly paged: boolean;
+  readonly firstPage: number;
+  /** Rows per page that the service really gives. */
+  readonly limit: number;
+  /**
+   * One page. A page that repeats the one before it, as some services do past the end, counts as empty.
+   *
+   * @param fresh Whether an answer that was kept will not do. Default false.
+   */
+  page(number: number, fresh?: boolean): Observable<ListAnswer<T>>;
+  /** A page as it is by now, also if it has landed, and without a look at the page before it. */
+  again(number: number): Observable<ListAnswer<T>>;
+  /** A page as it is by now, to compare it with; it does not land. */
+  probe(number: number): Observable<ListAnswer<T>>;
+  /** A page of another size, as it is by now. */
+  sized(number: number, limit: number): Observable<ListAnswer<T>>;
+  /** The row at a position, counted from 0: a page of one row. A service that does not honour the limit gives more. */
+  row(position: number): Observable<ListAnswer<T>>;
+  /** The first page that repeated the one before it, as far as pages were read. */
+  readonly repeated: number | undefined;
+}
+
+/** @throws {GateError} `E_GATE_STRICT` under `strict`. */
+export function warn({ strict = false, onWarning }: PagingOptions, warning: Warning): void {
+  if (strict) throw new GateError('E_GATE_STRICT', `${warning.code}: ${warning.message}`);
+  onWarning?.(warning);
+}

@@ -1,0 +1,47 @@
+import { of, type Observable } from 'rxjs';
+import { SourceError } from '../errors.js';
+import { task, type Ask } from '../flow/index.js';
+import type { PagedList } from './paging.js';
+
+/** Pages in succession that have no row that was not read before: after some of them it is looked whether the list has an end at all. */
+export class StalePages<T> {
+  #pages = 0;
+
+  /**
+   * @param collection Its name, for the message.
+   * @param patience How many such pages there may be before the look; twice as many before the next.
+   */
+  constructor(
+    private readonly list: PagedList<T>,
+    private readonly collection: string,
+    private patience: number,
+  ) {}
+
+  /** Takes the next page. */
+  take(isStale: boolean): void {
+    this.#pages = isStale ? this.#pages + 1 : 0;
+  }
+
+  /**
+   * Looks behind a page when there were too many.
+   *
+   * @throws {SourceError} `E_SOURCE_ENDLESS` when the list has rows however far one looks.
+   */
+  lookBehind(number: number): Observable<void> {
+    if (this.#pages <= this.patience) return of(undefined);
+    return task(async (ask) => {
+      const { firstPage } = this.list;
+      const at = (times: number) => firstPage + times * (number - firstPage);
+      if ((await this.#hasRows(ask, at(2))) && (await this.#hasRows(ask, at(4)))) {
+        const what = `${this.#pages} pages up to page ${number - 1} have no row that was not read before`;
+        const message = `${this.collection}: ${what}, and pages ${at(2)} and ${at(4)} have rows, too`;
+        throw new SourceError('E_SOURCE_ENDLESS', 'permanent', message);
+      }
+      this.patience *= 2;
+    });
+  }
+
+  async #hasRows(ask: Ask, number: number): Promise<boolean> {
+    return (await ask(this.list.probe(number))).content.length > 0;
+  }
+}
