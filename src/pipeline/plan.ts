@@ -1,10 +1,10 @@
 import { collections, columnsOf, nearest, type Collection, type CollectionName, type Column } from '../collections/index.js';
 import type { Warning } from '../errors.js';
-import { overlap } from '../files/index.js';
 import type { Step, Tally } from '../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../local-path.js';
 import { sinks, type OutputColumn, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../sinks/index.js';
 import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRemark, type StepRuntime } from '../steps/index.js';
+import { refuseSharedOutputs } from './collide.js';
 import type { Path } from './document.js';
 import { checkExpect } from './expect.js';
 import type { Problem, SpecWarning } from './references.js';
@@ -213,53 +213,7 @@ function chooseOne<D>(
   return { name, definition, value: entry[name] };
 }
 
-/** Whether writing one absolute path would write over or into the other, on any day and by whatever links lead there now. */
-export function collide(a: string, b: string): boolean {
-  const days = [sampleDay, ...[a, b].flatMap((path) => path.match(/\d{4}-\d{2}-\d{2}/g) ?? [])];
-  return collideByName(a, b) || days.some((day) => overlap(onDay(a, day), onDay(b, day)));
-}
-
-function collideByName(a: string, b: string): boolean {
-  const others = b.split('/');
-  return a
-    .split('/')
-    .slice(0, others.length)
-    .every((name, index) => meet(name, others[index] ?? ''));
-}
-
-/** Whether two names are the same when the day in each is any. */
-function meet(a: string, b: string): boolean {
-  return a === b || patternOf(a)?.test(onDay(b, sampleDay)) === true || patternOf(b)?.test(onDay(a, sampleDay)) === true;
-}
-
-function patternOf(name: string): RegExp | undefined {
-  if (!name.includes(dayTemplate)) return undefined;
-  return new RegExp(`^${name.split(dayTemplate).map(escaped).join('\\d{4}-\\d{2}-\\d{2}')}$`);
-}
-
-const sampleDay = '2000-01-01';
-
-function onDay(path: string, day: string): string {
-  return path.replaceAll(dayTemplate, day);
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-}
-
 /** What is known of a run before it. */
 export function unfilled(pipeline: string): PathNames {
   return { pipeline, 'run.date': dayTemplate, 'run.id': runTemplate };
-}
-
-function refuseSharedOutputs(planned: readonly PlannedSink[], problem: Problem): void {
-  planned.forEach(({ output, index, name }) => {
-    const first = planned.find((other) =>
-      output === undefined ? other.output === undefined : other.output !== undefined && collide(other.output, output),
-    );
-    if (!first || first.index >= index) return;
-    const message =
-      output === undefined ? 'only one sink can write to stdout' : `to[${first.index}] writes to the same path, or one within`;
-    problem(['to', index, name], message);
-  });
 }
