@@ -1,7 +1,8 @@
-import { collections, columnsOf, nearest, type Collection, type CollectionName, type Column } from '../collections/index.js';
+import { collections, columnsOf, type Collection, type CollectionName, type Column } from '../collections/index.js';
 import type { Warning } from '../errors.js';
 import type { Step, Tally } from '../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../local-path.js';
+import { unknownName } from '../meant.js';
 import { sinks, type OutputColumn, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../sinks/index.js';
 import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRemark, type StepRuntime } from '../steps/index.js';
 import { refuseSharedOutputs } from './collide.js';
@@ -10,7 +11,7 @@ import { checkExpect } from './expect.js';
 import type { Problem, SpecWarning } from './references.js';
 import { outputColumns } from './schema.js';
 import type { PipelineShape } from './spec.js';
-import { validated, withNearest } from './validate.js';
+import { validated } from './validate.js';
 
 /** A step of a pipeline file with its configuration inside. */
 interface BoundStep {
@@ -90,8 +91,7 @@ export function planPipeline(
   const collection = collections[shape.from];
   const reveal = shape.reveal ?? [];
   reveal.forEach((name, index) => {
-    if (!Object.hasOwn(collection.fields, name))
-      problem(['reveal', index], withNearest(`unknown field '${name}'`, name, Object.keys(collection.fields)));
+    if (!Object.hasOwn(collection.fields, name)) problem(['reveal', index], unknownName('field', name, Object.keys(collection.fields)));
   });
   const boundSteps = (shape.steps ?? []).map((entry, index) => planStep(entry, index, problem));
   const plannedSinks = shape.to.flatMap((entry, index) => planSink(entry, index, place, problem) ?? []);
@@ -200,14 +200,7 @@ function chooseOne<D>(
   }
   const definition = Object.hasOwn(registry, name) ? registry[name] : undefined;
   if (definition === undefined) {
-    const near = nearest(name, known);
-    problem(
-      [...path, name],
-      near === undefined
-        ? `unknown ${kind} '${name}'; there are ${known.join(', ')}`
-        : `unknown ${kind} '${name}', did you mean '${near}'?`,
-      true,
-    );
+    problem([...path, name], unknownName(kind, name, known), true);
     return undefined;
   }
   return { name, definition, value: entry[name] };
