@@ -26,6 +26,11 @@ export const catalogue = {
   E_SOURCE_UNAVAILABLE: { exit: 69, retry: true, help: 'The service did not answer in spite of retries; run again later.' },
   E_SOURCE_ANSWER: { exit: 69, retry: true, help: 'The service answered no list of records; compare base_url with its document.' },
   E_SOURCE_REFUSED: { exit: 69, retry: false, help: 'The service refused the request; check base_url, limit and the collection.' },
+  E_SOURCE_TLS: {
+    exit: 69,
+    retry: false,
+    help: 'Check that base_url names the host that the certificate is for, that it has a port that speaks TLS, and the clock here. Put the certificates of an authority of your own into a file and set NODE_EXTRA_CA_CERTS to it; an expired certificate has to be renewed by whoever runs the service.',
+  },
   E_SOURCE_LIMIT: {
     exit: 69,
     retry: false,
