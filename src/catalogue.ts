@@ -131,6 +131,7 @@ export const catalogue = {
     retry: false,
     help: 'The state folder and what is in it must be made by leadstream for the user who runs it; look at what is named and remove it, or choose another folder by --state-dir.',
   },
+  E_RUN_FOLDER: { exit: 1, retry: false, help: 'Change into a folder that is there (cd), and start again.' },
   E_RUN_FILES: {
     exit: 1,
     retry: false,
