@@ -104,7 +104,7 @@ function boundariesOf(folder) {
     },
   ];
   if (folder !== 'cli') patterns.push({ regex: '^\\.\\./(\\.\\./)*index\\.js$', message: 'Only the command line imports the public API.' });
-  if (!allowed.includes('errors')) patterns.push({ regex: '/errors\\.js$', message: `src/${folder} imports nothing of ours.` });
+  if (!allowed.includes('errors')) patterns.push({ regex: '/(errors|catalogue)\\.js$', message: `src/${folder} imports nothing of ours.` });
   const paths = [];
   if (folder !== 'flow') {
     paths.push({ name: 'rxjs', importNames: queueingOperators, message: 'It queues without bound: waiting happens in src/flow.' });

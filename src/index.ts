@@ -128,17 +128,14 @@ export {
 
 // Errors and logs
 export { createRedactor, type Redactor } from './redact.js';
+export { catalogue, type CodeOf, type ErrorCode, type GeneralCode } from './catalogue.js';
 export {
-  catalogue,
   GateError,
   LeadstreamError,
   SinkError,
   SourceError,
   SpecError,
   StepError,
-  type CodeOf,
-  type ErrorCode,
-  type GeneralCode,
   type Warning,
   type FailureKind,
   type Refusal,

@@ -1,3 +1,4 @@
+import { LeadstreamError } from '../errors.js';
 import { createConsole } from './console.js';
 import { secretsIn } from './context.js';
 import { tellFailure } from './failure.js';
@@ -17,12 +18,21 @@ export async function runProcess(): Promise<void> {
   boundGarbage();
   const signals = onSignals();
   const { runCli } = await import('./run-cli.js');
-  const exit = await runCli(argv, { env, cwd: process.cwd(), stdout, stderr, signal: signals.signal, secrets });
+  const exit = await runCli(argv, { env, cwd: workingFolder(), stdout, stderr, signal: signals.signal, secrets });
   // Work that was done before a signal came stays done; work that failed failed by the signal.
   process.exitCode = exit === 0 ? exit : (signals.exitCode ?? exit);
   signals.release();
   // Everything is cleaned up: a reader of stdout that takes its time must not hold a process that was told to end.
   if (signals.exitCode !== undefined) process.exit();
+}
+
+/** @throws {LeadstreamError} `E_RUN_FOLDER` when it was removed, as of a shell that still stands in it. */
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new LeadstreamError('E_RUN_FOLDER', 'the working folder is not there any more', { cause });
+  }
 }
 
 /** Ends the process after an error that nobody caught. */

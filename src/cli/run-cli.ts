@@ -9,7 +9,8 @@ import { addSchema } from './commands/schema.js';
 import { addServe } from './commands/serve.js';
 import { addValidate } from './commands/validate.js';
 import { addVerify } from './commands/verify.js';
-import { catalogue, LeadstreamError } from '../errors.js';
+import { catalogue } from '../catalogue.js';
+import { LeadstreamError } from '../errors.js';
 import { createConsole } from './console.js';
 import { commonOptions, environmentOf, secretsIn, type CommandContext, type Runner } from './context.js';
 import { tellFailure } from './failure.js';
@@ -102,15 +103,13 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
 
 /** What each command takes. The parser forgets it when it goes into one. */
 function commandsOf(parser: Argv): Grammar['commands'] {
-  const inside = parser as unknown as Inside;
-  const handlers = Object.entries(inside.getInternalMethods().getCommandInstance().getCommandHandlers());
+  const handlers = Object.entries(parser.getInternalMethods().getCommandInstance().getCommandHandlers());
   return Object.fromEntries(handlers.map(([name, { original }]) => [name, original]));
 }
 
 /** The grammar with the options of the command that the parser is in, or outside of one, those of all. */
 function grammarOf(parser: Argv, commands: Grammar['commands']): Grammar {
-  const inside = parser as unknown as Inside;
-  const { key, alias, array, number, boolean } = inside.getOptions();
+  const { key, alias, array, number, boolean } = parser.getOptions();
   return {
     commands,
     options: [...Object.keys(key), ...Object.values(alias).flat()],
@@ -121,13 +120,15 @@ function grammarOf(parser: Argv, commands: Grammar['commands']): Grammar {
 }
 
 /** What the parser has beyond its types. */
-interface Inside {
-  getOptions(): {
-    readonly key: Readonly<Record<string, unknown>>;
-    readonly alias: Readonly<Record<string, readonly string[]>>;
-    readonly array: readonly string[];
-    readonly number: readonly string[];
-    readonly boolean: readonly string[];
-  };
-  getInternalMethods(): { getCommandInstance(): { getCommandHandlers(): Readonly<Record<string, { readonly original: string }>> } };
+declare module 'yargs' {
+  interface Argv<T> {
+    getOptions(): {
+      readonly key: Readonly<Record<string, unknown>>;
+      readonly alias: Readonly<Record<string, readonly string[]>>;
+      readonly array: readonly string[];
+      readonly number: readonly string[];
+      readonly boolean: readonly string[];
+    };
+    getInternalMethods(): { getCommandInstance(): { getCommandHandlers(): Readonly<Record<string, { readonly original: string }>> } };
+  }
 }

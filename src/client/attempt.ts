@@ -122,6 +122,10 @@ function refusalOf(target: Target, status: number, retryAfter: string | undefine
   if (status === 200 || status === 204 || status === 404) return undefined;
   const message = `${target.label}: HTTP ${status}`;
   if (status < 300) return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}, and only 200 has rows`, { status });
+  if (status === 304)
+    return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}: not modified, which is no answer where no condition was asked`, {
+      status,
+    });
   if (status === 401 || status === 403)
     return new SourceError('E_SOURCE_AUTH', 'permanent', `${message}: the service refused the credentials`, { status });
   if (status === 408 || status === 425 || status === 429 || status >= 500) {
@@ -139,13 +143,17 @@ function bodyTooLarge(target: Target, maxBodyBytes: number): SourceError {
   return new SourceError('E_SOURCE_LIMIT', 'permanent', `${target.label}: the answer is larger than ${maxBodyBytes} bytes`);
 }
 
-/** Codes of TLS failures that another attempt cannot heal. */
-const permanentCodes = /^(?:CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO$|ERR_INVALID_URL$)/;
+/** Codes of certificates that are not accepted, and of servers that do not speak TLS; another attempt heals neither. */
+const certificateCodes = /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH$|INVALID_CA$|INVALID_PURPOSE$)/;
+const tlsCodes = /^(?:ERR_TLS_|EPROTO$)/;
 
 function failureOf(target: Target, thrown: unknown): SourceError {
   if (thrown instanceof TimeoutError) return tooLate(target, thrown.event);
   const code = thrown instanceof RequestError ? thrown.code : 'unknown failure';
-  if (thrown instanceof MaxRedirectsError || permanentCodes.test(code)) {
+  if (certificateCodes.test(code))
+    return new SourceError('E_SOURCE_TLS', 'permanent', `${target.label}: the certificate is not accepted (${code})`);
+  if (tlsCodes.test(code)) return new SourceError('E_SOURCE_TLS', 'permanent', `${target.label}: no TLS connection (${code})`);
+  if (thrown instanceof MaxRedirectsError || code === 'ERR_INVALID_URL') {
     return new SourceError('E_SOURCE_REFUSED', 'permanent', `${target.label}: ${code}`);
   }
   const place = thrown instanceof ReadError ? 'the answer was cut' : 'no connection';

@@ -1,5 +1,5 @@
 import { nearest } from '../collections/index.js';
-import { unknownName } from '../option-problems.js';
+import { unknownName } from '../meant.js';
 import { minSecretLength } from '../redact.js';
 
 /**

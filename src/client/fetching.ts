@@ -1,5 +1,6 @@
 import { Observable } from 'rxjs';
-import { limitReached, SourceError, type CodeOf, type FailureKind } from '../errors.js';
+import type { CodeOf } from '../catalogue.js';
+import { limitReached, SourceError, type FailureKind } from '../errors.js';
 import { defaultThreads, Thread, threadProblem } from '../threads/index.js';
 import { createTransport, type Answer, type Target, type Transport, type TransportOptions } from './attempt.js';
 import type { Scanned } from './scan.js';

@@ -1,4 +1,5 @@
-import { LeadstreamError, limitReached, SinkError, type ErrorCode, type GeneralCode } from '../errors.js';
+import type { ErrorCode, GeneralCode } from '../catalogue.js';
+import { LeadstreamError, limitReached, SinkError } from '../errors.js';
 
 /** The code of a system error (`ENOSPC`, `ENOTDIR`, …); `undefined` for anything else. */
 export function errnoOf(thrown: unknown): string | undefined {

@@ -3,7 +3,6 @@ export { emptyTally, standalone, type Fault, type OnError, type StepContext, typ
 export { contentDigest, rowDigest, tableDigests } from './content-digest.js';
 export { deliver } from './deliver.js';
 export { Drain } from './drain.js';
-export { refuseDry } from './dry.js';
 export { KeySet, type Seen } from './key-set.js';
 export { keyIn, keyOf } from './row-key.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';

@@ -13,6 +13,8 @@ import { createWindow } from './window.js';
 
 /** Bounds of a paged source; all counts are pages. */
 export interface PagedSourceOptions {
+  /** What is read, for messages. Default `the list`. */
+  readonly name?: string | undefined;
   /** Pages in flight, waiting or in the chain at once. Default 8. */
   readonly window?: number | undefined;
   /** Requests in flight at once, at most `window`. Default 4. */
@@ -56,7 +58,8 @@ interface Slot<T> {
  * file could not have either; `E_RUN_STALLED` when pages are not released and nothing is left that could.
  */
 export function pagedSource<T>(fetch: (page: number) => Observable<Content<T>>, options: PagedSourceOptions = {}): Observable<Page<T>> {
-  const { window: size = 8, concurrency = 4, firstPage = 1, paged = true, confirmEnd = (end) => lookAgain(fetch, end) } = options;
+  const { name = 'the list', window: size = 8, concurrency = 4, firstPage = 1, paged = true } = options;
+  const { confirmEnd = (end) => lookAgain(fetch, end) } = options;
   checkBounds({ window: size, concurrency, firstPage });
   const chains = paged ? Math.min(concurrency, size) : 1;
 
@@ -123,7 +126,7 @@ export function pagedSource<T>(fetch: (page: number) => Observable<Content<T>>, 
         return concat(pages$, rest$);
       });
 
-    return from$(firstPage).pipe(holdErrors(), refuseDry('the list'));
+    return from$(firstPage).pipe(holdErrors(), refuseDry(name));
   });
 }
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { checkOptions, clientShape, wrongOption } from '../client/index.js';
 import { collectionNames, collections, type CollectionName } from '../collections/index.js';
-import { callback, given, unknownName } from '../option-problems.js';
+import { unknownName } from '../meant.js';
+import { callback, given } from '../option-problems.js';
 import { windowHoldsConcurrency } from '../settings.js';
 import { readingShape } from '../source/index.js';
 

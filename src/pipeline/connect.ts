@@ -2,7 +2,7 @@ import { EMPTY, concat, defer, type Observable } from 'rxjs';
 import type { AreaCode, Bridge, CollectionName, Lead, Link, Rows, User } from '../collections/index.js';
 import { createClient, type ClientOptions } from '../client/index.js';
 import { GateError } from '../errors.js';
-import { refuseDry, rows, type Page } from '../flow/index.js';
+import { rows, type Page } from '../flow/index.js';
 import { checkConnection, checkIdentifier, checkRead } from './connect-options.js';
 import { driftOf, newConsistency, readPages, refuseUnstable, type Consistency, type ReadingOptions } from '../source/index.js';
 
@@ -66,7 +66,7 @@ export function connect(options: ConnectOptions): Service {
       return concat(
         readPages(client.reader(collection, reveal), options, consistency),
         defer(() => conclude(collection, consistency, options)),
-      ).pipe(refuseDry(collection));
+      );
     });
   }
 

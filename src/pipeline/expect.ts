@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { collectionNames, nearest, type CollectionName, type Column } from '../collections/index.js';
+import { distinct } from '../distinct.js';
 import type { Problem } from './references.js';
 import { share, tolerance } from './units.js';
 
@@ -20,10 +21,8 @@ export const expectShape = z.strictObject({
     .record(column, tolerance)
     .optional()
     .describe('Most rows whose column is null or empty, like 5% of those that leave the last step, or 100; by column.'),
-  not_null: z.array(column).min(1).optional().describe('Columns that are null or empty in no row.'),
-  unique: z
-    .array(z.union([column, z.array(column).min(1)]))
-    .min(1)
+  not_null: distinct(z.array(column).min(1)).optional().describe('Columns that are null or empty in no row.'),
+  unique: distinct(z.array(z.union([column, distinct(z.array(column).min(1))])).min(1), (names) => [names].flat().join(' + '))
     .optional()
     .describe(
       'Columns, or lists of columns together, whose values come once; rows with a null or empty one do not count. At most 32 bytes of memory per value.',

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { SpecError, reasonOf } from '../errors.js';
 import { checkPipeline, type Checked } from './check.js';
+import { collide } from './collide.js';
 import { credentialsIn } from './credentials.js';
 import { runTemplate } from '../local-path.js';
 import { parseSpecDocuments, type Path } from './document.js';
 import type { Pipeline } from './pipeline.js';
-import { collide } from './plan.js';
 import { referenceSource, type Environment } from './reference-source.js';
 
 /** What a pipeline file is read with. */

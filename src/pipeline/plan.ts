@@ -1,16 +1,17 @@
-import { collections, columnsOf, nearest, type Collection, type CollectionName, type Column } from '../collections/index.js';
+import { collections, columnsOf, type Collection, type CollectionName, type Column } from '../collections/index.js';
 import type { Warning } from '../errors.js';
-import { overlap } from '../files/index.js';
 import type { Step, Tally } from '../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../local-path.js';
+import { unknownName } from '../meant.js';
 import { sinks, type OutputColumn, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../sinks/index.js';
 import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRemark, type StepRuntime } from '../steps/index.js';
+import { refuseSharedOutputs } from './collide.js';
 import type { Path } from './document.js';
 import { checkExpect } from './expect.js';
 import type { Problem, SpecWarning } from './references.js';
 import { outputColumns } from './schema.js';
 import type { PipelineShape } from './spec.js';
-import { validated, withNearest } from './validate.js';
+import { validated } from './validate.js';
 
 /** A step of a pipeline file with its configuration inside. */
 interface BoundStep {
@@ -90,8 +91,7 @@ export function planPipeline(
   const collection = collections[shape.from];
   const reveal = shape.reveal ?? [];
   reveal.forEach((name, index) => {
-    if (!Object.hasOwn(collection.fields, name))
-      problem(['reveal', index], withNearest(`unknown field '${name}'`, name, Object.keys(collection.fields)));
+    if (!Object.hasOwn(collection.fields, name)) problem(['reveal', index], unknownName('field', name, Object.keys(collection.fields)));
   });
   const boundSteps = (shape.steps ?? []).map((entry, index) => planStep(entry, index, problem));
   const plannedSinks = shape.to.flatMap((entry, index) => planSink(entry, index, place, problem) ?? []);
@@ -200,66 +200,13 @@ function chooseOne<D>(
   }
   const definition = Object.hasOwn(registry, name) ? registry[name] : undefined;
   if (definition === undefined) {
-    const near = nearest(name, known);
-    problem(
-      [...path, name],
-      near === undefined
-        ? `unknown ${kind} '${name}'; there are ${known.join(', ')}`
-        : `unknown ${kind} '${name}', did you mean '${near}'?`,
-      true,
-    );
+    problem([...path, name], unknownName(kind, name, known), true);
     return undefined;
   }
   return { name, definition, value: entry[name] };
 }
 
-/** Whether writing one absolute path would write over or into the other, on any day and by whatever links lead there now. */
-export function collide(a: string, b: string): boolean {
-  const days = [sampleDay, ...[a, b].flatMap((path) => path.match(/\d{4}-\d{2}-\d{2}/g) ?? [])];
-  return collideByName(a, b) || days.some((day) => overlap(onDay(a, day), onDay(b, day)));
-}
-
-function collideByName(a: string, b: string): boolean {
-  const others = b.split('/');
-  return a
-    .split('/')
-    .slice(0, others.length)
-    .every((name, index) => meet(name, others[index] ?? ''));
-}
-
-/** Whether two names are the same when the day in each is any. */
-function meet(a: string, b: string): boolean {
-  return a === b || patternOf(a)?.test(onDay(b, sampleDay)) === true || patternOf(b)?.test(onDay(a, sampleDay)) === true;
-}
-
-function patternOf(name: string): RegExp | undefined {
-  if (!name.includes(dayTemplate)) return undefined;
-  return new RegExp(`^${name.split(dayTemplate).map(escaped).join('\\d{4}-\\d{2}-\\d{2}')}$`);
-}
-
-const sampleDay = '2000-01-01';
-
-function onDay(path: string, day: string): string {
-  return path.replaceAll(dayTemplate, day);
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-}
-
 /** What is known of a run before it. */
 export function unfilled(pipeline: string): PathNames {
   return { pipeline, 'run.date': dayTemplate, 'run.id': runTemplate };
-}
-
-function refuseSharedOutputs(planned: readonly PlannedSink[], problem: Problem): void {
-  planned.forEach(({ output, index, name }) => {
-    const first = planned.find((other) =>
-      output === undefined ? other.output === undefined : other.output !== undefined && collide(other.output, output),
-    );
-    if (!first || first.index >= index) return;
-    const message =
-      output === undefined ? 'only one sink can write to stdout' : `to[${first.index}] writes to the same path, or one within`;
-    problem(['to', index, name], message);
-  });
 }

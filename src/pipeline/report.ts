@@ -1,4 +1,5 @@
-import type { Warning, WarningCode } from '../errors.js';
+import type { WarningCode } from '../catalogue.js';
+import type { Warning } from '../errors.js';
 import type { Tally } from '../flow/index.js';
 import { printable } from '../printable.js';
 import type { Consistency } from '../source/index.js';

@@ -1,9 +1,8 @@
-import { z } from 'zod';
-import { nearest } from '../collections/index.js';
+import type { z } from 'zod';
+import { getIn, issuesOf, keysOf, wantedAt, wrongKey, type Issue } from '../issues.js';
+import { hintAt } from '../meant.js';
 import type { Path } from './document.js';
 import type { Problem } from './references.js';
-
-type Issue = z.core.$ZodIssue;
 
 /**
  * Checks a value of a pipeline file against a schema and reports each problem with the nearest right name.
@@ -13,10 +12,10 @@ type Issue = z.core.$ZodIssue;
  * @returns The parsed value, or `undefined` when something was reported.
  */
 export function validated<T>(schema: z.ZodType<T>, value: unknown, at: Path, problem: Problem): T | undefined {
-  const result = schema.safeParse(spelledOut(schema, value), { reportInput: true });
+  const spelled = spelledOut(schema, value);
+  const result = schema.safeParse(spelled);
   if (result.success) return result.data;
-  const place = { schema, at, problem };
-  for (const issue of withoutConsequences(result.error.issues, place)) report(issue, place);
+  for (const issue of issuesOf(schema, spelled)) report(issue, { schema, at, problem });
   return undefined;
 }
 
@@ -66,14 +65,8 @@ function report(issue: Issue, place: Place): void {
   const inner = issue.path.map(asKey);
   const path = [...place.at, ...inner];
   if (issue.code === 'unrecognized_keys') {
-    const known = knownAt(issue.path, place);
-    const others = Object.keys(Object(issue.input) as object).filter((key) => !issue.keys.includes(key));
-    for (const key of issue.keys) {
-      const message = known.includes(key)
-        ? `'${key}' does not go with ${others.map((other) => `'${other}'`).join(', ')}`
-        : withNearest(`unknown key '${key}'`, key, known);
-      place.problem([...path, key], message, true);
-    }
+    const known = keysOf(wantedAt(place.schema, inner));
+    for (const key of issue.keys) place.problem([...path, key], wrongKey(key, issue, 'key', known), true);
   } else if (issue.code === 'invalid_union') {
     reportUnion(issue, path, place);
   } else if (issue.code === 'invalid_key') {
@@ -83,65 +76,16 @@ function report(issue: Issue, place: Place): void {
   }
 }
 
-/** What is of the wrong kind is not judged further, and a key that is missing because it stands there misspelled is one problem, not two. */
-function withoutConsequences(issues: readonly Issue[], place: Place): readonly Issue[] {
-  const misspelled = issues.flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') return [];
-    const known = knownAt(issue.path, place);
-    return issue.keys.flatMap((key) => (known.includes(key) ? [] : [[...issue.path, nearest(key, known)].join('.')]));
-  });
-  const ofAnotherKind = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => path.join('.')));
-  return issues.filter(({ code, path, input }) => {
-    const place = path.join('.');
-    if (code === 'too_small' && ofAnotherKind.has(place)) return false;
-    return code === 'unrecognized_keys' || input !== undefined || !misspelled.includes(place);
-  });
-}
-
-function knownAt(path: readonly PropertyKey[], { schema }: Place): readonly string[] {
-  return keysAt(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }), path.map(asKey));
-}
-
 function asKey(part: PropertyKey): string | number {
   return typeof part === 'symbol' ? String(part) : part;
 }
 
-/** Of a union, the alternative that knows most of the keys says what is wrong, or of several, the one that misses least. */
-function reportUnion(issue: Extract<Issue, { code: 'invalid_union' }>, path: Path, place: Place): void {
-  const [deep] = issue.errors
-    .filter((issues) => issues.some(({ code, path: inner }) => inner.length > 0 || code === 'unrecognized_keys'))
-    .sort((a, b) => unknownKeys(a) - unknownKeys(b) || a.length - b.length);
-  if (!deep) {
-    const choices = [
-      ...new Set(issue.errors.flat().map((inner) => messageOf(inner, path).replace(/^(?:'.*' is missing: )?expected /, ''))),
-    ].join(', or ');
-    const key = path.at(-1);
-    place.problem(path, issue.input === undefined && typeof key === 'string' ? missing(choices, key) : `expected ${choices}`);
-    return;
-  }
-  const whole = deep.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
-  for (const inner of withoutConsequences(whole, place)) report(inner, place);
-}
-
-function unknownKeys(issues: readonly Issue[]): number {
-  return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 0), 0);
-}
-
-/** The keys that a schema knows at a path; of a union, those of all alternatives. */
-function keysAt(schema: unknown, path: Path): readonly string[] {
-  const [head, ...rest] = path;
-  const alternatives = getIn(schema, ['anyOf']);
-  if (Array.isArray(alternatives)) return alternatives.flatMap((alternative) => keysAt(alternative, path));
-  if (head === undefined)
-    return [...Object.keys(getIn(schema, ['properties']) ?? {}), ...textsIn(getIn(schema, ['propertyNames', 'enum']))];
-  return keysAt(
-    getIn(schema, typeof head === 'number' ? ['items'] : ['properties', head]) ?? getIn(schema, ['additionalProperties']),
-    rest,
-  );
-}
-
-function textsIn(list: unknown): readonly string[] {
-  return Array.isArray(list) ? list.map(String) : [];
+/** None of the alternatives of a union is nearer than the others. */
+function reportUnion(issue: Extract<Issue, { code: 'invalid_union' }>, path: Path, { problem }: Place): void {
+  const expected = issue.errors.flat().map((inner) => messageOf(inner, path).replace(/^(?:'.*' is missing: )?expected /, ''));
+  const choices = [...new Set(expected)].join(', or ');
+  const key = path.at(-1);
+  problem(path, issue.input === undefined && typeof key === 'string' ? missing(choices, key) : `expected ${choices}`);
 }
 
 function messageOf(issue: Issue, path: Path): string {
@@ -149,8 +93,7 @@ function messageOf(issue: Issue, path: Path): string {
   if (issue.code === 'invalid_value') {
     const values = issue.values.map(String);
     if (issue.input === undefined && typeof key === 'string') return missing(`one of ${values.join(', ')}`, key);
-    const near = typeof issue.input === 'string' ? nearest(issue.input, values) : undefined;
-    return `expected ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}${near === undefined ? '' : `; did you mean '${near}'?`}`;
+    return `expected ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}${hintAt(issue.input, values)}`;
   }
   if (issue.code === 'invalid_type')
     return issue.input === undefined && typeof key === 'string'
@@ -186,17 +129,6 @@ const kinds: Readonly<Record<string, string>> = {
   int: 'a whole number',
   boolean: 'true or false',
 };
-
-/** Adds the nearest known name to a message about an unknown one, or all that are known. */
-export function withNearest(message: string, name: string, known: readonly string[]): string {
-  const near = nearest(name, known);
-  if (known.length === 0) return message;
-  return near === undefined ? `${message}; there are ${known.join(', ')}` : `${message}, did you mean '${near}'?`;
-}
-
-function getIn(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined), value);
-}
 
 function setIn(value: unknown, path: readonly PropertyKey[], to: unknown): void {
   const parent = getIn(value, path.slice(0, -1));

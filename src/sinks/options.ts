@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { nearest, type Column } from '../collections/index.js';
+import { distinct } from '../distinct.js';
 import { SinkError } from '../errors.js';
 import { optionProblems } from '../option-problems.js';
 import type { Naming } from './output-column.js';
@@ -28,9 +29,7 @@ export const onError = z
     "What becomes of a row with a value that does not cast: to the rejects, the value null, or the run fails. Default: the pipeline's on_error.",
   );
 
-export const columns = z
-  .array(z.string().min(1))
-  .min(1)
+export const columns = distinct(z.array(z.string().min(1)).min(1))
   .readonly()
   .optional()
   .describe('Columns to write, by their snake_case names and in this order. Default: all that arrive.');

@@ -95,6 +95,7 @@ export class Passes<T extends Row> {
         pass.limit = resizedList.limit;
         const mostRows = 3 * this.first.rows + 10 * list.limit;
         return pagedSource((page) => resizedList.page(page).pipe(map(({ content }) => content)), {
+          name: reader.collection.name,
           window: windowOf(options),
           concurrency: options.concurrency,
           firstPage,

@@ -104,6 +104,7 @@ class ListRead<T extends Row> {
   #crawl(firstPage: number): Observable<Page<T>> {
     const { concurrency = 4 } = this.options;
     return pagedSource((number) => this.#fetch(number), {
+      name: this.reader.collection.name,
       window: windowOf(this.options),
       concurrency,
       firstPage,

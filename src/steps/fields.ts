@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { nearest, snakeCase, type Column } from '../collections/index.js';
+import { repeatsIn, standsTwice } from '../distinct.js';
 import type { ConfigPath, PlanContext } from './step.js';
 
 /** The name of a new column. `__proto__` is none: an assignment to it would be lost. */
@@ -27,6 +28,11 @@ export function requireColumn(
   const names = columns.map((candidate) => candidate.name);
   plan.problem(path, unknownName('field', name, names, plan), onKey);
   return undefined;
+}
+
+/** Reports the fields that stand in a list twice. */
+export function refuseRepeats(fields: readonly string[], plan: PlanContext, path: ConfigPath = []): void {
+  for (const index of repeatsIn(fields)) plan.problem([...path, index], `field ${standsTwice(fields[index] ?? '')}`);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Column } from '../../collections/index.js';
+import { distinct } from '../../distinct.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
 import { outputPath } from '../output-path.js';
 import type { OutputColumn } from '../output-column.js';
@@ -8,7 +9,7 @@ import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities,
 import { modes } from './table/manifest.js';
 import { runDateColumn, runDateTemplate } from './partitions.js';
 
-const names = z.array(z.string().min(1)).readonly();
+const names = distinct(z.array(z.string().min(1))).readonly();
 const engineNames = Object.keys(engines) as [EngineName, ...EngineName[]];
 
 const shape = z.strictObject({
@@ -88,8 +89,7 @@ const shape = z.strictObject({
     .min(1)
     .default(268_435_456)
     .describe('Bytes after which the next file begins, at the end of a row group (default 268435456).'),
-  sort_by: z
-    .array(z.string().regex(/^\S+(?: (?:asc|desc))?$/, 'a column, or a column and desc'))
+  sort_by: distinct(z.array(z.string().regex(/^\S+(?: (?:asc|desc))?$/, 'a column, or a column and desc')), (text) => orderOf(text).field)
     .readonly()
     .default([])
     .describe('Columns by which the rows of each row group are sorted, like [timestamp desc]; nulls come last. Default: as they come.'),
@@ -165,10 +165,12 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
 export function sortingOf({
   sort_by: by,
 }: Pick<ParquetConfig, 'sort_by'>): readonly { readonly field: string; readonly descending: boolean }[] {
-  return by.map((text) => {
-    const [field = '', direction] = text.split(' ');
-    return { field, descending: direction === 'desc' };
-  });
+  return by.map(orderOf);
+}
+
+function orderOf(text: string): { readonly field: string; readonly descending: boolean } {
+  const [field = '', direction] = text.split(' ');
+  return { field, descending: direction === 'desc' };
 }
 
 /** How files of these columns are encoded. */

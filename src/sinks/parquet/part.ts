@@ -7,7 +7,7 @@ import type { OutputColumn } from '../output-column.js';
 import { codecs, storages, type Encoding, type ParquetEncoder, type ParquetEngine } from './encoder.js';
 import type { Manifest } from './table/manifest.js';
 import type { DeclaredType } from '../../collections/index.js';
-import { partialEnding } from './table/table.js';
+import { partialEnding } from './table/names.js';
 
 /** One Parquet file of a run. Its file is made at once; the encoder when the columns are known. */
 export class Part {

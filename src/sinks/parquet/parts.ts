@@ -6,7 +6,7 @@ import type { Encoding, ParquetEngine, RowGroup } from './encoder.js';
 import { partNameOf, type ManifestFile } from './table/manifest.js';
 import { Part, type PartWriter } from './part.js';
 import type { PartitionedBatch } from './partitions.js';
-import { openTo } from './table/table.js';
+import { openTo } from './table/folders.js';
 
 export interface PartsOptions {
   readonly encoding: Encoding;

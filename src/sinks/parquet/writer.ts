@@ -20,7 +20,9 @@ import { Parts } from './parts.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
 import { indexOf } from './table/reindex.js';
 import { carriedInto, stageCarried, stageKeys, stageManifest, stageSuccess } from './table/stage.js';
-import { openTo, type Table } from './table/table.js';
+import { openTo } from './table/folders.js';
+import { prune, removeDeadRuns, removeRun } from './table/prune.js';
+import type { Table } from './table/table.js';
 
 /** What is settled when the columns are known. */
 interface Begun {
@@ -45,7 +47,7 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
   const { mode, permissions } = options;
   const folder = table.folder(runId);
   const { run: previous, manifest: before } = (await runBefore(table, mode, context)) ?? {};
-  await table.removeDeadRuns();
+  await removeDeadRuns(table);
   const made = await table.makeRun(runId, permissions);
   let begun: Begun | undefined;
 
@@ -145,7 +147,7 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
       ...counts,
       path: table.path,
       publication,
-      settle: () => table.prune(runId, previous, options.keep.runs),
+      settle: () => prune(table, runId, previous, options.keep.runs),
       setAside,
     };
   }
@@ -160,7 +162,7 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
 
   async function abort(): Promise<void> {
     await begun?.parts.discard();
-    await table.removeRun(runId).catch(() => undefined);
+    await removeRun(table, runId).catch(() => undefined);
     await removeFolders(made);
   }
 

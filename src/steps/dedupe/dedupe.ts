@@ -2,7 +2,7 @@ import { defer, identity, map } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
 import { contentOf, keepWhere, keyIn, KeySet, standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
-import { requireColumn } from '../fields.js';
+import { refuseRepeats, requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
 /**
@@ -43,6 +43,7 @@ export const dedupeStep = defineStep('dedupe', {
   }),
   examples: [{}, { by: ['email'] }],
   columns: ({ by }, input, plan) => {
+    refuseRepeats(by ?? [], plan, ['by']);
     (by ?? plan.collection.key).forEach((name, index) => requireColumn(name, input, plan, by ? ['by', index] : []));
     return input;
   },

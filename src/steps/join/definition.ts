@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { collectionNames, collections, columnsOf, type Column } from '../../collections/index.js';
 import { withFields } from '../../flow/index.js';
-import { requireColumn, rowsOf, unknownName } from '../fields.js';
+import { refuseRepeats, requireColumn, rowsOf, unknownName } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
 import { joining, takenName } from './join.js';
 import type { Pick } from './pick.js';
@@ -59,9 +59,7 @@ export const joinStep = defineStep('join', {
         plan.problem(['reveal', index], unknownName('field', field, Object.keys(collections[join.with].fields), rightPlan));
       }
     });
-    join.select?.forEach((field, index, all) => {
-      if (all.indexOf(field) < index) plan.problem(['select', index], `field '${field}' stands here twice`);
-    });
+    refuseRepeats(join.select ?? [], plan, ['select']);
     const added = selected(join, right)
       .flatMap((field, index) => requireColumn(field, right, rightPlan, join.select ? ['select', index] : []) ?? [])
       .map((column) => prefixed(join.as ?? join.with, column));

@@ -4,7 +4,7 @@ import { copier, type Row } from '../../collections/index.js';
 import { type Content, Table } from '../../columnar/index.js';
 import { StepError } from '../../errors.js';
 import { cellsIn, contentOf, withRows, type Step } from '../../flow/index.js';
-import { requireColumn } from '../fields.js';
+import { refuseRepeats, requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
 /**
@@ -47,10 +47,9 @@ export const selectStep = defineStep('select', {
   summary: 'Keeps some fields of every row.',
   config: z.array(z.string().min(1)).min(1).describe('Fields to keep, in output order.'),
   examples: [['lead_id', 'zipcode']],
-  columns: (fields, input, plan) =>
-    fields.flatMap((name, index) => {
-      if (fields.indexOf(name) < index) plan.problem([index], `field '${name}' stands here twice`);
-      return requireColumn(name, input, plan, [index]) ?? [];
-    }),
+  columns: (fields, input, plan) => {
+    refuseRepeats(fields, plan);
+    return fields.flatMap((name, index) => requireColumn(name, input, plan, [index]) ?? []);
+  },
   open: (fields) => select(fields),
 });

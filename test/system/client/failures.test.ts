@@ -260,6 +260,13 @@ describe('permanent failures', () => {
     });
   });
 
+  test('takes a 304, which nobody asked for, for no answer and no redirect', async () => {
+    const { error, requests } = await failedRead(answer(304));
+    expect(error).toMatchObject({ code: 'E_SOURCE_ANSWER', kind: 'suspect', status: 304 });
+    expect(error.message).toContain('HTTP 304: not modified, which is no answer where no condition was asked');
+    expect(requests).toBeGreaterThan(1);
+  });
+
   test('follows no redirect to the same host either', async () => {
     const { requests } = await failedRead(answer(302, '', { location: '/api/users' }));
     expect(requests).toBe(1);
@@ -271,7 +278,7 @@ describe('TLS', () => {
     await withServer(json([]), async ({ url }) => {
       await withClient({ baseUrl: url.replace('http:', 'https:') }, async (client, notices) => {
         const error = await failureOf(client);
-        expect(error).toMatchObject({ code: 'E_SOURCE_REFUSED', kind: 'permanent' });
+        expect(error).toMatchObject({ code: 'E_SOURCE_TLS', kind: 'permanent', message: expect.stringContaining('no TLS connection') });
         expect(notices).toEqual([]);
         expectDiscreet(error);
       });

@@ -49,6 +49,20 @@ describe('a publication over several outputs', () => {
     expect(await readdir(join(baseDir, '.leadstream', 'publishing'))).toEqual([]);
   });
 
+  test.each([
+    ['is not there', '.leadstream'],
+    ['is a file', 'file'],
+  ])('is not looked for where the state folder %s', async (_what, stateDir) => {
+    const baseDir = await temporaryFolder();
+    await writeFile(join(baseDir, 'file'), '');
+    const { code, stderr } = await cli(['run', '--finish', '--state-dir', stateDir], { cwd: baseDir });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`E_USAGE: there is no state folder ${join(baseDir, stateDir)}; name the one`),
+    ]);
+    expect(await readdir(baseDir)).toEqual(['file']);
+  });
+
   test('is not said to be finished when a partial file is gone and the earlier output stands', async () => {
     const { baseDir, inTheWay } = await halfPublished();
     await rm(inTheWay, { recursive: true });

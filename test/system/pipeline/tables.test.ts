@@ -40,6 +40,11 @@ describe('columns that a sink names', () => {
     ['bloom_filter: [age], partition_by: [age]', "unknown column 'age'"],
     ['mode: append, key: [uuid]', "unknown column 'uuid', did you mean 'uid'?"],
     ['mode: replace_partitions', 'replace_partitions needs partition_by'],
+    ['columns: [lead_id, uid, lead_id]', "p.yaml:9:49 'lead_id' stands here twice; name it once"],
+    ['partition_by: [uid, uid]', "p.yaml:9:45 'uid' stands here twice"],
+    ['sort_by: [uid, uid desc]', "p.yaml:9:40 'uid' stands here twice"],
+    ['bloom_filter: [uid, uid]', "p.yaml:9:45 'uid' stands here twice"],
+    ['mode: append, key: [uid, uid]', "p.yaml:9:50 'uid' stands here twice"],
     ['keep: { runs: 0, copies: true }', 'p.yaml:9:39 must be at least 1'],
     ['keep: many', 'expected a number, or a map'],
   ])('are checked with the file: %s', async (options, message) => {

@@ -4,8 +4,9 @@ import { connect, connectionFromEnvironment, parsePipeline, type ConnectOptions 
 const key = 'key-of-the-test';
 const base = { baseUrl: 'http://127.0.0.1:9', auth: { rest_api_key: key } };
 
-/** As a program without types calls it. */
-const untyped: (...given: readonly unknown[]) => ReturnType<typeof connect> = connect as never;
+/** Calls as a program without types does. */
+const called = <R>(what: (...given: never[]) => R, ...given: readonly unknown[]): R => Reflect.apply(what, undefined, given);
+const untyped = (...given: readonly unknown[]) => called(connect, ...given);
 const attempt = (options: object) => () => untyped({ ...base, ...options }).close();
 const refused = (message: string | RegExp) =>
   expect.objectContaining({
@@ -141,21 +142,25 @@ describe('a setting has the same bounds in a pipeline file and in code', () => {
 });
 
 describe('a service refuses at the call', () => {
-  const service = untyped(base) as unknown as Record<'pages' | 'rows' | 'find', (...given: readonly unknown[]) => unknown>;
+  const service = connect(base);
 
   test.each<[string, () => unknown, string]>([
-    ['pages of no collection', () => service.pages('leds'), "unknown collection 'leds', did you mean 'leads'?"],
-    ['pages of nothing', () => service.pages(), "unknown collection 'undefined'; there are leads"],
-    ['pages of what every object has', () => service.pages('toString'), "unknown collection 'toString'"],
-    ['rows of no collection', () => service.rows('leds'), "unknown collection 'leds'"],
-    ['find in no collection', () => service.find('leds', '5'), "unknown collection 'leds'"],
-    ['find of a number', () => service.find('leads', 5), 'leads: an identifier must be a text, not 5'],
-    ['find of nothing', () => service.find('leads'), 'leads: an identifier must be a text, not undefined'],
-    ['reveal of no field', () => service.pages('bridges', { reveal: ['nope'] }), "bridges: reveal: unknown field 'nope'"],
-    ['reveal of a misspelled field', () => service.rows('bridges', { reveal: ['crm_kye'] }), "did you mean 'crm_key'?"],
-    ['reveal that is no list', () => service.find('bridges', '5', { reveal: 'crm_key' }), "reveal must be a list, not the text 'crm_key'"],
-    ['other options', () => service.pages('bridges', { revael: [] }), "unknown option 'revael', did you mean 'reveal'?"],
-    ['no options', () => service.pages('bridges', null), 'what is given must be an object with reveal, not null'],
+    ['pages of no collection', () => called(service.pages, 'leds'), "unknown collection 'leds', did you mean 'leads'?"],
+    ['pages of nothing', () => called(service.pages), "unknown collection 'undefined'; there are leads"],
+    ['pages of what every object has', () => called(service.pages, 'toString'), "unknown collection 'toString'"],
+    ['rows of no collection', () => called(service.rows, 'leds'), "unknown collection 'leds'"],
+    ['find in no collection', () => called(service.find, 'leds', '5'), "unknown collection 'leds'"],
+    ['find of a number', () => called(service.find, 'leads', 5), 'leads: an identifier must be a text, not 5'],
+    ['find of nothing', () => called(service.find, 'leads'), 'leads: an identifier must be a text, not undefined'],
+    ['reveal of no field', () => called(service.pages, 'bridges', { reveal: ['nope'] }), "bridges: reveal: unknown field 'nope'"],
+    ['reveal of a misspelled field', () => called(service.rows, 'bridges', { reveal: ['crm_kye'] }), "did you mean 'crm_key'?"],
+    [
+      'reveal that is no list',
+      () => called(service.find, 'bridges', '5', { reveal: 'crm_key' }),
+      "reveal must be a list, not the text 'crm_key'",
+    ],
+    ['other options', () => called(service.pages, 'bridges', { revael: [] }), "unknown option 'revael', did you mean 'reveal'?"],
+    ['no options', () => called(service.pages, 'bridges', null), 'what is given must be an object with reveal, not null'],
   ])('%s', (_what, call, message) => {
     expect(call).toThrow(refused(message));
   });

@@ -111,3 +111,9 @@ test('needs at least one field under by', () => {
 test('leaves the columns as they are', () => {
   expect(planned(steps.dedupe, {}).columns).toHaveLength(33);
 });
+
+test('refuses a key in which a field stands twice', () => {
+  expect(planned(steps.dedupe, { by: ['email', 'email'] }).problems).toEqual([
+    { path: ['by', 1], message: "field 'email' stands here twice; name it once" },
+  ]);
+});

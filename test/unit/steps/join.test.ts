@@ -419,7 +419,7 @@ describe('join in a file', () => {
 
   test('reports a field that is selected twice', () => {
     expect(planned(steps.join, { ...config, select: ['title', 'title'] }).problems).toEqual([
-      { path: ['select', 1], message: "field 'title' stands here twice" },
+      { path: ['select', 1], message: "field 'title' stands here twice; name it once" },
     ]);
   });
 

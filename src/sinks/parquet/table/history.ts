@@ -1,7 +1,8 @@
 import { SinkError } from '../../../errors.js';
 import type { Move } from '../../../files/index.js';
 import type { Manifest } from './manifest.js';
-import { isRunId, Table } from './table.js';
+import { isRunId } from './names.js';
+import { Table } from './table.js';
 import { verifyTable, type VerifyOptions } from './verify.js';
 
 /** A run of a table that is still there. */

@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 import { SinkError } from '../../../errors.js';
 import { attempt, linked, makeFolders, PartialFile, sha256File, type Move } from '../../../files/index.js';
 import type { KeyIndex } from './key-index.js';
+import { filesBelow, openTo } from './folders.js';
 import { partNameOf, type Manifest, type ManifestFile } from './manifest.js';
-import { filesBelow, openTo, partialEnding, successName } from './table.js';
+import { partialEnding, successName } from './names.js';
 
 /** A file of the earlier run, and its name in the new one. */
 export interface Carried {

@@ -1,8 +1,10 @@
-import { chmod, lstat, readdir, readlink, rm, rmdir, stat, symlink } from 'node:fs/promises';
+import { lstat, readdir, readlink, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../../../errors.js';
-import { attempt, errnoOf, linkInTheWay, makeFolders, refuseLinks, unlessMissing, type Move } from '../../../files/index.js';
+import { attempt, errnoOf, linkInTheWay, makeFolders, refuseLinks, type Move } from '../../../files/index.js';
+import { entriesBelow, filesBelow, namesIn, openTo } from './folders.js';
 import { partName, readManifest, type Manifest } from './manifest.js';
+import { besideRun, isRunId, keptEnding, keysEnding, linkEnding, manifestEnding } from './names.js';
 
 /**
  * What a table `lake/leads` consists of, and what is there after each step. `NEW` stands for `lake/.leads.runs/NEW`, and so on:
@@ -93,13 +95,13 @@ export class Table {
 
   /** Every run of which something is there, in the order of their names and so of time. */
   async runIds(): Promise<readonly string[]> {
-    const names = (await list(this.runs)).map((name) => name.replace(besideRun, ''));
+    const names = (await namesIn(this.runs)).map((name) => name.replace(besideRun, ''));
     return [...new Set(names)].filter(isRunId).sort();
   }
 
   /** The runs of which there is a manifest, whatever it says; in the order of time. */
   async runsWithManifest(): Promise<readonly string[]> {
-    const beside = await list(this.runs);
+    const beside = await namesIn(this.runs);
     return (await this.runIds()).filter((run) => beside.includes(run + manifestEnding));
   }
 
@@ -142,7 +144,7 @@ export class Table {
   /** Runs whose publication began and did not end: one that was killed, or one that is under way. */
   async unfinished(): Promise<readonly string[]> {
     const published = await this.published();
-    const beside = await list(this.runs);
+    const beside = await namesIn(this.runs);
     const found: string[] = [];
     for (const run of await this.runIds()) {
       const manifest = run === published ? undefined : await this.manifest(run);
@@ -183,52 +185,6 @@ export class Table {
     return found.some(({ nlink }) => nlink > 1);
   }
 
-  /**
-   * Removes runs that nobody needs: those that were killed before they had a manifest, unless they contain anything but our names,
-   * and, of those with a manifest, all but the published one and `keep` kept ones; only files that the manifest lists, and folders that
-   * are then empty.
-   *
-   * @param published The run that the link points to.
-   * @param before The run that it replaced, which is the first to be kept.
-   */
-  async prune(published: string, before: string | undefined, keep: number): Promise<void> {
-    const others = (await this.runIds()).filter((run) => run !== published).reverse();
-    const kept: string[] = [];
-    for (const run of before === undefined ? others : [before, ...others.filter((run) => run !== before)]) {
-      if (kept.length < keep && (await this.isKept(run))) kept.push(run);
-    }
-    for (const run of others.filter((run) => !kept.includes(run))) {
-      const manifest = await this.manifest(run);
-      if (manifest) await this.#remove(run, filesOf(manifest));
-    }
-  }
-
-  /** Removes what killed runs were writing. */
-  async removeDeadRuns(): Promise<void> {
-    const beside = await list(this.runs);
-    for (const run of await this.runIds()) {
-      if (!beside.includes(run + manifestEnding)) await this.removeRun(run);
-    }
-  }
-
-  /** Removes a run that was not published, unless its folder contains anything but names that we give in it. */
-  async removeRun(run: string): Promise<void> {
-    const names = await filesBelow(this.folder(run));
-    if (names.every((name) => isOurs(name, run))) await this.#remove(run, names);
-  }
-
-  /** Removes files of a run, none of them through a link, folders that are then empty, and what stands beside it: the manifest last, so that all can be repeated. */
-  async #remove(run: string, names: readonly string[]): Promise<void> {
-    const folder = this.folder(run);
-    const present = new Set(await filesBelow(folder));
-    await attempt('E_SINK_WRITE', `cannot remove the old run ${folder}`, async () => {
-      for (const name of names) if (present.has(name)) await rm(join(folder, name), { force: true });
-      for (const below of await partitionsBelow(folder)) await rmdir(below).catch(() => undefined);
-      await rmdir(folder).catch(() => undefined);
-      for (const ending of besideEndings) await rm(folder + ending, { force: true });
-    });
-  }
-
   async #presentParts(run: string, ending: string): Promise<readonly string[]> {
     const present = new Set(await filesBelow(this.folder(run)));
     const listed = (await this.manifest(run))?.files.map(({ name }) => name);
@@ -236,62 +192,6 @@ export class Table {
     const parts = listed ?? [...present].flatMap((name) => (name.endsWith(ending) ? name.slice(0, name.length - ending.length) : []));
     return parts.filter((name) => partName.test(name) && present.has(name + ending));
   }
-}
-
-export const successName = '_SUCCESS';
-export const partialEnding = '.partial';
-export const keptEnding = '.kept';
-const manifestEnding = '.manifest.json';
-const keysEnding = '.keys.bin';
-const linkEnding = '.link';
-
-/** What the names of files beside a run have behind its own, in the order in which they are removed. */
-const besideEndings = [linkEnding, keysEnding + partialEnding, keysEnding, manifestEnding + partialEnding, manifestEnding];
-const besideRun = /\.(?:link|(?:keys\.bin|manifest\.json)(?:\.partial)?)$/;
-
-/** Whether a name can be that of a run: it climbs nowhere. */
-export function isRunId(name: string): boolean {
-  return /^[\w-]+$/.test(name);
-}
-
-/** Gives a folder the permissions of its files, the right to enter it to all who may read them, and that to write to its owner. */
-export async function openTo(folder: string, permissions: number): Promise<void> {
-  const mode = permissions | ((permissions & 0o444) >> 2) | 0o300;
-  await attempt('E_SINK_PATH', `cannot set the permissions of ${folder}`, () => chmod(folder, mode));
-}
-
-/** Paths of all files below a folder, relative to it; links count as files. */
-export async function filesBelow(folder: string): Promise<readonly string[]> {
-  const entries = await entriesBelow(folder);
-  const from = folder.length + 1;
-  return entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name).slice(from));
-}
-
-/** Everything below a folder. What is behind a link is somewhere else. */
-async function entriesBelow(folder: string) {
-  const found = await lstat(folder).catch(unlessMissing(undefined));
-  return found?.isDirectory() === true ? readdir(folder, { recursive: true, withFileTypes: true }) : [];
-}
-
-/** Whether we give a name in the folder of a run: that of a part has the run in it, which the parts in somebody's copy have not. */
-function isOurs(name: string, run: string): boolean {
-  const whole = name.endsWith(partialEnding) ? name.slice(0, -partialEnding.length) : name;
-  return whole === successName || (partName.test(whole) && whole.endsWith(`-${run}.parquet`));
-}
-
-function filesOf({ files }: Manifest): readonly string[] {
-  return [...files.flatMap(({ name }) => [name, name + keptEnding]), successName, successName + partialEnding];
-}
-
-/** Folders `column=value` below one, the innermost first. */
-async function partitionsBelow(folder: string): Promise<readonly string[]> {
-  const entries = await entriesBelow(folder);
-  const folders = entries.filter((entry) => entry.isDirectory() && entry.name.includes('='));
-  return folders.map((entry) => join(entry.parentPath, entry.name)).sort((a, b) => b.length - a.length);
-}
-
-async function list(folder: string): Promise<readonly string[]> {
-  return readdir(folder).catch(unlessMissing([]));
 }
 
 function kindOf(found: { isSymbolicLink(): boolean; isDirectory(): boolean }): string {

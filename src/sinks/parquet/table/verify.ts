@@ -5,7 +5,8 @@ import { readRegular, sha256File } from '../../../files/index.js';
 import { RunLog, type Evidence } from '../../run-log.js';
 import { footerDifferences } from './footers.js';
 import { bookedRows, manifestIn, type Manifest, type ManifestFile } from './manifest.js';
-import { keptEnding, successName, Table } from './table.js';
+import { keptEnding, successName } from './names.js';
+import { Table } from './table.js';
 
 /** What was looked at, and every difference between a table and its manifest, a sentence each. */
 export interface Verification {

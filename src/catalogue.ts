@@ -1,0 +1,199 @@
+/**
+ * The catalogue of failures that a user can meet.
+ *
+ * `exit` is the status of the process, `retry` says whether running again without a change can
+ * help, `help` says what to do next. Codes are stable: scripts may depend on them.
+ */
+export const catalogue = {
+  E_USAGE: { exit: 2, retry: false, help: 'See `leadstream --help` and the help of the command.' },
+  E_SPEC_YAML: { exit: 78, retry: false, help: 'Correct the YAML at the place named.' },
+  E_SPEC_INVALID: {
+    exit: 78,
+    retry: false,
+    help: 'Correct the key or value at the place named; `leadstream validate FILE` checks without a request.',
+  },
+  E_SPEC_REFERENCE: {
+    exit: 78,
+    retry: false,
+    help: 'Set the variable. Credentials are accepted under service.auth alone; everywhere else a reference may have a default: ${NAME:-default}.',
+  },
+  E_SOURCE_CONFIG: { exit: 78, retry: false, help: 'Correct the address of the service, the key or the option that is named.' },
+  E_SOURCE_AUTH: {
+    exit: 77,
+    retry: false,
+    help: 'Check the credentials under service.auth or in the environment, and that the account may read.',
+  },
+  E_SOURCE_UNAVAILABLE: { exit: 69, retry: true, help: 'The service did not answer in spite of retries; run again later.' },
+  E_SOURCE_ANSWER: { exit: 69, retry: true, help: 'The service answered no list of records; compare base_url with its document.' },
+  E_SOURCE_REFUSED: { exit: 69, retry: false, help: 'The service refused the request; check base_url, limit and the collection.' },
+  E_SOURCE_TLS: {
+    exit: 69,
+    retry: false,
+    help: 'Check that base_url names the host that the certificate is for, that it has a port that speaks TLS, and the clock here. Put the certificates of an authority of your own into a file and set NODE_EXTRA_CA_CERTS to it; an expired certificate has to be renewed by whoever runs the service.',
+  },
+  E_SOURCE_LIMIT: {
+    exit: 69,
+    retry: false,
+    help: 'An answer was too large (lower service.limit or raise service.max_page_bytes), or its records too wide (ask whoever runs the service).',
+  },
+  E_SOURCE_ORDER: { exit: 69, retry: true, help: 'Rows came after an empty page: the list changed or an answer was wrong; run again.' },
+  E_SOURCE_PAGE_IGNORED: {
+    exit: 69,
+    retry: false,
+    help: 'The service gives the same rows whatever page is asked for; it cannot be read by pages.',
+  },
+  E_SOURCE_FIRST_PAGE: {
+    exit: 69,
+    retry: false,
+    help: 'The service counts its pages from another number; set service.first_page (or set it to 1 if this is wrong).',
+  },
+  E_SOURCE_PAGE_CAP: {
+    exit: 69,
+    retry: false,
+    help: 'The service gives no page beyond a certain number; raise service.limit so that fewer pages are needed, or ask whoever runs it.',
+  },
+  E_SOURCE_ENDLESS: {
+    exit: 69,
+    retry: false,
+    help: 'The service repeats rows on every further page and never ends the list; ask whoever runs it, or set service.max_pages.',
+  },
+  E_SOURCE_MAX_PAGES: {
+    exit: 69,
+    retry: false,
+    help: 'The list is longer than service.max_pages allows; raise it, or find out why the list does not end.',
+  },
+  E_STEP_CONFIG: { exit: 78, retry: false, help: 'Correct the arguments of the step.' },
+  E_STEP_FIELD: { exit: 1, retry: false, help: 'Name a field that the rows have at this step.' },
+  E_STEP_VALUE: { exit: 1, retry: false, help: 'Clean the value before this step, or choose on_error: reject or null.' },
+  E_STEP_EXPRESSION: { exit: 1, retry: false, help: 'Guard the expression against the value, or choose on_error: reject or null.' },
+  E_STEP_MATCHES: { exit: 1, retry: false, help: 'Several rows match; choose pick: first, all, { max: field } or { min: field }.' },
+  E_SINK_CONFIG: { exit: 78, retry: false, help: 'Correct the options of the sink, or what land was given.' },
+  E_SINK_PATH: { exit: 1, retry: false, help: 'Choose a path that can be written, or make this one writable.' },
+  E_SINK_FOREIGN: {
+    exit: 1,
+    retry: false,
+    help: 'A table is the link that a Parquet sink publishes, like lake/leads; name one, or for a sink a path where nothing else stands.',
+  },
+  E_SINK_WRITE: { exit: 1, retry: true, help: 'Check free space and permissions of the destination.' },
+  E_SINK_VALUE: {
+    exit: 1,
+    retry: false,
+    help: 'Clean the value before the sink, choose another engine, or choose on_error: reject or null.',
+  },
+  E_SINK_KEY: {
+    exit: 1,
+    retry: false,
+    help: 'Add a dedupe step, or name columns that identify a row under key; without such columns use mode: replace.',
+  },
+  E_SINK_RUN: { exit: 1, retry: false, help: 'Name a run that is kept; `leadstream runs DIR` lists them.' },
+  E_SINK_VERIFY: { exit: 1, retry: true, help: 'A written file did not read back as it was written; check the disk.' },
+  E_GATE_REJECTS: { exit: 65, retry: false, help: 'Read the rejects file; clean the rows, or raise rejects.max.' },
+  E_GATE_MATCH: { exit: 65, retry: false, help: 'Check the fields of the join, or lower min_match.' },
+  E_GATE_EXPECT: {
+    exit: 65,
+    retry: false,
+    help: 'Look into the rows (run --keep-failed keeps the outputs aside); if they are right, change what the file expects.',
+  },
+  E_GATE_SHRINK: {
+    exit: 65,
+    retry: true,
+    help: 'A list lost most of its rows since the last run. Ask whoever runs the service; if it is right, run once with --allow-shrink, or set expect.max_read_shrink.',
+  },
+  E_GATE_SCHEMA: {
+    exit: 65,
+    retry: false,
+    help: 'The columns do not fit those of the last run; correct service or steps, or publish once with schema: evolve and mode: replace.',
+  },
+  E_GATE_STRICT: {
+    exit: 65,
+    retry: false,
+    help: 'The option service.strict refuses what would otherwise be a warning; look into it, or run without strict.',
+  },
+  E_GATE_CONSISTENCY: {
+    exit: 65,
+    retry: true,
+    help: 'The list changed faster than it could be read; run again at a quieter time, raise max_passes, or set allow_unstable.',
+  },
+  E_GATE_VERIFY: {
+    exit: 65,
+    retry: false,
+    help: 'The table is not what its run wrote: publish it anew with mode: replace. An earlier run helps only if `leadstream verify --run RUN` finds nothing, for runs have files in common unless keep has copies.',
+  },
+  E_GATE_BOOKS: { exit: 65, retry: false, help: 'Rows went missing inside leadstream: this is a defect, please report it with the sums.' },
+  E_DATA: { exit: 78, retry: false, help: 'Correct or shorten the data file, or leave it away to serve an empty collection.' },
+  E_RUN_LOCKED: {
+    exit: 75,
+    retry: true,
+    help: 'Another run works there; wait for its end, or end it. The lock of a run that was killed is taken over within a minute.',
+  },
+  E_STATE_FOREIGN: {
+    exit: 1,
+    retry: false,
+    help: 'The state folder and what is in it must be made by leadstream for the user who runs it; look at what is named and remove it, or choose another folder by --state-dir.',
+  },
+  E_RUN_FOLDER: { exit: 1, retry: false, help: 'Change into a folder that is there (cd), and start again.' },
+  E_RUN_FILES: {
+    exit: 1,
+    retry: false,
+    help: 'Allow the process more open files, 1024 or more: `ulimit -n`, LimitNOFILE= of systemd, --ulimit nofile of a container.',
+  },
+  E_RUN_MEMORY: {
+    exit: 1,
+    retry: false,
+    help: 'Give the process more memory. Where addresses are limited (`ulimit -v`), set NODE_OPTIONS=--disable-wasm-trap-handler, without which WebAssembly reserves gigabytes of them that it never uses; limit memory itself by MemoryMax= of systemd, or a container.',
+  },
+  E_RUN_DEADLINE: { exit: 69, retry: true, help: 'The run took longer than service.deadline allows; run again, or raise it.' },
+  E_RUN_STALLED: {
+    exit: 1,
+    retry: false,
+    help: 'A step must give every page back, also an empty one, and a program must release every page that it takes; correct the step or the program.',
+  },
+  E_RUN_ABORTED: { exit: 130, retry: true, help: 'The run was stopped before it had published; run it again.' },
+  E_RUN_FAILED: { exit: 1, retry: false, help: 'This is a defect of leadstream; please report it.' },
+} as const satisfies Record<string, { readonly exit: number; readonly retry: boolean; readonly help: string }>;
+
+/** What a run can be warned of; under `strict` it is a failure. Codes are as stable as those of failures. */
+export const warningCatalogue = {
+  W_SPEC_FLAG: { help: 'A flag comes in several words; ask flag(field) instead of comparing its text, or cast before.' },
+  W_SPEC_TEXT: { help: 'A text is compared letter by letter; read it by num(), epoch() or date() first, or cast before.' },
+  W_SPEC_CONSTANT: { help: "Two constants are compared, so the result is the same for every row; a field's name stands without quotes." },
+  W_SOURCE_CAP: { help: 'The service gives fewer rows per page than were asked for; set service.limit to its cap.' },
+  W_SOURCE_REPEATS: { help: 'The service repeats its last page instead of ending the list; the repeats were left out.' },
+  W_SOURCE_PAGED: { help: 'The service pages a collection that its document calls unpaged; it was read page by page.' },
+  W_LANDING_STALE: { help: 'The pages of an interrupted run could not be used; nothing is lost but time.' },
+  W_RUN_FINISHED: { help: 'An earlier run was killed while it published; what it had decided was completed first.' },
+  W_SINK_TIDY: { help: 'Everything is published, but something superfluous could not be removed; the next run tries again.' },
+  W_SINK_COLUMN: {
+    help: 'A declared column is in none of the first rows; declare the columns that the rows have, for the others stay empty.',
+  },
+  W_SOURCE_FIELD_NEW: { help: 'The service has a field that its document does not list; tell whoever reads the outputs.' },
+  W_SOURCE_FIELD_GONE: { help: 'A declared field came in no row, so its column is null throughout; ask whoever runs the service.' },
+  W_SOURCE_EMPTY: {
+    help: 'A list is empty, and no earlier run tells whether it always was; look at the service before you rely on the outputs.',
+  },
+  W_STEP_EMPTY: { help: 'A filter kept no row; look at its condition, and set expect.min_rows so that such a run is refused.' },
+  W_STEP_NO_MATCH: { help: 'A join found no match at all; look at its fields, and set min_match so that such a run is refused.' },
+  W_SINK_LINK: {
+    help: 'The link of a table was gone while its runs were there, as in a backup without links; the run published all its rows anew.',
+  },
+  W_SINK_UNSIGNED: {
+    help: 'There is a manifest key, and the files that a run kept were published without one, or by another state folder; compare the table with its source.',
+  },
+  W_RUN_COUNTS: { help: 'What earlier runs counted could not be read or kept, so a list that has become small may pass unnoticed.' },
+  W_RUN_KEPT: { help: 'A gate refused, and run --keep-failed put the outputs aside; remove them when you have looked.' },
+  W_SOURCE_DRIFT: { help: 'The list changed while it was read; consistency: repair adds what was missed.' },
+} as const satisfies Record<string, { readonly help: string }>;
+
+/** A stable code of the catalogue of warnings. */
+export type WarningCode = keyof typeof warningCatalogue;
+
+/** A stable code of the catalogue. */
+export type ErrorCode = keyof typeof catalogue;
+
+type Family = 'SPEC' | 'SOURCE' | 'STEP' | 'SINK' | 'GATE';
+
+/** The codes of a family, such as `SINK`, which are those of one class. */
+export type CodeOf<F extends Family> = Extract<ErrorCode, `E_${F}_${string}`>;
+
+/** The codes that no class has for itself: of usage, data files and runs, and of a reference where there is no file to point into. */
+export type GeneralCode = Exclude<ErrorCode, CodeOf<Family>> | 'E_SPEC_REFERENCE';
