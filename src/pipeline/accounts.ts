@@ -103,6 +103,7 @@ export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>):
         known: earlier.flatMap((published) => published?.undeclared ?? []),
         late: late(),
         leaving: plan.columns(placed),
+        declared: plan.columns(),
       }),
     report: ({ runId, startedAt, warnings }, finished, { rejects, ...landed }) => {
       const sinks = closeBooks(finished);

@@ -121,10 +121,12 @@ export interface FieldNews {
   readonly late: readonly Column[];
   /** The columns that leave the last step. */
   readonly leaving: readonly Column[];
+  /** Those of them that leave it without any undeclared field. */
+  readonly declared: readonly Column[];
 }
 
 /** One warning per declared field that is gone, and per undeclared one that the outputs did not know of; beyond twenty of these, their number. */
-export function fieldWarnings({ collection, findings, gone, known, late, leaving }: FieldNews): readonly Warning[] {
+export function fieldWarnings({ collection, findings, gone, known, late, leaving, declared }: FieldNews): readonly Warning[] {
   const knownOriginals = new Set(known.map(({ original }) => original));
   const fresh = [...findings.unknown].filter(([original]) => !knownOriginals.has(original));
   return [
@@ -144,6 +146,9 @@ export function fieldWarnings({ collection, findings, gone, known, late, leaving
 
   function fate({ name, original, sensitivity }: Column): string {
     if (sensitivity === 'secret') return `undeclared fields of ${collection.name} are withheld`;
+    if (declared.some((column) => column.name.toLowerCase() === name.toLowerCase())) {
+      return `the steps make a column ${name} of their own, so it is left out; name that one otherwise to have both`;
+    }
     if (late.some((column) => column.original === original)) {
       return 'it first came after page 1, so it becomes a column in the next run, of outputs with a manifest';
     }

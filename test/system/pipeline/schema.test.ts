@@ -74,6 +74,30 @@ describe('undeclared fields', () => {
     expect(news((await night([lead(1, { odd: 'x' })])).warnings)[0]).toContain('the steps leave it out');
   });
 
+  test.each([
+    ['from page 1 on', 1],
+    ['later', 150],
+  ])('that have the name of a column of the steps give way, %s, and are said to be left out', async (_when, first) => {
+    const lists = {
+      leads: leads(200, (index) => ({
+        bridge_id: index === 199 ? 'none' : '1',
+        ...(index >= first - 1 && { bridge_title: 'of the lead' }),
+      })),
+      bridges: [{ id: '1', title: 'of the bridge' }],
+    };
+    const [from, folder] = [await serviceOf(lists), await temporaryFolder()];
+    const join = 'steps:\n  - join: { with: bridges, on: { bridge_id: id }, as: bridge, select: [title] }';
+    const { warnings } = await runIn(from, `from: leads\n${join}\nto:\n  - parquet: { path: t }`, folder);
+    expect(await duckdb(`select bridge_title, count(*)::int as n from '${folder}/t/*.parquet' group by all order by n`)).toEqual([
+      { bridge_title: null, n: 1 },
+      { bridge_title: 'of the bridge', n: 199 },
+    ]);
+    expect(news(warnings)).toEqual([
+      'leads: the service has a field "bridge_title" that is not declared; ' +
+        'the steps make a column bridge_title of their own, so it is left out; name that one otherwise to have both',
+    ]);
+  });
+
   test('of collections with credentials are withheld, and said to be', async () => {
     const [from, folder] = [await serviceOf({ bridges: [{ id: '1', title: 'A', odd_token: 'odd-secret' }] }), await temporaryFolder()];
     const { warnings } = await runIn(from, 'from: bridges\nto:\n  - csv: { path: b.csv }', folder);

@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
 import { lastValueFrom, toArray } from 'rxjs';
-import { connect, type Consistency, type ConnectOptions, type Warning } from '../../../src/index.js';
+import { connect, rows as toRows, type Consistency, type ConnectOptions, type Warning } from '../../../src/index.js';
 import { failure, generate, type Responder, type StartOptions } from '../../../src/service/index.js';
 import { leads, runIn } from '../../support/pipelines.js';
+import { withServer, type Handler } from '../../support/odd-server.js';
 import { service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { readFile } from 'node:fs/promises';
@@ -233,6 +235,37 @@ describe('connect', () => {
     const allowed = await collect({ ...hopeless, allowUnstable: true }, await service(source, { quirks: { 'unstable-order': 50 } }));
     expect(Array.isArray(allowed.read)).toBe(true);
     expect(allowed.found).toMatchObject([{ outcome: 'unstable' }]);
+  });
+});
+
+test.each([
+  ['the row behind the end', (page: number, size: number) => size === 1 && page >= 1],
+  ['the page before the first', (page: number) => page === 0],
+])('a program that reads no further ends the request for %s', async (_what, hangs) => {
+  const all = Array.from({ length: 60 }, (_, index) => ({ uid: String(1_000 + index), email: '', affid: '' }));
+  let begun: (() => void) | undefined;
+  const asked = new Promise<void>((done) => (begun = done));
+  let closed: Promise<unknown> | undefined;
+  const pages: Handler = (response, { searchParams }) => {
+    const [number, size] = [Number(searchParams.get('page')), Number(searchParams.get('limit'))];
+    if (hangs(number, size)) {
+      closed = once(response, 'close');
+      begun?.();
+      return;
+    }
+    // The last page comes again behind the end.
+    const page = Math.min(number, Math.ceil(all.length / size));
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(number < 1 ? [] : all.slice((page - 1) * size, page * size)));
+  };
+  await withServer(pages, async ({ url, aborted }) => {
+    const connection = connect({ baseUrl: url, auth: { rest_api_key: testKey }, limit: 20, concurrency: 1, endWaitMs: 1, threads: 0 });
+    const reading = connection.users$.pipe(toRows()).subscribe();
+    await asked;
+    reading.unsubscribe();
+    await closed;
+    expect(aborted()).toBeGreaterThan(0);
+    connection.close();
   });
 });
 
