@@ -4,18 +4,18 @@
  */
 export const importTable = {
   collections: [],
-  columnar: ['collections'],
+  vector: ['collections'],
   threads: [],
   json: [],
   files: ['errors', 'collections'],
-  client: ['errors', 'collections', 'columnar', 'json', 'threads'],
-  flow: ['errors', 'collections', 'columnar'],
+  client: ['errors', 'collections', 'vector', 'json', 'threads'],
+  flow: ['errors', 'collections', 'vector'],
   service: ['errors', 'collections', 'json'],
   landing: ['errors', 'collections', 'flow', 'files'],
-  steps: ['errors', 'collections', 'columnar', 'flow'],
-  sinks: ['errors', 'collections', 'columnar', 'threads', 'flow', 'files'],
-  source: ['errors', 'collections', 'columnar', 'flow', 'client'],
-  pipeline: ['errors', 'collections', 'columnar', 'flow', 'files', 'landing', 'client', 'source', 'steps', 'sinks'],
+  steps: ['errors', 'collections', 'vector', 'flow'],
+  sinks: ['errors', 'collections', 'vector', 'threads', 'flow', 'files'],
+  source: ['errors', 'collections', 'vector', 'flow', 'client'],
+  pipeline: ['errors', 'collections', 'vector', 'flow', 'files', 'landing', 'client', 'source', 'steps', 'sinks'],
   // Beside the public API, which its commands load when they run.
   cli: ['errors', 'collections'],
 };

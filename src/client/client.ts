@@ -1,6 +1,6 @@
 import { catchError, defer, map, of, tap, throwError, type Observable } from 'rxjs';
-import { collections, type Collection, type CollectionName, type Row, type Rows } from '../collections/index.js';
-import { rowsIn, type Content } from '../columnar/index.js';
+import { collections, type Collection, type CollectionName, type Rows } from '../collections/index.js';
+import { batchFromRows, type RecordBatch } from '../vector/index.js';
 import { SourceError } from '../errors.js';
 import type { JsonRecord } from '../json/index.js';
 import type { Answer, Target } from './attempt.js';
@@ -56,9 +56,9 @@ export interface ListRequest {
   readonly fresh?: boolean;
 }
 
-/** A page as rows, by columns if the answer allows it, and as the bytes that came. */
-export interface ListAnswer<T> {
-  readonly content: Content<T>;
+/** A page by columns, and as the bytes that came. */
+export interface ListAnswer {
+  readonly batch: RecordBatch;
   readonly body: Uint8Array;
 }
 
@@ -75,9 +75,9 @@ export interface CollectionReader<T> {
    */
   list(page: number): Observable<readonly T[]>;
   /** The same with everything that a request can say, and with the bytes that came. */
-  request(request: ListRequest): Observable<ListAnswer<T>>;
+  request(request: ListRequest): Observable<ListAnswer>;
   /** The rows of an answer that was kept. @throws {SourceError} When it is no list of records. */
-  decode(body: Uint8Array): Content<T>;
+  decode(body: Uint8Array): RecordBatch;
   /**
    * The records with an identifier: none, one, or (area codes) several.
    *
@@ -157,13 +157,13 @@ export function createClient(options: ClientOptions): ServiceClient {
       const collection = collections[name];
       const decoder = createDecoder(collection, reveal, redact);
 
-      function request({ page, limit: size = limit, purpose }: ListRequest): Observable<ListAnswer<Rows[N]>> {
+      function request({ page, limit: size = limit, purpose }: ListRequest): Observable<ListAnswer> {
         const rows: Record<string, string> = size === null ? {} : { limit: String(size) };
         const query: Record<string, string> = page === undefined ? {} : { page: String(page), ...rows };
         return onPath(collection, (path) =>
           read({ path, query, purpose }, (at, answer) => {
             if (answer.status === 404) throw notFound(at, 'no such collection at this base_url');
-            return { content: contentOf<N>(decoder, at, answer, purpose !== 'probe'), body: answer.body };
+            return { batch: batchOf(decoder, at, answer, purpose !== 'probe'), body: answer.body };
           }),
         );
       }
@@ -174,12 +174,12 @@ export function createClient(options: ClientOptions): ServiceClient {
         findings: decoder.findings,
         decode: (body) => {
           try {
-            return contentOf<N>(decoder, collection.name, { status: 200, body });
+            return batchOf(decoder, collection.name, { status: 200, body });
           } catch (error) {
             throw discreet(error);
           }
         },
-        list: (page) => request(collection.paged ? { page } : {}).pipe(map(({ content }) => rowsIn(content))),
+        list: (page) => request(collection.paged ? { page } : {}).pipe(map(({ batch }) => rowsIn<N>(batch))),
         request,
         find: (id) => {
           if (/^\.*$/.test(id) || !id.isWellFormed()) {
@@ -187,7 +187,9 @@ export function createClient(options: ClientOptions): ServiceClient {
             return throwError(() => new SourceError('E_SOURCE_REFUSED', 'permanent', message));
           }
           const single = (path: string) =>
-            read({ path: `${path}/${encodeURIComponent(id)}` }, (at, answer) => rowsOf<N>(decoder, readRecord(at, answer)));
+            read({ path: `${path}/${encodeURIComponent(id)}` }, (at, answer) =>
+              rowsIn<N>(batchFromRows(decoder.decode(readRecord(at, answer)))),
+            );
           return onPath(collection, single).pipe(catchError((error: unknown) => (isNotFound(error) ? of([]) : throwError(() => error))));
         },
       };
@@ -220,15 +222,14 @@ function isNotFound(error: unknown): boolean {
 }
 
 /** A decoder makes the columns of its collection, which the type system cannot follow through the map of collections. */
-function rowsOf<N extends CollectionName>(decoder: Decoder, records: readonly JsonRecord[], counted?: boolean): readonly Rows[N][] {
-  const rows: readonly Row[] = decoder.decode(records, counted);
-  return rows as readonly Rows[N][];
+function rowsIn<N extends CollectionName>(batch: RecordBatch): readonly Rows[N][] {
+  return batch.rows as readonly Rows[N][];
 }
 
 /** Answers of the usual form are read by columns; the others, and those that have to be refused, record by record. */
-function contentOf<N extends CollectionName>(decoder: Decoder, path: string, answer: Answer, counted?: boolean): Content<Rows[N]> {
+function batchOf(decoder: Decoder, path: string, answer: Answer, counted?: boolean): RecordBatch {
   const scanned = answer.scanned === undefined ? scan(answer.body) : answer.scanned;
-  return (scanned ? decoder.decodeColumns(scanned, counted) : undefined) ?? rowsOf<N>(decoder, readList(path, answer), counted);
+  return (scanned ? decoder.decodeColumns(scanned, counted) : undefined) ?? batchFromRows(decoder.decode(readList(path, answer), counted));
 }
 
 /** Only what the check has seen goes on: a bare `?` or `#` would swallow the path. */

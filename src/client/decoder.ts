@@ -1,6 +1,6 @@
 import { copier, originalName, snakeCase, textCopier, type Collection, type Column } from '../collections/index.js';
 import { SourceError } from '../errors.js';
-import { Table, Texts, valuesOf, type Cells } from '../columnar/index.js';
+import { FlatVector, RecordBatch, type Vector } from '../vector/index.js';
 import { JsonText, type JsonRecord, type JsonValue } from '../json/index.js';
 import type { Redactor } from '../redact.js';
 import { nameShape } from './records.js';
@@ -31,7 +31,7 @@ export interface Decoder {
    *
    * @returns `undefined` for records that `decode` has to refuse.
    */
-  decodeColumns(scanned: Scanned, counted?: boolean): Table | undefined;
+  decodeColumns(scanned: Scanned, counted?: boolean): RecordBatch | undefined;
   readonly findings: Findings;
 }
 
@@ -126,23 +126,23 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
     return checkedWidth(collection, Object.keys(record).length);
   }
 
-  function decodeColumns(scanned: Scanned): Table | undefined {
+  function decodeColumns(scanned: Scanned): RecordBatch | undefined {
     const { rows, names } = scanned;
     checkedWidth(collection, names.length);
     const sent = columnsIn(scanned);
-    const columns = new Map<string, Cells>();
-    for (const { column, original } of wanted) columns.set(column, sent.get(original)?.cells ?? new Array<null>(rows).fill(null));
+    const columns = new Map<string, Vector>();
+    for (const { column, original } of wanted) columns.set(column, sent.get(original)?.vector ?? FlatVector.ofNulls(rows));
     const absent = declared.filter(({ original }) => !sent.has(original));
     if (!collection.key.some((column) => hasText(columns.get(column))) || absent.length === declared.length) return undefined;
     if (counting) for (const { column } of absent) count(missing, column, rows);
-    for (const [original, { cells }] of sent) {
+    for (const [original, { vector }] of sent) {
       if (declaredNames.has(original)) continue;
       const found = unknown.get(original) ?? discover(original);
       if (counting) found.rows += rows;
-      if (found.wanted) columns.set(found.column.name, cells);
+      if (found.wanted) columns.set(found.column.name, vector);
     }
     if (counting) countNotText(sent);
-    return new Table(rows, columns);
+    return new RecordBatch(rows, columns);
   }
 
   function countNotText(sent: ReadonlyMap<string, SentColumn>): void {
@@ -176,9 +176,9 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
 }
 
 /** Whether any row has a text in a column that is not empty. */
-function hasText(cells: Cells | undefined): boolean {
-  if (cells instanceof Texts) return cells.some();
-  return cells !== undefined && valuesOf(cells).some((value) => value !== null && value !== '');
+function hasText(vector: Vector | undefined): boolean {
+  for (let row = 0; vector && row < vector.length; row += 1) if (!vector.isEmpty(row)) return true;
+  return false;
 }
 
 function checkedWidth(collection: Collection, fields: number): number {

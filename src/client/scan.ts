@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { Texts } from '../columnar/index.js';
+import { FlatVector, Utf8Vector } from '../vector/index.js';
 import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from '../json/index.js';
 import { unescape } from './unescape.js';
 
@@ -19,7 +19,7 @@ export interface Scanned {
 
 /** A field of all records. */
 export interface SentColumn {
-  readonly cells: Texts | readonly (string | null)[];
+  readonly vector: Utf8Vector | FlatVector;
   /** Rows in which it is no string, nor `null`. */
   readonly notText: number;
 }
@@ -29,14 +29,14 @@ export function columnsIn({ rows, names, bytes, bounds, nulls, notText }: Scanne
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return new Map(
     names.map((name, index) => {
-      const texts = new Texts(buffer, bounds, 2 * index, 2 * names.length, rows);
-      return [name, { cells: nulls[index] === 0 ? texts : withNulls(texts), notText: notText[index] ?? 0 }];
+      const texts = new Utf8Vector(buffer, bounds, 2 * index, 2 * names.length, rows);
+      return [name, { vector: nulls[index] === 0 ? texts : withNulls(texts), notText: notText[index] ?? 0 }];
     }),
   );
 }
 
-function withNulls(texts: Texts): readonly (string | null)[] {
-  return Array.from({ length: texts.length }, (_, row) => (texts.start(row) < 0 ? null : texts.text(row)));
+function withNulls(texts: Utf8Vector): FlatVector {
+  return new FlatVector(Array.from({ length: texts.length }, (_, row) => (texts.start(row) < 0 ? null : texts.value(row))));
 }
 
 /**

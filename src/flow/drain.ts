@@ -1,4 +1,4 @@
-import { contentOf, pageOf, type Page } from './page.js';
+import { withLease, type Page } from './page.js';
 
 /** Counts the pages that are out, and tells when all of them are back. */
 export class Drain {
@@ -14,7 +14,7 @@ export class Drain {
   track<T>(page: Page<T>): Page<T> {
     let held = true;
     this.#out += 1;
-    return pageOf(page.number, contentOf(page), {
+    return withLease(page, {
       release: () => {
         if (!held) return;
         held = false;

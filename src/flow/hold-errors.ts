@@ -1,6 +1,6 @@
 import { Observable } from 'rxjs';
 import { whenDry } from './dry.js';
-import { contentOf, pageOf, type Page } from './page.js';
+import { withLease, type Page } from './page.js';
 
 /**
  * Lets an error pass only when every page that was emitted before it has been released, or never will be.
@@ -20,7 +20,7 @@ export function holdErrors<T>() {
 
       function tracked(page: Page<T>): Page<T> {
         let held = true;
-        return pageOf(page.number, contentOf(page), {
+        return withLease(page, {
           release: () => {
             if (!held) return;
             held = false;

@@ -1,16 +1,11 @@
-export { cellsIn, cellsReader, keepRows, keepWhere } from './cells.js';
 export { emptyTally, standalone, type Fault, type OnError, type StepContext, type Tally } from './context.js';
-export { contentDigest, rowDigest, tableDigests } from './content-digest.js';
 export { deliver } from './deliver.js';
 export { Drain } from './drain.js';
 export { KeySet, type Seen } from './key-set.js';
-export { keyIn, keyOf } from './row-key.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';
 export { mapAsync } from './map-async.js';
-export { memoByFields } from './memo.js';
-export { contentOf, pageOf, withRows, type Lease, type Page, type Step } from './page.js';
-export { pagedSource, rowsAfterEnd, type ListEnd, type PagedSourceOptions } from './paged-source.js';
+export { batchOf, countOf, isPage, keepRows, pageOf, withBatch, withLease, withRows, type Lease, type Page, type Step } from './page.js';
+export { pagedBatches, pagedSource, rowsAfterEnd, type ListEnd, type PagedSourceOptions } from './paged-source.js';
 export { preload } from './preload.js';
-export { reshape, reshapeAll, withFields, type Layout } from './reshape.js';
 export { createStallWatch, type StallWatch } from './stall-watch.js';
 export { task, type Ask } from './task.js';

@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { contentDigest } from './content-digest.js';
+import { digestOf } from '../vector/index.js';
 
 /** What was known of a key: nothing, the same, or the same key with other content. */
 export type Seen = 'new' | 'same' | 'changed';
@@ -34,7 +34,7 @@ export class KeySet {
 
   /** Adds a text with what belongs to it. The first content stays. */
   see(text: string, content: readonly unknown[]): Seen {
-    return this.seeDigest(text, contentDigest(content));
+    return this.seeDigest(text, digestOf(content));
   }
 
   /** The same by the digest of what belongs to the text. */
@@ -44,7 +44,7 @@ export class KeySet {
 
   /** What `see` would answer, without adding the text. */
   find(text: string, content: readonly unknown[]): Seen {
-    return this.#segmentOf(text).find(this.#digest, contentDigest(content));
+    return this.#segmentOf(text).find(this.#digest, digestOf(content));
   }
 
   /**

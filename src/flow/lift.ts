@@ -1,5 +1,5 @@
 import { Observable, Subject, map, takeWhile, type OperatorFunction } from 'rxjs';
-import { withRows, type Page, type Step } from './page.js';
+import { keepRows, withRows, type Page, type Step } from './page.js';
 
 /** Applies a function to every row. */
 export function mapRows<T, U>(project: (row: T) => U): Step<T, U> {
@@ -8,7 +8,7 @@ export function mapRows<T, U>(project: (row: T) => U): Step<T, U> {
 
 /** Keeps the rows that satisfy a condition; a page may become empty, but it stays a page. */
 export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
-  return map((page) => withRows(page, page.rows.filter(keep)));
+  return map((page) => keepRows(page, keep));
 }
 
 /**

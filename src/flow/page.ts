@@ -1,6 +1,6 @@
 import type { OperatorFunction } from 'rxjs';
 import type { Row } from '../collections/index.js';
-import { rowsIn, Table, type Content } from '../columnar/index.js';
+import { batchFromRows, type RecordBatch } from '../vector/index.js';
 
 /**
  * The right of a page to be in memory. A source hands out at most `window` of them; whoever takes a page to its
@@ -13,35 +13,79 @@ export interface Lease {
 /** The unit that travels through a chain: some rows of one page of the service, in order. `number` is 1-based. */
 export interface Page<T = Row> {
   readonly number: number;
-  /** Where there is a table, they are made of it when they are first asked for. */
+  /** Made when they are first asked for, of a page that leadstream made. */
   readonly rows: readonly T[];
-  /** The same rows as columns, for steps and sinks that work on these. */
-  readonly table?: Table | undefined;
   readonly lease: Lease;
 }
 
 /** One step of a chain: pages in, pages out, one for one, in order and with their leases. */
 export type Step<In = Row, Out = Row> = OperatorFunction<Page<In>, Page<Out>>;
 
-/** A page of rows, or of a table whose rows are of that type. */
-export function pageOf<T>(number: number, content: Content<T>, lease: Lease): Page<T> {
-  if (!(content instanceof Table)) return { number, rows: content, lease };
-  return {
-    number,
-    get rows() {
-      return rowsIn<T>(content);
-    },
-    table: content,
-    lease,
-  };
+/** A page by columns. Copied by `...` it is one of rows, so that it may get other ones: a batch never stands for rows that are not its own. */
+class BatchPage<T> implements Page<T> {
+  declare readonly rows: readonly T[];
+  readonly #batch: RecordBatch;
+
+  constructor(
+    readonly number: number,
+    batch: RecordBatch,
+    readonly lease: Lease,
+  ) {
+    this.#batch = batch;
+    Object.defineProperty(this, 'rows', { enumerable: true, get: () => batch.rows });
+  }
+
+  get batch(): RecordBatch {
+    return this.#batch;
+  }
+}
+
+function isBatchPage<T>(page: Page<T>): page is BatchPage<T> {
+  return page instanceof BatchPage;
+}
+
+export function pageOf<T = Row>(number: number, batch: RecordBatch, lease: Lease): Page<T> {
+  return new BatchPage(number, batch, lease);
+}
+
+/** The same page with other rows, by columns. */
+export function withBatch<T = Row>(page: Page<unknown>, batch: RecordBatch): Page<T> {
+  return pageOf(page.number, batch, page.lease);
 }
 
 /** The same page with other rows. */
-export function withRows<T>(page: Page<unknown>, rows: Content<T>): Page<T> {
-  return pageOf(page.number, rows, page.lease);
+export function withRows<T>({ number, lease }: Page<unknown>, rows: readonly T[]): Page<T> {
+  return { number, rows, lease };
 }
 
-/** What a page holds, as columns if it has them. */
-export function contentOf<T>(page: Page<T>): Content<T> {
-  return page.table ?? page.rows;
+/** What a page holds, by columns. */
+export function batchOf<T extends Row>(page: Page<T>): RecordBatch {
+  return isBatchPage(page) ? page.batch : batchFromRows(page.rows);
+}
+
+/** Whether something is a page, ours or one that a program made. */
+export function isPage(value: unknown): value is Page {
+  if (value instanceof BatchPage) return true;
+  return isRecord(value) && Array.isArray(value.rows) && isRecord(value.lease) && typeof value.lease.release === 'function';
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** The same rows under another lease. */
+export function withLease<T>(page: Page<T>, lease: Lease): Page<T> {
+  return isBatchPage(page) ? pageOf(page.number, page.batch, lease) : { number: page.number, rows: page.rows, lease };
+}
+
+/** How many rows a page has. */
+export function countOf(page: Page<unknown>): number {
+  return isBatchPage(page) ? page.batch.length : page.rows.length;
+}
+
+/** The rows for which a condition holds; a page keeps the form that it has. */
+export function keepRows<T>(page: Page<T>, condition: (row: T) => boolean): Page<T> {
+  if (!isBatchPage(page)) return withRows(page, page.rows.filter(condition));
+  const kept = page.rows.flatMap((row, index) => (condition(row) ? [index] : []));
+  return withBatch(page, page.batch.keep(kept));
 }

@@ -6,8 +6,9 @@ import { settings } from '../settings.js';
 import { refuseDry } from './dry.js';
 import { holdErrors } from './hold-errors.js';
 import { inOrder } from './in-order.js';
-import type { Content } from '../columnar/index.js';
-import { pageOf, type Page } from './page.js';
+import type { Row } from '../collections/index.js';
+import type { RecordBatch } from '../vector/index.js';
+import { pageOf, type Lease, type Page } from './page.js';
 import { task } from './task.js';
 import { createWindow } from './window.js';
 
@@ -39,11 +40,7 @@ export interface ListEnd {
 }
 
 /** What became of one page number: rows, no rows, or a failure. */
-interface Slot<T> {
-  readonly number: number;
-  readonly rows: Content<T>;
-  readonly failure?: { readonly error: unknown };
-}
+type Slot<C> = { readonly number: number } & ({ readonly content: C } | { readonly failure: unknown });
 
 /**
  * Reads a list page by page, in page order, with several requests in flight and never more than `window` pages
@@ -57,11 +54,32 @@ interface Slot<T> {
  * @throws {SourceError} `E_SOURCE_ORDER` when rows come after the end; `E_SOURCE_CONFIG`, at once, for bounds that a pipeline
  * file could not have either; `E_RUN_STALLED` when pages are not released and nothing is left that could.
  */
-export function pagedSource<T>(fetch: (page: number) => Observable<Content<T>>, options: PagedSourceOptions = {}): Observable<Page<T>> {
-  const { name = 'the list', window: size = 8, concurrency = 4, firstPage = 1, paged = true } = options;
+export function pagedSource<T>(fetch: (page: number) => Observable<readonly T[]>, options: PagedSourceOptions = {}): Observable<Page<T>> {
+  return paged(fetch, (number, rows, lease) => ({ number, rows, lease }), options);
+}
+
+/** The same by columns. */
+export function pagedBatches<T extends Row>(
+  fetch: (page: number) => Observable<RecordBatch>,
+  options: PagedSourceOptions,
+): Observable<Page<T>> {
+  return paged(fetch, pageOf<T>, options);
+}
+
+/** What a page holds: rows, in whatever form. */
+interface Content {
+  readonly length: number;
+}
+
+function paged<T, C extends Content>(
+  fetch: (page: number) => Observable<C>,
+  pageOf: (number: number, content: C, lease: Lease) => Page<T>,
+  options: PagedSourceOptions,
+): Observable<Page<T>> {
+  const { name = 'the list', window: size = 8, concurrency = 4, firstPage = 1, paged: hasPages = true } = options;
   const { confirmEnd = (end) => lookAgain(fetch, end) } = options;
   checkBounds({ window: size, concurrency, firstPage });
-  const chains = paged ? Math.min(concurrency, size) : 1;
+  const chains = hasPages ? Math.min(concurrency, size) : 1;
 
   return defer(() => {
     const window = createWindow(size);
@@ -77,40 +95,37 @@ export function pagedSource<T>(fetch: (page: number) => Observable<Content<T>>, 
         let end: number | undefined;
         window.open();
 
-        const slot$ = (n: number): Observable<Slot<T>> =>
+        const slot$ = (n: number): Observable<Slot<C>> =>
           from(window.enter(placeOf(n))).pipe(
             concatMap((granted) => (granted ? fetch(n).pipe(single()) : EMPTY)),
-            map((rows): Slot<T> => ({ number: n, rows })),
-            tap(({ rows }) => {
-              if (rows.length > 0) withRows.push(n);
+            map((content): Slot<C> => ({ number: n, content })),
+            tap((slot) => {
+              if (hasRows(slot)) withRows.push(n);
               else firstEmpty = Math.min(firstEmpty, n);
             }),
-            catchError((error: unknown) => of<Slot<T>>({ number: n, rows: [], failure: { error } })),
+            catchError((error: unknown) => of<Slot<C>>({ number: n, failure: error })),
           );
 
-        const chain$ = (first: number): Observable<Slot<T>> =>
+        const chain$ = (first: number): Observable<Slot<C>> =>
           slot$(first).pipe(
-            expand((slot) =>
-              !paged || slot.failure || slot.number > firstEmpty || slot.rows.length === 0 ? EMPTY : slot$(slot.number + chains),
-            ),
+            expand((slot) => (hasPages && hasRows(slot) && slot.number <= firstEmpty ? slot$(slot.number + chains) : EMPTY)),
           );
 
         const pages$ = new Observable<Page<T>>((subscriber) =>
           merge(...Array.from({ length: chains }, (_, chain) => chain$(start + chain)))
             .pipe(inOrder(start))
             .subscribe({
-              next: ({ number, rows, failure }) => {
+              next: (slot) => {
                 if (end !== undefined) return;
-                if (failure) {
-                  window.seal(placeOf(number));
-                  subscriber.error(failure.error);
-                } else if (rows.length > 0) {
+                const { number } = slot;
+                if (hasRows(slot)) {
                   emitted += 1;
-                  subscriber.next(pageOf(number, rows, window.lease(placeOf(number))));
-                } else {
-                  end = number;
-                  window.seal(placeOf(number));
+                  subscriber.next(pageOf(number, slot.content, window.lease(placeOf(number))));
+                  return;
                 }
+                window.seal(placeOf(number));
+                if ('failure' in slot) subscriber.error(slot.failure);
+                else end = number;
               },
               error: (error: unknown) => subscriber.error(error),
               complete: () => subscriber.complete(),
@@ -118,7 +133,7 @@ export function pagedSource<T>(fetch: (page: number) => Observable<Content<T>>, 
         );
 
         const rest$ = defer(() => {
-          if (!paged || end === undefined) return EMPTY;
+          if (!hasPages || end === undefined) return EMPTY;
           const page = end;
           const after = withRows.filter((n) => n > page).sort((a, b) => a - b);
           return confirmEnd({ page, after }).pipe(concatMap((next) => (next === undefined ? EMPTY : from$(next))));
@@ -130,9 +145,13 @@ export function pagedSource<T>(fetch: (page: number) => Observable<Content<T>>, 
   });
 }
 
+function hasRows<C extends Content>(slot: Slot<C>): slot is { readonly number: number; readonly content: C } {
+  return 'content' in slot && slot.content.length > 0;
+}
+
 /** The end of a list that nothing else is known of. */
-function lookAgain<T>(
-  fetch: (page: number) => Observable<Content<T>>,
+function lookAgain(
+  fetch: (page: number) => Observable<Content>,
   { page, after: [behind = page + 1] }: ListEnd,
 ): Observable<number | undefined> {
   return task(async (ask) => {

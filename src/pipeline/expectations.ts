@@ -1,7 +1,7 @@
 import { textOf, type Column } from '../collections/index.js';
-import { type Cells, type Content, memoOfTexts, Texts, valueAt } from '../columnar/index.js';
+import { keysOf, memoOf, type RecordBatch } from '../vector/index.js';
 import type { Refusal } from '../errors.js';
-import { cellsIn, contentOf, keyIn, KeySet, type Page } from '../flow/index.js';
+import { batchOf, KeySet, type Page } from '../flow/index.js';
 import type { Published } from '../sinks/index.js';
 import type { Expect } from './expect.js';
 import { amount, mostOf, percent, written, type Tolerance } from './units.js';
@@ -26,7 +26,7 @@ export interface Expectations {
 
 /** One expectation of the rows: what it counts, and what it has against the result, if anything. */
 interface Check {
-  observe(content: Content): void;
+  observe(batch: RecordBatch): void;
   /** @param rows All rows that were seen. */
   refuse(rows: number): string | undefined;
 }
@@ -52,9 +52,9 @@ export function openExpectations(expect: Expect, columns: readonly Column[]): Ex
   ];
   return {
     observe: (page) => {
-      const content = contentOf(page);
-      rows += content.length;
-      for (const check of checks) check.observe(content);
+      const batch = batchOf(page);
+      rows += batch.length;
+      for (const check of checks) check.observe(batch);
     },
     refuse: (outputs) => [
       ...refuseFew(expect, rows),
@@ -87,9 +87,9 @@ function changeOf(expect: Expect, { at, total, earlier, mayShrink = false }: Mea
 function checkNulls(name: string, gate: string, most: Tolerance): Check {
   let empty = 0;
   return {
-    observe: (content) => {
-      const cells = cellsIn(content, name);
-      for (let row = 0; row < cells.length; row += 1) if (isEmptyAt(cells, row)) empty += 1;
+    observe: (batch) => {
+      const vector = batch.columnOrNulls(name);
+      for (let row = 0; row < vector.length; row += 1) if (vector.isEmpty(row)) empty += 1;
     },
     refuse: (rows) => {
       if (empty <= mostOf(most, rows)) return undefined;
@@ -105,9 +105,9 @@ function checkUnique(names: readonly string[]): Check {
   const seen = new KeySet();
   let repeated = 0;
   return {
-    observe: (content) => {
-      const keyAt = keyIn(content, names);
-      for (let row = 0; row < content.length; row += 1) {
+    observe: (batch) => {
+      const keyAt = keysOf(batch, names);
+      for (let row = 0; row < batch.length; row += 1) {
         const key = keyAt(row);
         if (key !== undefined && !seen.add(key)) repeated += 1;
       }
@@ -124,16 +124,19 @@ function checkValues(name: string, accepted: readonly string[], column: Column |
   const values = new Set(accepted);
   const samples = new Set<string>();
   const type = column?.type ?? 'text';
-  const isAccepted = (text: string | null) => text === null || text === '' || values.has(text);
-  const isAcceptedText = memoOfTexts(isAccepted);
+  const acceptedIn = memoOf((value) => {
+    const text = textOf(value, type);
+    return text === null || text === '' || values.has(text);
+  });
   let others = 0;
   return {
-    observe: (content) => {
-      const cells = cellsIn(content, name);
-      for (let row = 0; row < cells.length; row += 1) {
-        if (cells instanceof Texts ? isAcceptedText(cells, row) : isAccepted(textOf(valueAt(cells, row), type))) continue;
+    observe: (batch) => {
+      const vector = batch.columnOrNulls(name);
+      const isAccepted = acceptedIn(vector);
+      for (let row = 0; row < vector.length; row += 1) {
+        if (isAccepted(row)) continue;
         others += 1;
-        if (samples.size < 5 && column?.sensitivity === 'plain') samples.add((textOf(valueAt(cells, row), type) ?? '').slice(0, 40));
+        if (samples.size < 5 && column?.sensitivity === 'plain') samples.add((textOf(vector.value(row), type) ?? '').slice(0, 40));
       }
     },
     refuse: (rows) => {
@@ -142,12 +145,6 @@ function checkValues(name: string, accepted: readonly string[], column: Column |
       return `expect.accepted_values.${name}: only ${accepted.join(', ')} may come, seen others in ${amount(others)} of ${amount(rows)} rows${like}`;
     },
   };
-}
-
-function isEmptyAt(cells: Cells, row: number): boolean {
-  if (cells instanceof Texts) return cells.start(row) === cells.end(row);
-  const value = valueAt(cells, row);
-  return value === null || value === '';
 }
 
 function refusal(message: string | undefined): readonly Refusal[] {

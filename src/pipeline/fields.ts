@@ -1,8 +1,8 @@
 import { discoveredColumns, type CollectionReader, type Findings } from '../client/index.js';
 import { originalName, type Collection, type Column, type Row } from '../collections/index.js';
-import { Table, Texts, valuesOf, type Content } from '../columnar/index.js';
+import type { RecordBatch } from '../vector/index.js';
 import type { Warning } from '../errors.js';
-import { contentOf, type Page } from '../flow/index.js';
+import { batchOf, type Page } from '../flow/index.js';
 import type { Published, UndeclaredField } from '../sinks/index.js';
 import type { FindingsReport } from './report.js';
 
@@ -42,27 +42,26 @@ export function countSource({ collection, findings }: CollectionReader<Row>, rev
       return rows === 0 ? [] : [...unseen].filter((name) => (findings.missing.get(name) ?? 0) >= rows);
     },
     observe: (page) => {
-      const content = contentOf(page);
+      const batch = batchOf(page);
       pages += 1;
-      rows += content.length;
-      discovered ??= inOrderOf(content, discoveredColumns(findings, reveal));
-      for (const name of unseen) if (comes(name, content)) unseen.delete(name);
+      rows += batch.length;
+      discovered ??= inOrderOf(batch, discoveredColumns(findings, reveal));
+      for (const name of unseen) if (comes(name, batch)) unseen.delete(name);
     },
   };
 }
 
 /** The columns that rows have, in the order in which the rows have them: answers may arrive in any order, pages do not. */
-function inOrderOf(content: Content, columns: readonly Column[]): readonly Column[] {
-  const names = content instanceof Table ? content.columns.keys() : new Set(content.flatMap((row) => Object.keys(row)));
+function inOrderOf(batch: RecordBatch, columns: readonly Column[]): readonly Column[] {
   const byName = new Map(columns.map((column) => [column.name, column]));
-  return [...names].flatMap((name) => byName.get(name) ?? []);
+  return [...batch.columns.keys()].flatMap((name) => byName.get(name) ?? []);
 }
 
 /** Whether any row has a value in a column. */
-function comes(name: string, content: Content): boolean {
-  if (!(content instanceof Table)) return content.some((row) => (row[name] ?? null) !== null);
-  const cells = content.columns.get(name) ?? [];
-  return cells instanceof Texts ? cells.length > 0 : valuesOf(cells).some((value) => value !== null);
+function comes(name: string, batch: RecordBatch): boolean {
+  const vector = batch.columns.get(name);
+  for (let row = 0; vector && row < vector.length; row += 1) if (vector.value(row) !== null) return true;
+  return false;
 }
 
 /**

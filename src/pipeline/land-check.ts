@@ -2,7 +2,7 @@ import { isObservable } from 'rxjs';
 import { z } from 'zod';
 import type { Column } from '../collections/index.js';
 import { SinkError, type Warning } from '../errors.js';
-import type { Page } from '../flow/index.js';
+import { batchOf, isPage, type Page } from '../flow/index.js';
 import { callback, given, optionProblems } from '../option-problems.js';
 import type { SinkWriter } from '../sinks/index.js';
 
@@ -55,7 +55,7 @@ export function checkPage(page: unknown): void {
  * @throws {SinkError} `E_SINK_CONFIG` when the rows have fewer than half of the columns: these are of something else.
  */
 export function checkColumns(columns: readonly Column[], page: Page, onWarning: (warning: Warning) => void): void {
-  const fields = new Set(page.table ? page.table.columns.keys() : page.rows.flatMap((row) => Object.keys(row)));
+  const fields = new Set(batchOf(page).columns.keys());
   const absent = columns.filter(({ name }) => !fields.has(name)).map(({ name }) => name);
   if (absent.length === 0) return;
   const message = `${absent.length} of ${columns.length} columns are in no row of page ${page.number}: ${listed(absent)}`;
@@ -65,12 +65,6 @@ export function checkColumns(columns: readonly Column[], page: Page, onWarning: 
 
 function listed(names: readonly string[]): string {
   return names.length > 8 ? `${names.slice(0, 8).join(', ')}, …` : names.join(', ');
-}
-
-function isPage(value: unknown): value is Page {
-  if (!isRecord(value) || !isRecord(value.lease) || typeof value.lease.release !== 'function') return false;
-  // Rows are made when they are asked for, where there is a table.
-  return value.table !== undefined || Array.isArray(value.rows);
 }
 
 function isPromise(value: unknown): value is PromiseLike<SinkWriter> {

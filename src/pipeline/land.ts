@@ -2,7 +2,7 @@ import { tap, type Observable } from 'rxjs';
 import type { Column, Row } from '../collections/index.js';
 import type { Warning } from '../errors.js';
 import { publish } from '../files/index.js';
-import { contentOf, deliver, type Page } from '../flow/index.js';
+import { countOf, deliver, type Page } from '../flow/index.js';
 import type { SinkWriter } from '../sinks/index.js';
 import { completed } from './completed.js';
 import { checkColumns, checkLanding, checkPage, claimSink } from './land-check.js';
@@ -50,7 +50,7 @@ export async function land<T extends Row>(pages$: Observable<Page<T>>, sink: Sin
     await sink.begin(columns);
     const write = (page: Page<T>) => {
       pages += 1;
-      if (!columnsChecked && contentOf(page).length > 0) {
+      if (!columnsChecked && countOf(page) > 0) {
         columnsChecked = true;
         checkColumns(columns, page, onWarning);
       }

@@ -1,7 +1,6 @@
 import { defer, firstValueFrom, map, of, switchMap, type Observable } from 'rxjs';
 import { queryOf, type CollectionReader, type Credentials, type ListAnswer, type ListRequest } from '../client/index.js';
-import type { CollectionName } from '../collections/index.js';
-import { rowsIn } from '../columnar/index.js';
+import type { CollectionName, Row } from '../collections/index.js';
 import { SourceError, type Warning } from '../errors.js';
 import { openLanding, type Landing } from '../landing/index.js';
 
@@ -31,7 +30,7 @@ export interface Landings {
    * @throws {SinkError} `E_SINK_PATH` when pages cannot land; nothing was requested yet.
    * @throws {LeadstreamError} `E_RUN_LOCKED` when another run lands the same source.
    */
-  landed<T>(reader: CollectionReader<T>): Promise<CollectionReader<T>>;
+  landed<T extends Row>(reader: CollectionReader<T>): Promise<CollectionReader<T>>;
   /** Pages of interrupted runs that were found. */
   readonly resumed: number;
   /** When the first of the runs began whose pages are used, ISO 8601; `undefined` before anything was opened. */
@@ -122,8 +121,8 @@ export function openLandings(options: LandingsOptions): Landings {
 /** Number under which a list without pages lands. */
 const wholeList = 0;
 
-function landedReader<T>(reader: CollectionReader<T>, landing: Landing): CollectionReader<T> {
-  function request(asked: ListRequest): Observable<ListAnswer<T>> {
+function landedReader<T extends Row>(reader: CollectionReader<T>, landing: Landing): CollectionReader<T> {
+  function request(asked: ListRequest): Observable<ListAnswer> {
     const { page = wholeList, limit = reader.limit, purpose = 'page', fresh = false } = asked;
     // Probes have to ask the service, and pages of another size are other pages.
     if (purpose === 'probe' || limit !== reader.limit) return reader.request(asked);
@@ -133,11 +132,11 @@ function landedReader<T>(reader: CollectionReader<T>, landing: Landing): Collect
   }
 
   /** What cannot be read was never landed, since only answers are that could be. */
-  async function landedAnswer(page: number): Promise<ListAnswer<T> | undefined> {
+  async function landedAnswer(page: number): Promise<ListAnswer | undefined> {
     const body = await landing.read(page);
     if (body === undefined) return undefined;
     try {
-      return { content: reader.decode(body), body };
+      return { batch: reader.decode(body), body };
     } catch (failure) {
       if (!(failure instanceof SourceError)) throw failure;
       landing.forget(page);
@@ -146,14 +145,14 @@ function landedReader<T>(reader: CollectionReader<T>, landing: Landing): Collect
   }
 
   /** An empty page ends the list, and that is asked again by every run. */
-  async function land(page: number, answer: ListAnswer<T>): Promise<ListAnswer<T>> {
-    if (answer.content.length > 0) await landing.land(page, answer.body);
+  async function land(page: number, answer: ListAnswer): Promise<ListAnswer> {
+    if (answer.batch.length > 0) await landing.land(page, answer.body);
     return answer;
   }
 
   return {
     ...reader,
     request,
-    list: (page) => request(reader.collection.paged ? { page } : {}).pipe(map(({ content }) => rowsIn(content))),
+    list: (page) => request(reader.collection.paged ? { page } : {}).pipe(map(({ batch }) => batch.rows as readonly T[])),
   };
 }

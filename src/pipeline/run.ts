@@ -4,7 +4,7 @@ import { createClient, defaultFetchingThreads, type ServiceClient } from '../cli
 import type { CollectionName } from '../collections/index.js';
 import { GateError, LeadstreamError, limitReached } from '../errors.js';
 import { attempt, finishIntents, unlessMissing } from '../files/index.js';
-import { contentOf, createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
+import { countOf, createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
 import { fixedPath } from '../local-path.js';
 import { openAccounts, type Accounts } from './accounts.js';
 import { completed } from './completed.js';
@@ -192,7 +192,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
         const count = { at: step.at, collection, consistency, findings: side.findings, rows: 0 };
         accounts.sides.push(count);
         const onPage = (page: Page) => {
-          count.rows += contentOf(page).length;
+          count.rows += countOf(page);
         };
         return defer(() => landings.landed(side)).pipe(
           switchMap((reader) => readPages(reader, { ...reading(collection), onPage, onEnd }, consistency)),

@@ -1,11 +1,11 @@
-import type { Texts } from '../columnar/index.js';
+import type { Utf8Vector } from '../vector/index.js';
 import { parserOf, textOf, type DeclaredType, type Value } from '../collections/index.js';
 
 /** Gives the exact value of a column's type; `undefined` when there is none. `null` stays `null`. */
 export type Cast = (value: Value) => Value | undefined;
 
 /** The same of a text that still is bytes, for those of the commonest form; `undefined` says nothing of any other. */
-export type QuickCast = (texts: Texts, row: number) => Value | undefined;
+export type QuickCast = (texts: Utf8Vector, row: number) => Value | undefined;
 
 const maxInt64 = 2n ** 63n - 1n;
 
@@ -70,7 +70,7 @@ const quickCasts: { readonly [T in DeclaredType]?: QuickCast } = {
 const mostDigits = 12;
 
 /** The whole number that a text is when it consists of 1 to 12 digits, or -1. */
-function digitsIn(texts: Texts, row: number): number {
+function digitsIn(texts: Utf8Vector, row: number): number {
   const { bytes } = texts;
   const start = texts.start(row);
   const end = texts.end(row);

@@ -1,6 +1,6 @@
 import { SinkError } from '../errors.js';
 import type { Value } from '../collections/index.js';
-import { Coded, memoOfTexts, perDictionary, putAt, Texts, valuesOf, type Cells } from '../columnar/index.js';
+import { mapping, Unfit, type Mapped, type Vector } from '../vector/index.js';
 import type { Fault, OnError } from '../flow/index.js';
 import type { Cast, QuickCast } from './cast.js';
 
@@ -20,94 +20,31 @@ export interface CastPlan {
   readonly refuses: ((value: Value) => string | undefined) | undefined;
 }
 
-/** What becomes of a value: another one, which is `null` when there is a reason against it. */
-interface Outcome {
-  readonly value: Value;
-  readonly reason: string | undefined;
-}
-
-/** A dictionary of values that were cast, and the reasons against some, by code. */
-interface Dictionary {
-  readonly values: Value[];
-  readonly reasons: Map<number, string>;
-}
-
-/** Casts one column, page by page. What becomes of a text or of a dictionary is remembered over all of them, see `memoOfTexts`. */
+/** Casts one column, page by page. What becomes of a text or of a dictionary is remembered over all of them, see `mapping`. */
 export class ColumnCast {
-  readonly #outcomeOf: (texts: Texts, row: number) => Outcome;
-  readonly #dictionary: (coded: Coded) => Dictionary;
+  readonly #cast: (vector: Vector) => Mapped;
 
   constructor(
     private readonly plan: CastPlan,
     private readonly at: string,
     private readonly nulled: (field: string) => void,
   ) {
-    this.#outcomeOf = memoOfTexts((text) => outcome(text, plan));
-    this.#dictionary = perDictionary(
-      (): Dictionary => ({ values: [], reasons: new Map() }),
-      ({ values, reasons }, given, code) => {
-        const { value, reason } = outcome(given, plan);
-        if (reason !== undefined) reasons.set(code, reason);
-        putAt(values, code, value);
-      },
-    );
+    this.#cast = mapping((value) => outcomeOf(value, plan), { quick: plan.quick, keepsBytes: plan.plain });
   }
 
   /**
-   * Casts the values of a page: arrays in place, texts into an array unless they stay, dictionaries into others.
+   * Casts the values of a page.
    *
    * @param faults By row; where there is none yet, those of this column are added under `on_error: reject`.
    * @throws {SinkError} `E_SINK_VALUE` under `on_error: fail`.
    */
-  take(cells: Texts | Coded | Value[], faults: Map<number, Fault>): Cells {
-    if (cells instanceof Coded) return this.#coded(cells, faults);
-    if (!(cells instanceof Texts)) return this.#values(cells, faults);
-    return this.plan.plain ? cells : this.#texts(cells, faults);
-  }
-
-  #values(values: Value[], faults: Map<number, Fault>): readonly Value[] {
-    const { plan } = this;
-    const { plain, nul } = plan;
-    for (let row = 0; row < values.length; row += 1) {
-      const given = values[row] ?? null;
-      if (plain && typeof given === 'string' && given.isWellFormed() && (nul === undefined || !given.includes('\0'))) continue;
-      const { value, reason } = outcome(given, plan);
-      values[row] = value;
+  take(given: Vector, faults: Map<number, Fault>): Vector {
+    const { vector, unfit } = this.#cast(given);
+    for (let row = 0; unfit && row < given.length; row += 1) {
+      const reason = unfit(row);
       if (reason !== undefined) this.#note(reason, row, faults);
     }
-    return values;
-  }
-
-  #texts(texts: Texts, faults: Map<number, Fault>): readonly Value[] {
-    const { quick } = this.plan;
-    const values = new Array<Value>(texts.length);
-    for (let row = 0; row < values.length; row += 1) {
-      const quickly = quick?.(texts, row);
-      if (quickly !== undefined) {
-        values[row] = quickly;
-        continue;
-      }
-      const { value, reason } = this.#outcomeOf(texts, row);
-      values[row] = value;
-      if (reason !== undefined) this.#note(reason, row, faults);
-    }
-    return values;
-  }
-
-  #coded(coded: Coded, faults: Map<number, Fault>): Cells {
-    let dictionary: Dictionary;
-    try {
-      dictionary = this.#dictionary(coded);
-    } catch {
-      // What fails a cast altogether, like a date that is none, does so in its row, after the faults of those before it.
-      return this.#values([...valuesOf(coded)], faults);
-    }
-    const { values, reasons } = dictionary;
-    for (let row = 0; reasons.size > 0 && row < coded.length; row += 1) {
-      const reason = reasons.get(coded.codes[row] ?? 0);
-      if (reason !== undefined) this.#note(reason, row, faults);
-    }
-    return new Coded(values, coded.codes);
+    return vector;
   }
 
   #note(reason: string, row: number, faults: Map<number, Fault>): void {
@@ -118,10 +55,11 @@ export class ColumnCast {
   }
 }
 
-function outcome(given: Value, plan: CastPlan): Outcome {
+function outcomeOf(given: Value, plan: CastPlan): Value | Unfit {
   const value = plan.cast(given);
   const reason = reasonAgainst(value, plan);
-  return { value: value === undefined || reason !== undefined ? null : value, reason };
+  if (reason !== undefined) return new Unfit(reason);
+  return value ?? null;
 }
 
 function reasonAgainst(value: Value | undefined, { expectation, required, nul, refuses }: CastPlan): string | undefined {

@@ -1,17 +1,12 @@
 import { SinkError } from '../errors.js';
-import { columnReader, expectations, type Column, type Value } from '../collections/index.js';
+import { expectations, type Column, type Value } from '../collections/index.js';
 import type { Fault, OnError } from '../flow/index.js';
-import { type Cells, Coded, type Content, pickAll, Table, Texts } from '../columnar/index.js';
+import type { RecordBatch } from '../vector/index.js';
+import { Batch } from './batch.js';
 import { castText, castTyped, quickCast } from './cast.js';
 import { ColumnCast, type CastPlan } from './column-cast.js';
 import { outputColumn, type OutputColumn, type OutputOptions } from './output-column.js';
 import type { SinkContext } from './sink.js';
-
-/** Rows as columns, each `rows` long. Values have the column's type, or are `null`; columns of texts may still be bytes. */
-export interface Batch {
-  readonly rows: number;
-  readonly columns: readonly Cells[];
-}
 
 /**
  * What of a column a format cannot hold; `undefined` when it holds all of it. Asked once per column. The function gives the reason (`is …`,
@@ -40,12 +35,12 @@ export interface Projection {
   readonly columns: readonly OutputColumn[];
   /**
    * Casts rows, column by column. Rows with a value that does not cast follow `on_error`; a rejected row is reported
-   * once, with the first such field. A field that a row does not have is `null`. What a table holds stays as it is, and rows
-   * of it are made for rejects only.
+   * once, with the first such field. A field that a row does not have is `null`. Rows are made for rejects
+   * only.
    *
    * @throws {SinkError} `E_SINK_VALUE` under `on_error: fail`; the message names field and expectation.
    */
-  take(content: Content): Batch;
+  take(batch: RecordBatch): Batch;
 }
 
 /**
@@ -58,38 +53,26 @@ export function project(columns: readonly Column[], options: ProjectionOptions, 
   const outputs = chosen.map((column) => outputColumn(column, options));
   refuseTwins(outputs, options, context);
   const nulled = (field: string) => context.nulled(field);
-  const casts = chosen.map((column) => new ColumnCast(planOf(column, options, context), context.at, nulled));
-  const read = columnReader(outputs.map(({ field }) => field));
+  const casts = chosen.map((column) => ({
+    field: column.name,
+    cast: new ColumnCast(planOf(column, options, context), context.at, nulled),
+  }));
   return {
     columns: outputs,
-    take(content) {
+    take(batch) {
       const faults = new Map<number, Fault>();
-      const all = content instanceof Table ? cellsOf(content) : read(content);
-      const columns = casts.map((cast, index) => cast.take(all[index] ?? [], faults));
-      if (faults.size === 0) return { rows: content.length, columns };
+      const columns = casts.map(({ field, cast }) => cast.take(batch.columnOrNulls(field), faults));
+      const cast = new Batch(batch.length, columns);
+      if (faults.size === 0) return cast;
       const left: number[] = [];
-      for (let index = 0; index < content.length; index += 1) {
-        const fault = faults.get(index);
-        if (fault) reject(content, index, fault);
-        else left.push(index);
+      for (let row = 0; row < batch.length; row += 1) {
+        const fault = faults.get(row);
+        if (fault) context.reject(batch.row(row), fault);
+        else left.push(row);
       }
-      return { rows: left.length, columns: pickAll(columns, left) };
+      return cast.keep(left);
     },
   };
-
-  /** What a table has for each column, as arrays that are the caller's and texts that are not. */
-  function cellsOf(table: Table): readonly (Texts | Coded | Value[])[] {
-    return outputs.map(({ field }) => {
-      const cells = table.columns.get(field);
-      if (cells instanceof Texts || cells instanceof Coded) return cells;
-      return cells?.slice() ?? new Array<Value>(table.length).fill(null);
-    });
-  }
-
-  function reject(content: Content, index: number, fault: Fault): void {
-    const row = content instanceof Table ? content.row(index) : content[index];
-    if (row) context.reject(row, fault);
-  }
 }
 
 function wanted(columns: readonly Column[], { columns: names }: ProjectionOptions, { at }: SinkContext): readonly Column[] {

@@ -1,9 +1,10 @@
 import { reserveFile } from '../files/index.js';
 import type { Column } from '../collections/index.js';
-import { contentOf } from '../flow/index.js';
+import { batchOf } from '../flow/index.js';
 import { inOrder } from './in-order.js';
 import type { OutputColumn } from './output-column.js';
-import { project, type Batch, type Projection, type ProjectionOptions } from './projection.js';
+import { project, type Projection, type ProjectionOptions } from './projection.js';
+import type { Batch } from './batch.js';
 import type { SinkContext, SinkWriter, Staged } from './sink.js';
 
 /** Some text, or its bytes in UTF-8. */
@@ -45,7 +46,7 @@ export function textSink(target: TextTarget, options: TextSink, context: SinkCon
       await put(await format.head());
     },
     async write(page) {
-      const batch = projection.take(contentOf(page));
+      const batch = projection.take(batchOf(page));
       if (batch.rows > 0) await put(await format.rows(batch));
       rows += batch.rows;
     },

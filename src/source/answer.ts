@@ -1,6 +1,5 @@
 import { EMPTY, concat, defer, filter, map, of, switchMap, timer, type Observable } from 'rxjs';
-import type { Row } from '../collections/index.js';
-import { pickFrom, type Content } from '../columnar/index.js';
+import type { RecordBatch } from '../vector/index.js';
 import { Drain, pageOf, task, type Page } from '../flow/index.js';
 import type { Consistency } from './consistency.js';
 import type { PagedList } from './paging.js';
@@ -8,40 +7,40 @@ import { endWaitOf, type ReadingOptions } from './options.js';
 import { namesOf } from './seen.js';
 
 /** What the one read of a list that comes in one answer knows of it. */
-export class AnswerRead<T extends Row> {
+export class AnswerRead {
   readonly #drain = new Drain();
   /** What the rows are told apart by, in order. */
   #names: readonly string[] = [];
 
   constructor(
-    private readonly list: PagedList<T>,
+    private readonly list: PagedList,
     private readonly options: ReadingOptions,
     private readonly key: readonly string[],
     private readonly consistency: Consistency,
   ) {}
 
   /** The answer as a page, and as a second one the rows that a further look finds it missed. */
-  pages(): Observable<Page<T>> {
+  pages(): Observable<Page> {
     return concat(
       this.#first(),
       defer(() => {
-        this.options.onEnd?.(() => this.list.probe(1).pipe(map(({ content }) => this.#missing(content).length > 0)));
+        this.options.onEnd?.(() => this.list.probe(1).pipe(map(({ batch }) => this.#missing(batch).length > 0)));
         return this.consistency.mode === 'off' ? EMPTY : this.#compare();
       }),
     ).pipe(map((page) => this.#drain.track(page)));
   }
 
-  #first(): Observable<Page<T>> {
+  #first(): Observable<Page> {
     return task(async (ask) => {
-      const { content } = await ask(this.list.page(1));
-      if (content.length > 0) return content;
+      const { batch } = await ask(this.list.page(1));
+      if (batch.length > 0) return batch;
       await ask(timer(endWaitOf(this.options)));
-      return (await ask(this.list.again(1))).content;
+      return (await ask(this.list.again(1))).batch;
     }).pipe(
-      filter((content) => content.length > 0),
-      map((content) => {
-        this.#names = namesOf(content, this.key);
-        const page = pageOf(1, content, { release: () => {} });
+      filter((batch) => batch.length > 0),
+      map((batch) => {
+        this.#names = namesOf(batch, this.key);
+        const page = pageOf(1, batch, { release: () => {} });
         this.options.onPage?.(page);
         return page;
       }),
@@ -49,29 +48,29 @@ export class AnswerRead<T extends Row> {
   }
 
   /** An answer is one moment; it is asked for again, since that moment may have been a bad one. */
-  #compare(): Observable<Page<T>> {
+  #compare(): Observable<Page> {
     const { consistency } = this;
     return task(async (ask) => {
       consistency.outcome = 'stable';
       consistency.counted = 'pages';
       if (this.options.lookAgain) await this.#drain.empty();
-      const { content } = await ask(this.list.probe(1));
+      const { batch } = await ask(this.list.probe(1));
       consistency.probes += 1;
-      if (sameTexts(namesOf(content, this.key), this.#names)) return undefined;
+      if (sameTexts(namesOf(batch, this.key), this.#names)) return undefined;
       consistency.drift.push('the list has changed');
       consistency.outcome = 'drifted';
       if (consistency.mode === 'check') return undefined;
       consistency.outcome = consistency.mode === 'prove' ? 'proven' : 'repaired';
-      const missing = this.#missing(content);
+      const missing = this.#missing(batch);
       consistency.repaired = missing.length;
-      return missing.length === 0 ? undefined : pageOf(2, pickFrom(content, missing), { release: () => {} });
+      return missing.length === 0 ? undefined : pageOf(2, batch.take(missing), { release: () => {} });
     }).pipe(switchMap((page) => (page === undefined ? EMPTY : of(page))));
   }
 
   /** The rows of a later answer that the first one had not. */
-  #missing(content: Content<T>): readonly number[] {
+  #missing(batch: RecordBatch): readonly number[] {
     const known = new Set(this.#names);
-    return namesOf(content, this.key).flatMap((name, row) => (known.has(name) ? [] : [row]));
+    return namesOf(batch, this.key).flatMap((name, row) => (known.has(name) ? [] : [row]));
   }
 }
 

@@ -21,7 +21,7 @@ export interface Consistency {
   repaired: number;
   /** Rows of the list that had come before, by key; the first read stays. */
   duplicates: number;
-  /** Rows that came again with other content. */
+  /** Rows that came again with other batch. */
   changed: number;
   /** How the end was made sure of: row by row, by the list's own pages, or by looking twice alone; `undefined` before the end. */
   counted: 'rows' | 'pages' | 'none' | undefined;

@@ -1,5 +1,5 @@
 import { catchError, map, timer, type Observable } from 'rxjs';
-import type { Content } from '../columnar/index.js';
+import type { RecordBatch } from '../vector/index.js';
 import { SourceError } from '../errors.js';
 import { rowsAfterEnd, task, type Ask, type ListEnd } from '../flow/index.js';
 import { noRows } from './failures.js';
@@ -9,11 +9,11 @@ import type { Positions } from './positions.js';
 import type { Trace } from './trace.js';
 
 /** What looking for the end of a list needs. */
-export interface EndOptions<T> extends PagingOptions {
+export interface EndOptions extends PagingOptions {
   readonly collection: string;
   /** What the rows of a page are told apart by, in order. */
-  readonly namesOf: (content: Content<T>) => readonly string[];
-  readonly positions: Positions<T>;
+  readonly namesOf: (batch: RecordBatch) => readonly string[];
+  readonly positions: Positions;
   /** Whether a row with that name was read. */
   readonly known: (name: string) => boolean;
   /** Told of what speaks against a list that stood still. */
@@ -34,7 +34,7 @@ const maxContinuations = 10;
  * The evidence for the end of a list. A claim is an empty page, or one that repeats the page before it; it is believed when a second
  * look agrees and the list can be counted: the last row that was read is there at its position, and none is at the next.
  */
-export class EndOfList<T> {
+export class EndOfList {
   /** Whether the count agreed; `undefined` when the end was not reached. */
   counted: boolean | undefined;
   counting: Counting = 'none';
@@ -49,9 +49,9 @@ export class EndOfList<T> {
   #rowsAtReturn = -1;
 
   constructor(
-    private readonly list: PagedList<T>,
+    private readonly list: PagedList,
     private readonly trace: Trace,
-    private readonly options: EndOptions<T>,
+    private readonly options: EndOptions,
   ) {}
 
   /** Looks into a claim. @returns The page to go on with, or nothing when the list ends. */
@@ -82,8 +82,8 @@ export class EndOfList<T> {
           : this.#goOn(this.#pageAfter(last.number + 1));
       }
       const page = this.#pageAfter(last === undefined ? this.list.firstPage : last.number + 1);
-      const content = await this.#again(ask, page);
-      const more = page === last?.number ? content.length > last.rows : content.length > 0 && fingerprintOf(content) !== last?.fingerprint;
+      const batch = await this.#again(ask, page);
+      const more = page === last?.number ? batch.length > last.rows : batch.length > 0 && fingerprintOf(batch) !== last?.fingerprint;
       return more ? this.#goOn(page) : undefined;
     });
   }
@@ -123,8 +123,8 @@ export class EndOfList<T> {
 
   async #lookBehind(ask: Ask, { page, after: [behind] }: ListEnd): Promise<void> {
     if (behind === undefined) return this.#lookFarBehind(ask, page);
-    const content = await this.#again(ask, behind);
-    if (content.length > 0 && fingerprintOf(content) !== this.trace.last?.fingerprint) throw rowsAfterEnd(behind, page);
+    const batch = await this.#again(ask, behind);
+    if (batch.length > 0 && fingerprintOf(batch) !== this.trace.last?.fingerprint) throw rowsAfterEnd(behind, page);
     this.options.onDrift(`page ${behind} had rows and has none any more`);
   }
 
@@ -132,8 +132,8 @@ export class EndOfList<T> {
   async #lookFarBehind(ask: Ask, end: number): Promise<void> {
     if (this.list.repeated !== undefined) return;
     for (const behind of [end + 2, end + 8]) {
-      const { content } = await ask(this.list.probe(behind).pipe(catchError(noRows<T>)));
-      if (content.length === 0 || fingerprintOf(content) === this.trace.last?.fingerprint) continue;
+      const { batch } = await ask(this.list.probe(behind).pipe(catchError(noRows)));
+      if (batch.length === 0 || fingerprintOf(batch) === this.trace.last?.fingerprint) continue;
       // Unless the list has reached that far by now.
       if ((await this.#again(ask, end)).length === 0) throw rowsAfterEnd(behind, end);
     }
@@ -189,10 +189,10 @@ export class EndOfList<T> {
   async #refuseCapByLimit(ask: Ask, end: number): Promise<void> {
     const { limit } = this.list;
     if (limit < 2 || !this.trace.endsFull(limit) || end === this.list.firstPage + 1) return;
-    const before = await ask(this.list.sized(end - 1, limit - 1).pipe(catchError(noRows<T>)));
-    if (before.content.length !== limit - 1) return;
-    const { content } = await ask(this.list.sized(end, limit - 1).pipe(catchError(noRows<T>)));
-    if (content.length === 0) throw this.#capped(end - 1);
+    const before = await ask(this.list.sized(end - 1, limit - 1).pipe(catchError(noRows)));
+    if (before.batch.length !== limit - 1) return;
+    const { batch } = await ask(this.list.sized(end, limit - 1).pipe(catchError(noRows)));
+    if (batch.length === 0) throw this.#capped(end - 1);
   }
 
   /** The end of a list whose last page comes again is one only when the count says so, or when that page is short. */
@@ -245,7 +245,7 @@ export class EndOfList<T> {
     );
   }
 
-  #again(ask: Ask, page: number): Promise<Content<T>> {
-    return ask(this.list.again(page).pipe(map(({ content }) => content)));
+  #again(ask: Ask, page: number): Promise<RecordBatch> {
+    return ask(this.list.again(page).pipe(map(({ batch }) => batch)));
   }
 }

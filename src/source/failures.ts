@@ -1,5 +1,5 @@
 import { of, throwError, type Observable } from 'rxjs';
-import type { Content } from '../columnar/index.js';
+import { RecordBatch } from '../vector/index.js';
 import { SourceError } from '../errors.js';
 
 /** A failure to answer, as opposed to one that has been recognised, and to refused credentials. */
@@ -13,6 +13,6 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /** For `catchError`: whatever failure a page has that is not there, it has no row. */
-export function noRows<T>(error: unknown): Observable<{ readonly content: Content<T> }> {
-  return isPlainFailure(error) ? of({ content: [] }) : throwError(() => error);
+export function noRows(error: unknown): Observable<{ readonly batch: RecordBatch }> {
+  return isPlainFailure(error) ? of({ batch: RecordBatch.empty }) : throwError(() => error);
 }

@@ -1,14 +1,26 @@
 import { createHash } from 'node:crypto';
-import { rowAt, rowsIn, type Content } from '../columnar/index.js';
+import type { Row } from '../collections/index.js';
+import type { RecordBatch } from '../vector/index.js';
 
-/** What tells pages apart, in a few bytes: how many rows, the first and the last. Rows are text and null throughout here. */
-export function fingerprintOf<T>(content: Content<T>): string {
-  const ends = JSON.stringify([content.length, rowAt(content, 0), rowAt(content, content.length - 1)]);
-  return createHash('sha256').update(ends).digest('base64');
+/** What tells pages apart, in a few bytes: how many rows, the first and the last. */
+export function fingerprintOf(batch: RecordBatch): string {
+  const ends = batch.length === 0 ? [] : [textOfRow(batch.row(0)), textOfRow(batch.row(batch.length - 1))];
+  return createHash('sha256')
+    .update(JSON.stringify([batch.length, ...ends]))
+    .digest('base64');
 }
 
 /** Whether a row like that one is on a page. */
-export function contains<T>(content: Content<T>, row: T): boolean {
-  const fingerprint = fingerprintOf([row]);
-  return rowsIn(content).some((other) => fingerprintOf([other]) === fingerprint);
+export function contains(batch: RecordBatch, row: Row): boolean {
+  const text = textOfRow(row);
+  return batch.rows.some((other) => textOfRow(other) === text);
+}
+
+/** All that a row has, whatever fields the other rows of its page have. Values are text and null throughout here. */
+export function textOfRow(row: Row): string {
+  return JSON.stringify(
+    Object.entries(row)
+      .filter(([, value]) => value !== null)
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
 }

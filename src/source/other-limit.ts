@@ -1,7 +1,7 @@
-import type { CollectionReader } from '../client/index.js';
+import type { ListReader } from './paging.js';
 
 /** A reader of the same list with another page size, whose requests only check. */
-export function resized<T>(reader: CollectionReader<T>, limit: number): CollectionReader<T> {
+export function resized(reader: ListReader, limit: number): ListReader {
   return {
     ...reader,
     collection: { ...reader.collection, paged: true },

@@ -1,14 +1,15 @@
 import { AsyncSubject, defer, map, of, switchMap, tap, throwError, type Observable } from 'rxjs';
-import type { CollectionReader, ListAnswer } from '../client/index.js';
+import type { ListAnswer } from '../client/index.js';
 import { SourceError } from '../errors.js';
+import { RecordBatch } from '../vector/index.js';
 import { fingerprintOf } from './fingerprint.js';
-import type { PagedList } from './paging.js';
+import type { PagedList, ListReader } from './paging.js';
 
 /**
  * The pages of a list by their numbers. Each is compared with the one before it, in whatever order the answers come: a page waits for
  * the fingerprint of its neighbour, unless the neighbour may never be asked for.
  */
-export class Pages<T> implements PagedList<T> {
+export class Pages implements PagedList {
   readonly paged = true;
   repeated: number | undefined;
   /** How each page looked, for the page after it, and who waits for that. */
@@ -23,17 +24,17 @@ export class Pages<T> implements PagedList<T> {
    * @param maxPages Most pages with rows.
    */
   constructor(
-    private readonly reader: CollectionReader<T>,
+    private readonly reader: ListReader,
     readonly firstPage: number,
     readonly limit: number,
-    private readonly seeds: Map<number, ListAnswer<T>>,
+    private readonly seeds: Map<number, ListAnswer>,
     private readonly maxPages: number,
   ) {}
 
-  page(number: number, fresh = false): Observable<ListAnswer<T>> {
+  page(number: number, fresh = false): Observable<ListAnswer> {
     return this.#read(number, fresh).pipe(
       switchMap((answer) => {
-        if (answer.content.length === 0) return of(this.#noRowsOn(number));
+        if (answer.batch.length === 0) return of(this.#noRowsOn(number));
         if (number - this.firstPage >= this.maxPages) return throwError(() => this.#tooManyPages(number));
         if (number === this.#seemingEnd) this.#seemingEnd = Infinity;
         if (number === this.firstPage) return of(answer);
@@ -48,30 +49,30 @@ export class Pages<T> implements PagedList<T> {
     );
   }
 
-  again(number: number): Observable<ListAnswer<T>> {
+  again(number: number): Observable<ListAnswer> {
     return this.reader.request({ page: number, limit: this.limit, fresh: true });
   }
 
-  probe(number: number): Observable<ListAnswer<T>> {
+  probe(number: number): Observable<ListAnswer> {
     return this.sized(number, this.limit);
   }
 
-  sized(number: number, limit: number): Observable<ListAnswer<T>> {
+  sized(number: number, limit: number): Observable<ListAnswer> {
     return this.reader.request({ page: number, limit, purpose: 'probe' });
   }
 
-  row(position: number): Observable<ListAnswer<T>> {
+  row(position: number): Observable<ListAnswer> {
     return this.sized(this.firstPage + position, 1);
   }
 
-  #read(page: number, fresh: boolean): Observable<ListAnswer<T> & { readonly fingerprint: string }> {
+  #read(page: number, fresh: boolean): Observable<ListAnswer & { readonly fingerprint: string }> {
     return defer(() => {
       const seed = this.seeds.get(page);
       this.seeds.delete(page);
       this.#asked.add(page);
       return seed && !fresh ? of(seed) : this.reader.request({ page, limit: this.limit, fresh });
     }).pipe(
-      map((answer) => ({ ...answer, fingerprint: fingerprintOf(answer.content) })),
+      map((answer) => ({ ...answer, fingerprint: fingerprintOf(answer.batch) })),
       tap({ next: ({ fingerprint }) => this.#take(page, fingerprint), error: () => this.#take(page, '') }),
     );
   }
@@ -97,10 +98,10 @@ export class Pages<T> implements PagedList<T> {
   }
 
   /** What a page is that has no rows of its own, behind which none need be asked for. */
-  #noRowsOn(page: number): ListAnswer<T> {
+  #noRowsOn(page: number): ListAnswer {
     this.#seemingEnd = Math.min(this.#seemingEnd, page);
     for (const awaited of this.#waiting.keys()) if (awaited > this.#seemingEnd && !this.#asked.has(awaited)) this.#announce(awaited, '');
-    return { content: [], body: new Uint8Array() };
+    return { batch: RecordBatch.empty, body: new Uint8Array() };
   }
 
   #tooManyPages(number: number): SourceError {

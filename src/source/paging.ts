@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import type { ListAnswer } from '../client/index.js';
+import type { CollectionReader, ListAnswer } from '../client/index.js';
 import { GateError, type Warning } from '../errors.js';
 
 /** What the reading of a list depends on. */
@@ -13,8 +13,11 @@ export interface PagingOptions {
   readonly onWarning?: ((warning: Warning) => void) | undefined;
 }
 
+/** Reads the pages of one list. */
+export type ListReader = Pick<CollectionReader<unknown>, 'collection' | 'limit' | 'request'>;
+
 /** How a service pages one of its lists, as far as its first pages tell. */
-export interface PagedList<T> {
+export interface PagedList {
   readonly paged: boolean;
   readonly firstPage: number;
   /** Rows per page that the service really gives. */
@@ -24,15 +27,15 @@ export interface PagedList<T> {
    *
    * @param fresh Whether an answer that was kept will not do. Default false.
    */
-  page(number: number, fresh?: boolean): Observable<ListAnswer<T>>;
+  page(number: number, fresh?: boolean): Observable<ListAnswer>;
   /** A page as it is by now, also if it has landed, and without a look at the page before it. */
-  again(number: number): Observable<ListAnswer<T>>;
+  again(number: number): Observable<ListAnswer>;
   /** A page as it is by now, to compare it with; it does not land. */
-  probe(number: number): Observable<ListAnswer<T>>;
+  probe(number: number): Observable<ListAnswer>;
   /** A page of another size, as it is by now. */
-  sized(number: number, limit: number): Observable<ListAnswer<T>>;
+  sized(number: number, limit: number): Observable<ListAnswer>;
   /** The row at a position, counted from 0: a page of one row. A service that does not honour the limit gives more. */
-  row(position: number): Observable<ListAnswer<T>>;
+  row(position: number): Observable<ListAnswer>;
   /** The first page that repeated the one before it, as far as pages were read. */
   readonly repeated: number | undefined;
 }

@@ -1,21 +1,18 @@
 import { EMPTY, concat, defer, filter, map, of, switchMap, takeWhile, type Observable } from 'rxjs';
-import type { CollectionReader } from '../client/index.js';
-import type { Row } from '../collections/index.js';
-import { pickFrom } from '../columnar/index.js';
-import { contentOf, pageOf, pagedSource, task, type Ask, type Page } from '../flow/index.js';
+import { batchOf, pageOf, pagedBatches, task, type Ask, type Page } from '../flow/index.js';
 import type { Consistency } from './consistency.js';
 import type { EndOfList } from './end.js';
 import { openList } from './list.js';
 import { windowOf, type ReadingOptions } from './options.js';
 import { otherLimit, resized } from './other-limit.js';
-import type { PagedList } from './paging.js';
+import type { PagedList, ListReader } from './paging.js';
 import { namesOf, type SeenRows } from './seen.js';
 import { Trace } from './trace.js';
 
 /** What is known of a list from the first read of it. */
-export interface FirstRead<T extends Row> {
-  readonly reader: CollectionReader<T>;
-  readonly list: PagedList<T>;
+export interface FirstRead {
+  readonly reader: ListReader;
+  readonly list: PagedList;
   readonly options: ReadingOptions;
   readonly consistency: Consistency;
   readonly seen: SeenRows;
@@ -28,7 +25,7 @@ export interface FirstRead<T extends Row> {
   readonly lastNumber: number;
   readonly drifted: boolean;
   /** How the end of a pass is made sure of. */
-  readonly endOf: (list: PagedList<T>, trace: Trace) => EndOfList<T>;
+  readonly endOf: (list: PagedList, trace: Trace) => EndOfList;
   /** How many rows the list has by now, near a guess; `undefined` where it cannot be counted. */
   readonly count: (guess: number) => Observable<number | undefined>;
 }
@@ -50,7 +47,7 @@ class Pass {
 }
 
 /** Further passes over a list, which let the rows pass that were missed so far, until one has missed nothing. */
-export class Passes<T extends Row> {
+export class Passes {
   /** Passes in succession that missed nothing. */
   #clean = 0;
   #lastNumber: number;
@@ -60,18 +57,18 @@ export class Passes<T extends Row> {
   /** Of an unordered list: its rows, the place since which as many different keys have to be seen, and how many were. */
   readonly #whole = { rows: undefined as number | undefined, since: 0, keys: 0 };
 
-  constructor(private readonly first: FirstRead<T>) {
+  constructor(private readonly first: FirstRead) {
     this.#lastNumber = first.lastNumber;
     this.#before = first;
     this.#mostKeys = first.distinct;
   }
 
   /** The rows that the passes find, on pages that go on behind the last one. */
-  pages(): Observable<Page<T>> {
+  pages(): Observable<Page> {
     return this.#from(1);
   }
 
-  #from(number: number): Observable<Page<T>> {
+  #from(number: number): Observable<Page> {
     return defer(() => {
       this.first.seen.beginPass();
       const pass = new Pass();
@@ -85,7 +82,7 @@ export class Passes<T extends Row> {
   }
 
   /** The pages of one pass, by a limit of its own. */
-  #listed(number: number, pass: Pass): Observable<Page<T>> {
+  #listed(number: number, pass: Pass): Observable<Page> {
     const { reader, list, options, endOf } = this.first;
     const { firstPage } = list;
     return openList(resized(reader, otherLimit(list.limit, number)), { firstPage }).pipe(
@@ -94,7 +91,7 @@ export class Passes<T extends Row> {
         pass.end = end;
         pass.limit = resizedList.limit;
         const mostRows = 3 * this.first.rows + 10 * list.limit;
-        return pagedSource((page) => resizedList.page(page).pipe(map(({ content }) => content)), {
+        return pagedBatches((page) => resizedList.page(page).pipe(map(({ batch }) => batch)), {
           name: reader.collection.name,
           window: windowOf(options),
           concurrency: options.concurrency,
@@ -112,18 +109,18 @@ export class Passes<T extends Row> {
   }
 
   /** The rows of a page that were not known, if there are any. */
-  #missedOn(page: Page<T>, pass: Pass): Page<T> | undefined {
+  #missedOn(page: Page, pass: Pass): Page | undefined {
     const { reader, seen, consistency } = this.first;
-    const content = contentOf(page);
-    const names = namesOf(content, reader.collection.key);
-    const { known } = pass.trace.take(page.number, content, names);
-    const sighting = seen.take(content, names, (before) => {
+    const batch = batchOf(page);
+    const names = namesOf(batch, reader.collection.key);
+    const { known } = pass.trace.take(page.number, batch, names);
+    const sighting = seen.take(batch, names, (before) => {
       if (before <= this.#whole.since) this.#whole.keys += 1;
     });
     pass.repeated += sighting.repeats.filter(({ row }) => row >= known).length;
     pass.distinct += sighting.distinct;
     pass.missed += sighting.fresh.length;
-    pass.gaps.take(known, content.length, sighting.fresh);
+    pass.gaps.take(known, batch.length, sighting.fresh);
     consistency.changed += sighting.changed;
     if (sighting.fresh.length === 0) {
       page.lease.release();
@@ -131,7 +128,7 @@ export class Passes<T extends Row> {
     }
     consistency.repaired += sighting.fresh.length;
     this.#lastNumber += 1;
-    return pageOf(this.#lastNumber, pickFrom(content, sighting.fresh), page.lease);
+    return pageOf(this.#lastNumber, batch.take(sighting.fresh), page.lease);
   }
 
   /** Sets the outcome when the passes are done. @returns Whether another one is needed. */

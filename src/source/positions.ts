@@ -1,5 +1,5 @@
 import { catchError, type Observable } from 'rxjs';
-import type { Content } from '../columnar/index.js';
+import type { RecordBatch } from '../vector/index.js';
 import { task, type Ask } from '../flow/index.js';
 import { noRows } from './failures.js';
 import type { PagedList } from './paging.js';
@@ -8,13 +8,13 @@ import type { PagedList } from './paging.js';
 const maxRows = 2 ** 40;
 
 /** The rows of a list by their positions, counted from 0: pages of one row, where the service makes them. */
-export class Positions<T> {
+export class Positions {
   #honoured: boolean | undefined;
 
   /** @param namesOf What the rows of a page are told apart by, in order. */
   constructor(
-    private readonly list: PagedList<T>,
-    private readonly namesOf: (content: Content<T>) => readonly string[],
+    private readonly list: PagedList,
+    private readonly namesOf: (batch: RecordBatch) => readonly string[],
   ) {}
 
   /** Whether a page of one row can be asked for; asked until there was a row. */
@@ -28,8 +28,8 @@ export class Positions<T> {
 
   /** The names of the rows that come for a position: one, or none behind the end. */
   async at(ask: Ask, position: number): Promise<readonly string[]> {
-    const { content } = await ask(this.list.row(position).pipe(catchError(noRows<T>)));
-    return this.namesOf(content);
+    const { batch } = await ask(this.list.row(position).pipe(catchError(noRows)));
+    return this.namesOf(batch);
   }
 
   /**

@@ -1,14 +1,14 @@
 import { EMPTY, concat, defer, map, switchMap, type Observable } from 'rxjs';
 import type { CollectionReader } from '../client/index.js';
 import type { Row } from '../collections/index.js';
-import { pickFrom, type Content } from '../columnar/index.js';
-import { Drain, contentDigest, contentOf, pagedSource, task, withRows, type Ask, type Page } from '../flow/index.js';
+import { digestOf, type RecordBatch } from '../vector/index.js';
+import { Drain, batchOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
 import { AnswerRead } from './answer.js';
 import { newConsistency, type Consistency } from './consistency.js';
 import { EndOfList } from './end.js';
 import { openList } from './list.js';
 import { endWaitOf, windowOf, type ReadingOptions } from './options.js';
-import type { PagedList } from './paging.js';
+import type { ListReader, PagedList } from './paging.js';
 import { Passes } from './passes.js';
 import { Positions } from './positions.js';
 import { SeenRows, namesOf, type Repeat } from './seen.js';
@@ -28,49 +28,51 @@ export function readPages<T extends Row>(
   options: ReadingOptions,
   consistency: Consistency = newConsistency(options.consistency),
 ): Observable<Page<T>> {
-  return defer(() => openList(reader, options)).pipe(
+  const pages$ = defer(() => openList(reader, options)).pipe(
     switchMap((list) => {
       if (list.paged) return new ListRead(reader, list, options, consistency).pages();
       return new AnswerRead(list, options, reader.collection.key, consistency).pages();
     }),
   );
+  // Batches have rows of the type that their reader says.
+  return pages$ as Observable<Page<T>>;
 }
 
 const maxProbes = 8;
 
 /** The first read of a list by pages, with all that is known of it. */
-class ListRead<T extends Row> {
+class ListRead {
   readonly #trace = new Trace();
   readonly #seen: SeenRows | undefined;
   readonly #digests = new Map<number, number>();
   /** Digests of pages, for reads that remember no keys. */
   readonly #known = new Set<number>();
-  readonly #positions: Positions<T>;
-  readonly #end: EndOfList<T>;
+  readonly #positions: Positions;
+  readonly #end: EndOfList;
   readonly #drain = new Drain();
   readonly #key: readonly string[];
   /** Some of the rows that came again, by where they did; at most `maxProbes` of a page. */
   readonly #repeats: Repeat[] = [];
   #repeated = 0;
   #distinct = 0;
-  readonly #stale: StalePages<T>;
+  readonly #stale: StalePages;
   #drifted = false;
 
   constructor(
-    private readonly reader: CollectionReader<T>,
-    private readonly list: PagedList<T>,
+    private readonly reader: ListReader,
+    private readonly list: PagedList,
     private readonly options: ReadingOptions,
     private readonly consistency: Consistency,
   ) {
     this.#key = reader.collection.key;
     this.#seen = consistency.mode === 'off' ? undefined : new SeenRows();
     this.#stale = new StalePages(list, reader.collection.name, Math.max(10, windowOf(options)));
-    this.#positions = new Positions(list, (content) => namesOf(content, this.#key));
+    this.#positions = new Positions(list, (batch) => namesOf(batch, this.#key));
     this.#end = this.#endOf(list, this.#trace, options.expectedRows ?? 0, (what) => this.#drift(what));
   }
 
   /** The pages of the list, the rows that were missed, and what came behind the end meanwhile. */
-  pages(): Observable<Page<T>> {
+  pages(): Observable<Page> {
     return concat(
       this.#crawl(this.list.firstPage),
       defer(() => {
@@ -82,7 +84,7 @@ class ListRead<T extends Row> {
     ).pipe(map((page) => this.#drain.track(page)));
   }
 
-  #endOf(list: PagedList<T>, trace: Trace, expected: number, onDrift: (what: string) => void): EndOfList<T> {
+  #endOf(list: PagedList, trace: Trace, expected: number, onDrift: (what: string) => void): EndOfList {
     const { firstPage } = this.options;
     // What a pass meets, the first read has told.
     const { strict, onWarning } = trace === this.#trace ? this.options : {};
@@ -91,7 +93,7 @@ class ListRead<T extends Row> {
       strict,
       onWarning,
       collection: this.reader.collection.name,
-      namesOf: (content) => namesOf(content, this.#key),
+      namesOf: (batch) => namesOf(batch, this.#key),
       positions: this.#positions,
       known: (name) => (this.#seen ? this.#seen.inThisPass(name) : name === trace.first || name === trace.last?.name),
       onDrift,
@@ -101,9 +103,9 @@ class ListRead<T extends Row> {
   }
 
   /** The pages from a number on, to the confirmed end. */
-  #crawl(firstPage: number): Observable<Page<T>> {
+  #crawl(firstPage: number): Observable<Page> {
     const { concurrency = 4 } = this.options;
-    return pagedSource((number) => this.#fetch(number), {
+    return pagedBatches((number) => this.#fetch(number), {
       name: this.reader.collection.name,
       window: windowOf(this.options),
       concurrency,
@@ -112,31 +114,31 @@ class ListRead<T extends Row> {
     }).pipe(map((page) => this.#keep(page)));
   }
 
-  #fetch(number: number): Observable<Content<T>> {
-    const content$ = defer(() => {
+  #fetch(number: number): Observable<RecordBatch> {
+    const batch$ = defer(() => {
       // A page that was read has to be asked for again when the list goes on in it.
       const fresh = number <= (this.#trace.last?.number ?? -Infinity);
-      return this.list.page(number, fresh).pipe(map(({ content }) => content));
+      return this.list.page(number, fresh).pipe(map(({ batch }) => batch));
     });
-    return defer(() => this.#stale.lookBehind(number)).pipe(switchMap(() => content$));
+    return defer(() => this.#stale.lookBehind(number)).pipe(switchMap(() => batch$));
   }
 
   /** Takes a page of the list, and lets the rows of it pass that were not there before. */
-  #keep(page: Page<T>): Page<T> {
-    const content = contentOf(page);
-    const names = namesOf(content, this.#key);
-    const { position, known } = this.#trace.take(page.number, content, names);
-    const digest = contentDigest(names);
+  #keep(page: Page): Page {
+    const batch = batchOf(page);
+    const names = namesOf(batch, this.#key);
+    const { position, known } = this.#trace.take(page.number, batch, names);
+    const digest = digestOf(names);
     this.#digests.set(page.number, digest);
-    const all = Array.from({ length: content.length }, (_, row) => row);
-    const sighting = this.#seen?.take(content, names);
+    const all = Array.from({ length: batch.length }, (_, row) => row);
+    const sighting = this.#seen?.take(batch, names);
     const isFresh = new Set(sighting?.fresh ?? all.slice(known));
     // Of a page that is read for the second time, only what is new has been read.
     const read = known === 0 ? all : all.filter((row) => row >= known || isFresh.has(row));
-    const came = read.length === content.length ? page : withRows(page, pickFrom(content, read));
+    const came = read.length === batch.length ? page : withBatch(page, batch.take(read));
     this.options.onPage?.(came);
     this.consistency.duplicates += read.length - isFresh.size;
-    if (known === 0) this.#notice(page.number, content.length, isFresh.size, digest);
+    if (known === 0) this.#notice(page.number, batch.length, isFresh.size, digest);
     if (sighting) {
       this.consistency.changed += known === 0 ? sighting.changed : 0;
       const again = sighting.repeats.filter(({ row }) => row >= known);
@@ -145,7 +147,7 @@ class ListRead<T extends Row> {
       for (const { row, first } of again.slice(0, maxProbes))
         this.#repeats.push({ first, position: position + row, name: names[row] ?? '' });
     }
-    return isFresh.size === content.length ? page : withRows(page, pickFrom(content, [...isFresh]));
+    return isFresh.size === batch.length ? page : withBatch(page, batch.take([...isFresh]));
   }
 
   /** A page of nothing but known keys is no page of a list that stands still. */
@@ -162,7 +164,7 @@ class ListRead<T extends Row> {
   }
 
   /** Looks at some pages again, and at rows that came again; then come the passes. */
-  #checks(): Observable<Page<T>> {
+  #checks(): Observable<Page> {
     const { consistency } = this;
     return task(async (ask) => {
       if (consistency.mode !== 'prove') await this.#probePages(ask);
@@ -179,9 +181,9 @@ class ListRead<T extends Row> {
 
   async #probePages(ask: Ask): Promise<void> {
     for (const number of evenly([...this.#digests.keys()], maxProbes)) {
-      const { content } = await ask(this.list.probe(number));
+      const { batch } = await ask(this.list.probe(number));
       this.consistency.probes += 1;
-      if (contentDigest(namesOf(content, this.#key)) !== this.#digests.get(number)) this.#drift(`page ${number} has changed`);
+      if (digestOf(namesOf(batch, this.#key)) !== this.#digests.get(number)) this.#drift(`page ${number} has changed`);
     }
   }
 
@@ -200,7 +202,7 @@ class ListRead<T extends Row> {
     return asked.length === this.#repeated;
   }
 
-  #passes(): Observable<Page<T>> {
+  #passes(): Observable<Page> {
     if (!this.#seen) return EMPTY;
     const { reader, list, options, consistency } = this;
     return new Passes({
@@ -220,7 +222,7 @@ class ListRead<T extends Row> {
   }
 
   /** Once everything else is done: rows behind the end are read on. */
-  #lookAgain(): Observable<Page<T>> {
+  #lookAgain(): Observable<Page> {
     return task(async (ask) => {
       await this.#drain.empty();
       return ask(this.#end.lookAgain());

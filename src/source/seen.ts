@@ -1,6 +1,6 @@
-import type { Row } from '../collections/index.js';
-import { rowAt, Table, type Content } from '../columnar/index.js';
-import { KeySet, keyIn, rowDigest, tableDigests } from '../flow/index.js';
+import { digestsOf, keysOf, type RecordBatch } from '../vector/index.js';
+import { KeySet } from '../flow/index.js';
+import { textOfRow } from './fingerprint.js';
 import { outOfSequence } from './moved.js';
 
 /** A row that came again, by the position where it did. */
@@ -19,7 +19,7 @@ export interface Sighting {
   readonly repeats: readonly { readonly row: number; readonly first: number }[];
   /** Rows whose key this pass had not. */
   readonly distinct: number;
-  /** Rows that came with other content than the first time. */
+  /** Rows that came with other batch than the first time. */
   readonly changed: number;
 }
 
@@ -58,8 +58,8 @@ export class SeenRows {
    *
    * @param onRow Told of the mark that every key had before; 0 without one.
    */
-  take<T extends Row>(content: Content<T>, names: readonly string[], onRow?: (before: number) => void): Sighting {
-    const digests = digestsOf(content);
+  take(batch: RecordBatch, names: readonly string[], onRow?: (before: number) => void): Sighting {
+    const digests = digestsOf(batch);
     const fresh: number[] = [];
     const repeats: { row: number; first: number }[] = [];
     let changed = 0;
@@ -88,11 +88,7 @@ export class SeenRows {
 }
 
 /** What rows are told apart by: their keys, or where these are missing all that they have. */
-export function namesOf<T extends Row>(content: Content<T>, key: readonly string[]): readonly string[] {
-  const nameAt = keyIn(content, key);
-  return Array.from({ length: content.length }, (_, row) => nameAt(row) ?? JSON.stringify(rowAt(content, row)));
-}
-
-function digestsOf<T extends Row>(content: Content<T>): ArrayLike<number> {
-  return content instanceof Table ? tableDigests(content) : content.map(rowDigest);
+export function namesOf(batch: RecordBatch, key: readonly string[]): readonly string[] {
+  const nameAt = keysOf(batch, key);
+  return Array.from({ length: batch.length }, (_, row) => nameAt(row) ?? textOfRow(batch.row(row)));
 }

@@ -4,7 +4,7 @@ import { task, type Ask } from '../flow/index.js';
 import type { PagedList } from './paging.js';
 
 /** Pages in succession that have no row that was not read before: after some of them it is looked whether the list has an end at all. */
-export class StalePages<T> {
+export class StalePages {
   #pages = 0;
 
   /**
@@ -12,7 +12,7 @@ export class StalePages<T> {
    * @param patience How many such pages there may be before the look; twice as many before the next.
    */
   constructor(
-    private readonly list: PagedList<T>,
+    private readonly list: PagedList,
     private readonly collection: string,
     private patience: number,
   ) {}
@@ -42,6 +42,6 @@ export class StalePages<T> {
   }
 
   async #hasRows(ask: Ask, number: number): Promise<boolean> {
-    return (await ask(this.list.probe(number))).content.length > 0;
+    return (await ask(this.list.probe(number))).batch.length > 0;
   }
 }

@@ -1,4 +1,4 @@
-import type { Content } from '../columnar/index.js';
+import type { RecordBatch } from '../vector/index.js';
 import { fingerprintOf } from './fingerprint.js';
 
 /** The page that was read last. */
@@ -29,16 +29,16 @@ export class Trace {
    *
    * @returns Position of its first row, and how many of its rows had been read before.
    */
-  take<T>(number: number, content: Content<T>, names: readonly string[]): { readonly position: number; readonly known: number } {
+  take(number: number, batch: RecordBatch, names: readonly string[]): { readonly position: number; readonly known: number } {
     const known = this.last?.number === number ? this.last.rows : 0;
     const position = this.rows - known;
-    this.rows = position + content.length;
+    this.rows = position + batch.length;
     if (known === 0) this.pages += 1;
-    if (known === 0 && content.length > 0 && this.last && this.last.rows < this.largest) this.short ??= this.last.number;
-    this.largest = Math.max(this.largest, content.length);
+    if (known === 0 && batch.length > 0 && this.last && this.last.rows < this.largest) this.short ??= this.last.number;
+    this.largest = Math.max(this.largest, batch.length);
     this.first ??= names[0];
     const name = names.at(-1);
-    if (name !== undefined) this.last = { number, rows: content.length, name, fingerprint: fingerprintOf(content) };
+    if (name !== undefined) this.last = { number, rows: batch.length, name, fingerprint: fingerprintOf(batch) };
     return { position, known };
   }
 

@@ -1,12 +1,13 @@
-import { pickAll, rowAt, type Cells, type Content } from '../columnar/index.js';
 import { StepError } from '../errors.js';
-import { keepRows, type OnError, type StepContext } from '../flow/index.js';
-import { outcomesOf, type Expression, type Outcomes } from './expression/index.js';
+import type { OnError, StepContext } from '../flow/index.js';
+import { taking, type Mapped, type RecordBatch, type Vector } from '../vector/index.js';
+import { outcomesOf, type Expression } from './expression/index.js';
 
 /** The rows of a page that are not rejected, and what each expression gives for them. */
 export interface Evaluated {
-  readonly content: Content;
-  readonly columns: readonly Cells[];
+  readonly batch: RecordBatch;
+  /** By the name of the expression, in the order given. */
+  readonly columns: ReadonlyMap<string, Vector>;
 }
 
 /**
@@ -19,19 +20,17 @@ export function evaluating(
   expressions: ReadonlyMap<string, Expression>,
   onError: OnError,
   context: StepContext,
-): (content: Content) => Evaluated {
-  const fields = [...expressions.keys()];
-  const outcomesIn = outcomesOf([...expressions.values()]);
+): (batch: RecordBatch) => Evaluated {
+  const outcomesIn = outcomesOf(expressions);
 
   /** Reports the first failure of a row, or counts all of them. */
-  function stays(content: Content, row: number, outcomes: readonly Outcomes[]): boolean {
-    for (const [index, { unfit }] of outcomes.entries()) {
+  function stays(batch: RecordBatch, row: number, outcomes: ReadonlyMap<string, Mapped>): boolean {
+    for (const [field, { unfit }] of outcomes) {
       const reason = unfit?.(row);
       if (reason === undefined) continue;
-      const field = fields[index] ?? '';
       if (onError === 'fail') throw new StepError('E_STEP_EXPRESSION', `${context.at}: ${field}: ${reason}`);
       if (onError === 'reject') {
-        context.reject(rowAt(content, row) ?? {}, { field, reason });
+        context.reject(batch.row(row), { field, reason });
         context.tally.rejected += 1;
         return false;
       }
@@ -40,12 +39,14 @@ export function evaluating(
     return true;
   }
 
-  return (content) => {
-    const outcomes = outcomesIn(content);
-    const columns = outcomes.map(({ cells }) => cells);
-    if (outcomes.every(({ unfit }) => unfit === undefined)) return { content, columns };
+  return (batch) => {
+    const outcomes = outcomesIn(batch);
+    const columns = new Map(Array.from(outcomes, ([name, { vector }]) => [name, vector]));
+    if ([...outcomes.values()].every(({ unfit }) => unfit === undefined)) return { batch, columns };
     const kept: number[] = [];
-    for (let row = 0; row < content.length; row += 1) if (stays(content, row, outcomes)) kept.push(row);
-    return { content: keepRows(content, kept), columns: kept.length === content.length ? columns : pickAll(columns, kept) };
+    for (let row = 0; row < batch.length; row += 1) if (stays(batch, row, outcomes)) kept.push(row);
+    if (kept.length === batch.length) return { batch, columns };
+    const take = taking(kept);
+    return { batch: batch.take(kept), columns: new Map(Array.from(columns, ([name, vector]) => [name, take(vector)])) };
   };
 }

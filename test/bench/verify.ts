@@ -17,7 +17,7 @@ export interface Contents {
  * @throws {Error} When it has not exactly these many rows, all with different `lead_id`.
  */
 export async function verify(pattern: string, rows: number): Promise<Contents> {
-  const table = tableOf(pattern);
+  const table = batchOfTexts(pattern);
   const columns = await ask(`SELECT column_name AS name FROM (DESCRIBE SELECT * FROM ${table})`);
   const joined = columns.some(({ name }) => name === 'bridge_title');
   const joins = joined ? `, count(nullif(bridge_title, '')) AS bridges, count(nullif(area_area_code, '')) AS areas` : '';
@@ -37,7 +37,7 @@ export async function bytesOf(pattern: string): Promise<number> {
   return bytes;
 }
 
-function tableOf(pattern: string): string {
+function batchOfTexts(pattern: string): string {
   if (pattern.endsWith('.csv')) return `read_csv('${pattern}', all_varchar = true, header = true)`;
   return pattern.endsWith('.ndjson') ? `read_json('${pattern}', format = 'newline_delimited')` : `read_parquet('${pattern}')`;
 }

@@ -5,7 +5,9 @@ import type { OutputColumn } from '../../src/sinks/output-column.js';
 import { engines, type Compression, type Encoding, type EngineName } from '../../src/sinks/parquet/encoder.js';
 import { loadEngine } from '../../src/sinks/parquet/load-engine.js';
 import { Part } from '../../src/sinks/parquet/part.js';
-import { cellsOf } from './cells.js';
+import { Batch } from '../../src/sinks/batch.js';
+import { FlatVector } from '../../src/vector/index.js';
+import { vectorOf } from './vectors.js';
 
 /** Every engine with each of its codecs. */
 export const engineCodecs: readonly (readonly [EngineName, Compression])[] = (['arrow', 'hyparquet', 'parquetjs-lite'] as const).flatMap(
@@ -56,7 +58,8 @@ export async function fileOf(
   for (let from = 0, turn = 0; from < rows.length; turn += 1) {
     const slice = rows.slice(from, from + (sizes[turn % sizes.length] ?? 1));
     const values = columns.map(({ name }) => slice.map((row): Value => row[name] ?? null));
-    group.add({ rows: slice.length, columns: texts ? values.map(cellsOf) : values }, 0, slice.length);
+    const vectors = values.map((some) => (texts ? vectorOf(some) : new FlatVector(some)));
+    group.add(new Batch(slice.length, vectors), 0, slice.length);
     await writer.writeGroup(group.take(), slice.length);
     from += slice.length;
   }

@@ -1,12 +1,10 @@
 import { format as formatter } from 'fast-csv';
 import { SinkError } from '../../errors.js';
 import { textOf, type Value } from '../../collections/index.js';
-import { memoOfTexts } from '../../columnar/index.js';
-import { encoding } from '../encoded-values.js';
+import { encoding, memoOfTexts, partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from '../../vector/index.js';
 import { instantTexts } from '../instant-text.js';
 import type { OutputColumn } from '../output-column.js';
 import type { TextFormat } from '../text-sink.js';
-import { partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from '../utf8.js';
 
 export interface CsvDialect {
   readonly delimiter: string;
@@ -15,7 +13,7 @@ export interface CsvDialect {
 }
 
 /**
- * CSV by RFC 4180 with `\n` at line ends: the bytes that fast-csv makes of the same rows. Cells that need
+ * CSV by RFC 4180 with `\n` at line ends: the bytes that fast-csv makes of the same rows. Vector that need
  * more than their text are formatted by fast-csv; the others, nearly all, pass it by: its way to finding that there is nothing to
  * do is longer than writing them.
  */
@@ -67,15 +65,15 @@ export function csvFormat(outputs: readonly OutputColumn[], { delimiter, bom, es
       out.piece(lineEnd);
       return out.take();
     },
-    rows({ rows, columns: values }) {
-      const all = columns.map(({ column, encode }, index) => ({ column, ...partsOf(values[index] ?? [], encode) }));
-      for (let row = 0; row < rows; row += 1) {
+    rows(batch) {
+      const all = columns.map(({ column, encode }, index) => ({ column, ...partsOf(batch.column(index), encode) }));
+      for (let row = 0; row < batch.rows; row += 1) {
         let first = true;
-        for (const { column, texts, coded, values } of all) {
+        for (const { column, texts, dictionary, values } of all) {
           if (!first) out.piece(between);
           first = false;
           if (texts) putBytes(texts, row);
-          else if (coded) out.encoded(coded.encoded, coded.codes[row] ?? 0);
+          else if (dictionary) out.encoded(dictionary.encoded, dictionary.indices[row] ?? 0);
           else put(textIn(values[row] ?? null, column));
         }
         out.piece(lineEnd);

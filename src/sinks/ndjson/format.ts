@@ -1,10 +1,8 @@
 import type { Value } from '../../collections/index.js';
-import { memoOfTexts } from '../../columnar/index.js';
-import { encoding } from '../encoded-values.js';
+import { encoding, memoOfTexts, partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from '../../vector/index.js';
 import { instantTexts } from '../instant-text.js';
 import type { OutputColumn } from '../output-column.js';
 import type { TextFormat } from '../text-sink.js';
-import { partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from '../utf8.js';
 
 /**
  * One JSON object per line, keys in column order. The lines are put together from texts, so whole numbers keep all
@@ -50,13 +48,13 @@ export function ndjsonFormat(outputs: readonly OutputColumn[]): TextFormat {
 
   return {
     head: () => '',
-    rows: ({ rows, columns: values }) => {
-      const members = columns.map(({ encode, ...column }, index) => ({ ...column, ...partsOf(values[index] ?? [], encode) }));
-      for (let row = 0; row < rows; row += 1) {
-        for (const { column, key, texts, coded, values } of members) {
+    rows: (batch) => {
+      const members = columns.map(({ encode, ...column }, index) => ({ ...column, ...partsOf(batch.column(index), encode) }));
+      for (let row = 0; row < batch.rows; row += 1) {
+        for (const { column, key, texts, dictionary, values } of members) {
           out.piece(key);
           if (texts) putBytes(texts, row);
-          else if (coded) out.encoded(coded.encoded, coded.codes[row] ?? 0);
+          else if (dictionary) out.encoded(dictionary.encoded, dictionary.indices[row] ?? 0);
           else put(values[row] ?? null, column);
         }
         out.piece(end);

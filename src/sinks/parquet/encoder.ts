@@ -1,7 +1,8 @@
 import type { SchemaElement } from 'hyparquet';
 import type { DeclaredType } from '../../collections/index.js';
 import type { OutputColumn } from '../output-column.js';
-import type { Batch, Refuses } from '../projection.js';
+import type { Refuses } from '../projection.js';
+import type { Batch } from '../batch.js';
 
 export const compressions = ['zstd', 'snappy', 'gzip', 'none'] as const;
 export type Compression = (typeof compressions)[number];

@@ -1,8 +1,8 @@
 import type { DeclaredType, Value } from '../../collections/index.js';
 import { textOf } from '../../collections/index.js';
-import { memoOfTexts, pickCells, Texts, valueAt, type Cells } from '../../columnar/index.js';
+import { memoOf } from '../../vector/index.js';
 import type { OutputColumn } from '../output-column.js';
-import type { Batch } from '../projection.js';
+import type { Batch } from '../batch.js';
 
 /** In `partition_by` it stands for the UTC date on which the run was first started. */
 export const runDateTemplate = '{{ run.date }}';
@@ -40,18 +40,14 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
     const index = columns.findIndex((column) => column.field === field);
     const { original, type } = columns[index] ?? { original: runDateColumn, type: 'date' as const };
     const name = index < 0 ? runDateColumn : field;
-    return { index, name, original, type, nameOfText: memoOfTexts((text) => folderName(name, text, type)) };
+    return { index, name, original, type, namesIn: memoOf((value) => folderName(name, value, type)) };
   });
   const kept = columns.map((_, index) => index).filter((index) => levels.every((level) => level.index !== index));
   const constant = folderName(runDateColumn, runDate, 'text');
 
   /** What gives the folder of a row. */
   function folders(batch: Batch): (row: number) => string {
-    const names = levels.map(({ index, name, type, nameOfText }): ((row: number) => string) => {
-      if (index < 0) return () => constant;
-      const cells: Cells = batch.columns[index] ?? [];
-      return cells instanceof Texts ? (row) => nameOfText(cells, row) : (row) => folderName(name, valueAt(cells, row), type);
-    });
+    const names = levels.map(({ index, namesIn }) => (index < 0 ? () => constant : namesIn(batch.column(index))));
     return (row) => names.map((nameOf) => nameOf(row)).join('/');
   }
 
@@ -69,7 +65,7 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
         if (those) those.push(row);
         else rows.set(folder, [row]);
       }
-      return [...rows].map(([folder, indexes]) => ({ folder, batch: pick(batch, kept, indexes) }));
+      return [...rows].map(([folder, indexes]) => ({ folder, batch: batch.select(kept).keep(indexes) }));
     },
   };
 }
@@ -101,15 +97,4 @@ export function encoded(text: string): string {
 /** The code of the first character. */
 function hex(text: string): string {
   return text.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0');
-}
-
-function pick(batch: Batch, kept: readonly number[], rows: readonly number[]): Batch {
-  const all = rows.length === batch.rows;
-  return {
-    rows: rows.length,
-    columns: kept.map((index) => {
-      const values = batch.columns[index] ?? [];
-      return all ? values : pickCells(values, rows);
-    }),
-  };
 }

@@ -1,8 +1,7 @@
 import { SinkError } from '../../errors.js';
 import type { DeclaredType, Value } from '../../collections/index.js';
-import { Texts, valuesOf } from '../../columnar/index.js';
 import type { OutputColumn } from '../output-column.js';
-import type { Batch } from '../projection.js';
+import type { Batch } from '../batch.js';
 import { daysOf, type GroupPlan, type RowGroup, type SortKey } from './encoder.js';
 
 /** Rows as columns of values. */
@@ -37,8 +36,11 @@ export class RowValues implements RowGroup<ValueBatch> {
 
   add(batch: Batch, from: number, to: number): void {
     for (const [index, column] of this.#columns.entries()) {
-      const cells = batch.columns[index] ?? [];
-      this.#text += cells instanceof Texts ? addTexts(column, cells, from, to) : addValues(column, valuesOf(cells), from, to);
+      const vector = batch.column(index);
+      for (let row = from; row < to; row += 1) {
+        column.push(vector.value(row));
+        this.#text += vector.byteLength(row);
+      }
     }
     this.#rows += to - from;
   }
@@ -64,27 +66,6 @@ export class RowValues implements RowGroup<ValueBatch> {
     });
     return this.#columns.map((values) => places.map((row) => values[row] ?? null));
   }
-}
-
-/** @returns How much text that was, in bytes of UTF-8. */
-function addTexts(column: Value[], texts: Texts, from: number, to: number): number {
-  let bytes = 0;
-  for (let row = from; row < to; row += 1) {
-    column.push(texts.text(row));
-    bytes += texts.end(row) - texts.start(row);
-  }
-  return bytes;
-}
-
-/** @returns The same. */
-function addValues(column: Value[], values: readonly Value[], from: number, to: number): number {
-  let bytes = 0;
-  for (let row = from; row < to; row += 1) {
-    const value = values[row] ?? null;
-    column.push(value);
-    if (typeof value === 'string') bytes += Buffer.byteLength(value);
-  }
-  return bytes;
 }
 
 type Compare = (one: Value, other: Value) => number;

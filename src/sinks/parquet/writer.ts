@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Column } from '../../collections/index.js';
 import { SinkError } from '../../errors.js';
 import { attempt, makeFolders, removeFolders, type Move } from '../../files/index.js';
-import { contentOf } from '../../flow/index.js';
+import { batchOf } from '../../flow/index.js';
 import { inOrder } from '../in-order.js';
 import type { OutputColumn } from '../output-column.js';
 import { project, type Projection, type Refuses } from '../projection.js';
@@ -168,7 +168,7 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
 
   const write: SinkWriter['write'] = async (page) => {
     if (!begun) return;
-    const batch = begun.projection.take(contentOf(page));
+    const batch = begun.projection.take(batchOf(page));
     for (const part of begun.partitioning.split(begun.appending?.take(batch) ?? batch)) await begun.parts.add(part);
   };
   return { ...inOrder(at, { begin, write, finish, abort }), earlier: before && publishedOf(before) };

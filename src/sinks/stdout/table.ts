@@ -1,4 +1,3 @@
-import { valueAt } from '../../columnar/index.js';
 import { textOf } from '../../collections/index.js';
 import type { OutputColumn } from '../output-column.js';
 import type { TextFormat } from '../text-sink.js';
@@ -26,9 +25,9 @@ export function tableFormat(columns: readonly OutputColumn[], maxWidth: number):
 
   return {
     head: () => '',
-    rows: ({ rows, columns: values }) => {
-      const cells = Array.from({ length: rows }, (_, row) =>
-        columns.map(({ type }, index) => printable(textOf(valueAt(values[index] ?? [], row), type) ?? '')),
+    rows: (batch) => {
+      const cells = Array.from({ length: batch.rows }, (_, row) =>
+        columns.map(({ type }, index) => printable(textOf(batch.column(index).value(row), type) ?? '')),
       );
       const head = widths === undefined ? fix(cells) : '';
       return head + cells.map((row) => line(row, widths ?? [])).join('');

@@ -1,19 +1,9 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
-import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, type Value } from '../../collections/index.js';
-import { type Cells, type Content, memoOfTexts, pickCells, pickFrom, rowAt, Texts, valueAt } from '../../columnar/index.js';
+import { declaredTypes, expectations, parserOf, type DeclaredType, type Row } from '../../collections/index.js';
 import { StepError } from '../../errors.js';
-import {
-  cellsReader,
-  contentOf,
-  reshapeAll,
-  standalone,
-  withRows,
-  type Fault,
-  type OnError,
-  type Step,
-  type StepContext,
-} from '../../flow/index.js';
+import { batchOf, standalone, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { mapping, Unfit, type Mapped, type RecordBatch, type Vector } from '../../vector/index.js';
 import { requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
@@ -41,68 +31,52 @@ export function cast<T extends Row>(
 ): Step<T, Row> {
   const { onError = 'reject' } = options;
   const casts = Object.entries<DeclaredType | undefined>(types).flatMap(([field, type]) =>
-    type ? [{ field, reason: `is not ${expectations[type]}`, castCells: casting(type) }] : [],
+    type ? [{ field, castColumn: casting(type) }] : [],
   );
-  const cellsOf = cellsReader(casts.map(({ field }) => field));
-  const places = new Map(casts.map(({ field }, index) => [field, index]));
-  const reshaped = reshapeAll((names) => new Map(names.map((name) => [name, places.get(name) ?? name])));
 
-  /** Takes out the rows with a fault, in their order. */
-  function settle(content: Content<T>, faults: ReadonlyMap<number, Fault>): readonly number[] {
-    const kept: number[] = [];
-    for (let row = 0; row < content.length; row += 1) {
-      const fault = faults.get(row);
-      if (!fault) {
-        kept.push(row);
-        continue;
+  /** Reports the first fault of a row, or counts all of them. */
+  function stays(batch: RecordBatch, row: number, columns: ReadonlyMap<string, Mapped>): boolean {
+    for (const [field, { unfit }] of columns) {
+      const reason = unfit?.(row);
+      if (reason === undefined) continue;
+      if (onError === 'fail') throw new StepError('E_STEP_VALUE', `${context.at}: field ${field} ${reason}`);
+      if (onError === 'reject') {
+        context.reject(batch.row(row), { field, reason });
+        context.tally.rejected += 1;
+        return false;
       }
-      if (onError === 'fail') throw new StepError('E_STEP_VALUE', `${context.at}: field ${fault.field} ${fault.reason}`);
-      context.reject(rowAt(content, row) ?? {}, fault);
-      context.tally.rejected += 1;
+      context.tally.nulled += 1;
     }
-    return kept;
+    return true;
   }
 
   return map((page) => {
-    const content = contentOf(page);
-    const faults = new Map<number, Fault>();
-    const arrived = cellsOf(content);
-    const columns = casts.map(({ field, reason, castCells }, index) =>
-      castCells(arrived[index] ?? [], (row) => {
-        if (onError === 'null') context.tally.nulled += 1;
-        else if (!faults.has(row)) faults.set(row, { field, reason });
-      }),
-    );
-    if (faults.size === 0) return withRows(page, reshaped(content, columns));
-    const kept = settle(content, faults);
-    const values = columns.map((cells) => pickCells(cells, kept));
-    return withRows(page, reshaped(pickFrom(content, kept), values));
+    const batch = batchOf(page);
+    const present = casts.filter(({ field }) => batch.columns.has(field));
+    const columns = new Map(present.map(({ field, castColumn }) => [field, castColumn(batch.column(field))]));
+    const done = batch.with(Array.from(columns, ([field, { vector }]) => [field, vector] as const));
+    if ([...columns.values()].every(({ unfit }) => unfit === undefined)) return withBatch(page, done);
+    const kept: number[] = [];
+    for (let row = 0; row < batch.length; row += 1) if (stays(batch, row, columns)) kept.push(row);
+    return withBatch(page, done.keep(kept));
   });
+}
+
+/** Casts the values of a column; one that does not cast is `null`, and unfit. Text stays as it came. */
+function casting(type: DeclaredType): (vector: Vector) => Mapped {
+  const parse = parserOf(type);
+  const unfit = new Unfit(`is not ${expectations[type]}`);
+  return mapping(
+    (value) => {
+      const parsed = typeof value === 'string' ? parse(value) : value;
+      return parsed === undefined ? unfit : parsed;
+    },
+    { keepsBytes: type === 'text', most: mostRemembered },
+  );
 }
 
 /** Texts of a column that are remembered with their values. */
 const mostRemembered = 16_384;
-
-/** Casts the values of a column. One that does not cast is `null`, and its row is reported. */
-function casting(type: DeclaredType): (cells: Cells, refuse: (row: number) => void) => Cells {
-  const parse = parserOf(type);
-  const parseText = memoOfTexts<Value | undefined>(parse, mostRemembered);
-
-  return (cells, refuse) => {
-    if (type === 'text' && cells instanceof Texts) return cells;
-    const values: Value[] = [];
-    for (let row = 0; row < cells.length; row += 1) {
-      const parsed = cells instanceof Texts ? parseText(cells, row) : parsedOf(valueAt(cells, row), parse);
-      if (parsed === undefined) refuse(row);
-      values.push(parsed ?? null);
-    }
-    return values;
-  };
-}
-
-function parsedOf(value: Value, parse: (text: string) => Value | undefined): Value | undefined {
-  return typeof value === 'string' ? parse(value) : value;
-}
 
 export const castStep = defineStep('cast', {
   summary: 'Turns text into typed values, by declared type or as named.',

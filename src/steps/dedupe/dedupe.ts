@@ -1,7 +1,8 @@
 import { defer, identity, map } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
-import { contentOf, keepWhere, keyIn, KeySet, standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, KeySet, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
+import { keysOf } from '../../vector/index.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
@@ -22,14 +23,14 @@ export function dedupe<T extends Row>(key: readonly (keyof T & string)[], contex
       const seen = new KeySet();
       return pages$.pipe(
         map((page) => {
-          const content = contentOf(page);
-          const keyAt = keyIn(content, key);
-          const kept = keepWhere(content, (row) => {
+          const batch = batchOf(page);
+          const keyAt = keysOf(batch, key);
+          const kept = batch.filter((row) => {
             const text = keyAt(row);
             return text === undefined || seen.add(text);
           });
-          context.tally.duplicates += content.length - kept.length;
-          return withRows(page, kept);
+          context.tally.duplicates += batch.length - kept.length;
+          return withBatch<T>(page, kept);
         }),
       );
     });

@@ -1,17 +1,8 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import type { Column, Row, Value } from '../../collections/index.js';
-import {
-  contentOf,
-  mapRows,
-  reshape,
-  reshapeAll,
-  withFields,
-  withRows,
-  type OnError,
-  type Step,
-  type StepContext,
-} from '../../flow/index.js';
+import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { FlatVector } from '../../vector/index.js';
 import { openExpression, planExpression, type Expression } from '../expression/index.js';
 import { columnName } from '../fields.js';
 import { evaluating } from '../on-error.js';
@@ -32,21 +23,19 @@ export type Derivation<T> = (row: T) => Value | undefined;
 export function derive<T extends Row, const D extends Readonly<Record<string, Derivation<T>>>>(
   derivations: D,
 ): Step<T, T & { readonly [K in keyof D]: Value }> {
-  const added = Object.values<Derivation<T>>(derivations);
-  const copy = reshape(withFields(Object.keys(derivations)));
-  return mapRows((row) => {
-    const values = added.map((derivation) => derivation(row) ?? null);
-    return copy(row, values) as T & { readonly [K in keyof D]: Value };
+  const added = Object.entries<Derivation<T>>(derivations);
+  return map((page) => {
+    const values = added.map(([name, derivation]) => [name, new FlatVector(page.rows.map((row) => derivation(row) ?? null))] as const);
+    return withBatch(page, batchOf(page).with(values));
   });
 }
 
 /** The same by expressions, whose failing rows follow `onError`. */
 function deriveExpressions(expressions: ReadonlyMap<string, Expression>, onError: OnError, context: StepContext): Step {
   const evaluate = evaluating(expressions, onError, context);
-  const withValues = reshapeAll(withFields([...expressions.keys()]));
   return map((page) => {
-    const { content, columns } = evaluate(contentOf(page));
-    return withRows(page, withValues(content, columns));
+    const { batch, columns } = evaluate(batchOf(page));
+    return withBatch(page, batch.with(columns));
   });
 }
 

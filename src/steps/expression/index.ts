@@ -2,4 +2,4 @@ export { openExpression, planExpression } from './configured.js';
 export { expressionsOver, type Expression } from './expression.js';
 export { ExpressionFault } from './fault.js';
 export { functions, type ExpressionFunction } from './functions.js';
-export { outcomesOf, type Outcomes } from './outcomes.js';
+export { outcomesOf } from './outcomes.js';

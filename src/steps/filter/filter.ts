@@ -1,8 +1,7 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
-import { valueAt } from '../../columnar/index.js';
-import { contentOf, keepWhere, standalone, withRows, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, countOf, keepRows, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
 import { openExpression, planExpression } from '../expression/index.js';
 import { rowsOf } from '../fields.js';
 import { evaluating } from '../on-error.js';
@@ -16,9 +15,9 @@ import { defineStep } from '../step.js';
  */
 export function filter<T extends Row>(condition: (row: T) => boolean, context: StepContext = standalone('filter')): Step<T, T> {
   return map((page) => {
-    const rows = page.rows.filter(condition);
-    context.tally.filtered += page.rows.length - rows.length;
-    return withRows(page, rows);
+    const kept = keepRows(page, condition);
+    context.tally.filtered += countOf(page) - countOf(kept);
+    return kept;
   });
 }
 
@@ -35,13 +34,10 @@ export const filterStep = defineStep('filter', {
     const expression = openExpression(source, runtime.input, runtime.at);
     const evaluate = evaluating(new Map([['condition', expression]]), runtime.onError, runtime);
     return map((page) => {
-      const {
-        content,
-        columns: [values = []],
-      } = evaluate(contentOf(page));
-      const kept = keepWhere(content, (row) => valueAt(values, row) === true);
-      runtime.tally.filtered += content.length - kept.length;
-      return withRows(page, kept);
+      const { batch, columns } = evaluate(batchOf(page));
+      const kept = batch.filter((row) => columns.get('condition')?.value(row) === true);
+      runtime.tally.filtered += batch.length - kept.length;
+      return withBatch(page, kept);
     });
   },
   remark: (_, { filtered, rejected }, arrived) =>

@@ -1,5 +1,5 @@
 import type { Row, Value } from '../../collections/index.js';
-import { Coded, mostCodes, type Cells } from '../../columnar/index.js';
+import { DictionaryVector, FlatVector, maxDictionary, type Vector } from '../../vector/index.js';
 
 /** The rows of the other side that share a key. Only added fields and what `pick` compares are kept. */
 export type Index = Map<string, Row[]>;
@@ -15,26 +15,27 @@ export interface Addable {
   /** The rows that share a key, by the key. */
   readonly places: ReadonlyMap<string, Matches>;
   /** The columns that are added to rows that match these. Where the other side is small, the same dictionaries for all pages. */
-  cellsOf(matches: readonly number[]): readonly Cells[];
+  columnsOf(matches: readonly number[]): readonly (readonly [name: string, vector: Vector])[];
 }
 
-export function addable(index: Index, select: readonly string[]): Addable {
-  const columns = select.map((): Value[] => [null]);
+/** @param names What the selected fields are called where they are added. */
+export function addable(index: Index, select: readonly string[], names: readonly string[]): Addable {
+  const columns = select.map((field, at) => ({ field, name: names[at] ?? field, values: [null] as Value[] }));
   const places = new Map<string, Matches>();
   let rows = 1;
   for (const [key, matches] of index) {
     const own = matches.map((_, at) => rows + at);
     rows += own.length;
     places.set(key, own.length === 1 ? (own[0] ?? unmatched) : own);
-    for (const match of matches) for (const [at, field] of select.entries()) columns[at]?.push(match[field] ?? null);
+    for (const match of matches) for (const { field, values } of columns) values.push(match[field] ?? null);
   }
 
   return {
     places,
-    cellsOf(matches) {
-      if (rows > mostCodes) return columns.map((values) => matches.map((place) => values[place] ?? null));
-      const codes = Uint16Array.from(matches);
-      return columns.map((values) => new Coded(values, codes));
+    columnsOf(matches) {
+      if (rows > maxDictionary) return columns.map(({ name, values }) => [name, new FlatVector(values).take(matches)]);
+      const indices = Uint16Array.from(matches);
+      return columns.map(({ name, values }) => [name, new DictionaryVector(values, indices)]);
     },
   };
 }

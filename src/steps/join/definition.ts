@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { collectionNames, collections, columnsOf, type Column } from '../../collections/index.js';
-import { withFields } from '../../flow/index.js';
 import { refuseRepeats, requireColumn, rowsOf, unknownName } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
 import { joining, takenName } from './join.js';
@@ -85,7 +84,7 @@ export const joinStep = defineStep('join', {
       },
       runtime,
       // A field of that name which the plan does not know is one that the service has and nobody declared: it stays out.
-      withFields,
+      () => {},
     );
   },
   gate: ({ min_match }, { matched, missed }) => {

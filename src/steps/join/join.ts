@@ -1,22 +1,8 @@
 import { map, type Observable } from 'rxjs';
-import { copier, type Row } from '../../collections/index.js';
-import { pickFrom, rowsIn, type Content } from '../../columnar/index.js';
+import type { Row } from '../../collections/index.js';
+import { keysOf, memoByKey, type RecordBatch } from '../../vector/index.js';
 import { StepError } from '../../errors.js';
-import {
-  contentOf,
-  keyOf,
-  memoByFields,
-  preload,
-  reshapeAll,
-  standalone,
-  withFields,
-  withRows,
-  type Layout,
-  type Page,
-  type Step,
-  type StepContext,
-} from '../../flow/index.js';
-import { byColumns } from './by-columns.js';
+import { batchOf, preload, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { addable, unmatched, type Index, type Matches } from './addable.js';
 import { preferenceOf, type Pick } from './pick.js';
 
@@ -68,13 +54,8 @@ export function join<Left extends Row, Right extends Row, const As extends strin
   options: JoinOptions<NoInfer<Left>, Right, As, Field> & Addition<NoInfer<Left>, As, Field>,
   context: StepContext = standalone('join'),
 ): Step<Left, Joined<Left, Right, As, Field>> {
-  return joining(other$, options, context, (added) => {
-    const layout = withFields(added);
-    return (names) => {
-      const taken = added.find((name) => names.includes(name));
-      if (taken === undefined) return layout(names);
-      throw new StepError('E_STEP_CONFIG', `${context.at}: ${takenName(taken)}`);
-    };
+  return joining(other$, options, context, (name) => {
+    throw new StepError('E_STEP_CONFIG', `${context.at}: ${takenName(name)}`);
   });
 }
 
@@ -86,13 +67,13 @@ export function takenName(name: string): string {
 /**
  * Joins, whatever fields the rows have.
  *
- * @param layoutOf Where the fields come from of a row that gets these.
+ * @param taken Told of a name that rows have and that one of the added fields gets; when it returns, that one takes its place.
  */
 export function joining<Left extends Row, Right extends Row, As extends string, Field extends keyof Right & string>(
   other$: Observable<Page<Right>>,
   options: JoinOptions<NoInfer<Left>, Right, As, Field>,
   context: StepContext,
-  layoutOf: (added: readonly string[]) => Layout,
+  taken: (name: string) => void,
 ): Step<Left, Joined<Left, Right, As, Field>> {
   const { as, select, normalize, pick = 'error', type = 'left', key = [] } = options;
   const leftFields = Object.keys(options.on);
@@ -104,18 +85,14 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
   const prefer = preferenceOf(pick, key);
   const compared = typeof pick === 'string' ? [] : ['max' in pick ? pick.max : pick.min, ...key];
   const kept = [...new Set<string>([...select, ...compared])];
-  const keep = copier(new Map(kept.map((field, index) => [field, index])));
-  const withAdded = reshapeAll(layoutOf(select.map((field) => `${as}_${field}`)));
+  const added = select.map((field) => `${as}_${field}`);
 
   function add(index: Index, page: Page<Right>): void {
-    const rows = page.table ? rowsIn<Right>(page.table.only([...rightFields, ...kept])) : page.rows;
-    for (const row of rows) {
-      const text = keyOf(row, rightFields, fold);
+    const batch = batchOf(page);
+    const keyAt = keysOf(batch, rightFields, fold);
+    for (const [row, match] of batch.select(kept).rows.entries()) {
+      const text = keyAt(row);
       if (text === undefined) continue;
-      const match = keep(
-        row,
-        kept.map((field) => row[field] ?? null),
-      );
       const matches = index.get(text);
       if (!matches) index.set(text, [match]);
       else if (pick === 'all' || pick === 'error') matches.push(match);
@@ -123,18 +100,16 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
     }
   }
 
+  function refuseTaken({ columns }: RecordBatch): void {
+    const name = added.find((candidate) => columns.has(candidate));
+    if (name !== undefined) taken(name);
+  }
+
   function joinWith(index: Index): Step<Left, Joined<Left, Right, As, Field>> {
-    const { places, cellsOf } = addable(index, select);
+    const { places, columnsOf } = addable(index, select, added);
     index.clear();
 
-    function find(row: Row): Matches {
-      const text = keyOf(row, leftFields, fold);
-      return (text === undefined ? undefined : places.get(text)) ?? unmatched;
-    }
-
-    // A single text that is compared as it stands is found as fast as it could be remembered.
-    const matchesOf = fold === undefined && leftFields.length === 1 ? find : memoByFields(leftFields, find);
-    const matchesIn = byColumns(leftFields, matchesOf);
+    const matchesIn = memoByKey(leftFields, (key): Matches => (key === undefined ? undefined : places.get(key)) ?? unmatched, fold);
 
     /** Whether a row stays that has one match or none. */
     function staysWith(match: number): boolean {
@@ -146,7 +121,7 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
     }
 
     /** The matches that a row is put together with, of several. */
-    function taken(matches: readonly number[]): readonly number[] {
+    function chosen(matches: readonly number[]): readonly number[] {
       if (pick === 'error') {
         throw new StepError(
           'E_STEP_MATCHES',
@@ -159,8 +134,8 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
     }
 
     return map((page) => {
-      const content = contentOf<Row>(page);
-      const find = matchesIn(content);
+      const batch = batchOf(page);
+      const find = matchesIn(batch);
       const rows: number[] = [];
       const found: number[] = [];
       let same = true;
@@ -169,14 +144,15 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
         rows.push(row);
         found.push(match);
       };
-      for (let row = 0; row < content.length; row += 1) {
+      for (let row = 0; row < batch.length; row += 1) {
         const matches = find(row);
         if (typeof matches === 'number') {
           if (staysWith(matches)) put(row, matches);
-        } else for (const match of taken(matches)) put(row, match);
+        } else for (const match of chosen(matches)) put(row, match);
       }
-      const left = same && rows.length === content.length ? content : pickFrom(content, rows);
-      return withRows(page, withAdded(left, cellsOf(found)) as Content<Joined<Left, Right, As, Field>>);
+      const left = same && rows.length === batch.length ? batch : batch.take(rows);
+      refuseTaken(batch);
+      return withBatch(page, left.with(columnsOf(found)));
     });
   }
 

@@ -1,5 +1,5 @@
 import { parserOf, type DeclaredType, type Row } from '../../collections/index.js';
-import { keyOf } from '../../flow/index.js';
+import { keyOf } from '../../vector/index.js';
 
 /**
  * Which of several matching rows a join takes: the `first` read, `all` of them, the one with the greatest (`max`) or least
@@ -36,7 +36,7 @@ export function preferenceOf(pick: Pick, key: readonly string[]): (candidate: Ro
 /** Compares keys as text, column by column; a missing value comes last. */
 function comesFirst(candidate: Row, kept: Row, key: readonly string[]): boolean {
   for (const column of key) {
-    const [a, b] = [keyOf(candidate, [column]), keyOf(kept, [column])];
+    const [a, b] = [keyOf([candidate[column] ?? null]), keyOf([kept[column] ?? null])];
     if (a === b) continue;
     return b === undefined || (a !== undefined && a < b);
   }

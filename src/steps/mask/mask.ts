@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { map } from 'rxjs';
 import { z } from 'zod';
-import { textOf, type Column, type Origin, type Row } from '../../collections/index.js';
-import { memoOfTexts, Texts, valuesOf, type Cells } from '../../columnar/index.js';
+import { textOf, type Column, type Row, type Value } from '../../collections/index.js';
+import { mapping, type Mapped, type Vector } from '../../vector/index.js';
 import { StepError } from '../../errors.js';
-import { cellsReader, contentOf, reshapeAll, withRows, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, type Step } from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
@@ -41,18 +41,11 @@ export function mask<T extends Row>(
   const replaced = [...kinds].flatMap(([field, kind]) =>
     kind === undefined || kind === 'drop' ? [] : [{ field, hide: hiding(coverOf[kind](options)) }],
   );
-  const cellsOf = cellsReader(replaced.map(({ field }) => field));
-  const places = new Map(replaced.map(({ field }, index) => [field, index]));
-  const reshaped = reshapeAll((names) => {
-    const stay = names.filter((name) => kinds.get(name) !== 'drop');
-    return new Map(stay.map((name): [string, Origin] => [name, places.get(name) ?? name]));
-  });
-
   return map((page) => {
-    const content = contentOf(page);
-    const arrived = cellsOf(content);
-    const values = replaced.map(({ hide }, index) => hide(arrived[index] ?? []));
-    return withRows(page, reshaped(content, values));
+    const batch = batchOf(page);
+    const stay = batch.select([...batch.columns.keys()].filter((name) => kinds.get(name) !== 'drop'));
+    const present = replaced.filter(({ field }) => batch.columns.has(field));
+    return withBatch(page, stay.with(present.map(({ field, hide }) => [field, hide(batch.column(field)).vector] as const)));
   });
 }
 
@@ -78,20 +71,14 @@ const coverOf: { readonly [K in Exclude<Mask, 'drop'>]: (options: MaskOptions) =
 };
 
 /** Hides the values of a column. Of texts that are all replaced by the same, none is looked at. */
-function hiding(cover: Cover): (cells: Cells) => Cells {
-  const hide = typeof cover === 'function' ? cover : () => cover;
-  const hideTexts =
-    typeof cover === 'function'
-      ? memoOfTexts((text) => (text === '' ? text : cover(text)))
-      : (texts: Texts, row: number) => (texts.start(row) === texts.end(row) ? '' : cover);
+function hiding(cover: Cover): (vector: Vector) => Mapped {
+  if (typeof cover === 'function') return mapping((value) => hidden(value, cover));
+  return mapping((value) => hidden(value, () => cover), { quick: (texts, row) => (texts.isEmpty(row) ? '' : cover) });
+}
 
-  return (cells) => {
-    if (cells instanceof Texts) return Array.from({ length: cells.length }, (_, row) => hideTexts(cells, row));
-    return valuesOf(cells).map((value) => {
-      const text = textOf(value, 'text');
-      return text === null || text === '' ? value : hide(text);
-    });
-  };
+function hidden(value: Value, cover: (text: string) => Value): Value {
+  const text = textOf(value, 'text');
+  return text === null || text === '' ? value : cover(text);
 }
 
 /** Counts code points: half a pair of surrogates would be no text. */

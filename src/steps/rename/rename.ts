@@ -1,9 +1,9 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
-import type { Content } from '../../columnar/index.js';
+import { RecordBatch } from '../../vector/index.js';
 import { StepError } from '../../errors.js';
-import { contentOf, reshapeAll, withRows, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, type Step } from '../../flow/index.js';
 import { columnName, requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
@@ -16,7 +16,7 @@ export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {
  * Gives fields other names; order and values stay.
  *
  * @param names New name by old name. Names may be swapped.
- * @throws {StepError} `E_STEP_CONFIG` when two fields of a row would have one name.
+ * @throws {StepError} `E_STEP_CONFIG` when two fields of a page's rows would have one name.
  *
  * @example
  * users$.pipe(rename({ uid: 'user_id' }));
@@ -47,8 +47,11 @@ function renaming<T extends Row, const M extends Partial<Record<keyof T & string
     return fields;
   }
 
-  const reshaped = reshapeAll(layout);
-  return map((page) => withRows(page, reshaped(contentOf(page), []) as Content<Renamed<T, M>>));
+  return map((page) => {
+    const batch = batchOf(page);
+    const columns = Array.from(layout([...batch.columns.keys()]), ([name, from]) => [name, batch.column(from)] as const);
+    return withBatch(page, new RecordBatch(batch.length, new Map(columns)));
+  });
 }
 
 export const renameStep = defineStep('rename', {

@@ -1,9 +1,9 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
-import { copier, type Row } from '../../collections/index.js';
-import { type Content, Table } from '../../columnar/index.js';
+import type { Row } from '../../collections/index.js';
+import { RecordBatch } from '../../vector/index.js';
 import { StepError } from '../../errors.js';
-import { cellsIn, contentOf, withRows, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, type Step } from '../../flow/index.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
 import { defineStep } from '../step.js';
 
@@ -19,28 +19,12 @@ import { defineStep } from '../step.js';
  */
 export function select<T extends Row, K extends keyof T & string>(fields: readonly K[]): Step<T, Pick<T, K>> {
   if (fields.length === 0) throw new StepError('E_STEP_CONFIG', 'select: needs at least one field');
-  const copy = copier(new Map(fields.map((field, index) => [field, index])));
-
-  function selected(content: Content<T>): Content {
-    if (content instanceof Table) return new Table(content.length, new Map(fields.map((field) => [field, cellsIn(content, field)])));
-    return content.map((row) =>
-      copy(
-        row,
-        fields.map((field) => row[field] ?? null),
-      ),
-    );
-  }
-
   return map((page) => {
-    const content = contentOf(page);
-    const absent = content.length > 0 ? fields.find((field) => !hasField(content, field)) : undefined;
+    const batch = batchOf(page);
+    const absent = batch.length > 0 ? fields.find((field) => !batch.columns.has(field)) : undefined;
     if (absent !== undefined) throw new StepError('E_STEP_FIELD', `select: no row of page ${page.number} has a field ${absent}`);
-    return withRows(page, selected(content) as Content<Pick<T, K>>);
+    return withBatch(page, new RecordBatch(batch.length, new Map(fields.map((field) => [field, batch.columnOrNulls(field)]))));
   });
-}
-
-function hasField(content: Content, field: string): boolean {
-  return content instanceof Table ? content.columns.has(field) : content.some((row) => Object.hasOwn(row, field));
 }
 
 export const selectStep = defineStep('select', {

@@ -3,15 +3,16 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import type { Row } from '../../../src/collections/index.js';
-import type { Content } from '../../../src/columnar/index.js';
+import { FlatVector, batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
+import { Batch } from '../../../src/sinks/batch.js';
 import { publish } from '../../../src/files/index.js';
 import { pageOf } from '../../../src/flow/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { KeyIndex } from '../../../src/sinks/parquet/table/key-index.js';
 import { appending } from '../../../src/sinks/parquet/table/appending.js';
 import { partitionBy } from '../../../src/sinks/parquet/partitions.js';
-import { textsOf } from '../../support/cells.js';
-import { codedTables, tableOf } from '../../support/tables.js';
+import { textsOf } from '../../support/vectors.js';
+import { dictionaryBatches, batchOfTexts } from '../../support/batches.js';
 import { engineCodecs, enginesOnce, fileOf, output } from '../../support/parquet-files.js';
 import { rung } from '../../support/rung.js';
 import { column, facts, recording } from '../../support/sinks.js';
@@ -36,23 +37,23 @@ const rows = fc.uniqueArray(row, { selector: ({ id }) => id, maxLength: 60 });
 const columns = [column('id', 'text', { source: 'id' }), column('name'), column('state'), column('score', 'integer'), column('note')];
 
 const names = columns.map(({ name }) => name);
-const asTable = (of: readonly Row[]) => tableOf(of, names);
+const asTable = (of: readonly Row[]) => batchOfTexts(of, names);
 
 /** The same as codes, whose dictionaries grow from page to page. */
 function coded(shared: boolean) {
-  const table = codedTables(shared);
+  const table = dictionaryBatches(shared);
   return (of: readonly Row[]) => table(of, names);
 }
 
-const asRows = (of: readonly Row[]): Content => of;
+const asRows = (of: readonly Row[]): RecordBatch => batchFromRows(of);
 
 /** Pages of ten rows. */
-function pagesOf(of: readonly Row[], content: (some: readonly Row[]) => Content): readonly Content[] {
+function pagesOf(of: readonly Row[], content: (some: readonly Row[]) => RecordBatch): readonly RecordBatch[] {
   return Array.from({ length: Math.ceil(of.length / 10) }, (_, page) => content(of.slice(page * 10, page * 10 + 10)));
 }
 
 /** Writes a run of the table `t`. @returns What it counted, and the contents of its Parquet files. */
-async function run(base: string, runId: string, options: Partial<ParquetOptions>, contents: readonly Content[]) {
+async function run(base: string, runId: string, options: Partial<ParquetOptions>, contents: readonly RecordBatch[]) {
   const context = { ...recording(base, runId), key: ['id'] };
   const writer = await parquet({ path: 't', row_group_rows: 16, ...options }, context);
   await writer.begin(columns);
@@ -147,17 +148,18 @@ test('texts and values may take turns in a column', async () => {
 test('partitions take texts apart without making values of the other columns', () => {
   const { split } = partitionBy([output('id', 'text'), output('state', 'text')], ['state'], '2026-01-01');
   const ids = textsOf(['1', '2', '3']);
-  const parts = split({ rows: 3, columns: [ids, textsOf(['ñ/x', '', 'ñ/x'])] });
+  const parts = split(new Batch(3, [ids, textsOf(['ñ/x', '', 'ñ/x'])]));
   expect(parts.map(({ folder, batch }) => [folder, batch.rows])).toEqual([
     ['state=ñ%2Fx', 2],
     ['state=__HIVE_DEFAULT_PARTITION__', 1],
   ]);
-  expect(parts.map(({ batch }) => batch.columns)).toEqual([[ids.pick([0, 2])], [ids.pick([1])]]);
+  expect(parts.map(({ batch }) => batch.columns)).toEqual([[ids.take([0, 2])], [ids.take([1])]]);
 });
 
 test('appending keeps texts as bytes', () => {
   const outputs = [output('id', 'text'), output('n', 'integer')];
   const left = appending('parquet', new KeyIndex(), outputs, outputs.slice(0, 1), [0, 1]);
   const ids = textsOf(['1', '2', '3']);
-  expect(left.take({ rows: 3, columns: [ids, [1n, 2n, null]] })).toEqual({ rows: 3, columns: [ids, [1n, 2n, null]] });
+  const batch = new Batch(3, [ids, new FlatVector([1n, 2n, null])]);
+  expect(left.take(batch)).toBe(batch);
 });

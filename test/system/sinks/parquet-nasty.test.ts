@@ -1,3 +1,5 @@
+import { Batch } from '../../../src/sinks/batch.js';
+import { FlatVector } from '../../../src/vector/index.js';
 import { expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -107,7 +109,10 @@ test.each(cases)('%s, %s, gives the same bytes whether its row groups are few or
 test('a row group of arrow has the same bytes whatever pages its rows come in, also in memory that was used before', () => {
   const plan = { rows: 480, text: Infinity, sortedBy: [], many: false };
   const { rowGroup } = arrowEngine(0);
-  const batch = { rows: rows.length, columns: columns.map(({ name }) => rows.map((row) => row[name] ?? null)) };
+  const batch = new Batch(
+    rows.length,
+    columns.map(({ name }) => new FlatVector(rows.map((row) => row[name] ?? null))),
+  );
   const taken = (group: ReturnType<typeof rowGroup>, pageRows: number) => {
     for (let from = 0; from < rows.length; from += pageRows) group.add(batch, from, Math.min(rows.length, from + pageRows));
     return group.take();

@@ -4,7 +4,7 @@ import { createDecoder } from '../../../src/client/decoder.js';
 import { readList } from '../../../src/client/records.js';
 import { columnsIn, scan } from '../../../src/client/scan.js';
 import { collections } from '../../../src/collections/index.js';
-import { Table } from '../../../src/columnar/index.js';
+import { RecordBatch } from '../../../src/vector/index.js';
 import { JsonText, readJson } from '../../../src/json/index.js';
 import { literal, nested } from '../../support/json.js';
 
@@ -12,8 +12,8 @@ import { literal, nested } from '../../support/json.js';
 function scanned(body: Uint8Array): readonly unknown[] | undefined {
   const found = scan(body);
   if (!found) return undefined;
-  const columns = new Map([...columnsIn(found)].map(([name, { cells }]) => [name, cells]));
-  return new Table(found.rows, columns).rows;
+  const columns = new Map([...columnsIn(found)].map(([name, { vector }]) => [name, vector]));
+  return new RecordBatch(found.rows, columns).rows;
 }
 
 /** What `readJson` finds in it, with texts for what is JSON. */

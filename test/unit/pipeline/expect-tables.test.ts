@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Column, Row, Value } from '../../../src/collections/index.js';
 import { openExpectations } from '../../../src/pipeline/expectations.js';
 import { pageOf } from '../../support/pages.js';
-import { pageWithoutRows, tableOf } from '../../support/tables.js';
+import { pageWithoutRows, batchOfTexts } from '../../support/batches.js';
 
 const columns: readonly Column[] = [
   { name: 'a', original: 'a', type: 'text', cast: false, sensitivity: 'plain' },
@@ -32,7 +32,7 @@ test('the gates say of tables what they say of their rows, and make no rows', ()
       const [byRows, byColumns] = [openExpectations(gates, columns), openExpectations(gates, columns)];
       lists.forEach((rows, index) => {
         byRows.observe(pageOf(index + 1, rows));
-        byColumns.observe(pageWithoutRows(index + 1, tableOf(rows)));
+        byColumns.observe(pageWithoutRows(index + 1, batchOfTexts(rows)));
       });
       expect(byColumns.refuse([])).toEqual(byRows.refuse([]));
     }),

@@ -3,12 +3,14 @@ import * as fc from 'fast-check';
 import type { DeclaredType, Value } from '../../../src/collections/index.js';
 import { loadEngine } from '../../../src/sinks/parquet/load-engine.js';
 import { compareTexts, RowValues } from '../../../src/sinks/parquet/row-values.js';
-import { textsOf } from '../../support/cells.js';
+import { Batch } from '../../../src/sinks/batch.js';
+import { FlatVector } from '../../../src/vector/index.js';
+import { textsOf } from '../../support/vectors.js';
 import { output } from '../../support/parquet-files.js';
 
 function sorted(type: DeclaredType, values: readonly Value[], descending = false): readonly Value[] | undefined {
   const group = new RowValues([output('a', type)], { rows: values.length, text: Infinity, sortedBy: [{ column: 'a', descending }] });
-  group.add({ rows: values.length, columns: [values] }, 0, values.length);
+  group.add(new Batch(values.length, [new FlatVector(values)]), 0, values.length);
   return group.take().columns[0];
 }
 
@@ -52,7 +54,15 @@ test('takes two times of one day for the same date, and keeps the order of equal
     ],
   });
   const days = ['1969-12-31T23:00Z', '1969-12-31T01:00Z', '1969-12-30T12:00Z', '1969-12-31T02:00Z'].map((text) => new Date(text));
-  group.add({ rows: 4, columns: [days, [7n, 5n, 1n, 7n], [0n, 1n, 2n, 3n]] }, 0, 4);
+  const values = [days, [7n, 5n, 1n, 7n], [0n, 1n, 2n, 3n]];
+  group.add(
+    new Batch(
+      4,
+      values.map((some) => new FlatVector(some)),
+    ),
+    0,
+    4,
+  );
   expect(group.take().columns[2]).toEqual([2n, 0n, 3n, 1n]);
 });
 
@@ -62,11 +72,11 @@ test.each([
   ['hyparquet', false],
 ] as const)('a row group of %s closes when its texts have the bytes given, however they come', async (engine, many) => {
   const { rowGroup } = await loadEngine(engine);
-  for (const cells of [(texts: string[]) => texts, (texts: string[]) => textsOf(texts)]) {
+  for (const cells of [(texts: string[]) => new FlatVector(texts), (texts: string[]) => textsOf(texts)]) {
     const group = rowGroup([output('a', 'text')], { rows: 100, text: 10, sortedBy: [], many });
-    group.add({ rows: 2, columns: [cells(['1234', '😀5'])] }, 0, 2);
+    group.add(new Batch(2, [cells(['1234', '😀5'])]), 0, 2);
     expect([group.rows, group.room]).toEqual([2, 98]);
-    group.add({ rows: 3, columns: [cells(['x', '1', 'x'])] }, 1, 2);
+    group.add(new Batch(3, [cells(['x', '1', 'x'])]), 1, 2);
     expect([group.rows, group.room]).toEqual([3, 0]);
     group.take();
     expect([group.rows, group.room]).toEqual([0, 100]);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { declaredTypes, type DeclaredType, type Row, type Value } from '../../../src/collections/index.js';
-import { type Content, Table, Texts, valuesOf } from '../../../src/columnar/index.js';
+import { batchFromRows, FlatVector, RecordBatch, Utf8Vector } from '../../../src/vector/index.js';
 
 import { castTyped } from '../../../src/sinks/cast.js';
 import { standaloneSink } from '../../../src/sinks/context.js';
 import { project, type ProjectionOptions } from '../../../src/sinks/projection.js';
-import { codedTables, tableOf } from '../../support/tables.js';
+import { dictionaryBatches, batchOfTexts } from '../../support/batches.js';
 import { column, recording } from '../../support/sinks.js';
 
 const typed: ProjectionOptions = { types: 'typed', naming: 'snake_case' };
@@ -23,12 +23,12 @@ const numberish = fc.oneof(
 );
 
 /** What a projection makes of pages, and all that it tells. */
-function taken(type: DeclaredType, options: ProjectionOptions, ...pages: readonly Content[]): unknown {
+function taken(type: DeclaredType, options: ProjectionOptions, ...pages: readonly RecordBatch[]): unknown {
   const { rejects, nulls, ...context } = recording('.');
   const projection = project([column('a', type)], options, standaloneSink('test', context));
   try {
     const batches = pages.map((content) => projection.take(content));
-    return { values: batches.map(({ columns }) => columns.map((cells) => valuesOf(cells))), rejects, nulls };
+    return { values: batches.map(({ columns }) => columns.map((vector) => vector.toArray())), rejects, nulls };
   } catch (failure) {
     return { failure, rejects, nulls };
   }
@@ -41,7 +41,9 @@ describe('a table', () => {
       fc.property(fc.array(fc.array(numberish, { maxLength: 6 }), { maxLength: 3 }), (pages) => {
         const context = recording('.');
         const projection = project([column('a', type)], { ...typed, on_error: 'null' }, standaloneSink('test', context));
-        const values = pages.map((texts) => projection.take(tableOf(texts.map((a) => ({ a })))).columns.map(valuesOf));
+        const values = pages.map((texts) =>
+          projection.take(batchOfTexts(texts.map((a) => ({ a })))).columns.map((vector) => vector.toArray()),
+        );
         expect(values).toEqual(pages.map((texts) => [texts.map((a) => cast(a) ?? null)]));
         expect(context.nulls).toHaveLength(pages.flat().filter((a) => cast(a) === undefined).length);
       }),
@@ -62,8 +64,8 @@ describe('a table', () => {
     fc.assert(
       fc.property(fc.constantFrom(...declaredTypes), options, values, (type, options, pages) => {
         const rows = pages.map((values) => values.map((a) => ({ a })));
-        const expected = taken(type, options, ...rows);
-        for (const table of [tableOf, codedTables(true), codedTables(false)])
+        const expected = taken(type, options, ...rows.map(batchFromRows));
+        for (const table of [batchOfTexts, dictionaryBatches(true), dictionaryBatches(false)])
           expect(taken(type, options, ...rows.map((page) => table(page)))).toEqual(expected);
       }),
       { numRuns: 500 },
@@ -71,7 +73,7 @@ describe('a table', () => {
   });
 
   test('keeps texts as bytes and makes no rows', () => {
-    const { length, columns } = tableOf([{ a: 'x' }, { a: 'y' }]);
+    const { length, columns } = batchOfTexts([{ a: 'x' }, { a: 'y' }]);
     const table = new WithoutRows(length, columns);
     const batch = project([column('a')], { ...text, nul: 'has a NUL' }, standaloneSink('test')).take(table);
     expect(batch.columns[0]).toBe(columns.get('a'));
@@ -81,15 +83,15 @@ describe('a table', () => {
     const context = recording('.');
     const projection = project([column('a'), column('n', 'integer')], typed, standaloneSink('test', context));
     const batch = projection.take(
-      tableOf([
+      batchOfTexts([
         { a: 'x', n: '1' },
         { a: 'y', n: 'many' },
         { a: 'z', n: '3' },
       ]),
     );
     expect(batch.rows).toBe(2);
-    expect(batch.columns[0]).toBeInstanceOf(Texts);
-    expect(batch.columns.map(valuesOf)).toEqual([
+    expect(batch.columns[0]).toBeInstanceOf(Utf8Vector);
+    expect(batch.columns.map((vector) => vector.toArray())).toEqual([
       ['x', 'z'],
       [1n, 3n],
     ]);
@@ -103,18 +105,18 @@ describe('a table', () => {
 
   test('reports a rejected row whole, with columns that are not written', () => {
     const context = recording('.');
-    const table = tableOf([{ other: 'o', a: 'x' }]);
+    const table = batchOfTexts([{ other: 'o', a: 'x' }]);
     project([column('a', 'flag')], typed, standaloneSink('test', context)).take(table);
     expect(context.rejects.map(([row]) => row)).toEqual([{ other: 'o', a: 'x' }]);
   });
 
   test('gives null for a column that it does not have', () => {
-    expect(taken('integer', typed, tableOf([{ b: '1' }, { b: '2' }]))).toMatchObject({ values: [[[null, null]]], rejects: [] });
+    expect(taken('integer', typed, batchOfTexts([{ b: '1' }, { b: '2' }]))).toMatchObject({ values: [[[null, null]]], rejects: [] });
   });
 
   test('keeps its values when a cast makes others of them', () => {
     const values: readonly Value[] = Object.freeze(['1', null, 'x']);
-    const table = new Table(3, new Map([['a', values]]));
+    const table = new RecordBatch(3, new Map([['a', new FlatVector(values)]]));
     expect(taken('integer', { ...typed, on_error: 'null' }, table)).toMatchObject({ values: [[[1n, null, null]]], nulls: ['a'] });
     expect(values).toEqual(['1', null, 'x']);
   });
@@ -125,8 +127,8 @@ test('asks once per column what a format refuses', () => {
   const refuses = ({ name }: { readonly name: string }) => void asked.push(name);
   const projection = project([column('a'), column('b')], { ...typed, refuses }, standaloneSink('test'));
   const rows: readonly Row[] = [{ a: '1', b: '2' }];
-  projection.take(rows);
-  projection.take(tableOf(rows));
+  projection.take(batchFromRows(rows));
+  projection.take(batchOfTexts(rows));
   expect(asked).toEqual(['a', 'b']);
 });
 
@@ -134,7 +136,7 @@ function refusesFives() {
   return (value: Value) => (String(value).includes('5') ? 'has a 5' : undefined);
 }
 
-class WithoutRows extends Table {
+class WithoutRows extends RecordBatch {
   override get rows(): never {
     throw new Error('rows were made');
   }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf, type Column, type Row, type Value } from '../../../src/collections/index.js';
-import { valuesOf, type Content } from '../../../src/columnar/index.js';
+import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
 import { ExpressionFault, expressionsOver, functions, outcomesOf, type Expression } from '../../../src/steps/expression/index.js';
 
 import { steps } from '../../../src/steps/index.js';
-import { tableOf } from '../../support/tables.js';
+import { batchOfTexts } from '../../support/batches.js';
 import { castTo, opened, planned, rowsThrough, runtime } from './support.js';
 
 /** Columns of text, as the service delivers them. */
@@ -176,7 +176,7 @@ describe('a call of a function of ours on one field', () => {
   });
 });
 
-describe('expressions over a table', () => {
+describe('expressions over a batch', () => {
   const rows: readonly Row[] = [
     { s: '41', t: null, u: 'x' },
     { s: 'x', t: 'y', u: 'x' },
@@ -185,10 +185,12 @@ describe('expressions over a table', () => {
   ];
 
   /** What each gives for every row of some pages. */
-  function outcomes(expressions: readonly Expression[], ...contents: readonly Content[]) {
-    const outcomesIn = outcomesOf(expressions);
-    return contents.map((content) =>
-      outcomesIn(content).map(({ cells, unfit }) => valuesOf(cells).map((value, row) => ({ value, reason: unfit?.(row) }))),
+  function outcomes(expressions: readonly Expression[], ...batches: readonly RecordBatch[]) {
+    const outcomesIn = outcomesOf(new Map(expressions.map((expression, index) => [String(index), expression])));
+    return batches.map((batch) =>
+      Array.from(outcomesIn(batch).values(), ({ vector, unfit }) =>
+        vector.toArray().map((value, row) => ({ value, reason: unfit?.(row) })),
+      ),
     );
   }
 
@@ -206,9 +208,9 @@ describe('expressions over a table', () => {
       'upper(s)',
     ];
     const expressions = sources.map((source) => compiled(source, texts('s', 't', 'u', 'v')));
-    const [expected] = outcomes(expressions, rows);
+    const [expected] = outcomes(expressions, batchFromRows(rows));
     expect(expected?.flat()).toContainEqual({ value: null, reason: expect.any(String) });
-    expect(outcomes(expressions, tableOf(rows), tableOf(rows))).toEqual([expected, expected]);
+    expect(outcomes(expressions, batchOfTexts(rows), batchOfTexts(rows))).toEqual([expected, expected]);
   });
 
   test('are evaluated once for a text of a single column', () => {
@@ -222,13 +224,13 @@ describe('expressions over a table', () => {
         return null;
       },
     };
-    outcomes([counting], tableOf(rows), tableOf(rows));
+    outcomes([counting], batchOfTexts(rows), batchOfTexts(rows));
     expect(asked).toEqual([{ s: '41' }, { s: 'x' }, { s: '' }]);
   });
 
   test('get rows of the fields that they name', () => {
     const asked: Row[] = [];
-    outcomes([{ type: 'text', names: ['t', 's', 'x'], doubts: [], evaluate: (row) => asked.push(row) }], tableOf(rows));
+    outcomes([{ type: 'text', names: ['t', 's', 'x'], doubts: [], evaluate: (row) => asked.push(row) }], batchOfTexts(rows));
     expect(asked).toEqual(rows.map(({ s, t }) => ({ s, t })));
   });
 });

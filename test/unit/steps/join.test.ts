@@ -4,7 +4,7 @@ import { Observable, concat, defer, from, lastValueFrom, of, tap, toArray } from
 import { emptyTally, type Page, type StepContext } from '../../../src/flow/index.js';
 import type { DeclaredType, Row } from '../../../src/collections/index.js';
 import { join, steps, type JoinOptions, type Pick } from '../../../src/steps/index.js';
-import { pageWithoutRows, tableOf } from '../../support/tables.js';
+import { pageWithoutRows, batchOfTexts } from '../../support/batches.js';
 import { castTo, leads, opened, otherSide, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
 
 type Options = JoinOptions<Row, Row, 'b', string>;
@@ -49,7 +49,7 @@ describe('a name that is taken', () => {
 
   test('is refused in pages by columns', async () => {
     const step = join<Row, Row, 'b', string>(from(otherSide([{ id: '1', v: 'other' }])), { on: { id: 'id' }, as: 'b', select: ['v'] });
-    const pages$ = of(pageWithoutRows(1, tableOf([{ id: '1', b_v: 'own' }])));
+    const pages$ = of(pageWithoutRows(1, batchOfTexts([{ id: '1', b_v: 'own' }])));
     await expect(lastValueFrom(pages$.pipe(step))).rejects.toMatchObject(taken);
   });
 

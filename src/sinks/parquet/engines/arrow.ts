@@ -10,7 +10,7 @@ import { createdBy, schemaOf, sortingOf } from './schema.js';
  * parquet-wasm (arrow-rs): dictionaries, statistics in byte order, V1 data pages that every reader takes, every value of
  * 64 bits exact. The level of zstd is always 1.
  *
- * Rows become column bytes as they come, those of a table without a string on the way, 0.5 µs each with 33 columns; a row group becomes
+ * Rows become column bytes as they come, texts of an answer without a string on the way, 0.5 µs each with 33 columns; a row group becomes
  * an Arrow stream and then a Parquet file of its own in memory, 4 µs a row, whose pages go into the target. The memory of the library
  * grows to what the largest row group needs, and is not given back before the thread that encodes ends.
  *

@@ -1,8 +1,7 @@
 import type { Value } from '../../../collections/index.js';
 import { SinkError } from '../../../errors.js';
-import { pickCells, valuesOf } from '../../../columnar/index.js';
 import type { OutputColumn } from '../../output-column.js';
-import type { Batch } from '../../projection.js';
+import type { Batch } from '../../batch.js';
 import type { KeyIndex } from './key-index.js';
 
 /** Leaves out the rows that a table has. */
@@ -30,8 +29,8 @@ export function appending(
   let unchanged = 0;
   let changed = 0;
 
-  function isNew(values: readonly (readonly Value[])[], row: number): boolean {
-    const valueOf = (column: number): Value => values[column]?.[row] ?? null;
+  function isNew(batch: Batch, row: number): boolean {
+    const valueOf = (column: number): Value => batch.column(column).value(row);
     const seen = index.see(keyAt.map(valueOf), contentOf(contentAt.map(([name, column]) => [name, valueOf(column)])));
     if (seen === 'new') return true;
     unchanged += 1;
@@ -47,16 +46,14 @@ export function appending(
       return changed;
     },
     take: (batch) => {
-      const values = batch.columns.map(valuesOf);
       const fresh: number[] = [];
       try {
-        for (let row = 0; row < batch.rows; row += 1) if (isNew(values, row)) fresh.push(row);
+        for (let row = 0; row < batch.rows; row += 1) if (isNew(batch, row)) fresh.push(row);
       } catch (failure) {
         if (!(failure instanceof SinkError)) throw failure;
         throw new SinkError(failure.code, `${at}: ${failure.message} (${key.map(({ name }) => name).join(' + ')})`);
       }
-      if (fresh.length === batch.rows) return batch;
-      return { rows: fresh.length, columns: batch.columns.map((cells) => pickCells(cells, fresh)) };
+      return batch.keep(fresh);
     },
   };
 }

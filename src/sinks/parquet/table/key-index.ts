@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Value } from '../../../collections/index.js';
 import { SinkError } from '../../../errors.js';
 import { readRegular } from '../../../files/index.js';
-import { keyOf, KeySet, type Seen } from '../../../flow/index.js';
+import { KeySet, type Seen } from '../../../flow/index.js';
+import { keyOf } from '../../../vector/index.js';
 import type { ByteTarget } from '../encoder.js';
 
 /**
@@ -53,7 +54,7 @@ export class KeyIndex {
    * @throws {SinkError} `E_SINK_KEY` when this run had the key before.
    */
   see(key: readonly Value[], content: readonly unknown[]): Seen {
-    const text = textOf(key);
+    const text = keyOf(key) ?? '';
     const seen = this.table.find(text, content);
     if (seen === 'new' && this.#fresh.see(text, content) !== 'new') {
       throw new SinkError('E_SINK_KEY', 'two rows have the same key, and append takes one row per key');
@@ -63,7 +64,7 @@ export class KeyIndex {
 
   /** Adds a row that the table has. */
   add(key: readonly Value[], content: readonly unknown[]): void {
-    this.table.see(textOf(key), content);
+    this.table.see(keyOf(key) ?? '', content);
   }
 
   async store(target: ByteTarget): Promise<void> {
@@ -82,11 +83,6 @@ export class KeyIndex {
     }
     if (used > 0) await target.append(bytesOf(chunk.subarray(0, used)));
   }
-}
-
-function textOf(key: readonly Value[]): string {
-  const row = Object.fromEntries(key.map((value, index) => [String(index), value]));
-  return keyOf(row, Object.keys(row)) ?? '';
 }
 
 function bytesOf(words: Uint32Array): Uint8Array {

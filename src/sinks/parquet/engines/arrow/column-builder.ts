@@ -1,8 +1,7 @@
 import type { DeclaredType } from '../../../../collections/index.js';
-import type { ColumnBuilder } from './column-bytes.js';
+import { Utf8Builder, type ColumnBuilder } from '../../../../vector/index.js';
 import { layouts, Scalars } from './scalars.js';
-import { TextColumn } from './text-column.js';
 
 export function columnBuilder(type: DeclaredType): ColumnBuilder {
-  return type === 'text' ? new TextColumn() : new Scalars(layouts[type]);
+  return type === 'text' ? new Utf8Builder() : new Scalars(layouts[type]);
 }

@@ -1,6 +1,6 @@
 import type { DeclaredType } from '../../../../collections/index.js';
 import type { OutputColumn } from '../../../output-column.js';
-import type { ColumnBytes } from './column-bytes.js';
+import type { ColumnBytes } from '../../../../vector/index.js';
 import { byte, flatbuffer, int, long, short, string, structs, table, tables, type Field, type Table } from './flatbuffer.js';
 
 /**

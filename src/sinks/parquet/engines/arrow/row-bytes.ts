@@ -1,9 +1,9 @@
 import type { OutputColumn } from '../../../output-column.js';
-import type { Batch } from '../../../projection.js';
+import { Batch } from '../../../batch.js';
 import type { GroupPlan, RowGroup } from '../../encoder.js';
 import { RowValues } from '../../row-values.js';
 import { columnBuilder } from './column-builder.js';
-import type { ColumnBuilder } from './column-bytes.js';
+import { FlatVector, type ColumnBuilder } from '../../../../vector/index.js';
 import { ArrowStream } from './ipc.js';
 
 /** A row group on its way to the encoder: bytes only, in one buffer that can be handed to a thread. */
@@ -54,10 +54,10 @@ class RowBytes implements RowGroup<TakenBytes> {
     return this.#text >= this.plan.text ? 0 : this.plan.rows - this.#rows;
   }
 
-  add({ columns }: Batch, from: number, to: number): void {
+  add(batch: Batch, from: number, to: number): void {
     for (let start = from; start < to; start += atATime) {
       const end = Math.min(to, start + atATime);
-      for (const [index, builder] of this.#builders.entries()) this.#text += builder.append(columns[index] ?? [], start, end);
+      for (const [index, builder] of this.#builders.entries()) this.#text += builder.append(batch.column(index), start, end);
     }
     this.#rows += to - from;
   }
@@ -85,9 +85,13 @@ function lateBytes(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<
     },
     add: (batch, from, to) => values.add(batch, from, to),
     take: () => {
-      const batch = values.take();
+      const { rows, columns: arrays } = values.take();
       const bytes = new RowBytes(columns, plan);
-      bytes.add(batch, 0, batch.rows);
+      const batch = new Batch(
+        rows,
+        arrays.map((array) => new FlatVector(array)),
+      );
+      bytes.add(batch, 0, rows);
       return bytes.take();
     },
   };

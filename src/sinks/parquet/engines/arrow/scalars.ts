@@ -1,8 +1,6 @@
 import type { DeclaredType, Value } from '../../../../collections/index.js';
-import { valueAt, type Cells } from '../../../../columnar/index.js';
+import { Validity, type ColumnBuilder, type ColumnBytes, type Vector } from '../../../../vector/index.js';
 import { daysOf } from '../../encoder.js';
-import type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
-import { Validity } from './validity.js';
 
 /** How the values of a type are laid out. */
 export interface Layout {
@@ -60,11 +58,11 @@ export class Scalars implements ColumnBuilder {
 
   constructor(private readonly layout: Layout) {}
 
-  append(cells: Cells, from: number, to: number): number {
+  append(vector: Vector, from: number, to: number): number {
     this.#makeRoom(this.#rows + to - from);
     const { put } = this.layout;
     for (let index = from; index < to; index += 1) {
-      const value = valueAt(cells, index);
+      const value = vector.value(index);
       if (value === null) this.#validity.setNull(this.#rows);
       else put(this.#view, this.#rows, value);
       this.#rows += 1;

@@ -1,4 +1,4 @@
-import { perDictionary, type Coded } from '../columnar/index.js';
+import { perDictionary, type DictionaryVector } from './dictionary-vector.js';
 import type { Value } from '../collections/index.js';
 
 /**
@@ -6,16 +6,16 @@ import type { Value } from '../collections/index.js';
  *
  * Memory: the bytes of the different texts of the dictionary that came last.
  */
-export function encoding(textOf: (value: Value) => string | null): (coded: Coded) => EncodedValues {
+export function encoding(textOf: (value: Value) => string | null): (vector: DictionaryVector) => EncodedValues {
   return perDictionary(
     () => new EncodedValues(),
-    (encoded, value, code) => encoded.put(code, textOf(value)),
+    (encoded, value, index) => encoded.put(index, textOf(value)),
   );
 }
 
-/** UTF-8 of values by their code, with at least a word of bytes behind each that may be read along. Equal ones are there once. */
+/** UTF-8 of values by their index, with at least a word of bytes behind each that may be read along. Equal ones are there once. */
 export class EncodedValues {
-  /** For each code where its bytes begin and how many they are, -1 where there is no text. */
+  /** For each index where its bytes begin and how many they are, -1 where there is no text. */
   places = new Int32Array(512);
   bytes = Buffer.alloc(4096);
   view = viewOf(this.bytes);
@@ -23,8 +23,8 @@ export class EncodedValues {
   #end = 0;
 
   /** Lone surrogates become U+FFFD. */
-  put(code: number, text: string | null): void {
-    const at = 2 * code;
+  put(index: number, text: string | null): void {
+    const at = 2 * index;
     while (at >= this.places.length) this.places = twice(this.places);
     const known = text === null ? undefined : this.#known.get(text);
     this.places[at] = known === undefined ? this.#end : (this.places[known] ?? 0);

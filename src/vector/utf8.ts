@@ -1,6 +1,8 @@
 import type { Value } from '../collections/index.js';
-import { Coded, Texts, type Cells } from '../columnar/index.js';
+import { DictionaryVector } from './dictionary-vector.js';
 import type { EncodedValues } from './encoded-values.js';
+import { Utf8Vector } from './utf8-vector.js';
+import type { Vector } from './vector.js';
 
 /**
  * UTF-8 that is put together from many small pieces. Texts of plain ASCII, which nearly all values are, cost a loop over their
@@ -24,8 +26,8 @@ export class Utf8 {
   }
 
   /** Appends a value that was encoded. */
-  encoded({ view, places }: EncodedValues, code: number): void {
-    this.#words(view, places[2 * code] ?? 0, places[2 * code + 1] ?? 0);
+  encoded({ view, places }: EncodedValues, index: number): void {
+    this.#words(view, places[2 * index] ?? 0, places[2 * index + 1] ?? 0);
   }
 
   /** Appends any text. Lone surrogates become U+FFFD. */
@@ -138,23 +140,23 @@ export function plainExcept(pattern: RegExp): Uint8Array {
 
 /** Texts, and a view of the bytes that they are in. */
 export interface Viewed {
-  readonly texts: Texts;
+  readonly texts: Utf8Vector;
   readonly view: DataView;
 }
 
 /** A column as what can be appended as it is, or as values. */
 export interface Parts {
-  readonly texts: Viewed | undefined;
-  readonly coded: { readonly codes: Uint16Array; readonly encoded: EncodedValues } | undefined;
+  readonly texts?: Viewed;
+  readonly dictionary?: { readonly indices: Uint16Array; readonly encoded: EncodedValues };
   readonly values: readonly Value[];
 }
 
 /** @param encode Gives the values of a dictionary as they are to be appended. */
-export function partsOf(cells: Cells, encode: (coded: Coded) => EncodedValues): Parts {
-  if (cells instanceof Coded) return { texts: undefined, coded: { codes: cells.codes, encoded: encode(cells) }, values: [] };
-  if (!(cells instanceof Texts)) return { texts: undefined, coded: undefined, values: cells };
-  const { buffer, byteOffset, byteLength } = cells.bytes;
-  return { texts: { texts: cells, view: new DataView(buffer, byteOffset, byteLength) }, coded: undefined, values: [] };
+export function partsOf(vector: Vector, encode: (dictionary: DictionaryVector) => EncodedValues): Parts {
+  if (vector instanceof DictionaryVector) return { dictionary: { indices: vector.indices, encoded: encode(vector) }, values: [] };
+  if (!(vector instanceof Utf8Vector)) return { values: vector.values };
+  const { buffer, byteOffset, byteLength } = vector.bytes;
+  return { texts: { texts: vector, view: new DataView(buffer, byteOffset, byteLength) }, values: [] };
 }
 
 /** What `Utf8.bytes` takes for plain. */

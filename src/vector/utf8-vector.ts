@@ -4,7 +4,7 @@
  *
  * All texts are valid UTF-8, so none has a lone surrogate, and none has a NUL; a page with such a text is not read this way.
  */
-export class Texts {
+export class Utf8Vector {
   /**
    * @param bytes Where the texts are.
    * @param bounds Where each begins and ends: two offsets per row, `stride` apart from row to row.
@@ -29,25 +29,33 @@ export class Texts {
     return this.bounds[this.first + row * this.stride + 1] ?? 0;
   }
 
-  text(row: number): string {
+  value(row: number): string {
     const start = this.start(row);
     const end = this.end(row);
     return start === end ? '' : this.bytes.toString('utf8', start, end);
   }
 
-  /** Whether any row has a text that is not empty. */
-  some(): boolean {
-    for (let row = 0; row < this.length; row += 1) if (this.end(row) > this.start(row)) return true;
-    return false;
+  /** Whether a row has an empty text. */
+  isEmpty(row: number): boolean {
+    return this.start(row) === this.end(row);
+  }
+
+  /** Bytes of a row's text. */
+  byteLength(row: number): number {
+    return this.end(row) - this.start(row);
+  }
+
+  toArray(): readonly string[] {
+    return Array.from({ length: this.length }, (_, row) => this.value(row));
   }
 
   /** The texts of some rows, in the order given. */
-  pick(rows: readonly number[]): Texts {
+  take(rows: readonly number[]): Utf8Vector {
     const bounds = new Int32Array(2 * rows.length);
     rows.forEach((row, index) => {
       bounds[2 * index] = this.start(row);
       bounds[2 * index + 1] = this.end(row);
     });
-    return new Texts(this.bytes, bounds, 0, 2, rows.length);
+    return new Utf8Vector(this.bytes, bounds, 0, 2, rows.length);
   }
 }

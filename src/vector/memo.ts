@@ -1,6 +1,7 @@
 import type { Value } from '../collections/index.js';
-import { Coded, mostCodes } from './coded.js';
-import type { Texts } from './texts.js';
+import { DictionaryVector, maxDictionary } from './dictionary-vector.js';
+import { Utf8Vector } from './utf8-vector.js';
+import type { Vector } from './vector.js';
 
 /** Longer texts come once. */
 const longest = 64;
@@ -13,7 +14,7 @@ const longest = 64;
  *
  * @param find Depends on nothing but the text. A failure is not remembered.
  */
-export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts: Texts, row: number) => R {
+export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts: Utf8Vector, row: number) => R {
   let known = new Known<R>();
   let asked = 0;
   let pays = true;
@@ -22,12 +23,12 @@ export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts
     const { bytes } = texts;
     const start = texts.start(row);
     const end = texts.end(row);
-    if (!pays || end - start > longest) return find(texts.text(row));
+    if (!pays || end - start > longest) return find(texts.value(row));
     asked += 1;
     const hash = hashOf(bytes, start, end);
     const index = known.indexOf(bytes, start, end, hash);
     if (index >= 0) return known.found[index] as R;
-    const found = find(texts.text(row));
+    const found = find(texts.value(row));
     if (known.found.length >= most) {
       pays = asked > 2 * most;
       asked = 0;
@@ -38,8 +39,49 @@ export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts
   };
 }
 
+/**
+ * Remembers what a function finds for values: for texts by their bytes, see `memoOfTexts`, for a dictionary by index. Other values are
+ * asked for each time.
+ *
+ * @param find Depends on nothing but the value.
+ * @returns What finds it for the rows of a column.
+ */
+export function memoOf<R>(find: (value: Value) => R, most?: number): (vector: Vector) => (row: number) => R {
+  const ofText = memoOfTexts(find, most);
+  const ofDictionary = memoByIndex(([value]: readonly Value[]) => find(value ?? null));
+  return (vector) => {
+    if (vector instanceof Utf8Vector) return (row) => ofText(vector, row);
+    if (vector instanceof DictionaryVector) return ofDictionary([vector]);
+    return (row) => find(vector.value(row));
+  };
+}
+
+/** Remembers what a function finds for the values that columns which share their indices have at one, as long as their dictionaries stay. */
+export function memoByIndex<R>(find: (values: readonly Value[]) => R): (columns: readonly DictionaryVector[]) => (row: number) => R {
+  let dictionaries: readonly (readonly Value[])[] = [];
+  let known: ({ readonly found: R } | undefined)[] = [];
+
+  return (columns) => {
+    if (columns.some(({ values }, at) => values !== dictionaries[at])) {
+      dictionaries = columns.map(({ values }) => values);
+      known = [];
+    }
+    const [first] = columns;
+    const found = known;
+    while (first && found.length < first.values.length) found.push(undefined);
+    return (row) => {
+      const index = first?.indices[row] ?? 0;
+      const earlier = found[index];
+      if (earlier !== undefined) return earlier.found;
+      const now = find(columns.map(({ values }) => values[index] ?? null));
+      found[index] = { found: now };
+      return now;
+    };
+  };
+}
+
 /** Bytes of the texts of a dictionary, which a page may exceed. */
-const mostBytes = 1 << 22;
+const maxBytes = 1 << 22;
 
 /**
  * Finds the different texts of a column, page by page, by their bytes. A column in which few texts come twice is noticed, and left
@@ -47,43 +89,43 @@ const mostBytes = 1 << 22;
  *
  * Memory: a dictionary, of at most 4 MiB and a page of texts; when there are more, it begins anew.
  *
- * @returns `undefined` where it does not pay.
+ * @returns What gives a dictionary for a column of texts, or the column itself where it does not pay or has other values.
  */
-export function codesOfTexts(): (texts: Texts) => Coded | undefined {
+export function dictionaryEncoder(): (vector: Vector) => Vector {
   let known = new Known<Value>();
   let asked = 0;
   let pays = true;
 
   /** @returns `undefined` when the dictionary is full. */
-  function codesIn(texts: Texts): Uint16Array | undefined {
+  function indicesIn(texts: Utf8Vector): Uint16Array | undefined {
     const { bytes, length } = texts;
-    if (known.size > mostBytes) return undefined;
-    const codes = new Uint16Array(length);
+    if (known.size > maxBytes) return undefined;
+    const indices = new Uint16Array(length);
     for (let row = 0; row < length; row += 1) {
       const start = texts.start(row);
       const end = texts.end(row);
       const hash = hashOf(bytes, start, end);
-      const code = known.indexOf(bytes, start, end, hash);
-      codes[row] = code < 0 ? known.found.length : code;
-      if (code >= 0) continue;
-      if (known.found.length >= mostCodes) return undefined;
-      known.add(bytes, start, end, hash, texts.text(row));
+      const index = known.indexOf(bytes, start, end, hash);
+      indices[row] = index < 0 ? known.found.length : index;
+      if (index >= 0) continue;
+      if (known.found.length >= maxDictionary) return undefined;
+      known.add(bytes, start, end, hash, texts.value(row));
     }
-    return codes;
+    return indices;
   }
 
-  function codesAnew(texts: Texts): Uint16Array | undefined {
+  function indicesAnew(texts: Utf8Vector): Uint16Array | undefined {
     pays = asked > 2 * known.found.length;
     asked = 0;
     known = new Known();
-    return pays ? codesIn(texts) : undefined;
+    return pays ? indicesIn(texts) : undefined;
   }
 
-  return (texts) => {
-    if (!pays || texts.length > mostCodes) return undefined;
-    asked += texts.length;
-    const codes = codesIn(texts) ?? codesAnew(texts);
-    return codes && new Coded(known.found, codes);
+  return (vector) => {
+    if (!(vector instanceof Utf8Vector) || !pays || vector.length > maxDictionary) return vector;
+    asked += vector.length;
+    const indices = indicesIn(vector) ?? indicesAnew(vector);
+    return indices ? new DictionaryVector(known.found, indices) : vector;
   };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { declaredTypes, type Column, type Row, type Value } from '../../../src/collections/index.js';
-import type { Content } from '../../../src/columnar/index.js';
+import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
 
 import { pageOf } from '../../../src/flow/index.js';
 import { standaloneSink } from '../../../src/sinks/context.js';
@@ -10,7 +10,7 @@ import { ndjsonFormat } from '../../../src/sinks/ndjson/format.js';
 import { tableFormat } from '../../../src/sinks/stdout/table.js';
 import { textSink, type TextSink, type TextTarget } from '../../../src/sinks/text-sink.js';
 import { rung } from '../../support/rung.js';
-import { codedTables, tableOf } from '../../support/tables.js';
+import { dictionaryBatches, batchOfTexts } from '../../support/batches.js';
 import { column, recording } from '../../support/sinks.js';
 
 const awkward = [
@@ -93,11 +93,11 @@ const sinks: Readonly<Record<string, fc.Arbitrary<TextSink>>> = {
 };
 
 describe.each(Object.entries(sinks))('%s', (_name, sink) => {
-  test('has the same bytes, rejects and failures of tables as of their rows', async () => {
+  test('has the same bytes, rejects and failures whatever vectors columns have', async () => {
     await fc.assert(
       fc.asyncProperty(sink, pages, async (options, { columns, pages }) => {
-        const ofRows = await written(options, columns, pages);
-        for (const table of [tableOf, codedTables(true), codedTables(false)]) {
+        const ofRows = await written(options, columns, pages.map(batchFromRows));
+        for (const table of [batchOfTexts, dictionaryBatches(true), dictionaryBatches(false)]) {
           const tables = pages.map((rows) => table(rows));
           expect(await written(options, columns, tables)).toEqual(ofRows);
         }
@@ -120,14 +120,14 @@ describe.each([
     ['with any character anywhere', codes.flatMap((code) => places.map((place) => ({ a: around(code, place), b: `${place}` })))],
   ])('%s has the bytes of strings', async (_what, rows) => {
     const options: TextSink = { types: 'text', naming, format };
-    const expected = await written(options, columns, [rows, rows]);
-    for (const table of [tableOf, codedTables(true), codedTables(false)])
+    const expected = await written(options, columns, [rows, rows].map(batchFromRows));
+    for (const table of [batchOfTexts, dictionaryBatches(true), dictionaryBatches(false)])
       expect(await written(options, columns, [table(rows), table(rows)])).toEqual(expected);
   });
 });
 
 /** Everything that a sink does with some pages. */
-async function written(options: TextSink, columns: readonly Column[], pages: readonly Content[]) {
+async function written(options: TextSink, columns: readonly Column[], pages: readonly RecordBatch[]) {
   const pieces: Buffer[] = [];
   const { rejects, nulls, ...context } = recording('.');
   const writer = textSink(memory(pieces), options, standaloneSink('test', context));

@@ -2,11 +2,11 @@ import { from, type Observable } from 'rxjs';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Row, Value } from '../../../src/collections/index.js';
-import { Table } from '../../../src/columnar/index.js';
-import { standalone, type OnError, type Page, type Step } from '../../../src/flow/index.js';
+import type { RecordBatch } from '../../../src/vector/index.js';
+import { batchOf, countOf, pageOf, standalone, type OnError, type Page, type Step } from '../../../src/flow/index.js';
 import { cast, dedupe, select, steps, type StepDefinition } from '../../../src/steps/index.js';
 import { rung } from '../../support/rung.js';
-import { codedTables, pageWithoutRows, tableOf } from '../../support/tables.js';
+import { dictionaryBatches, pageWithoutRows, batchOfTexts } from '../../support/batches.js';
 import { opened, pages, runtime, sample, watched } from './support.js';
 
 /** Configurations whose rows and columns must agree, beside the examples. */
@@ -146,28 +146,29 @@ function openedWith(definition: StepDefinition, config: unknown, onError: OnErro
   return (context: ReturnType<typeof watched>) => opened(definition, config, runtime({ ...context, onError }));
 }
 
-function tablesOf(lists: readonly (readonly Row[])[], of: (rows: readonly Row[]) => Table = tableOf): readonly Page[] {
-  return pages(...lists).map((page) => ({ ...page, table: of(page.rows) }));
+/** The same pages by columns. */
+function batchesOf(lists: readonly (readonly Row[])[], of: (rows: readonly Row[]) => RecordBatch = batchOfTexts): readonly Page[] {
+  return pages(...lists).map(({ number, rows, lease }) => pageOf(number, of(rows), lease));
 }
 
-test.each(cases)('%s %s gives of a table what it gives of its rows', async (_name, _json, definition, config) => {
+test.each(cases)('%s %s gives the same whatever vectors its columns have', async (_name, _json, definition, config) => {
   await fc.assert(
     fc.asyncProperty(listsOfRows, fc.constantFrom('reject', 'null', 'fail'), async (lists, onError) => {
       const open = openedWith(definition, config, onError);
       const expected = await outcome(open, pages(...lists));
-      const mixed = tablesOf(lists).map((page, index) => (index === 1 ? { ...page, table: undefined } : page));
-      expect(await outcome(open, tablesOf(lists))).toEqual(expected);
+      const mixed = batchesOf(lists).map((page, index) => (index === 1 ? { ...page, rows: page.rows } : page));
+      expect(await outcome(open, batchesOf(lists))).toEqual(expected);
       expect(await outcome(open, mixed)).toEqual(expected);
-      expect(await outcome(open, tablesOf(lists, codedTables(true)))).toEqual(expected);
-      expect(await outcome(open, tablesOf(lists, codedTables(false)))).toEqual(expected);
+      expect(await outcome(open, batchesOf(lists, dictionaryBatches(true)))).toEqual(expected);
+      expect(await outcome(open, batchesOf(lists, dictionaryBatches(false)))).toEqual(expected);
     }),
     { numRuns: rung(6, 200) },
   );
 });
 
-test.each(cases)('%s %s gives nothing of a table that was emptied', async (_name, _json, definition, config) => {
+test.each(cases)('%s %s gives nothing of a batch that was emptied', async (_name, _json, definition, config) => {
   const open = openedWith(definition, config, 'reject');
-  const empty: Page = { number: 1, rows: [], table: tableOf([sample('leads')]).pick([]), lease: { release: () => {} } };
+  const empty = pageOf(1, batchOfTexts([sample('leads')]).take([]), { release: () => {} });
   expect(await outcome(open, [empty])).toEqual(await outcome(open, pages([])));
 });
 
@@ -182,31 +183,31 @@ const withoutFaults: Readonly<Record<Exclude<keyof typeof steps, 'join'>, unknow
   mask: { email: 'hmac', zipcode: 'last4', uid: 'null', lead_id: 'redact' },
 };
 
-test.each(Object.entries(withoutFaults))('%s makes no rows of a table that has no faults', async (name, config) => {
+test.each(Object.entries(withoutFaults))('%s makes no rows of a batch that has no faults', async (name, config) => {
   const definition: StepDefinition = steps[name as keyof typeof withoutFaults];
-  const table = tableOf([sample('leads', { lead_status: 'new' }), sample('leads', { lead_status: 'sold' })]);
+  const batch = batchOfTexts([sample('leads', { lead_status: 'new' }), sample('leads', { lead_status: 'sold' })]);
   const out: Page[] = [];
-  const end = await ended(from([pageWithoutRows(1, table)]).pipe(opened(definition, config)), (page) => out.push(page));
+  const end = await ended(from([pageWithoutRows(1, batch)]).pipe(opened(definition, config)), (page) => out.push(page));
   expect(end).toBe('completed');
-  expect(out.map((page) => page.table)).toEqual([expect.any(Table)]);
+  expect(out.map(countOf)).toHaveLength(1);
 });
 
 test('a column that is cast to text stays bytes', async () => {
-  const table = tableOf([{ a: '1', b: '2' }]);
+  const batch = batchOfTexts([{ a: '1', b: '2' }]);
   const out: Page[] = [];
-  await ended(from([pageWithoutRows(1, table)]).pipe(cast({ a: 'text', b: 'integer' })), (page) => out.push(page));
-  expect(out[0]?.table?.columns.get('a')).toBe(table.columns.get('a'));
+  await ended(from([pageWithoutRows(1, batch)]).pipe(cast({ a: 'text', b: 'integer' })), (page) => out.push(page));
+  expect(out.map((page) => batchOf(page).column('a'))).toEqual([batch.column('a')]);
 });
 
-test('a page of which all rows stay keeps its table as it is', async () => {
-  const table = tableOf([{ id: '1' }, { id: '2' }]);
+test('a page of which all rows stay keeps its batch as it is', async () => {
+  const batch = batchOfTexts([{ id: '1' }, { id: '2' }]);
   const out: Page[] = [];
-  await ended(from([pageWithoutRows(1, table)]).pipe(dedupe(['id'])), (page) => out.push(page));
-  expect(out[0]?.table).toBe(table);
+  await ended(from([pageWithoutRows(1, batch)]).pipe(dedupe(['id'])), (page) => out.push(page));
+  expect(out.map(batchOf)).toEqual([batch]);
 });
 
-test('a field that a table lacks is told like one that all rows lack', async () => {
-  const failure = await ended(from(tablesOf([[{ id: '1' }]])).pipe(select(['id', 'name'])), () => {});
+test('a field that a batch lacks is told like one that all rows lack', async () => {
+  const failure = await ended(from(batchesOf([[{ id: '1' }]])).pipe(select(['id', 'name'])), () => {});
   expect(failure).toEqual(['E_STEP_FIELD', 'StepError: select: no row of page 1 has a field name']);
 });
 
@@ -216,7 +217,7 @@ test('without a context that takes rejects, the first row that does not cast fai
     { a: 'x', b: '1' },
   ];
   const step = cast({ a: 'integer', b: 'integer' }, {}, standalone('cast'));
-  expect(await ended(from(tablesOf([rows])).pipe(step), () => {})).toEqual([
+  expect(await ended(from(batchesOf([rows])).pipe(step), () => {})).toEqual([
     'E_STEP_VALUE',
     'StepError: cast: field b: is not a whole number of 64 bits',
   ]);

@@ -1,15 +1,16 @@
 import type { Row, Value } from '../../src/collections/index.js';
-import { Coded, Table, Texts, type Cells } from '../../src/columnar/index.js';
+import { DictionaryVector, FlatVector, RecordBatch, Utf8Vector, type Vector } from '../../src/vector/index.js';
 import type { Page } from '../../src/flow/index.js';
-import { isPlainText } from './cells.js';
+import { pageOf } from '../../src/flow/index.js';
+import { isPlainText } from './vectors.js';
 
 /**
- * Rows as a table, as a page of the service would come: columns that are texts throughout as bytes, others as values. A column with a
+ * Rows as a batch, as a page of the service would come: columns that are texts throughout as bytes, others as values. A column with a
  * text that bytes cannot stand for, one with a lone surrogate or a NUL, is among the others.
  *
  * @param names The columns; by default the fields of the first row.
  */
-export function tableOf(rows: readonly Row[], names: readonly string[] = Object.keys(rows[0] ?? {})): Table {
+export function batchOfTexts(rows: readonly Row[], names: readonly string[] = Object.keys(rows[0] ?? {})): RecordBatch {
   const columns = names.map((name): [string, readonly Value[]] => [name, rows.map((row) => row[name] ?? null)]);
   const texts = columns.filter(([, values]) => rows.length > 0 && values.every(isPlainText));
   const bounds = new Int32Array(2 * texts.length * rows.length);
@@ -23,19 +24,19 @@ export function tableOf(rows: readonly Row[], names: readonly string[] = Object.
     bounds[index + 1] = at;
   }
   const bytes = Buffer.concat(pieces);
-  const cells = columns.map((column): [string, Cells] => {
+  const cells = columns.map((column): [string, Vector] => {
     const place = texts.indexOf(column);
-    return [column[0], place < 0 ? column[1] : new Texts(bytes, bounds, 2 * place, 2 * texts.length, rows.length)];
+    return [column[0], place < 0 ? new FlatVector(column[1]) : new Utf8Vector(bytes, bounds, 2 * place, 2 * texts.length, rows.length)];
   });
-  return new Table(rows.length, new Map(cells));
+  return new RecordBatch(rows.length, new Map(cells));
 }
 
 /**
- * Makes tables of pages of rows, as steps would leave them: all columns are codes, and their dictionaries grow from page to page.
+ * Makes batches of pages of rows, as steps would leave them: all columns have indices, and their dictionaries grow from page to page.
  *
- * @param shared Whether the columns of a page share their codes, where each row has a code of its own.
+ * @param shared Whether the columns of a page share their indices, where each row has one of its own.
  */
-export function codedTables(shared: boolean): (rows: readonly Row[], names?: readonly string[]) => Table {
+export function dictionaryBatches(shared: boolean): (rows: readonly Row[], names?: readonly string[]) => RecordBatch {
   const dictionaries = new Map<string, Value[]>();
   let size = 0;
 
@@ -49,11 +50,14 @@ export function codedTables(shared: boolean): (rows: readonly Row[], names?: rea
       dictionary.push(...rows.map((row) => row[name] ?? null));
     }
     if (shared) size += rows.length;
-    const columns = names.map((name): [string, Cells] => {
+    const columns = names.map((name): [string, Vector] => {
       const dictionary = dictionaries.get(name) ?? [];
-      return [name, new Coded(dictionary, shared ? own : Uint16Array.from(rows, (row) => codeOf(row[name] ?? null, dictionary)))];
+      return [
+        name,
+        new DictionaryVector(dictionary, shared ? own : Uint16Array.from(rows, (row) => codeOf(row[name] ?? null, dictionary))),
+      ];
     });
-    return new Table(rows.length, new Map(columns));
+    return new RecordBatch(rows.length, new Map(columns));
   };
 }
 
@@ -62,15 +66,14 @@ function codeOf(value: Value, dictionary: Value[]): number {
   return code < 0 ? dictionary.push(value) - 1 : code;
 }
 
-/** A page of a table that makes no rows, neither by itself nor by its table. */
-export function pageWithoutRows(number: number, table: Table): Page {
+/** A page of a batch that makes no rows. */
+export function pageWithoutRows(number: number, batch: RecordBatch): Page {
   const made = {
     get: () => {
       throw new Error(`rows were made of page ${number}`);
     },
   };
-  Object.defineProperty(table, 'rows', made);
-  return Object.defineProperty({ number, rows: [], table, lease: { release: () => {} } }, 'rows', made);
+  return pageOf(number, Object.defineProperty(batch, 'rows', made), { release: () => {} });
 }
 
 /** What a reader of too few or too many bytes would see. */

@@ -1,2 +1,2 @@
 /** Texts of tables against those of rows, with many draws. */
-import '../unit/sinks/text-tables.test.js';
+import '../unit/sinks/text-vectors.test.js';

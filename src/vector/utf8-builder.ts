@@ -1,8 +1,10 @@
-import type { Value } from '../../../../collections/index.js';
-import { Coded, Texts, type Cells } from '../../../../columnar/index.js';
-import { encoding } from '../../../encoded-values.js';
+import type { Value } from '../collections/index.js';
 import type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
+import { DictionaryVector } from './dictionary-vector.js';
+import { encoding } from './encoded-values.js';
+import { Utf8Vector } from './utf8-vector.js';
 import { Validity } from './validity.js';
+import type { Vector } from './vector.js';
 
 /** Longer texts are written by the runtime, which takes longer to call and less per character or byte. */
 const short = { characters: 64, bytes: 256 };
@@ -11,7 +13,7 @@ const short = { characters: 64, bytes: 256 };
 const sample = { size: 500, different: 0.8 };
 
 /** A column of texts: UTF-8 behind one another, and where each ends. */
-export class TextColumn implements ColumnBuilder {
+export class Utf8Builder implements ColumnBuilder {
   readonly #validity = new Validity();
   #offsets = new Int32Array(1);
   #data = buffer(0);
@@ -19,10 +21,10 @@ export class TextColumn implements ColumnBuilder {
   #rows = 0;
   readonly #encoded = encoding((value) => (typeof value === 'string' ? value : null));
 
-  append(cells: Cells, from: number, to: number): number {
+  append(vector: Vector, from: number, to: number): number {
     const start = this.#offsets[this.#rows] ?? 0;
     this.#makeRoom(this.#rows + to - from);
-    const end = this.#put(cells, from, to, start);
+    const end = this.#put(vector, from, to, start);
     this.#rows += to - from;
     return end - start;
   }
@@ -58,20 +60,20 @@ export class TextColumn implements ColumnBuilder {
   }
 
   /** @returns Where the last text ends. */
-  #put(cells: Cells, from: number, to: number, start: number): number {
-    if (cells instanceof Texts) return this.#copy(cells, from, to, start);
-    return cells instanceof Coded ? this.#copyCoded(cells, from, to, start) : this.#encode(cells, from, to, start);
+  #put(vector: Vector, from: number, to: number, start: number): number {
+    if (vector instanceof Utf8Vector) return this.#copy(vector, from, to, start);
+    return vector instanceof DictionaryVector ? this.#copyIndexed(vector, from, to, start) : this.#encode(vector.values, from, to, start);
   }
 
   /** @returns Where the last text ends. */
-  #copyCoded(coded: Coded, from: number, to: number, start: number): number {
-    const { bytes, view, places } = this.#encoded(coded);
-    const { codes } = coded;
+  #copyIndexed(vector: DictionaryVector, from: number, to: number, start: number): number {
+    const { bytes, view, places } = this.#encoded(vector);
+    const { indices } = vector;
     const offsets = this.#offsets;
     let row = this.#rows;
     let end = start;
     for (let index = from; index < to; index += 1) {
-      const place = 2 * (codes[index] ?? 0);
+      const place = 2 * (indices[index] ?? 0);
       const length = places[place + 1] ?? 0;
       if (length < 0) this.#validity.setNull(row);
       else {
@@ -88,7 +90,7 @@ export class TextColumn implements ColumnBuilder {
   }
 
   /** @returns Where the last text ends. */
-  #copy({ bytes, bounds, first, stride }: Texts, from: number, to: number, start: number): number {
+  #copy({ bytes, bounds, first, stride }: Utf8Vector, from: number, to: number, start: number): number {
     const source = viewOf(bytes);
     const lastWord = bytes.length - 4;
     const offsets = this.#offsets;

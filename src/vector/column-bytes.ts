@@ -1,4 +1,4 @@
-import type { Cells } from '../../../../columnar/index.js';
+import type { Vector } from './vector.js';
 
 /** One column of a row group in Arrow's memory layout. */
 export interface ColumnBytes {
@@ -20,7 +20,7 @@ export interface ColumnBuilder {
    *
    * @returns How much text that was, in bytes of UTF-8.
    */
-  append(cells: Cells, from: number, to: number): number;
+  append(vector: Vector, from: number, to: number): number;
   /** The bytes so far, which the next `append` may change. */
   bytes(): ColumnBytes;
   /** Begins anew and keeps the memory. */

@@ -1,9 +1,9 @@
 import type { Value } from '../../src/collections/index.js';
-import { Texts, type Cells } from '../../src/columnar/index.js';
+import { FlatVector, Utf8Vector, type Vector } from '../../src/vector/index.js';
 
 /** A column as bytes where all values are texts that an answer can hold as such, otherwise as values. */
-export function cellsOf(values: readonly Value[]): Cells {
-  return values.every(isPlainText) ? textsOf(values.map(String)) : values;
+export function vectorOf(values: readonly Value[]): Vector {
+  return values.every(isPlainText) ? textsOf(values.map(String)) : new FlatVector(values);
 }
 
 /** Whether an answer can hold a value as bytes: no lone surrogate, no NUL. */
@@ -12,7 +12,7 @@ export function isPlainText(value: Value): boolean {
 }
 
 /** Texts behind one another in some bytes, with others between them, before the first and, if wanted, behind the last. */
-export function textsOf(values: readonly string[], behind = '"'): Texts {
+export function textsOf(values: readonly string[], behind = '"'): Utf8Vector {
   const bounds = new Int32Array(3 * values.length + 1);
   let end = 1;
   for (const [index, value] of values.entries()) {
@@ -20,5 +20,5 @@ export function textsOf(values: readonly string[], behind = '"'): Texts {
     bounds[2 + 3 * index] = end += Buffer.byteLength(value);
     end += 3;
   }
-  return new Texts(Buffer.from(`"${values.join('","')}${behind}`), bounds, 1, 3, values.length);
+  return new Utf8Vector(Buffer.from(`"${values.join('","')}${behind}`), bounds, 1, 3, values.length);
 }

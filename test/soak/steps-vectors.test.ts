@@ -1,2 +1,2 @@
 /** Every step over tables against rows, with many draws. */
-import '../unit/steps/tables.test.js';
+import '../unit/steps/vectors.test.js';

@@ -1,29 +1,27 @@
-import { Texts, valueAt, type Cells, type Table } from '../columnar/index.js';
+import type { RecordBatch } from './record-batch.js';
+import { Utf8Vector } from './utf8-vector.js';
+import type { Vector } from './vector.js';
 
 /**
  * 32 bits of some values, in their order, to tell whether content is another one than before: the body of MurmurHash3 (Appleby,
  * public domain) over the UTF-8 of their texts, four bytes at a time, with the length of each in its last word. It has no secret, so
  * contents can be made to have one digest; and as digests are compared for equality only, they are not mixed at the end.
  */
-export function contentDigest(content: readonly unknown[]): number {
+export function digestOf(values: readonly unknown[]): number {
   let sum = start;
-  for (const value of content) sum = withValue(sum, value);
+  for (const value of values) sum = withText(sum, textOf(value));
   return sum >>> 0;
 }
 
-/** The digest of the values of a row. */
-export function rowDigest(row: Readonly<Record<string, unknown>>): number {
-  let sum = start;
-  for (const name in row) sum = withValue(sum, row[name]);
-  return sum >>> 0;
-}
-
-/** For every row of a table what `rowDigest` gives for it, without the row. */
-export function tableDigests(table: Table): Uint32Array {
-  const sums = new Int32Array(table.length).fill(start);
-  const columns = inOrderOfFields(table).map(digesting);
-  for (let from = 0; from < sums.length; from += atATime) {
-    for (const column of columns) column(sums, from, Math.min(sums.length, from + atATime));
+/**
+ * A digest for every row of a batch: the sum of those of its fields, each begun by its name, without those that are `null`. So it does
+ * not matter in which order fields come, nor which of them other rows of the batch have.
+ */
+export function digestsOf({ length, columns }: RecordBatch): Uint32Array {
+  const sums = new Int32Array(length);
+  const adders = Array.from(columns, ([name, vector]) => adding(vector, withText(start, name)));
+  for (let from = 0; from < length; from += atATime) {
+    for (const add of adders) add(sums, from, Math.min(length, from + atATime));
   }
   return new Uint32Array(sums.buffer);
 }
@@ -33,30 +31,35 @@ const start = 0x811c9dc5 | 0;
 /** Rows that are still in the processor's cache when the next column of theirs is read. */
 const atATime = 128;
 
-/** An object has fields like `2024` before all others. */
-function inOrderOfFields({ columns }: Table): readonly Cells[] {
-  return Object.keys(Object.fromEntries(columns)).map((name) => columns.get(name) ?? []);
-}
-
-/** What takes the values of some rows into their sums. */
-function digesting(cells: Cells): (sums: Int32Array, from: number, to: number) => void {
-  if (cells instanceof Texts) {
-    const view = viewOf(cells.bytes);
-    return (sums, from, to) => addTexts(sums, cells, view, from, to);
+/** What adds the digests of some rows of a column to their sums. */
+function adding(vector: Vector, seed: number): (sums: Int32Array, from: number, to: number) => void {
+  if (vector instanceof Utf8Vector) {
+    const view = viewOf(vector.bytes);
+    return (sums, from, to) => addTexts(sums, vector, seed, view, from, to);
   }
   return (sums, from, to) => {
-    for (let row = from; row < to; row += 1) sums[row] = withValue(sums[row] ?? 0, valueAt(cells, row));
+    for (let row = from; row < to; row += 1) {
+      const value = vector.value(row);
+      if (value !== null) sums[row] = (sums[row] ?? 0) + withText(seed, textOf(value));
+    }
   };
 }
 
-function addTexts(sums: Int32Array, { bytes, bounds, first, stride }: Texts, view: DataView, from: number, to: number): void {
-  const lastWord = bytes.length - 4;
-  for (let row = from, at = first + from * stride; row < to; row += 1, at += stride)
-    sums[row] = withBytes(sums[row] ?? 0, view, lastWord, bounds[at] ?? 0, bounds[at + 1] ?? 0);
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : String(value);
 }
 
-function withValue(before: number, value: unknown): number {
-  return withText(before, typeof value === 'string' ? value : String(value));
+function addTexts(
+  sums: Int32Array,
+  { bytes, bounds, first, stride }: Utf8Vector,
+  seed: number,
+  view: DataView,
+  from: number,
+  to: number,
+): void {
+  const lastWord = bytes.length - 4;
+  for (let row = from, at = first + from * stride; row < to; row += 1, at += stride)
+    sums[row] = (sums[row] ?? 0) + withBytes(seed, view, lastWord, bounds[at] ?? 0, bounds[at + 1] ?? 0);
 }
 
 function withText(before: number, text: string): number {

@@ -1,0 +1,45 @@
+import { columnReader, type Row, type Value } from '../collections/index.js';
+import { byShape } from './by-shape.js';
+import { FlatVector } from './flat-vector.js';
+import { RecordBatch } from './record-batch.js';
+
+/**
+ * Rows as a batch: columns for all fields that any of them has, in the order in which they come; `null` where a row does not have one.
+ * What a row inherits is no field of it.
+ */
+export function batchFromRows(rows: readonly Row[]): RecordBatch {
+  const names = Object.keys(rows[0] ?? {});
+  const columns = rows.every((row) => hasFields(row, names)) ? columnsOf(names, rows) : columnsOfAny(rows);
+  return new RecordBatch(rows.length, new Map(Array.from(columns, ([name, values]) => [name, new FlatVector(values)])));
+}
+
+/** Of rows that all have the same fields in the same order. */
+function columnsOf(names: readonly string[], rows: readonly Row[]): Iterable<readonly [string, readonly Value[]]> {
+  const columns = readerOf(names)(rows);
+  return columns.map((values, index) => [names[index] ?? '', values]);
+}
+
+function columnsOfAny(rows: readonly Row[]): Iterable<readonly [string, readonly Value[]]> {
+  const columns = new Map<string, Value[]>();
+  for (const [index, row] of rows.entries()) {
+    for (const name of Object.keys(row)) {
+      let values = columns.get(name);
+      if (!values) columns.set(name, (values = new Array<Value>(rows.length).fill(null)));
+      values[index] = row[name] ?? null;
+    }
+  }
+  return columns;
+}
+
+const readerOf = byShape(columnReader);
+
+/** `for in` costs a third less than `Object.keys`. It names inherited fields last: where the last one is the row's own, all are. */
+function hasFields(row: Row, names: readonly string[]): boolean {
+  let index = 0;
+  for (const name in row) {
+    if (name !== names[index]) return false;
+    index += 1;
+  }
+  const last = names.at(-1);
+  return index === names.length && (last === undefined || Object.hasOwn(row, last));
+}

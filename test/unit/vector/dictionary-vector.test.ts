@@ -1,0 +1,89 @@
+import { describe, expect, test } from '@jest/globals';
+import { perDictionary } from '../../../src/vector/dictionary-vector.js';
+import { DictionaryVector, dictionaryEncoder, FlatVector, RecordBatch, type Utf8Vector } from '../../../src/vector/index.js';
+import { textsOf } from '../../support/vectors.js';
+
+/** Texts that are all different, from a number on. */
+function numbered(from: number, count: number) {
+  return textsOf(Array.from({ length: count }, (_, index) => `text ${from + index}`));
+}
+
+describe('a dictionary of texts', () => {
+  /** What is a dictionary by now. */
+  function encodings(pages: readonly Utf8Vector[]): readonly DictionaryVector[] {
+    const encode = dictionaryEncoder();
+    return pages.map(encode).filter((vector) => vector instanceof DictionaryVector);
+  }
+
+  test('has the texts as they were, and is one for all pages', () => {
+    const long = 'é'.repeat(5000);
+    const [one, other] = encodings([['a', '', 'a', long], ['b', long, 'a'], []].map((texts) => textsOf(texts)));
+    expect(one?.toArray()).toEqual(['a', '', 'a', long]);
+    expect(other?.toArray()).toEqual(['b', long, 'a']);
+    expect(other?.values).toBe(one?.values);
+    expect(other?.values).toEqual(['a', '', long, 'b']);
+  });
+
+  test('is another one when it is full, and the pages before keep theirs', () => {
+    const pages = encodings([0, 0, 0, 40_000].map((from) => numbered(from, 40_000)));
+    expect(new Set(pages.map((page) => page.values)).size).toBe(2);
+    expect(pages.map((page) => page.value(39_999))).toEqual(['text 39999', 'text 39999', 'text 39999', 'text 79999']);
+  });
+
+  test('is another one when its texts are long', () => {
+    const [some, others] = ['a', 'b'].map((letter) =>
+      textsOf(Array.from({ length: 40 }, (_, index) => `${letter}${index}`.padEnd(100_000))),
+    );
+    if (!some || !others) throw new Error('two letters');
+    const dictionaries = encodings([some, some, some, others, some]).map(({ values }) => values);
+    expect(dictionaries.slice(1).map((dictionary) => dictionary === dictionaries[0])).toEqual([true, true, true, false]);
+    expect(dictionaries.map((dictionary) => dictionary.length)).toEqual([80, 80, 80, 80, 40]);
+  });
+
+  test.each([
+    ['of texts that hardly come again', [numbered(0, 40_000), numbered(40_000, 40_000)]],
+    ['of more rows than it can have values', [numbered(0, 65_537)]],
+    ['of other values', [new FlatVector(['a', 'a'])]],
+  ])('is made of no column %s', (_which, pages) => {
+    const encode = dictionaryEncoder();
+    expect(pages.map(encode).at(-1)).toBe(pages.at(-1));
+  });
+});
+
+test('what is found out about the values that rows have is found out once, until another dictionary comes', () => {
+  const asked: unknown[] = [];
+  const dictionary = ['a', null];
+  const found = perDictionary(
+    () => [] as unknown[],
+    (_, value, index) => void asked.push([value, index]),
+  );
+  const first = found(new DictionaryVector(dictionary, Uint16Array.of(1, 1)));
+  dictionary.push('b');
+  expect(found(new DictionaryVector(dictionary, Uint16Array.of(2, 1)))).toBe(first);
+  expect(asked.splice(0)).toEqual([
+    [null, 1],
+    ['b', 2],
+  ]);
+  expect(found(new DictionaryVector(['a', 'b'], Uint16Array.of(1)))).not.toBe(first);
+  expect(asked).toEqual([['b', 1]]);
+});
+
+test('columns that share their indices still do when rows are taken', () => {
+  const indices = Uint16Array.of(1, 0, 1);
+  const batch = new RecordBatch(
+    3,
+    new Map([
+      ['a', new DictionaryVector(['x', 'y'], indices)],
+      ['b', new DictionaryVector([1n, null], indices)],
+      ['c', new DictionaryVector(['x', 'y'], indices.slice())],
+    ]),
+  );
+  const taken = batch.take([2, 1]);
+  expect(taken.rows).toEqual([
+    { a: 'y', b: null, c: 'y' },
+    { a: 'x', b: 1n, c: 'x' },
+  ]);
+  const [a, b, c] = [...taken.columns.values()].map((vector) => vector instanceof DictionaryVector && vector.indices);
+  expect(b).toBe(a);
+  expect(c).not.toBe(a);
+});

@@ -1,0 +1,65 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { Row, Value } from '../../../src/collections/index.js';
+import { batchFromRows, keyOf, keysOf, memoByKey } from '../../../src/vector/index.js';
+import { batchOfTexts, dictionaryBatches } from '../../support/batches.js';
+
+const texts = fc.constantFrom<Value>('', '1', '1:x', ' X', 'x', 'é');
+const anything = fc.oneof(texts, fc.constantFrom<Value>(null, 1n, true, 1.5, new Date(0), 'a\0b'));
+const cell = fc.constantFrom(texts, anything);
+const rows: fc.Arbitrary<readonly Row[]> = fc.record({ a: cell, b: cell, c: cell }).chain((values) => fc.array(fc.record(values)));
+
+test.each([[['a']], [['b', 'a']], [['c', 'a', 'b']], [['a', 'd']], [[]]])(
+  'the key %j of a row of a batch is that of its values',
+  (columns) => {
+    fc.assert(
+      fc.property(
+        rows,
+        fc.constantFrom(undefined, (text: string) => text.trim().toLowerCase()),
+        (some, normalize) => {
+          const expected = some.map((row) =>
+            keyOf(
+              columns.map((name) => row[name] ?? null),
+              normalize,
+            ),
+          );
+          for (const batch of [batchOfTexts(some), batchFromRows(some)])
+            expect(some.map((_, row) => keysOf(batch, columns, normalize)(row))).toEqual(expected);
+        },
+      ),
+    );
+  },
+);
+
+describe('what is found for keys', () => {
+  const some: readonly Row[] = [
+    { a: '1', b: '2' },
+    { a: '1', b: '3' },
+    { a: 'X ', b: '2' },
+    { a: '12', b: '' },
+    { a: '1', b: '2', c: 'other' },
+    { a: 'x', b: '2' },
+    { a: 1n, b: '2' },
+  ];
+
+  test.each([[['a']], [['a', 'b']], [['a', 'd']]])('by %j is what is found for those of the values', (columns) => {
+    const fold = (text: string) => text.trim().toLowerCase();
+    const expected = some.map((row) => [keyOf(columns.map((name) => row[name] ?? null), fold)]); // prettier-ignore
+    const found = memoByKey(columns, (key) => [key], fold);
+    for (const batch of [batchFromRows(some), batchOfTexts(some), dictionaryBatches(true)(some), dictionaryBatches(false)(some)]) {
+      for (let pass = 0; pass < 2; pass += 1) expect(some.map((_, row) => found(batch)(row))).toEqual(expected);
+    }
+  });
+
+  test.each([
+    ['a column of texts', batchOfTexts, ['lead']],
+    ['columns that share their indices', dictionaryBatches(true), ['lead', 'state']],
+  ])('is found once for %s', (_what, batchOf, columns) => {
+    const rows: readonly Row[] = ['1', '2', '1'].map((lead) => ({ lead, state: `s${lead}` }));
+    const asked: unknown[] = [];
+    const found = memoByKey(columns, (key) => void asked.push(key));
+    const batch = batchOf(rows).take([0, 1, 0, 1]);
+    for (let row = 0; row < batch.length; row += 1) found(batch)(row);
+    expect(asked).toHaveLength(2);
+  });
+});
