@@ -22,6 +22,7 @@ const rung = (name: string) => ({
 
 const config: Config = {
   projects: ['unit', 'system', 'soak'].map(rung),
+  testSequencer: '<rootDir>/test/support/order.js',
   // A project's own time limit is ignored. A test that hangs is ended; none is measured by this.
   testTimeout: 120_000,
   // Many tests wait for another process, a timer or a thread; one worker more than there are cores keeps these busy.

@@ -1,8 +1,8 @@
-import { Observable } from 'rxjs';
+import { defer, Observable, switchMap } from 'rxjs';
 import type { CodeOf } from '../catalogue.js';
 import { limitReached, SourceError, type FailureKind } from '../errors.js';
 import { defaultThreads, Thread, threadProblem } from '../threads/index.js';
-import { createTransport, type Answer, type Target, type Transport, type TransportOptions } from './attempt.js';
+import type { Answer, Target, Transport, TransportOptions } from './attempt.js';
 import type { Scanned } from './scan.js';
 
 /** What the thread is told: to fetch something, or that it is not wanted any more. */
@@ -44,10 +44,27 @@ export function defaultFetchingThreads(): 0 | 1 {
  * @throws {SourceError} `E_SOURCE_CONFIG` when there can be none.
  */
 export function openTransport(options: TransportOptions, threads: number): Transport {
-  if (threads === 0) return createTransport(options);
+  if (threads === 0) return fetchingHere(options);
   const problem = threadProblem(workerFile);
   if (problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', problem);
   return fetchingThread(options);
+}
+
+/** Loads the HTTP client with the first request: where a thread fetches, this one is spared it. */
+function fetchingHere(options: TransportOptions): Transport {
+  let opened: Promise<Transport> | undefined;
+  const open = async (): Promise<Transport> => {
+    const { createTransport } = await import('./attempt.js');
+    return createTransport(options);
+  };
+  return {
+    get: (target) => defer(() => (opened ??= open())).pipe(switchMap((transport) => transport.get(target))),
+    close: () =>
+      void opened?.then(
+        (transport) => transport.close(),
+        () => {},
+      ),
+  };
 }
 
 function fetchingThread(options: TransportOptions): Transport {

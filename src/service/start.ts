@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { isIPv6 } from 'node:net';
-import { getRequestListener } from '@hono/node-server';
 import { LeadstreamError, reasonOf } from '../errors.js';
 import type { Account } from './accounts.js';
-import { createApp } from './app.js';
 import type { Drift } from './drift/index.js';
 import { requestLog, type RequestEntry } from './request-log.js';
 import { createService, type ServiceOptions } from './service.js';
@@ -51,6 +49,8 @@ export async function startService({ port = 0, host = '127.0.0.1', ...options }:
     log?.(entry);
     options.onRequest?.(entry);
   };
+  // Who only reads does not load what a server is made of.
+  const [{ getRequestListener }, { createApp }] = await Promise.all([import('@hono/node-server'), import('./app.js')]);
   const app = createApp({ accounts: options.accounts, answer, paging, onRequest });
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const server = createServer((request, response) => {

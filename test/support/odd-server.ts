@@ -22,6 +22,16 @@ export type Handler = (response: ServerResponse, url: URL, attempt: number, requ
 
 /** Runs a test against a server that answers as told; `attempt` counts all requests from 1. */
 export async function withServer(handler: Handler, test: (server: OddServer) => Promise<void>): Promise<void> {
+  const server = await startServer(handler);
+  try {
+    await test(server);
+  } finally {
+    server.close();
+  }
+}
+
+/** Starts a server that answers as told, for several tests. It leaves idle connections open. */
+export async function startServer(handler: Handler): Promise<OddServer & { close(): void }> {
   const requests: URL[] = [];
   let aborted = 0;
   const listener: RequestListener = (request, response) => {
@@ -32,17 +42,16 @@ export async function withServer(handler: Handler, test: (server: OddServer) => 
     });
     handler(response, url, requests.length, request);
   };
-  const server = createServer(listener);
+  const server = createServer({ keepAliveTimeout: 0 }, listener);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   const port = address !== null && typeof address === 'object' ? address.port : 0;
-  try {
-    await test({ url: `http://127.0.0.1:${port}`, requests, aborted: () => aborted });
-  } finally {
+  const close = (): void => {
     server.close();
     server.closeAllConnections();
-  }
+  };
+  return { url: `http://127.0.0.1:${port}`, requests, aborted: () => aborted, close };
 }
 
 /** An answer with a status, a body and headers. */

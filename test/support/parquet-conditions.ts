@@ -8,14 +8,35 @@ export interface Sample extends Pick<OutputColumn, 'name' | 'type'> {
   readonly values: readonly Value[];
 }
 
-/** Asks for samples by `=`, `<` and `>=`: by conditions that a reader prunes by, and by ones that it cannot prune by. Gives those whose count is wrong. */
-export async function disagreements(
-  path: string,
-  engine: EngineName,
-  rows: readonly Row[],
-  samples: readonly Sample[],
-): Promise<unknown[]> {
-  const asked = samples.flatMap((sample) => questions(engine, rows, sample));
+/** A question to readers, and for how many rows it holds. */
+export interface Condition extends Pick<OutputColumn, 'name' | 'type'> {
+  readonly sign: '=' | '<' | '>=';
+  readonly value: Value;
+  readonly expected: number;
+}
+
+/** Conditions by `=`, `<` and `>=` on samples, with what has to be found in any file of these rows. */
+export function conditionsOn(rows: readonly Row[], samples: readonly Sample[]): readonly Condition[] {
+  return samples.flatMap(({ name, type, values }) => {
+    const keys = rows.map((row) => keyOf(row[name] ?? null, type));
+    return values.flatMap((value, index): Condition[] => {
+      const wanted = keyOf(value, type);
+      const orders = keys.map((key) => order(key, wanted));
+      const counted = (sign: Condition['sign'], holds: (found: number) => boolean) => ({
+        ...{ name, type, sign, value },
+        expected: orders.filter(holds).length,
+      });
+      return [counted('=', (found) => found === 0), index % 2 ? counted('<', (found) => found < 0) : counted('>=', (found) => found >= 0)];
+    });
+  });
+}
+
+/** Asks a file by conditions that a reader prunes by, and by ones that it cannot prune by. Gives those whose count is wrong. */
+export async function disagreements(path: string, engine: EngineName, conditions: readonly Condition[]): Promise<unknown[]> {
+  const asked = conditions.map(({ name, type, sign, value, expected }) => ({
+    condition: `"${name}" ${sign} ${literal(value, type, engine)}`,
+    expected,
+  }));
   const pruned = await duckdb(
     asked.map(({ condition }) => `SELECT count(*)::INT AS n FROM '${path}' WHERE ${condition}`).join(' UNION ALL '),
   );
@@ -25,18 +46,6 @@ export async function disagreements(
     .map((question, index) => ({ ...question, pruned: pruned[index]?.['n'], scanned: scanned?.[`n${index}`] }))
     .filter(({ expected, pruned, scanned }) => pruned !== expected || scanned !== expected)
     .map(({ condition, ...counts }) => ({ condition: condition.slice(0, 200), ...counts }));
-}
-
-function questions(engine: EngineName, rows: readonly Row[], { name, type, values }: Sample) {
-  return values.flatMap((value, index) =>
-    (['=', index % 2 ? '<' : '>='] as const).map((sign) => {
-      const expected = rows.filter((row) => {
-        const found = order(keyOf(row[name] ?? null, type), keyOf(value, type));
-        return sign === '=' ? found === 0 : sign === '<' ? found < 0 : found >= 0;
-      });
-      return { condition: `"${name}" ${sign} ${literal(value, type, engine)}`, expected: expected.length };
-    }),
-  );
 }
 
 /** What makes two values of a column the same one. */

@@ -3,13 +3,23 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import type { Answer, Transport, TransportOptions } from '../../../src/client/attempt.js';
 import type { openTransport } from '../../../src/client/fetching.js';
 import { scan } from '../../../src/client/scan.js';
 import { start } from '../../support/cli.js';
-import { answer, endless, expectDiscreet, json, oddKey, otherProtocols, withServer, type Handler } from '../../support/odd-server.js';
+import {
+  answer,
+  endless,
+  expectDiscreet,
+  json,
+  oddKey,
+  otherProtocols,
+  startServer,
+  withServer,
+  type Handler,
+} from '../../support/odd-server.js';
 import { until } from '../../support/until.js';
 
 /** The thread runs from the built files only. */
@@ -23,26 +33,40 @@ function transport(baseUrl: string, threads: number, options: Partial<TransportO
   return open(all, threads);
 }
 
-/** What one request came to, as far as a caller can see. */
-async function outcome(baseUrl: string, threads: number, options: Partial<TransportOptions> = {}): Promise<unknown> {
-  const opened = transport(baseUrl, threads, options);
+/** What a request for a page came to, as far as a caller can see. */
+async function outcome(opened: Transport, page = 1): Promise<unknown> {
   try {
-    const { status, body } = await lastValueFrom(opened.get(target));
+    const { status, body } = await lastValueFrom(opened.get({ ...target, query: { page: String(page) } }));
     return { status, body: Buffer.from(body).toString('latin1') };
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     expectDiscreet(error);
     // Which of two timers was first is a matter of how busy the machine is.
     return { ...error, name: error.name, message: error.message.replace(/\((?:request|response)\)$/, '') };
-  } finally {
-    opened.close();
   }
+}
+
+/** A server that answers each page as another handler does, and clients of it: one thread for many tests, which are slow to start. */
+function fetchingFrom(handlers: readonly Handler[], options: Partial<TransportOptions> = {}) {
+  const opened: { close(): void }[] = [];
+  let transports: readonly Transport[] = [];
+  beforeAll(async () => {
+    const server = await startServer((response, url, ...more) => handlers[Number(url.searchParams.get('page'))]?.(response, url, ...more));
+    transports = [0, 1].map((threads) => transport(server.url, threads, options));
+    opened.push(...transports, server);
+  });
+  afterAll(() => opened.forEach((one) => one.close()));
+  return async (page: number, threads: 0 | 1): Promise<unknown> => {
+    const asked = transports[threads];
+    if (!asked) throw new Error('nothing has been opened');
+    return outcome(asked, page);
+  };
 }
 
 const large = JSON.stringify(
   Array.from({ length: 300 }, (_, index) => ({ lead_id: String(index), zipcode: `1000${index}`, note: 'é\n"' })),
 );
-const handlers: readonly (readonly [string, Handler, Partial<TransportOptions>?])[] = [
+const handlers: readonly (readonly [string, Handler])[] = [
   ['a small list', json([{ lead_id: '1' }])],
   ['a large list', answer(200, large)],
   ['an empty list', json([])],
@@ -54,7 +78,6 @@ const handlers: readonly (readonly [string, Handler, Partial<TransportOptions>?]
   ['gzip', answer(200, gzipSync(large), { 'content-encoding': 'gzip' })],
   ['204', answer(204)],
   ['206', answer(206, large)],
-  ...otherProtocols.map(([what, handler]) => [`another protocol, ${what}`, handler] as const),
   ['404', answer(404, '{}')],
   ['401', answer(401, oddKey)],
   ['418', answer(418)],
@@ -64,26 +87,45 @@ const handlers: readonly (readonly [string, Handler, Partial<TransportOptions>?]
   ['a gzip bomb', answer(200, gzipSync(Buffer.alloc(3_000_000, 0x20)), { 'content-encoding': 'gzip' })],
   ['a cut answer', (response) => response.writeHead(200, { 'content-length': '100' }).write('[', () => response.destroy())],
   ['a closed connection', (response) => response.destroy()],
-  ['no answer in time', () => {}, { timeoutMs: 200 }],
 ];
 
 describe('the thread that fetches', () => {
-  test.each(handlers.map(([what, handler, options = {}]) => [what, handler, options] as const))(
-    'gives and tells of %s what this thread would',
-    async (_what, handler, options) => {
-      await withServer(handler, async ({ url }) => {
-        expect(await outcome(url, 1, options)).toEqual(await outcome(url, 0, options));
-      });
-    },
-  );
+  describe('in time', () => {
+    const fetched = fetchingFrom(handlers.map(([, handler]) => handler));
 
-  test.each(endless)('gives up what never ends: %s', async (_what, handler) => {
+    test.each(handlers.map(([what], page) => [what, page] as const))(
+      'gives and tells of %s what this thread would',
+      async (_what, page) => {
+        expect(await fetched(page, 1)).toEqual(await fetched(page, 0));
+      },
+    );
+  });
+
+  // Each has a thread of its own: what such a connection is by then is nothing for the next request.
+  test.each(otherProtocols)('gives and tells of another protocol, %s, what this thread would', async (_what, handler) => {
     await withServer(handler, async ({ url }) => {
-      expect(await outcome(url, 1, { timeoutMs: 30 })).toMatchObject({
+      const [here, thread] = [transport(url, 0), transport(url, 1)];
+      expect(await outcome(thread)).toEqual(await outcome(here));
+      thread.close();
+    });
+  });
+
+  describe('with little time', () => {
+    const fetched = fetchingFrom(
+      endless.map(([, handler]) => handler),
+      { timeoutMs: 30 },
+    );
+
+    test.each(endless.map(([what], page) => [what, page] as const))('gives up what never ends: %s', async (_what, page) => {
+      expect(await fetched(page, 1)).toMatchObject({
         code: 'E_SOURCE_UNAVAILABLE',
         kind: 'transient',
         message: expect.stringContaining('no answer in time'),
       });
+    });
+
+    test('tells of no answer what this thread would', async () => {
+      expect(await fetched(0, 1)).toEqual(await fetched(0, 0));
     });
   });
 
@@ -93,9 +135,11 @@ describe('the thread that fetches', () => {
     const address = probe.address();
     const url = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
     probe.close();
-    const there = await outcome(url, 1);
+    const [here, thread] = [transport(url, 0), transport(url, 1)];
+    const there = await outcome(thread);
     expect(there).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', message: expect.stringContaining('ECONNREFUSED') });
-    expect(there).toEqual(await outcome(url, 0));
+    expect(there).toEqual(await outcome(here));
+    thread.close();
   });
 
   test.each([

@@ -37,14 +37,14 @@ describe('a list that changes while it is read', () => {
   );
 
   test('is told to have drifted, under check', async () => {
-    const reports = await Promise.all([0, 1, 2, 3].map(async (seed) => (await read('check', seed)).report));
+    const reports = await Promise.all(rung([0, 1], [0, 1, 2, 3]).map(async (seed) => (await read('check', seed)).report));
     const drifted = reports.filter(({ consistency }) => consistency.outcome === 'drifted');
     expect(drifted.length).toBeGreaterThan(0);
     expect(drifted.every(({ warnings }) => warnings.some(({ code }) => code === 'W_SOURCE_DRIFT'))).toBe(true);
   });
 
   test('has what was missed added behind it, under repair, and the books say so', async () => {
-    const results = await Promise.all([0, 1, 2, 3, 4, 5].map((seed) => read('repair', seed, 'max_passes: 30')));
+    const results = await Promise.all(rung([0, 1, 2], [0, 1, 2, 3, 4, 5]).map((seed) => read('repair', seed, 'max_passes: 30')));
     const repaired = results.filter(({ report }) => report.consistency.repaired > 0);
     expect(repaired.length).toBeGreaterThan(0);
     for (const { report, keys } of repaired) {
