@@ -1,5 +1,6 @@
-import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import type { Duplex } from 'node:stream';
 import got, { MaxRedirectsError, ReadError, RequestError, TimeoutError, type OptionsInit } from 'got';
 import { Observable } from 'rxjs';
 import { SourceError } from '../errors.js';
@@ -83,10 +84,14 @@ export function createTransport(options: TransportOptions): Transport {
           headers: target.purpose === 'probe' ? { 'x-leadstream-purpose': 'probe' } : {},
         });
         void request.on('request', (sent) => {
-          sent.once('upgrade', ({ statusCode = 101 }, socket) => {
+          // Whatever comes on that connection from now on is no answer, also where the server names no protocol.
+          const leave = ({ statusCode = switching }: IncomingMessage, socket: Duplex) => {
+            if (statusCode !== switching) return;
             socket.destroy();
             subscriber.error(refusalOf(target, statusCode, undefined));
-          });
+          };
+          sent.once('upgrade', leave);
+          sent.once('response', (answer: IncomingMessage) => leave(answer, answer.socket));
         });
         void request.on('downloadProgress', ({ transferred }) => {
           if (transferred > options.maxBodyBytes) subscriber.error(bodyTooLarge(target, options.maxBodyBytes));
@@ -117,6 +122,9 @@ export function createTransport(options: TransportOptions): Transport {
     },
   };
 }
+
+/** The status of a connection that becomes one of another protocol. */
+const switching = 101;
 
 function refusalOf(target: Target, status: number, retryAfter: string | undefined): SourceError | undefined {
   if (status === 200 || status === 204 || status === 404) return undefined;

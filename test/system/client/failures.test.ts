@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
@@ -213,17 +213,23 @@ describe('an answer that never ends', () => {
     });
   });
 
-  test('closes its connection', async () => {
-    const closed: Promise<unknown>[] = [];
-    const handler: Handler = (response, _url, _attempt, { socket }) => {
-      closed.push(once(socket, 'close'));
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n');
-      response.detachSocket(socket);
-    };
-    await failedRead(handler);
-    await Promise.all(closed);
-    expect(closed).toHaveLength(3);
-  });
+  test.each(['Connection: upgrade\r\nUpgrade: websocket\r\n', 'Connection: keep-alive\r\n', ''])(
+    'closes its connection, on which no other request goes (%j)',
+    async (head) => {
+      const sockets: Socket[] = [];
+      const handler: Handler = (_response, _url, _attempt, { socket }) => {
+        sockets.push(socket);
+        socket.write(`HTTP/1.1 101 Switching Protocols\r\n${head}\r\n`);
+      };
+      await withServer(handler, async ({ url }) => {
+        await withClient({ baseUrl: url }, async (client) => {
+          await expect(lastValueFrom(client.reader('leads').list(1))).rejects.toMatchObject({ status: 101 });
+          await Promise.all(sockets.map((socket) => socket.closed || once(socket, 'close')));
+        });
+      });
+      expect(new Set(sockets).size).toBe(3);
+    },
+  );
 
   test('has its time also when twice the timeout is more than a timer can hold', async () => {
     const slow: Handler = (response) => setTimeout(() => response.end('[]'), 20);
