@@ -224,7 +224,7 @@ describe('an answer that never ends', () => {
       await withServer(handler, async ({ url }) => {
         await withClient({ baseUrl: url }, async (client) => {
           await expect(lastValueFrom(client.reader('leads').list(1))).rejects.toMatchObject({ status: 101 });
-          await Promise.all(sockets.map((socket) => socket.closed || once(socket, 'close')));
+          await Promise.all(sockets.map(async (socket) => (socket.closed ? [] : once(socket, 'close'))));
         });
       });
       expect(new Set(sockets).size).toBe(3);
