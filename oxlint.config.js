@@ -12,7 +12,7 @@ export const importTable = {
   flow: ['errors', 'collections', 'vector'],
   service: ['errors', 'collections', 'json'],
   landing: ['errors', 'collections', 'flow', 'files'],
-  steps: ['errors', 'collections', 'vector', 'flow'],
+  steps: ['errors', 'collections', 'vector', 'flow', 'files'],
   sinks: ['errors', 'collections', 'vector', 'threads', 'flow', 'files'],
   source: ['errors', 'collections', 'vector', 'flow', 'client'],
   pipeline: ['errors', 'collections', 'vector', 'flow', 'files', 'landing', 'client', 'source', 'steps', 'sinks'],

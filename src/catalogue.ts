@@ -66,6 +66,11 @@ export const catalogue = {
   E_STEP_FIELD: { exit: 1, retry: false, help: 'Name a field that the rows have at this step.' },
   E_STEP_VALUE: { exit: 1, retry: false, help: 'Clean the value before this step, or choose on_error: reject or null.' },
   E_STEP_EXPRESSION: { exit: 1, retry: false, help: 'Guard the expression against the value, or choose on_error: reject or null.' },
+  E_STEP_SCRATCH: {
+    exit: 1,
+    retry: true,
+    help: 'Make room where rows beyond the memory of the step are kept (--state-dir chooses another place), or give the step more memory.',
+  },
   E_STEP_MATCHES: { exit: 1, retry: false, help: 'Several rows match; choose pick: first, all, { max: field } or { min: field }.' },
   E_SINK_CONFIG: { exit: 78, retry: false, help: 'Correct the options of the sink, or what land was given.' },
   E_SINK_PATH: { exit: 1, retry: false, help: 'Choose a path that can be written, or make this one writable.' },

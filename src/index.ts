@@ -59,6 +59,7 @@ export {
   mask,
   rename,
   select,
+  sort,
   type CastOptions,
   type Derivation,
   type Joined,
@@ -66,6 +67,8 @@ export {
   type Mask,
   type MaskOptions,
   type Renamed,
+  type SortKey,
+  type SortOptions,
 } from './steps/index.js';
 
 // Sinks

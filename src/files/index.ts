@@ -12,4 +12,5 @@ export { Publication, publish, type FileContent, type Move } from './publish.js'
 export { inPlace, openRegular, readRegular } from './regular.js';
 export { replaceFile, type ReplaceOptions } from './replace.js';
 export { reserveFile } from './reserve.js';
+export { ScratchFile, type Extent } from './scratch.js';
 export { removeTemporaries, temporaryEnding } from './temporary.js';

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { defer, map, switchMap, tap, type Observable } from 'rxjs';
 import { createClient, defaultFetchingThreads, type ServiceClient } from '../client/index.js';
 import type { CollectionName } from '../collections/index.js';
@@ -163,7 +164,14 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     };
     const start$ = pages$.pipe(watch.stage('source'));
     return accounts.steps
-      .reduce((chain$, { step, tally }) => chain$.pipe(openStep(step, tally, client), watch.stage(step.at)), start$)
+      .reduce((chain$, { step, tally }) => {
+        let atWork = false;
+        const opened = openStep(step, tally, client, (is) => (atWork = is));
+        return chain$.pipe(
+          opened,
+          watch.stage(step.at, () => atWork),
+        );
+      }, start$)
       .pipe(
         deliver(write),
         watch.taken(),
@@ -172,16 +180,18 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       );
   }
 
-  function openStep(step: PlannedStep, tally: Tally, from: ServiceClient) {
+  function openStep(step: PlannedStep, tally: Tally, from: ServiceClient, working: (is: boolean) => void) {
     return step.open({
       at: step.at,
       tally,
+      working,
       reject: (row, fault) => rejects.add(step.at, step.input, row, fault),
       collection: plan.collection,
       input: step.input,
       onError: pipeline.onError,
-      distinct: checked && plan.steps.slice(0, plan.steps.indexOf(step)).every(({ name }) => name === 'filter'),
+      distinct: checked && plan.steps.slice(0, plan.steps.indexOf(step)).every(({ name }) => name === 'filter' || name === 'sort'),
       hmacKey: pipeline.hmacKey,
+      scratch: join(run.stateDir, 'scratch'),
       read: (collection, reveal) => {
         const consistency = newConsistency(wanted.mode);
         const onEnd = (hasMore: () => Observable<boolean>) =>

@@ -6,6 +6,7 @@ import { joinStep } from './join/index.js';
 import { maskStep } from './mask/index.js';
 import { renameStep } from './rename/index.js';
 import { selectStep } from './select/index.js';
+import { sortStep } from './sort/index.js';
 
 /** The steps that pipeline files know, by name. */
 export const steps = {
@@ -17,6 +18,7 @@ export const steps = {
   rename: renameStep,
   cast: castStep,
   mask: maskStep,
+  sort: sortStep,
 } as const;
 
 export { cast, type CastOptions } from './cast/index.js';
@@ -28,4 +30,5 @@ export { join, type Joined, type JoinOptions, type Pick } from './join/index.js'
 export { mask, type Mask, type MaskOptions } from './mask/index.js';
 export { rename, type Renamed } from './rename/index.js';
 export { select } from './select/index.js';
+export { sort, type SortKey, type SortOptions } from './sort/index.js';
 export type { ConfigPath, PlanContext, StepDefinition, StepRemark, StepRuntime } from './step.js';

@@ -36,6 +36,8 @@ export interface StepRuntime extends StepContext {
   readonly distinct?: boolean;
   /** Key of `mask: hmac`. */
   readonly hmacKey: string | undefined;
+  /** Private folder for what does not fit into memory; made when it is needed. */
+  readonly scratch: string;
   /** Pages of another collection, with some of its secret columns if wanted. */
   read(collection: CollectionName, reveal: readonly string[]): Observable<Page>;
 }
@@ -50,6 +52,8 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   readonly config: z.ZodType<C>;
   /** Configurations that are valid for a chain of leads; they stand in the reference and are checked by a test. */
   readonly examples: readonly unknown[];
+  /** Whether it takes all rows before it gives the first. Such a step releases the pages that it takes. Default false. */
+  readonly blocking?: boolean;
   /** The columns that leave the step. */
   columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[];
   /** The other collection that it reads. */

@@ -37,6 +37,13 @@ export class DictionaryVector {
     return typeof value === 'string' ? Buffer.byteLength(value) : 0;
   }
 
+  /** Bytes of memory that it takes, without the dictionary. @param shared What was counted already. */
+  memory(shared: Set<object>): number {
+    if (shared.has(this.indices)) return 0;
+    shared.add(this.indices);
+    return this.indices.byteLength;
+  }
+
   toArray(): readonly Value[] {
     return Array.from(this.indices, (index) => this.values[index] ?? null);
   }

@@ -28,6 +28,13 @@ export class FlatVector {
     return typeof value === 'string' ? Buffer.byteLength(value) : 0;
   }
 
+  /** About how many bytes of memory it takes. */
+  memory(): number {
+    let bytes = 0;
+    for (const value of this.values) bytes += typeof value === 'string' ? 24 + 2 * value.length : 16;
+    return bytes;
+  }
+
   toArray(): readonly Value[] {
     return this.values;
   }

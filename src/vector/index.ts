@@ -1,12 +1,15 @@
+export { decodeBlock, encodeBlock } from './block.js';
 export type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
 export { DictionaryVector, maxDictionary } from './dictionary-vector.js';
 export { digestOf, digestsOf } from './digest.js';
 export { encoding } from './encoded-values.js';
 export { FlatVector } from './flat-vector.js';
 export { batchFromRows } from './from-rows.js';
+export { interleave, type Picks } from './interleave.js';
 export { keyOf, keysOf, memoByKey } from './key.js';
 export { mappedFrom, mapping, Unfit, type Mapped } from './map-values.js';
 export { dictionaryEncoder, memoOf, memoOfTexts } from './memo.js';
+export { comparing, daysOf, type Compare } from './order.js';
 export { RecordBatch } from './record-batch.js';
 export { partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from './utf8.js';
 export { Utf8Builder } from './utf8-builder.js';

@@ -40,6 +40,14 @@ export class RecordBatch {
     return this.columns.get(name) ?? FlatVector.ofNulls(this.length);
   }
 
+  /** About how many bytes of memory the columns take. What several of them share counts once; a shared dictionary does not. */
+  byteLength(): number {
+    const shared = new Set<object>();
+    let bytes = 0;
+    for (const vector of this.columns.values()) bytes += vector.memory(shared);
+    return bytes;
+  }
+
   /** Some of the columns, in the order given; those that it has. */
   select(names: readonly string[]): RecordBatch {
     const found = names.flatMap((name) => {

@@ -45,6 +45,13 @@ export class Utf8Vector {
     return this.end(row) - this.start(row);
   }
 
+  /** Bytes of memory that it takes. @param shared What was counted already. */
+  memory(shared: Set<object>): number {
+    const fresh = [this.bytes, this.bounds].filter((bytes) => !shared.has(bytes));
+    for (const bytes of fresh) shared.add(bytes);
+    return fresh.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
+
   toArray(): readonly string[] {
     return Array.from({ length: this.length }, (_, row) => this.value(row));
   }

@@ -163,10 +163,3 @@ export function metadataOf(columns: readonly OutputColumn[], { metadata }: Encod
   const names = JSON.stringify(Object.fromEntries(columns.map(({ name, original }) => [name, original])));
   return Object.entries({ ...metadata, 'leadstream.original_names': names }).sort(([a], [b]) => (a < b ? -1 : 1));
 }
-
-const msPerDay = 86_400_000;
-
-/** Days since 1970 of an instant, rounded down: what Parquet's DATE holds. */
-export function daysOf(date: Date): number {
-  return Math.floor(date.getTime() / msPerDay);
-}

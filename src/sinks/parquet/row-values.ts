@@ -1,8 +1,9 @@
 import { SinkError } from '../../errors.js';
-import type { DeclaredType, Value } from '../../collections/index.js';
+import type { Value } from '../../collections/index.js';
+import { comparing, type Compare } from '../../vector/index.js';
 import type { OutputColumn } from '../output-column.js';
 import type { Batch } from '../batch.js';
-import { daysOf, type GroupPlan, type RowGroup, type SortKey } from './encoder.js';
+import type { GroupPlan, RowGroup, SortKey } from './encoder.js';
 
 /** Rows as columns of values. */
 export interface ValueBatch {
@@ -68,8 +69,6 @@ export class RowValues implements RowGroup<ValueBatch> {
   }
 }
 
-type Compare = (one: Value, other: Value) => number;
-
 interface Order {
   readonly index: number;
   readonly compare: Compare;
@@ -79,45 +78,5 @@ function orderOf({ column, descending }: SortKey, columns: readonly OutputColumn
   const index = columns.findIndex(({ name }) => name === column);
   const type = columns[index]?.type;
   if (!type) throw new SinkError('E_SINK_VALUE', `there is no column ${column} to sort by`);
-  const compare = compares[type];
-  return { index, compare: nullsLast(descending ? (one, other) => compare(other, one) : compare) };
-}
-
-function nullsLast(compare: Compare): Compare {
-  return (one, other) => {
-    if (one === null || other === null) return Number(one === null) - Number(other === null);
-    return compare(one, other);
-  };
-}
-
-const byValue: Compare = (one, other) => {
-  if (one === null || other === null) return 0;
-  return one < other ? -1 : one > other ? 1 : 0;
-};
-
-/** In the order that Parquet defines for what is stored, which is what readers search by. */
-const compares: Readonly<Record<DeclaredType, Compare>> = {
-  text: (one, other) => (typeof one === 'string' && typeof other === 'string' ? compareTexts(one, other) : 0),
-  flag: byValue,
-  integer: byValue,
-  decimal: byValue,
-  timestamp: byValue,
-  // Two times of one day are the same date, so the next key decides.
-  date: (one, other) => (one instanceof Date && other instanceof Date ? daysOf(one) - daysOf(other) : 0),
-};
-
-/** Compares well-formed texts by their UTF-8 bytes, which is by code points: surrogates come after all of the BMP. */
-export function compareTexts(one: string, other: string): number {
-  const length = Math.min(one.length, other.length);
-  for (let at = 0; at < length; at += 1) {
-    const a = one.charCodeAt(at);
-    const b = other.charCodeAt(at);
-    if (a !== b) return rank(a) - rank(b);
-  }
-  return one.length - other.length;
-}
-
-/** Moves surrogates behind the last units. */
-function rank(unit: number): number {
-  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x2800 : unit;
+  return { index, compare: comparing(type, descending) };
 }

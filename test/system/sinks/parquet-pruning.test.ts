@@ -3,7 +3,7 @@ import { readColumnIndex, readOffsetIndex } from 'hyparquet';
 import { readFile } from 'node:fs/promises';
 import type { Row } from '../../../src/collections/index.js';
 import type { EngineName } from '../../../src/sinks/parquet/encoder.js';
-import { compareTexts } from '../../../src/sinks/parquet/row-values.js';
+import { compareTexts } from '../../../src/vector/order.js';
 import { duckdb } from '../../support/duckdb.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { conditionsOn, disagreements, keyOf } from '../../support/parquet-conditions.js';

@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { collections, columnsOf, type Column, type DeclaredType, type Row } from '../../../src/collections/index.js';
 import { steps, type StepDefinition } from '../../../src/steps/index.js';
-import { leads, opened, pages, parsed, planned, runtime, through } from './support.js';
+import { leasedPages } from '../../support/pages.js';
+import { leads, opened, pages, pagesFor, parsed, planned, runtime, through } from './support.js';
 
 const definitions: readonly StepDefinition[] = Object.values(steps);
 const input = columnsOf(collections.leads);
@@ -27,6 +28,7 @@ const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
   select: [['zipcode', 'lead_id', 'middlename']],
   rename: [{}, { uid: 'lead_id', lead_id: 'uid' }, { ip_address: 'ip' }],
   cast: [{ types: { lead_accepted: 'flag', zipcode: 'text' } }, { types: { zipcode: 'integer' } }],
+  sort: [{ by: ['age desc', 'lead_status'] }, { by: ['email'], memory: '1MB', on_error: 'null' }],
   mask: [{}, { age: 'null', firstname: 'redact', lastname: 'drop', zipcode: 'last4', lead_id: 'hmac' }],
 };
 
@@ -75,9 +77,9 @@ describe.each(definitions.map((definition) => [definition.name, definition] as c
     for (const config of [null, 7, true, { no_such_key: [{}] }]) expect(definition.config.safeParse(config).success).toBe(false);
   });
 
-  test('turns a page without rows into a page without rows', async () => {
-    const [out] = await through(opened(definition, definition.examples[0]), pages<Row>([]));
-    expect(out).toMatchObject({ number: 1, rows: [] });
+  test('turns a page without rows into a page without rows, or into none where it is blocking', async () => {
+    const out = await through(opened(definition, definition.examples[0]), pagesFor(definition, []));
+    expect(out).toMatchObject(definition.blocking ? [] : [{ number: 1, rows: [] }]);
   });
 
   test('gives nothing for nothing', async () => {
@@ -92,14 +94,14 @@ describe.each(cases)('%s: %s', (_name, _json, definition, config) => {
 
   test('gives rows with exactly the planned columns, in their order', async () => {
     const { columns } = planned(definition, config);
-    for (const out of await through(opened(definition, config), pages(rows))) {
+    for (const out of await through(opened(definition, config), pagesFor(definition, rows))) {
       for (const row of out.rows) expect(Object.keys(row)).toEqual(columns.map(({ name }) => name));
     }
   });
 
   test('gives values of the planned types', async () => {
     const { columns } = planned(definition, config);
-    for (const out of await through(opened(definition, config), pages(rows))) {
+    for (const out of await through(opened(definition, config), pagesFor(definition, rows))) {
       const strays = out.rows.flatMap((row) => columns.filter((column) => !keeps(column, row[column.name])).map(({ name }) => name));
       expect(strays).toEqual([]);
     }
@@ -110,7 +112,14 @@ describe.each(cases)('%s: %s', (_name, _json, definition, config) => {
     expect(names).toEqual([...new Set(names)]);
   });
 
-  test('keeps the number and the lease of every page, also of one that becomes empty', async () => {
+  test('keeps the number and the lease of every page, also of one that becomes empty; or releases all, where it is blocking', async () => {
+    if (definition.blocking) {
+      const { pages: sent, released } = leasedPages([rows, [], rows]);
+      const got = await through(opened(definition, config), sent);
+      expect(released).toEqual([1, 2, 3]);
+      expect(got.map(({ number, rows: { length } }) => [number, length])).toEqual([[1, 2 * rows.length]]);
+      return;
+    }
     const sent = pages(rows, [], rows);
     const got = await through(opened(definition, config), sent);
     expect(got.map(({ number }) => number)).toEqual([1, 2, 3]);
@@ -119,7 +128,7 @@ describe.each(cases)('%s: %s', (_name, _json, definition, config) => {
 
   test('accounts for every row', async () => {
     const context = runtime();
-    const out = await through(opened(definition, config, context), pages(rows, rows));
+    const out = await through(opened(definition, config, context), pagesFor(definition, rows, rows));
     const { filtered, duplicates, unmatched, rejected, expanded } = context.tally;
     const written = out.reduce((sum, { rows }) => sum + rows.length, 0);
     expect(written + filtered + duplicates + unmatched + rejected).toBe(2 * rows.length + expanded);
@@ -127,7 +136,7 @@ describe.each(cases)('%s: %s', (_name, _json, definition, config) => {
   });
 
   test('gives the same for the same pages', async () => {
-    const [first, second] = await Promise.all([1, 2].map(() => through(opened(definition, config), pages(rows))));
+    const [first, second] = await Promise.all([1, 2].map(() => through(opened(definition, config), pagesFor(definition, rows))));
     expect(first?.map(({ rows }) => rows)).toEqual(second?.map(({ rows }) => rows));
   });
 });
@@ -189,6 +198,7 @@ const sources: readonly (readonly [keyof typeof steps, unknown, Readonly<Record<
   ['cast', { types: { lead_id: 'integer' } }, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['cast', {}, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['derive', { lead_id: 'uid', copy: 'age' }, { lead_id: undefined, uid: 'uid', age: 'age', copy: undefined }],
+  ['sort', { by: ['age desc'] }, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['mask', { uid: 'drop', lead_id: 'hmac' }, { lead_id: undefined, age: 'age' }],
   ['mask', { lead_id: 'null', uid: 'last4', age: 'redact' }, { lead_id: undefined, uid: undefined, age: undefined }],
   [

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { from, lastValueFrom, toArray } from 'rxjs';
 import {
   collections,
@@ -31,6 +33,11 @@ export function pages<T extends Row>(...lists: readonly (readonly T[])[]): Page<
 /** The same for the other side of a join, which releases its pages. */
 export function otherSide<T extends Row>(...lists: readonly (readonly T[])[]): Page<T>[] {
   return lists.map((rows, index) => pageOf(index + 1, rows));
+}
+
+/** Pages for a step: a blocking one releases them. */
+export function pagesFor(definition: StepDefinition, ...lists: readonly (readonly Row[])[]): Page[] {
+  return definition.blocking ? otherSide(...lists) : pages(...lists);
 }
 
 /** Sends pages through a step and collects what comes out. */
@@ -85,6 +92,7 @@ export function runtime(overrides: Partial<StepRuntime> = {}): StepRuntime & Wat
     input: columnsOf(collections.leads),
     onError: 'reject',
     hmacKey: 'sixteen characters at least',
+    scratch: join(tmpdir(), 'leadstream-test', 'scratch'),
     read: (collection, reveal) => {
       const visible = columnsOf(collections[collection], reveal).map(({ name }) => name);
       const rows = others[collection].map((row) => Object.fromEntries(visible.map((name): [string, Value] => [name, row[name] ?? null])));

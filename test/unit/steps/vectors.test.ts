@@ -7,7 +7,7 @@ import { batchOf, countOf, pageOf, standalone, type OnError, type Page, type Ste
 import { cast, dedupe, select, steps, type StepDefinition } from '../../../src/steps/index.js';
 import { rung } from '../../support/rung.js';
 import { dictionaryBatches, pageWithoutRows, batchOfTexts } from '../../support/batches.js';
-import { opened, pages, runtime, sample, watched } from './support.js';
+import { opened, pagesFor, runtime, sample, watched } from './support.js';
 
 /** Configurations whose rows and columns must agree, beside the examples. */
 const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
@@ -54,6 +54,11 @@ const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
       },
       on_error,
     })),
+  ],
+  sort: [
+    { by: ['email desc', 'lead_status'] },
+    { by: ['age', 'timestamp desc'], on_error: 'null' },
+    { by: ['yearmonthday', 'uid desc'], memory: '1MB' },
   ],
   mask: [
     {},
@@ -147,20 +152,24 @@ function openedWith(definition: StepDefinition, config: unknown, onError: OnErro
 }
 
 /** The same pages by columns. */
-function batchesOf(lists: readonly (readonly Row[])[], of: (rows: readonly Row[]) => RecordBatch = batchOfTexts): readonly Page[] {
-  return pages(...lists).map(({ number, rows, lease }) => pageOf(number, of(rows), lease));
+function batchesOf(
+  definition: StepDefinition,
+  lists: readonly (readonly Row[])[],
+  of: (rows: readonly Row[]) => RecordBatch = batchOfTexts,
+): readonly Page[] {
+  return pagesFor(definition, ...lists).map(({ number, rows, lease }) => pageOf(number, of(rows), lease));
 }
 
 test.each(cases)('%s %s gives the same whatever vectors its columns have', async (_name, _json, definition, config) => {
   await fc.assert(
     fc.asyncProperty(listsOfRows, fc.constantFrom('reject', 'null', 'fail'), async (lists, onError) => {
       const open = openedWith(definition, config, onError);
-      const expected = await outcome(open, pages(...lists));
-      const mixed = batchesOf(lists).map((page, index) => (index === 1 ? { ...page, rows: page.rows } : page));
-      expect(await outcome(open, batchesOf(lists))).toEqual(expected);
+      const expected = await outcome(open, pagesFor(definition, ...lists));
+      const mixed = batchesOf(definition, lists).map((page, index) => (index === 1 ? { ...page, rows: page.rows } : page));
+      expect(await outcome(open, batchesOf(definition, lists))).toEqual(expected);
       expect(await outcome(open, mixed)).toEqual(expected);
-      expect(await outcome(open, batchesOf(lists, dictionaryBatches(true)))).toEqual(expected);
-      expect(await outcome(open, batchesOf(lists, dictionaryBatches(false)))).toEqual(expected);
+      expect(await outcome(open, batchesOf(definition, lists, dictionaryBatches(true)))).toEqual(expected);
+      expect(await outcome(open, batchesOf(definition, lists, dictionaryBatches(false)))).toEqual(expected);
     }),
     { numRuns: rung(6, 200) },
   );
@@ -169,7 +178,7 @@ test.each(cases)('%s %s gives the same whatever vectors its columns have', async
 test.each(cases)('%s %s gives nothing of a batch that was emptied', async (_name, _json, definition, config) => {
   const open = openedWith(definition, config, 'reject');
   const empty = pageOf(1, batchOfTexts([sample('leads')]).take([]), { release: () => {} });
-  expect(await outcome(open, [empty])).toEqual(await outcome(open, pages([])));
+  expect(await outcome(open, [empty])).toEqual(await outcome(open, pagesFor(definition, [])));
 });
 
 /** Configurations that take rows out, change them and add to them, without a fault. */
@@ -181,6 +190,7 @@ const withoutFaults: Readonly<Record<Exclude<keyof typeof steps, 'join'>, unknow
   rename: { uid: 'user_id' },
   cast: {},
   mask: { email: 'hmac', zipcode: 'last4', uid: 'null', lead_id: 'redact' },
+  sort: { by: ['timestamp desc', 'uid'] },
 };
 
 test.each(Object.entries(withoutFaults))('%s makes no rows of a batch that has no faults', async (name, config) => {
@@ -207,7 +217,7 @@ test('a page of which all rows stay keeps its batch as it is', async () => {
 });
 
 test('a field that a batch lacks is told like one that all rows lack', async () => {
-  const failure = await ended(from(batchesOf([[{ id: '1' }]])).pipe(select(['id', 'name'])), () => {});
+  const failure = await ended(from(batchesOf(steps.select, [[{ id: '1' }]])).pipe(select(['id', 'name'])), () => {});
   expect(failure).toEqual(['E_STEP_FIELD', 'StepError: select: no row of page 1 has a field name']);
 });
 
@@ -217,7 +227,7 @@ test('without a context that takes rejects, the first row that does not cast fai
     { a: 'x', b: '1' },
   ];
   const step = cast({ a: 'integer', b: 'integer' }, {}, standalone('cast'));
-  expect(await ended(from(batchesOf([rows])).pipe(step), () => {})).toEqual([
+  expect(await ended(from(batchesOf(steps.cast, [rows])).pipe(step), () => {})).toEqual([
     'E_STEP_VALUE',
     'StepError: cast: field b: is not a whole number of 64 bits',
   ]);

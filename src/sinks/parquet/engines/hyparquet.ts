@@ -1,9 +1,10 @@
+import { daysOf } from '../../../vector/index.js';
 import { gzipSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter, type ColumnSource } from 'hyparquet-writer';
 import type { DeclaredType, Value } from '../../../collections/index.js';
 import type { OutputColumn } from '../../output-column.js';
 import type { ValueBatch } from '../row-values.js';
-import { bloomTypes, codecs, daysOf, metadataOf, type ByteTarget, type Encoding, type ParquetEngine } from '../encoder.js';
+import { bloomTypes, codecs, metadataOf, type ByteTarget, type Encoding, type ParquetEngine } from '../encoder.js';
 import { RowValues } from '../row-values.js';
 import { zstd } from '../zstd.js';
 import { footer, magic } from './footer.js';

@@ -1,10 +1,11 @@
+import { daysOf } from '../../../vector/index.js';
 import { Writable } from 'node:stream';
 import parquet, { type FieldDefinition } from 'parquetjs-lite';
 import { SinkError } from '../../../errors.js';
 import type { DeclaredType, Value } from '../../../collections/index.js';
 import type { OutputColumn } from '../../output-column.js';
 import type { ValueBatch } from '../row-values.js';
-import { daysOf, metadataOf, type ByteTarget, type Compression, type ParquetEngine } from '../encoder.js';
+import { metadataOf, type ByteTarget, type Compression, type ParquetEngine } from '../encoder.js';
 import { RowValues } from '../row-values.js';
 
 /**

@@ -1,6 +1,6 @@
 import type { DeclaredType, Value } from '../../../../collections/index.js';
 import { Validity, type ColumnBuilder, type ColumnBytes, type Vector } from '../../../../vector/index.js';
-import { daysOf } from '../../encoder.js';
+import { daysOf } from '../../../../vector/index.js';
 
 /** How the values of a type are laid out. */
 export interface Layout {

@@ -1,0 +1,56 @@
+import { concat, concatMap, defer, finalize, from, ignoreElements, of } from 'rxjs';
+import type { Row } from '../collections/index.js';
+import type { RecordBatch } from '../vector/index.js';
+import type { StepContext } from './context.js';
+import { batchOf, type Page, type Step } from './page.js';
+import { pagedBatches } from './paged-source.js';
+
+/** What a blocking step does: it takes all rows before it gives the first. */
+export interface Collector {
+  /** Takes rows; one call at a time. What it keeps in memory is bounded by what the step declares. */
+  add(batch: RecordBatch): Promise<void>;
+  /** Called once, after the last rows. */
+  finish(): Promise<BatchReader>;
+  /** Gives back what the step holds, whenever the stream ends. */
+  close(): Promise<void>;
+}
+
+/** Gives rows piece by piece; an empty batch when there are no more. */
+export interface BatchReader {
+  next(): Promise<RecordBatch>;
+}
+
+/**
+ * A step that has to see all rows first. A page is released as soon as its rows were taken, so the source goes on reading; the pages
+ * that come out are numbered anew and have leases of their own.
+ *
+ * @param open Once per subscription.
+ */
+export function blocking<In extends Row, Out extends Row>({ at, working }: StepContext, open: () => Collector): Step<In, Out> {
+  async function during<R>(work: Promise<R>): Promise<R> {
+    working?.(true);
+    try {
+      return await work;
+    } finally {
+      working?.(false);
+    }
+  }
+
+  return (pages$) =>
+    defer(() => {
+      const collector = open();
+      const take = async (page: Page<In>): Promise<void> => {
+        await during(collector.add(batchOf(page)));
+        page.lease.release();
+      };
+      const given$ = defer(() => during(collector.finish())).pipe(
+        concatMap((reader) => {
+          const read = () => from(during(reader.next()));
+          return pagedBatches<Out>(() => defer(read), { name: at, concurrency: 1, confirmEnd: () => of(undefined) });
+        }),
+      );
+      return concat(pages$.pipe(concatMap(take), ignoreElements()), given$).pipe(
+        finalize(() => void collector.close().catch(() => undefined)),
+      );
+    });
+}

@@ -1,0 +1,1 @@
+export { sort, sortStep, type SortKey, type SortOptions } from './sort.js';

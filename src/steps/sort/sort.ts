@@ -1,0 +1,95 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Row } from '../../collections/index.js';
+import { blocking, standalone, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { refuseRepeats, requireColumn } from '../fields.js';
+import { defineStep } from '../step.js';
+import { Order, type SortKey } from './order.js';
+import { Sorter } from './sorter.js';
+
+export type { SortKey } from './order.js';
+
+export interface SortOptions {
+  /** What rows may take in memory, in bytes, before they are kept in a file. Default 256,000,000. */
+  readonly memory?: number | undefined;
+  /** Folder for that file, which is private and has no name. Default: one in the system's folder for such files. */
+  readonly folder?: string | undefined;
+  /** What becomes of a row whose key is not of its type. Default `reject`; with `null` it comes last. */
+  readonly onError?: OnError | undefined;
+}
+
+const defaultMemory = 256_000_000;
+
+/**
+ * Sorts all rows: it reads the stream to its end before the first page comes out. Rows with equal keys stay in the order in which they
+ * came; `null`, and for every type but `text` the empty text, comes last. Texts are compared by their code points.
+ *
+ * Memory: what `memory` says; beyond it, sorted runs are kept in a file and merged.
+ *
+ * @throws {StepError} `E_STEP_VALUE` for a key that is not of its type, under `onError: 'fail'` and without a context that takes
+ * rejects; `E_STEP_SCRATCH` when what does not fit into memory cannot be kept.
+ *
+ * @example
+ * leads$.pipe(sort([{ field: 'timestamp', type: 'timestamp', descending: true }, { field: 'lead_id' }]));
+ */
+export function sort<T extends Row>(
+  keys: readonly (SortKey & { readonly field: keyof T & string })[],
+  { memory = defaultMemory, folder = join(tmpdir(), `leadstream-${process.geteuid?.() ?? ''}`), onError = 'reject' }: SortOptions = {},
+  context: StepContext = standalone('sort'),
+): Step<T, T> {
+  return blocking<T, T>(context, () => new Sorter(new Order(keys), { memory, folder, onError }, context));
+}
+
+const bytesPer: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
+
+const memory = z
+  .string()
+  .regex(/^\d+(?:\.\d+)?(?:kB|MB|GB)$/, 'an amount of memory is written like 256MB or 1GB')
+  .transform((text) => Number.parseFloat(text) * (bytesPer[text.replace(/[\d.]/g, '')] ?? 1))
+  .refine((bytes) => bytes >= 1e6, 'must be at least 1MB');
+
+/** `field`, `field asc` or `field desc`. */
+function wantedOf(text: string): { readonly field: string; readonly descending: boolean } | undefined {
+  const [, field, way = 'asc'] = /^\s*(\S+)(?:\s+(asc|desc))?\s*$/i.exec(text) ?? [];
+  return field === undefined ? undefined : { field, descending: way.toLowerCase() === 'desc' };
+}
+
+export const sortStep = defineStep('sort', {
+  summary: 'Sorts all rows by some fields, by their declared types; rows with equal keys keep their order.',
+  config: z.strictObject({
+    by: z
+      .array(z.string().min(1))
+      .min(1)
+      .describe('Fields in order of importance, each with asc (default) or desc: timestamp desc. What is empty comes last.'),
+    memory: memory.optional().describe('What rows may take in memory before they are kept in a file of the state folder (default 256MB).'),
+    on_error: z
+      .enum(['reject', 'null', 'fail'])
+      .optional()
+      .describe("What becomes of a row whose value does not cast; with null it comes last. Default: the pipeline's on_error."),
+  }),
+  blocking: true,
+  examples: [{ by: ['timestamp desc', 'lead_id'] }, { by: ['lead_status'], memory: '64MB' }],
+  columns: ({ by }, input, plan) => {
+    const wanted = by.map(wantedOf);
+    by.forEach((text, index) => {
+      const field = wanted[index]?.field;
+      if (field === undefined) plan.problem(['by', index], `${JSON.stringify(text)} is no field with asc or desc behind it`);
+      else requireColumn(field, input, plan, ['by', index]);
+    });
+    refuseRepeats(
+      wanted.map((each, index) => each?.field ?? String(index)),
+      plan,
+      ['by'],
+    );
+    return input;
+  },
+  open: ({ by, memory: bytes, on_error }, runtime) => {
+    const types = new Map(runtime.input.map(({ name, type }) => [name, type]));
+    const keys = by.flatMap((text) => {
+      const wanted = wantedOf(text);
+      return wanted ? [{ ...wanted, type: types.get(wanted.field) ?? 'text' }] : [];
+    });
+    return sort(keys, { memory: bytes, folder: runtime.scratch, onError: on_error ?? runtime.onError }, runtime);
+  },
+});

@@ -1,0 +1,50 @@
+import type { Value } from '../collections/index.js';
+import { FlatVector } from './flat-vector.js';
+import { RecordBatch } from './record-batch.js';
+import { Utf8Vector } from './utf8-vector.js';
+import type { Vector } from './vector.js';
+
+/** Rows of several batches: for each the place of its batch, and its row there. Of the same length. */
+export interface Picks {
+  readonly batches: Uint32Array;
+  readonly rows: Uint32Array;
+}
+
+/**
+ * Puts rows of several batches together, in the order given, by bytes where a column came as bytes in all of them. A column that only
+ * some batches have is `null` in the rows of the others.
+ */
+export function interleave(batches: readonly RecordBatch[], picks: Picks): RecordBatch {
+  const names = new Set(batches.flatMap(({ columns }) => [...columns.keys()]));
+  const columns = Array.from(names, (name) => {
+    const vectors = batches.map((batch) => batch.columnOrNulls(name));
+    return [name, areTexts(vectors) ? interleaveTexts(vectors, picks) : interleaveValues(vectors, picks)] as const;
+  });
+  return new RecordBatch(picks.rows.length, new Map(columns));
+}
+
+function areTexts(vectors: readonly Vector[]): vectors is readonly Utf8Vector[] {
+  return vectors.every((vector) => vector instanceof Utf8Vector);
+}
+
+function interleaveTexts(vectors: readonly Utf8Vector[], { batches, rows }: Picks): Utf8Vector {
+  const bounds = new Int32Array(2 * rows.length);
+  let length = 0;
+  for (let index = 0; index < rows.length; index += 1) length += vectors[batches[index] ?? 0]?.byteLength(rows[index] ?? 0) ?? 0;
+  const bytes = Buffer.allocUnsafe(length);
+  let end = 0;
+  for (let index = 0; index < rows.length; index += 1) {
+    const vector = vectors[batches[index] ?? 0];
+    const row = rows[index] ?? 0;
+    bounds[2 * index] = end;
+    if (vector) end += vector.bytes.copy(bytes, end, vector.start(row), vector.end(row));
+    bounds[2 * index + 1] = end;
+  }
+  return new Utf8Vector(bytes, bounds, 0, 2, rows.length);
+}
+
+function interleaveValues(vectors: readonly Vector[], { batches, rows }: Picks): FlatVector {
+  const values = new Array<Value>(rows.length);
+  for (let index = 0; index < values.length; index += 1) values[index] = vectors[batches[index] ?? 0]?.value(rows[index] ?? 0) ?? null;
+  return new FlatVector(values);
+}

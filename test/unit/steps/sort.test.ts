@@ -1,0 +1,144 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { concat, lastValueFrom, take, throwError, toArray } from 'rxjs';
+import type { Row, Value } from '../../../src/collections/index.js';
+import { sort, steps, type SortKey } from '../../../src/steps/index.js';
+import { batchOfTexts, dictionaryBatches } from '../../support/batches.js';
+import { leasedPages } from '../../support/pages.js';
+import { temporaryFolder } from '../../support/temporary.js';
+import { pageOf, type Page } from '../../../src/flow/index.js';
+import { batchFromRows } from '../../../src/vector/index.js';
+import { otherSide, planned, through, watched } from './support.js';
+
+const numbers = fc.constantFrom<Value>('10', '9', '-1', '', null, '9007199254740993', '9007199254740992', 9n, 10n);
+const words = fc.constantFrom<Value>('', 'a', 'B', 'é', '\uff21', '😀', 'ab', null);
+const rows = fc
+  .array(fc.record({ n: numbers, t: words }), { maxLength: 30 })
+  .map((some) => some.map((row, id): Row => ({ ...row, id: String(id) })));
+const key = fc.record({ field: fc.constantFrom('n', 't'), descending: fc.boolean() });
+const keys = fc
+  .uniqueArray(key, { selector: ({ field }) => field, minLength: 1 })
+  .map((some) => some.map((each): SortKey => ({ ...each, type: each.field === 'n' ? 'integer' : 'text' })));
+
+/** What a value is compared by; `undefined` comes last. */
+function comparable(value: Value | undefined, type: SortKey['type']): bigint | Buffer | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (type === 'integer') return value === '' ? undefined : BigInt(value as string | bigint);
+  return Buffer.from(String(value));
+}
+
+/** The specification: a stable sort of row objects. */
+function sorted(some: readonly Row[], by: readonly SortKey[]): readonly Row[] {
+  return some.toSorted((one, other) => {
+    for (const { field, type, descending } of by) {
+      const [a, b] = [comparable(one[field], type), comparable(other[field], type)];
+      if (a === undefined || b === undefined) {
+        if (a === b) continue;
+        return a === undefined ? 1 : -1;
+      }
+      const order = Buffer.isBuffer(a) && Buffer.isBuffer(b) ? Buffer.compare(a, b) : a < b ? -1 : a > b ? 1 : 0;
+      if (order !== 0) return descending ? -order : order;
+    }
+    return 0;
+  });
+}
+
+async function run(step: ReturnType<typeof sort>, pages: readonly Page[]): Promise<readonly Row[]> {
+  return (await through(step, pages)).flatMap((page) => page.rows);
+}
+
+describe('sort', () => {
+  test.each([
+    ['in memory', 1e6],
+    ['beyond its memory', 600],
+    ['in more runs than are merged at once', 1],
+  ])('gives rows in the order of their keys, equal ones as they came, %s', async (_where, memory) => {
+    const folder = await temporaryFolder();
+    await fc.assert(
+      fc.asyncProperty(rows, keys, fc.constantFrom(batchFromRows, batchOfTexts, dictionaryBatches(false)), async (some, by, of) => {
+        const pages = some.map((row, index) => pageOf(index + 1, of([row]), { release: () => {} }));
+        expect(await run(sort(by, { memory, folder: join(folder, 'scratch') }), pages)).toEqual(sorted(some, by));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('merges hundreds of runs, and columns that some pages lack', async () => {
+    const folder = join(await temporaryFolder(), 'scratch');
+    const some = Array.from({ length: 400 }, (_, id): Row => ({
+      id: String((id * 7919) % 400),
+      ...(id % 3 === 0 ? { more: `m${id}` } : {}),
+    }));
+    const by = [{ field: 'id', type: 'integer' }] as const;
+    const got = await run(sort(by, { memory: 1, folder }), otherSide(...some.map((row) => [row])));
+    expect(got.map(({ id, more = null }) => [id, more])).toEqual(sorted(some, by).map(({ id, more = null }) => [id, more]));
+  });
+
+  test('gives pages that are bounded, whatever came', async () => {
+    const [one, other] = [2_345, 5].map((length) => Array.from({ length }, (_, id): Row => ({ id: String(id) })));
+    const out = await through(sort([{ field: 'id' }]), otherSide(one ?? [], other ?? []));
+    expect(out.map(({ number, rows: { length } }) => [number, length])).toEqual([
+      [1, 1_000],
+      [2, 1_000],
+      [3, 350],
+    ]);
+  });
+
+  test('leaves no file behind, at the end, after an error and when it is left', async () => {
+    const folder = join(await temporaryFolder(), 'scratch');
+    const some = Array.from({ length: 50 }, (_, id) => [{ id: String(id) }]);
+    const step = sort([{ field: 'id' }], { memory: 100, folder });
+    const { pages$ } = leasedPages(some);
+    await lastValueFrom(pages$.pipe(step, toArray()));
+    await lastValueFrom(pages$.pipe(step, take(1)));
+    const failing$ = concat(
+      pages$,
+      throwError(() => new Error('broken')),
+    );
+    await expect(lastValueFrom(failing$.pipe(step))).rejects.toThrow('broken');
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('says where what does not fit cannot be kept', async () => {
+    const context = { ...watched(), at: 'steps[0] sort' };
+    const failing = run(sort([{ field: 'id' }], { memory: 1, folder: join('/proc/none', 'scratch') }, context), otherSide([{ id: '1' }]));
+    await expect(failing).rejects.toMatchObject({
+      code: 'E_STEP_SCRATCH',
+      message: expect.stringMatching(/^steps\[0\] sort: .*\/proc\/none/),
+    });
+  });
+
+  test.each([
+    ['reject', ['1', '2', ''], 1],
+    ['null', ['1', '2', 'x', ''], 0],
+  ] as const)('does under %s with a key that is not of its type as it says', async (onError, expected, rejected) => {
+    const context = watched();
+    const some: Row[] = ['2', 'x', '', '1'].map((n) => ({ n }));
+    const got = await run(sort([{ field: 'n', type: 'integer' }], { onError }, context), otherSide(some));
+    expect(got.map(({ n }) => n)).toEqual(expected);
+    expect(context.rejects).toHaveLength(rejected);
+    expect(context.tally.rejected).toBe(rejected);
+  });
+
+  test('fails on one under fail, and in code without rejects', async () => {
+    const by = [{ field: 'n', type: 'integer' }] as const;
+    const message = 'is not a whole number of 64 bits';
+    for (const step of [sort(by, { onError: 'fail' }, watched()), sort(by)])
+      await expect(run(step, otherSide([{ n: 'x' }]))).rejects.toMatchObject({
+        code: 'E_STEP_VALUE',
+        message: expect.stringContaining(message),
+      });
+  });
+
+  test('is planned with fields that there are, once each, asc or desc', () => {
+    const problems = (config: unknown) => planned(steps.sort, config).problems.map(({ path, message }) => [path, message]);
+    expect(problems({ by: ['timestamp DESC', 'lead_id asc'] })).toEqual([]);
+    expect(problems({ by: ['leadid', 'age down', 'uid', 'uid desc'] })).toEqual([
+      [['by', 0], expect.stringContaining("unknown field 'leadid', did you mean 'lead_id'?")],
+      [['by', 1], expect.stringContaining('"age down" is no field with asc or desc behind it')],
+      [['by', 3], expect.stringContaining("field 'uid' stands here twice")],
+    ]);
+  });
+});
