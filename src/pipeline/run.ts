@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { defer, map, switchMap, tap, type Observable } from 'rxjs';
 import { createClient, defaultFetchingThreads, type ServiceClient } from '../client/index.js';
 import type { CollectionName } from '../collections/index.js';
-import { GateError, LeadstreamError, limitReached } from '../errors.js';
+import { GateError, LeadstreamError, limitReached, SourceError } from '../errors.js';
 import { attempt, finishIntents, unlessMissing } from '../files/index.js';
 import { countOf, createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
 import { fixedPath } from '../local-path.js';
@@ -134,9 +134,10 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     await keepCounts(counts, run.runId, accounts, finished).catch(run.forgotten);
     return { ...report, finishedAt: new Date().toISOString() };
   } catch (failure) {
-    if (!(failure instanceof GateError)) throw failure;
-    // What was refused was read to its end: the next run must see what the service has by then.
+    if (!restsOnPages(failure)) throw failure;
+    // The next run must see what the service has by then: what is wrong may be what landed.
     await landings.remove().catch(run.nuisance);
+    if (!(failure instanceof GateError)) throw failure;
     throw options.keepFailed ? await kept(failure, outputs) : failure;
   } finally {
     // What was decided is left for whoever completes it.
@@ -219,6 +220,20 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     return refused.keeping(paths);
   }
 }
+
+/** Whether a failure is about what the pages have, and not about how they are got. */
+function restsOnPages(failure: unknown): boolean {
+  if (failure instanceof GateError) return true;
+  return failure instanceof SourceError && contentCodes.has(failure.code);
+}
+
+const contentCodes = new Set<SourceError['code']>([
+  'E_SOURCE_ORDER',
+  'E_SOURCE_PAGE_CAP',
+  'E_SOURCE_PAGE_IGNORED',
+  'E_SOURCE_FIRST_PAGE',
+  'E_SOURCE_ENDLESS',
+]);
 
 function refuseLateRows(message: string | undefined): void {
   if (message !== undefined) throw new LateRows(message);

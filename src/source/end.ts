@@ -16,6 +16,8 @@ export interface EndOptions extends PagingOptions {
   readonly positions: Positions;
   /** Whether a row with that name was read. */
   readonly known: (name: string) => boolean;
+  /** Whether drift is judged, so that a page of which other rows were read is no loss without a word. */
+  readonly isChecked: boolean;
   /** Told of what speaks against a list that stood still. */
   readonly onDrift: (what: string) => void;
   /** Rows that the list is known to have had; an end before them waits. */
@@ -66,6 +68,7 @@ export class EndOfList {
         // A full page was no end at all, and says nothing of a list that grows.
         return second.length >= this.trace.largest ? this.#comeBack(end.page) : this.#goOn(end.page);
       }
+      if (second.length > 0 && this.options.isChecked && (await this.#wasAnother(ask))) return this.#comeBack(end.page);
       await this.#lookBehind(ask, end);
       return this.#count(ask, end.page);
     });
@@ -104,6 +107,14 @@ export class EndOfList {
     }
     this.growing = true;
     return undefined;
+  }
+
+  /** Whether the last page that was read is another one by now: then the next only seemed to repeat it. */
+  async #wasAnother(ask: Ask): Promise<boolean> {
+    const { last } = this.trace;
+    if (!last || fingerprintOf(await this.#again(ask, last.number)) === last.fingerprint) return false;
+    this.options.onDrift(`page ${last.number} was another one`);
+    return true;
   }
 
   /** A page that had no rows and is full by now. One that goes on like that is neither there nor not. */

@@ -11,7 +11,8 @@ import type { PagedList, ListReader } from './paging.js';
  */
 export class Pages implements PagedList {
   readonly paged = true;
-  repeated: number | undefined;
+  /** Pages that repeat the one before them. */
+  readonly #repeats = new Set<number>();
   /** How each page looked, for the page after it, and who waits for that. */
   readonly #fingerprints = new Map<number, string>();
   readonly #waiting = new Map<number, AsyncSubject<string>>();
@@ -40,8 +41,11 @@ export class Pages implements PagedList {
         if (number === this.firstPage) return of(answer);
         return this.#fingerprint(number - 1).pipe(
           map((before) => {
-            if (before !== answer.fingerprint) return answer;
-            this.repeated = Math.min(this.repeated ?? number, number);
+            if (before !== answer.fingerprint) {
+              this.#repeats.delete(number);
+              return answer;
+            }
+            this.#repeats.add(number);
             return this.#noRowsOn(number);
           }),
         );
@@ -49,8 +53,15 @@ export class Pages implements PagedList {
     );
   }
 
+  get repeated(): number | undefined {
+    return this.#repeats.size === 0 ? undefined : Math.min(...this.#repeats);
+  }
+
   again(number: number): Observable<ListAnswer> {
-    return this.reader.request({ page: number, limit: this.limit, fresh: true });
+    // The next page is compared with what this one is by now.
+    return this.reader
+      .request({ page: number, limit: this.limit, fresh: true })
+      .pipe(tap(({ batch }) => this.#fingerprints.set(number, fingerprintOf(batch))));
   }
 
   probe(number: number): Observable<ListAnswer> {

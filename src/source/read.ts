@@ -96,6 +96,7 @@ class ListRead {
       namesOf: (batch) => namesOf(batch, this.#key),
       positions: this.#positions,
       known: (name) => (this.#seen ? this.#seen.inThisPass(name) : name === trace.first || name === trace.last?.name),
+      isChecked: this.#seen !== undefined,
       onDrift,
       expected,
       waitMs: endWaitOf(this.options),

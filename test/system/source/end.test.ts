@@ -74,6 +74,27 @@ describe('the end of a list', () => {
     await expect(run).rejects.toMatchObject({ code: 'E_SOURCE_ORDER' });
   });
 
+  test.each([1, 4])(
+    'is none where a page only seemed to be repeated, since the one before it was another one (concurrency %d)',
+    async (concurrency) => {
+      let asked = 0;
+      const from = await misleading((facts, next) =>
+        next(facts.page === 2 && facts.limit === 100 && (asked += 1) === 1 ? { ...facts, page: 3 } : facts),
+      );
+      const report = await runIn(from, toFile, await temporaryFolder(), { set: { 'service.concurrency': String(concurrency) } });
+      expect(report).toMatchObject({ consistency: { outcome: 'repaired' }, sinks: [{ books: { written: rows } }] });
+    },
+  );
+
+  test('that was refused is looked for anew by the next run, which reads no page of the one before', async () => {
+    let wrong = true;
+    const from = await misleading((facts, next) => next(wrong && facts.page === 3 && facts.limit > 1 ? { ...facts, page: 2 } : facts));
+    const [folder, stateDir] = [await temporaryFolder(), join(await temporaryFolder(), 'state')];
+    await expect(runIn(from, toFile, folder, { stateDir })).rejects.toMatchObject({ code: 'E_SOURCE_ORDER' });
+    wrong = false;
+    expect(await runIn(from, toFile, folder, { stateDir })).toMatchObject({ read: rows, resumed: 0 });
+  });
+
   test.each([
     ['the last one that there may be', (page: number) => Math.min(page, 5)],
     ['the first one', (page: number) => (page > 5 ? 1 : page)],
