@@ -1,5 +1,4 @@
 import { EMPTY, concat, defer, filter, map, of, switchMap, timer, type Observable } from 'rxjs';
-import type { RecordBatch } from '../vector/index.js';
 import { Drain, pageOf, task, type Page } from '../flow/index.js';
 import type { Consistency } from './consistency.js';
 import type { PagedList } from './paging.js';
@@ -24,7 +23,7 @@ export class AnswerRead {
     return concat(
       this.#first(),
       defer(() => {
-        this.options.onEnd?.(() => this.list.probe(1).pipe(map(({ batch }) => this.#missing(batch).length > 0)));
+        this.options.onEnd?.(() => this.list.probe(1).pipe(map(({ batch }) => this.#missing(namesOf(batch, this.key)).length > 0)));
         return this.consistency.mode === 'off' ? EMPTY : this.#compare();
       }),
     ).pipe(map((page) => this.#drain.track(page)));
@@ -50,27 +49,53 @@ export class AnswerRead {
   /** An answer is one moment; it is asked for again, since that moment may have been a bad one. */
   #compare(): Observable<Page> {
     const { consistency } = this;
-    return task(async (ask) => {
-      consistency.outcome = 'stable';
-      consistency.counted = 'pages';
-      if (this.options.lookAgain) await this.#drain.empty();
-      const { batch } = await ask(this.list.probe(1));
-      consistency.probes += 1;
-      if (sameTexts(namesOf(batch, this.key), this.#names)) return undefined;
-      consistency.drift.push('the list has changed');
-      consistency.outcome = 'drifted';
-      if (consistency.mode === 'check') return undefined;
-      consistency.outcome = consistency.mode === 'prove' ? 'proven' : 'repaired';
-      const missing = this.#missing(batch);
-      consistency.repaired = missing.length;
-      return missing.length === 0 ? undefined : pageOf(2, batch.take(missing), { release: () => {} });
-    }).pipe(switchMap((page) => (page === undefined ? EMPTY : of(page))));
+    consistency.outcome = 'stable';
+    consistency.counted = 'pages';
+    return defer(() => (this.options.lookAgain ? this.#drain.empty() : of(undefined))).pipe(switchMap(() => this.#pass(1, 0)));
+  }
+
+  /**
+   * Asks once more.
+   *
+   * @param clean Answers in succession that had no row which was missed.
+   */
+  #pass(number: number, clean: number): Observable<Page> {
+    const { consistency, options } = this;
+    const { mode } = consistency;
+    return this.list.probe(1).pipe(
+      switchMap(({ batch }) => {
+        consistency.probes += 1;
+        const names = namesOf(batch, this.key);
+        const same = sameTexts(names, this.#names);
+        const missing = this.#missing(names);
+        if (!same && consistency.drift.length === 0) consistency.drift.push('the list has changed');
+        if (mode === 'check') {
+          consistency.outcome = same ? 'stable' : 'drifted';
+          return EMPTY;
+        }
+        const cleanNow = missing.length === 0 ? clean + 1 : 0;
+        consistency.repaired += missing.length;
+        this.#names = [...this.#names, ...missing.map((row) => names[row] ?? '')];
+        const found$ = missing.length === 0 ? EMPTY : of(pageOf(number + 1, batch.take(missing), { release: () => {} }));
+        if (cleanNow >= (mode === 'prove' ? 2 : 1)) {
+          const isStill = consistency.drift.length === 0;
+          consistency.outcome = mode === 'prove' ? 'proven' : isStill ? 'stable' : 'repaired';
+          return found$;
+        }
+        if (number >= (options.maxPasses ?? 8)) {
+          consistency.passes = number;
+          consistency.outcome = 'unstable';
+          return found$;
+        }
+        return concat(found$, this.#pass(number + 1, cleanNow));
+      }),
+    );
   }
 
   /** The rows of a later answer that the first one had not. */
-  #missing(batch: RecordBatch): readonly number[] {
+  #missing(names: readonly string[]): readonly number[] {
     const known = new Set(this.#names);
-    return namesOf(batch, this.key).flatMap((name, row) => (known.has(name) ? [] : [row]));
+    return names.flatMap((name, row) => (known.has(name) ? [] : [row]));
   }
 }
 

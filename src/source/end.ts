@@ -142,7 +142,7 @@ export class EndOfList {
   /** Nothing behind the end was asked for yet; what is there does not depend on how far ahead the requests are. */
   async #lookFarBehind(ask: Ask, end: number): Promise<void> {
     if (this.list.repeated !== undefined) return;
-    for (const behind of [end + 2, end + 8]) {
+    for (const behind of [end + 1, end + 2, end + 8]) {
       const { batch } = await ask(this.list.probe(behind).pipe(catchError(noRows)));
       if (batch.length === 0 || fingerprintOf(batch) === this.trace.last?.fingerprint) continue;
       // Unless the list has reached that far by now.

@@ -10,12 +10,6 @@ export function fingerprintOf(batch: RecordBatch): string {
     .digest('base64');
 }
 
-/** Whether a row like that one is on a page. */
-export function contains(batch: RecordBatch, row: Row): boolean {
-  const text = textOfRow(row);
-  return batch.rows.some((other) => textOfRow(other) === text);
-}
-
 /** All that a row has, whatever fields the other rows of its page have. Values are text and null throughout here. */
 export function textOfRow(row: Row): string {
   return JSON.stringify(

@@ -2,10 +2,11 @@ import { catchError, map, of, switchMap, tap, throwError, type Observable } from
 import { RecordBatch } from '../vector/index.js';
 import { SourceError } from '../errors.js';
 import type { ListAnswer } from '../client/index.js';
-import { isPlainFailure } from './failures.js';
-import { contains, fingerprintOf } from './fingerprint.js';
+import { isPlainFailure, noRows } from './failures.js';
+import { fingerprintOf } from './fingerprint.js';
 import { hasMorePages } from './more-pages.js';
 import { Pages } from './pages.js';
+import { namesOf } from './seen.js';
 import { warn, type PagedList, type PagingOptions, type ListReader } from './paging.js';
 
 /**
@@ -40,13 +41,38 @@ function openPaged(from: ListReader, limit: number, options: PagingOptions, lear
 
   /** A first page that is short though others follow means a cap, and a cap may move the borders of all pages. */
   function afterShortPage(first: RecordBatch, second: RecordBatch): Observable<PagedList> {
-    if (learned || second.length === 0 || fingerprintOf(first) === fingerprintOf(second)) return of(list());
+    const isMore = second.length > 0 && fingerprintOf(first) !== fingerprintOf(second);
+    if (isMore && learned) throw lackingRows(reader, limit, first.length);
+    if (isMore) return capped(first);
+    if (learned || first.length === 0) return of(list());
+    return behindCap(reader, firstPage, first).pipe(switchMap((more) => (more ? capped(first) : of(list()))));
+  }
+
+  function capped(first: RecordBatch): Observable<PagedList> {
     warn(options, {
       code: 'W_SOURCE_CAP',
       message: `${reader.collection.name}: asked for ${limit} rows a page, the service gives ${first.length}`,
     });
     return openPaged(reader, first.length, options, true);
   }
+}
+
+/** Whether a short first page has others behind it when pages are asked for that are as long: the next began where one of the limit would. */
+function behindCap(reader: ListReader, firstPage: number, first: RecordBatch): Observable<boolean> {
+  const known = new Set(namesIn(reader, first));
+  return reader.request({ page: firstPage + 1, limit: first.length, purpose: 'probe' }).pipe(
+    catchError(noRows),
+    map(({ batch }) => namesIn(reader, batch).some((name) => !known.has(name))),
+  );
+}
+
+function lackingRows(reader: ListReader, limit: number, rows: number): SourceError {
+  const message = `${reader.collection.name}: asked for ${limit} rows a page, the service gives ${rows} and has more behind them; rows between the pages would be missed`;
+  return new SourceError('E_SOURCE_ORDER', 'permanent', message);
+}
+
+function namesIn({ collection }: ListReader, batch: RecordBatch): readonly string[] {
+  return namesOf(batch, collection.key);
 }
 
 /** An unpaged list is one answer, unless a second page has other rows. */
@@ -87,9 +113,10 @@ function refusePageBefore(reader: ListReader, firstPage: number, limit: number, 
     // Whatever failure a page has that is not there, it is no page.
     catchError((error: unknown) => (isPlainFailure(error) ? of(RecordBatch.empty) : throwError(() => error))),
     switchMap((batch) => {
-      if (batch.length === 0) return of(true);
-      const row = batch.row(0);
-      return contains(first, row) ? of(true) : pageOf(firstPage).pipe(map((now) => contains(now, row)));
+      // By its key: other fields may be others each time.
+      const [name] = namesIn(reader, batch);
+      if (name === undefined || namesIn(reader, first).includes(name)) return of(true);
+      return pageOf(firstPage).pipe(map((now) => namesIn(reader, now).includes(name)));
     }),
     tap((same) => {
       if (same) return;

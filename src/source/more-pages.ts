@@ -2,20 +2,22 @@ import { catchError, map, of, throwError, type Observable } from 'rxjs';
 import { RecordBatch } from '../vector/index.js';
 import { task } from '../flow/index.js';
 import { isRefusal } from './failures.js';
-import { textOfRow } from './fingerprint.js';
 import type { ListReader } from './paging.js';
+import { namesOf } from './seen.js';
 
 /**
  * Whether a list that came without a page number has more than what came: pages 1 and 2, as long as the service likes them, have other
  * rows then. A second page without rows is asked for once more, with a limit that divides what came, since that may pass.
  */
 export function hasMorePages(reader: ListReader, all: RecordBatch): Observable<boolean> {
-  const known = new Set(all.rows.map(textOfRow));
-  const isOther = ({ rows }: RecordBatch) => {
+  const { key } = reader.collection;
+  const known = new Set(namesOf(all, key));
+  const isOther = (batch: RecordBatch) => {
+    const rows = namesOf(batch, key);
     // A part of it is a page of it.
     if (rows.length > 0 && rows.length * 2 <= known.size) return true;
     // Of an unpaged list that has grown meanwhile, some rows can be new, but not most.
-    return rows.filter((row) => !known.has(textOfRow(row))).length * 2 > rows.length;
+    return rows.filter((row) => !known.has(row)).length * 2 > rows.length;
   };
   const page = (number: number, limit: number | null = null) =>
     reader.request({ page: number, limit, purpose: 'probe' }).pipe(

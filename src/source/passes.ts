@@ -1,7 +1,8 @@
-import { EMPTY, concat, defer, filter, map, of, switchMap, takeWhile, type Observable } from 'rxjs';
+import { EMPTY, catchError, concat, defer, filter, map, of, switchMap, takeWhile, throwError, type Observable } from 'rxjs';
 import { batchOf, pageOf, pagedBatches, task, type Ask, type Page } from '../flow/index.js';
 import type { Consistency } from './consistency.js';
 import type { EndOfList } from './end.js';
+import { isRefusal } from './failures.js';
 import { openList } from './list.js';
 import { windowOf, type ReadingOptions } from './options.js';
 import { otherLimit, resized } from './other-limit.js';
@@ -85,7 +86,10 @@ export class Passes {
   #listed(number: number, pass: Pass): Observable<Page> {
     const { reader, list, options, endOf } = this.first;
     const { firstPage } = list;
-    return openList(resized(reader, otherLimit(list.limit, number)), { firstPage }).pipe(
+    const opened = (limit: number) => openList(resized(reader, limit), { firstPage });
+    return opened(otherLimit(list.limit, number)).pipe(
+      // A service may take some page sizes only.
+      catchError((error: unknown) => (isRefusal(error) ? opened(list.limit) : throwError(() => error))),
       switchMap((resizedList) => {
         const end = endOf(resizedList, pass.trace);
         pass.end = end;

@@ -278,6 +278,27 @@ export const traps: readonly Trap[] = [
       return list.page(page, size);
     };
   }),
+  lying(
+    'pages that begin where those of the limit would and end before, and small limits refused',
+    (list) => (page, size) => (size < 5 ? 'refused' : list.page(page, size).slice(0, 7)),
+    (random) => 8 + Math.floor(random() * (limit - 8)),
+  ),
+  lying(
+    'a row less than was asked for on each page, and small limits refused',
+    (list) => (page, size) => (size < 5 ? 'refused' : list.page(page, size).slice(0, size - 1)),
+  ),
+  lying(
+    'a first page of two that is empty for good',
+    (list) => (page, size) => (page === 1 && size > 1 ? nothing : list.page(page, size)),
+    (random) => limit + 1 + Math.floor(random() * limit),
+  ),
+  {
+    ...lying('no paging, and answers that lack some rows', (list) => (_page, _size, request) => {
+      const lacking = request <= 4 ? request : none;
+      return list.keys.filter((_, index) => index % 5 !== lacking).map((key) => JSON.stringify({ id: key }));
+    }),
+    from: 'links',
+  },
 
   ...[0, 1, limit - 1, limit, limit + 1, 7 * limit - 1, 7 * limit, 7 * limit + 1].map((rows) =>
     honest(`${rows} rows that stand still`, plainly, () => rows),
@@ -304,6 +325,12 @@ export const traps: readonly Trap[] = [
   honest('a limit that is ignored', (list) => (page) => list.page(page, limit - 3)),
   honest('a larger page than was asked for', (list) => (page) => list.page(page, limit + 10)),
   honest('a limit of 1 that is refused', (list) => (page, size) => (size < 5 ? 'refused' : list.page(page, size))),
+  honest('no pages of less than fifteen rows', (list) => (page, size) => (size < 15 ? 'refused' : list.page(page, size))),
+  honest(
+    'a field that is another one each time',
+    (list) => (page, size, request) =>
+      list.keys.slice((page - 1) * size, page * size).map((key) => row(key, `${key}.${request}@example.org`)),
+  ),
   honest(
     'a last page that is repeated',
     (list) => (page, size) => list.page(Math.min(page, Math.max(1, Math.ceil(list.keys.length / size))), size),
