@@ -5,7 +5,7 @@ import { SourceError } from '../errors.js';
 import type { JsonRecord } from '../json/index.js';
 import type { Answer, Target } from './attempt.js';
 import { queryOf, secretsOf, type Credentials } from './credentials.js';
-import { createDecoder, type Decoder, type Findings } from './decoder.js';
+import { createDecoder, type Decoder, type Findings, type KnownField } from './decoder.js';
 import { openTransport } from './fetching.js';
 import { checkOptions } from './options.js';
 import { createPacer } from './pacer.js';
@@ -87,6 +87,8 @@ export interface CollectionReader<T> {
   find(id: string): Observable<readonly T[]>;
   /** What rows had so far that the definition of the collection does not say. */
   readonly findings: Findings;
+  /** Gives undeclared fields the names that they have elsewhere. To be called before anything is read. */
+  reserve(fields: readonly KnownField[]): void;
 }
 
 /** Reads one service; all its readers share connections, pace and retries. */
@@ -172,6 +174,7 @@ export function createClient(options: ClientOptions): ServiceClient {
         collection,
         limit,
         findings: decoder.findings,
+        reserve: decoder.reserve,
         decode: (body) => {
           try {
             return batchOf(decoder, collection.name, { status: 200, body });

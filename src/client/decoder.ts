@@ -19,6 +19,13 @@ export interface Findings {
   readonly notText: ReadonlyMap<string, number>;
 }
 
+/** An undeclared field and the column that it is. */
+export interface KnownField {
+  readonly name: string;
+  /** The service's own name. */
+  readonly original: string;
+}
+
 export interface Decoder {
   /**
    * Turns records into rows: declared columns first, snake_case, text or `null`.
@@ -33,6 +40,8 @@ export interface Decoder {
    */
   decodeColumns(scanned: Scanned, counted?: boolean): RecordBatch | undefined;
   readonly findings: Findings;
+  /** Gives undeclared fields the names that they have elsewhere, whatever comes first. To be called before anything is decoded. */
+  reserve(fields: readonly KnownField[]): void;
 }
 
 /**
@@ -57,7 +66,9 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
   const withheld = declared.filter((field) => !field.wanted);
   const rowOfTexts = textCopier(new Map(wanted.map(({ column, original }) => [column, original])));
   const rowOf = copier<string | null>(new Map(wanted.map(({ column }, index) => [column, index])));
-  const nameOf = freeNames(declared.map(({ column }) => column));
+  const declaredColumns = declared.map(({ column }) => column);
+  const reserved = new Map<string, string>();
+  let nameOf = freeNames(declaredColumns);
   const seenNameOf = freeNames(declaredNames, ' ');
   /** By the name that the service sent, and by the one that may be seen. */
   const unknown = new Map<string, { column: Column; rows: number; wanted: boolean }>();
@@ -71,7 +82,7 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
       throw tooWide(collection, `records have more than ${amount(maxFields)} different fields`);
     const original = seenNameOf(redact(sent));
     const column: Column = {
-      name: nameOf(snakeCase(original)),
+      name: reserved.get(original) ?? nameOf(snakeCase(original)),
       original,
       type: 'text',
       cast: false,
@@ -172,6 +183,15 @@ export function createDecoder(collection: Collection, reveal: readonly string[] 
       return decodeColumns(scanned);
     },
     findings: { unknown: seen, missing, notText },
+    reserve: (fields) => {
+      const taken = new Set(declaredColumns);
+      for (const { name, original } of fields) {
+        if (taken.has(name) || reserved.has(original) || declaredNames.has(original)) continue;
+        reserved.set(original, name);
+        taken.add(name);
+      }
+      nameOf = freeNames(taken);
+    },
   };
 }
 

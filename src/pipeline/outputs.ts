@@ -39,6 +39,8 @@ export interface Outputs {
   setAside(failed: (failure: unknown) => void): Promise<readonly string[]>;
   /** Removes whatever was not published or put aside. */
   abort(): Promise<void>;
+  /** What stands at the outputs, in their order. */
+  readonly earlier: readonly (Published | undefined)[];
 }
 
 export interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nulled'> {
@@ -58,9 +60,13 @@ export async function openOutputs(sinks: readonly PlannedSink[], options: Output
   let columns: readonly Column[] | undefined;
   let finished: readonly Output[] = [];
 
+  function earlier(): readonly (Published | undefined)[] {
+    return opened.map(({ writer }) => writer.earlier);
+  }
+
   async function begin(): Promise<void> {
     if (columns) return;
-    const fixed = options.columns(opened.map(({ writer }) => writer.earlier));
+    const fixed = options.columns(earlier());
     columns = fixed;
     await each(opened, ({ writer }) => writer.begin(fixed));
   }
@@ -79,6 +85,7 @@ export async function openOutputs(sinks: readonly PlannedSink[], options: Output
   }
 
   return {
+    earlier: earlier(),
     write: async (page) => {
       await begin();
       await each(opened, ({ writer }) => writer.write(page));

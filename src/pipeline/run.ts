@@ -113,6 +113,8 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       columns: accounts.fixColumns,
       reject: rejects.add,
     });
+    // A field keeps its column, whatever other comes before it under a name like its own.
+    bare.reserve(outputs.earlier.flatMap((published) => published?.undeclared ?? []));
     counts = await run.counts();
     landings = await run.landings();
     const reader = await landings.landed(bare);

@@ -49,6 +49,15 @@ describe('undeclared fields', () => {
     expect(await duckdb(`select new_field from '${folder}/t/*.parquet'`)).toEqual([{ new_field: null }, { new_field: null }]);
   });
 
+  test('whose names are alike keep their columns, in whatever order they come', async () => {
+    const { night, folder } = await nights();
+    for (const fields of [{ 'Foo Bar': 'spaced', foo_bar: 'joined' }, { foo_bar: 'joined', 'Foo Bar': 'spaced' }, { foo_bar: 'joined' }]) {
+      await night([lead(1, fields)]);
+      const expected = { foo_bar: 'Foo Bar' in fields ? 'spaced' : null, foo_bar_2: 'joined' };
+      expect(await duckdb(`select foo_bar, foo_bar_2 from '${folder}/t/*.parquet'`)).toEqual([expected]);
+    }
+  });
+
   test('that come after page 1 are told, and are columns of the next run wherever they come then', async () => {
     const { night, columns, folder } = await nights();
     const first = await night(late());
