@@ -35,24 +35,36 @@ import { intentsIn, newRunId, spentIn, startRun, type Claim, type Run } from './
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
   const run = startRun(pipeline, options);
   pipeline.warnings.forEach(run.warn);
-  const claim = await run.claim();
-  try {
-    for (let replayed = false; ; replayed = true) {
-      const rejects = await openRejects({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, run.runId);
-      try {
-        const report = await runClaimed(pipeline, options, run, claim, rejects);
-        await rejects.close(true).catch(run.nuisance);
-        return report;
-      } catch (failure) {
-        // What went wrong first is what has to be told.
-        await rejects.close(false).catch(run.nuisance);
-        if (!(failure instanceof LateRows)) throw limitReached(failure) ?? failure;
-        if (replayed || pipeline.plan.sinks.some(({ output }) => output === undefined))
-          throw new GateError('E_GATE_CONSISTENCY', failure.message);
-      }
+  for (;;) {
+    const claim = await run.claim();
+    try {
+      return await runLocked(pipeline, options, run, claim);
+    } catch (failure) {
+      // The pages that would have given the day are gone by now, so this happens once unless others land and fail meanwhile.
+      if (!(failure instanceof StaleDay)) throw failure;
+    } finally {
+      await claim.lock.release();
     }
-  } finally {
-    await claim.lock.release();
+  }
+}
+
+/** The outputs have the day of an interrupted run, whose pages are not used: they need other paths. */
+class StaleDay extends Error {}
+
+async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim): Promise<RunReport> {
+  for (let replayed = false; ; replayed = true) {
+    const rejects = await openRejects({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, run.runId);
+    try {
+      const report = await runClaimed(pipeline, options, run, claim, rejects);
+      await rejects.close(true).catch(run.nuisance);
+      return report;
+    } catch (failure) {
+      // What went wrong first is what has to be told.
+      await rejects.close(false).catch(run.nuisance);
+      if (!(failure instanceof LateRows)) throw limitReached(failure) ?? failure;
+      if (replayed || pipeline.plan.sinks.some(({ output }) => output === undefined))
+        throw new GateError('E_GATE_CONSISTENCY', failure.message);
+    }
   }
 }
 
@@ -118,6 +130,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     counts = await run.counts();
     landings = await run.landings();
     const reader = await landings.landed(bare);
+    if (!(await run.begin(claim, landings))) throw new StaleDay();
     const pages$ = readPages(reader, { ...reading(plan.collection.name), lookAgain: true, onPage: source.observe }, accounts.consistency);
     await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
     for (const side of sides) await completed(side.pipe(tap(refuseLateRows)), options.signal, pipeline.deadlineMs);
@@ -138,7 +151,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
   } catch (failure) {
     if (!restsOnPages(failure)) throw failure;
     // The next run must see what the service has by then: what is wrong may be what landed.
-    await landings.remove().catch(run.nuisance);
+    await run.forgetPages(landings).catch(run.nuisance);
     if (!(failure instanceof GateError)) throw failure;
     throw options.keepFailed ? await kept(failure, outputs) : failure;
   } finally {
