@@ -18,7 +18,7 @@ import type { Pipeline } from './pipeline.js';
 import type { PlannedStep } from './plan.js';
 import { newConsistency, readPages, windowOf } from '../source/index.js';
 import { RunLog } from '../sinks/index.js';
-import { openRejects, type Rejects } from './rejects.js';
+import { openRejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
 import { intentsIn, newRunId, spentIn, startRun, type Claim, type Run } from './start.js';
@@ -53,14 +53,9 @@ class StaleDay extends Error {}
 
 async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim): Promise<RunReport> {
   for (let replayed = false; ; replayed = true) {
-    const rejects = await openRejects({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, run.runId);
     try {
-      const report = await runClaimed(pipeline, options, run, claim, rejects);
-      await rejects.close(true).catch(run.nuisance);
-      return report;
+      return await runClaimed(pipeline, options, run, claim);
     } catch (failure) {
-      // What went wrong first is what has to be told.
-      await rejects.close(false).catch(run.nuisance);
       if (!(failure instanceof LateRows)) throw limitReached(failure) ?? failure;
       if (replayed || pipeline.plan.sinks.some(({ output }) => output === undefined))
         throw new GateError('E_GATE_CONSISTENCY', failure.message);
@@ -90,7 +85,7 @@ export async function finishRuns(stateDir: string, baseDir = process.cwd()): Pro
   return finished.map(({ pipeline }) => pipeline);
 }
 
-async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim, rejects: Rejects): Promise<RunReport> {
+async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim): Promise<RunReport> {
   const { plan, connection, consistency: wanted } = pipeline;
   const client = createClient({
     threads: defaultFetchingThreads(),
@@ -111,6 +106,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
   let counts = noCounts;
   let decided = false;
 
+  const rejects = await openRejects({ ...pipeline.rejects, path: claim.rejects }, plan.collection, run.runId);
   try {
     outputs = await openOutputs(plan.sinks, {
       baseDir: pipeline.baseDir,
@@ -141,8 +137,9 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       run.warn,
     );
     await claim.lock.check();
-    const moves = await outputs.publication(accounts.facts(report));
-    const publication = await run.decide(claim.outputs, moves, landings);
+    // The rejects come first: who sees the outputs finds what they lack.
+    const moves = [...(await rejects.publication()), ...(await outputs.publication(accounts.facts(report)))];
+    const publication = await run.decide(claim, moves, landings);
     decided = true;
     await run.carryOut(publication, landings);
     await outputs.settle().catch(run.nuisance);
@@ -156,7 +153,11 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     throw options.keepFailed ? await kept(failure, outputs) : failure;
   } finally {
     // What was decided is left for whoever completes it.
-    if (!decided) await outputs?.abort();
+    if (!decided) {
+      await outputs?.abort();
+      // What went wrong first is what has to be told.
+      await rejects.close().catch(run.nuisance);
+    }
     await landings.close();
     client.close();
   }

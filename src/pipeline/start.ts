@@ -6,13 +6,13 @@ import {
   finishIntents,
   lockOutputs,
   overlap,
+  Publication,
   removeIntent,
   reworded,
   writeIntent,
   type Intent,
   type Lock,
   type Move,
-  type Publication,
 } from '../files/index.js';
 import { printable } from '../printable.js';
 import { landedSince, removeLanding, sweepLandings } from '../landing/index.js';
@@ -162,23 +162,24 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   }
 
   /**
-   * From here on the publication will be completed, by this run or by the next one.
-   *
-   * @returns `undefined` when there is nothing to publish.
+   * From here on the publication will be completed, by this run or by the next one. That of a run that only prints, which is its rejects,
+   * by this one alone.
    */
-  async function decide(outputs: readonly string[], moves: readonly Move[], landed: Landings): Promise<Publication | undefined> {
-    if (moves.length === 0) return undefined;
-    return writeIntent(intentsIn(stateDir), { runId, pipeline: pipeline.name, outputs, moves, spent: await landed.folders() });
+  async function decide({ outputs, rejects }: Claim, moves: readonly Move[], landed: Landings): Promise<Publication> {
+    if (!publishes) return Publication.of(moves);
+    const paths = rejects === undefined ? outputs : [...outputs, rejects];
+    return writeIntent(intentsIn(stateDir), { runId, pipeline: pipeline.name, outputs: paths, moves, spent: await landed.folders() });
   }
 
-  async function carryOut(decided: Publication | undefined, landed: Landings): Promise<void> {
-    await decided?.carryOut().catch((failure: unknown) => {
+  async function carryOut(decided: Publication, landed: Landings): Promise<void> {
+    await decided.carryOut().catch((failure: unknown) => {
+      if (!publishes) throw failure;
       throw reworded(failure, `${reasonOf(failure)}; the next run, or run --finish, completes what was decided`);
     });
     // Before the intent is forgotten: pages of a published run must not be read again by the next one.
     await forgetPages(landed).catch(nuisance);
     // An intent that stays is carried out once more by the next run, which changes nothing.
-    if (decided) await removeIntent(intentsIn(stateDir), runId).catch(nuisance);
+    if (publishes) await removeIntent(intentsIn(stateDir), runId).catch(nuisance);
   }
 
   /** Something that fails beside the point: after the publication, or while another failure is being told. */
