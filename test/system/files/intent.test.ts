@@ -115,9 +115,9 @@ describe('writeIntent', () => {
 
 describe('finishIntents', () => {
   test.each([
-    ['a table that was there', 0],
-    ['a new table', 1],
-  ])('replaces no file of a person at the path of %s, and goes on when that was moved away', async (_what, done) => {
+    ['before anything was renamed', 0],
+    ['when a part was renamed', 1],
+  ])('replaces no file of a person that took the place of the link %s, and goes on when that was moved away', async (_what, done) => {
     const folder = await temporaryFolder();
     const { state, intent } = await staged(folder);
     await writeIntent(state, intent);
