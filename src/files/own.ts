@@ -47,10 +47,12 @@ export function stateForeignness(found: Stats, target: Stats | undefined = found
  */
 export async function makePrivate(folder: string): Promise<void> {
   await makeState(dirname(folder));
-  await mkdir(folder, { mode: 0o700 }).catch((thrown: unknown) => {
-    if (errnoOf(thrown) !== 'EEXIST') throw thrown;
-  });
-  await close(folder);
+  await accessible(folder, () =>
+    mkdir(folder, { mode: 0o700 }).catch((thrown: unknown) => {
+      if (errnoOf(thrown) !== 'EEXIST') throw thrown;
+    }),
+  );
+  await accessible(folder, () => close(folder));
 }
 
 /**
@@ -72,7 +74,7 @@ export async function makeState(folder: string): Promise<void> {
  */
 export async function isPrivate(folder: string): Promise<boolean> {
   if (!(await isState(dirname(folder)))) return false;
-  return close(folder).then(() => true, unlessMissing(false));
+  return accessible(folder, () => close(folder).then(() => true, unlessMissing(false)));
 }
 
 async function isState(folder: string): Promise<boolean> {
@@ -122,12 +124,39 @@ export async function openOwn(path: string, flags: number): Promise<FileHandle> 
  * @throws As `openOwn`.
  */
 export async function readOwn(path: string): Promise<string | undefined> {
-  const handle = await openOwn(path, constants.O_RDONLY).catch(unlessMissing(undefined));
+  const handle = await accessible(path, () => openOwn(path, constants.O_RDONLY).catch(unlessMissing(undefined)));
   try {
     return await handle?.readFile('utf8');
   } finally {
     await handle?.close();
   }
+}
+
+/** Does something in the state folder; what the user who runs this may not do there, or what is in the way, is told with its owner. */
+async function accessible<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const code = errnoOf(thrown);
+    if (code === undefined || !inaccessible.has(code)) throw thrown;
+    const blocking = await blockingAt(path);
+    throw foreign(blocking.path, `${code === 'ENOTDIR' ? 'is no folder' : `cannot be used (${code})`}${ownedBy(blocking.found)}`);
+  }
+}
+
+const inaccessible: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'ENOTDIR']);
+
+/** The first thing on the way to a path that can be looked at. */
+async function blockingAt(path: string): Promise<{ readonly path: string; readonly found: Stats | undefined }> {
+  const found = await lstat(path).catch(() => undefined);
+  return found !== undefined || dirname(path) === path ? { path, found } : blockingAt(dirname(path));
+}
+
+function ownedBy(found: Stats | undefined): string {
+  const user = me();
+  if (found === undefined || user === undefined || found.uid === user)
+    return '; make it accessible, or choose another place by --state-dir';
+  return `: it belongs to user ${found.uid}, not to ${user} who runs this; give it to that user, or choose another place by --state-dir`;
 }
 
 /** The error that says why something in the state folder is not taken for ours. */

@@ -1,4 +1,4 @@
-import { lstat, readlink, rename, rmdir, symlink } from 'node:fs/promises';
+import { lstat, readdir, readlink, rename, rm, rmdir, symlink } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { SinkError } from '../errors.js';
@@ -35,10 +35,13 @@ export class Publication {
   /**
    * Checks the moves; reads every file that has a SHA-256.
    *
+   * A link takes the place of a link to another folder beside its own, of an empty folder, or of nothing.
+   *
    * A move whose `from` is gone was done before when `to` is what it has to be; a link that is gone without having arrived is made
    * again.
    *
-   * @throws {SinkError} `E_SINK_VERIFY` when a file is not as it was written, `E_SINK_WRITE` when it is not there.
+   * @throws {SinkError} `E_SINK_VERIFY` when a file is not as it was written, `E_SINK_WRITE` when it is not there, `E_SINK_FOREIGN` when
+   * something else stands where a link belongs.
    */
   static async of(moves: readonly Move[]): Promise<Publication> {
     const checked: CheckedMove[] = [];
@@ -50,8 +53,8 @@ export class Publication {
   /**
    * Does the renames in their order, and makes them durable. An empty folder at `to` gives way, since a rename does not replace one.
    *
-   * @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VERIFY` when a file has changed since it was checked; the moves before the one named
-   * are done.
+   * @throws {SinkError} `E_SINK_WRITE`; `E_SINK_VERIFY` when a file has changed since it was checked, or `E_SINK_FOREIGN` when something
+   * was put where a link belongs; the moves before the one named are done.
    */
   async carryOut(): Promise<void> {
     for (const move of this.moves) await attempt('E_SINK_WRITE', `cannot publish ${move.to}`, () => carryOut(move));
@@ -75,6 +78,7 @@ interface CheckedMove extends Move {
 
 /** @returns What stands at `from`, which is what has to arrive; `undefined` when nothing has to be renamed. */
 async function foundAt({ from, to, link, file }: Move): Promise<Stats | undefined> {
+  if (link !== undefined) await placeFor(link, to);
   const found = await lstat(from).catch(unlessMissing(undefined));
   if (found !== undefined) {
     if (link !== undefined && !(await isLinkTo(from, link)))
@@ -104,11 +108,36 @@ async function carryOut({ from, to, link, found }: CheckedMove): Promise<void> {
     // The check may be some gigabytes ago.
     if (!isSame(found, await lstat(from)))
       throw new SinkError('E_SINK_VERIFY', `cannot publish ${to}: ${from} has changed since it was checked`);
-    return replace(from, to);
+    return link === undefined ? replace(from, to) : relink(link, from, to);
   }
   if (link === undefined || (await isLinkTo(to, link))) return;
   await symlink(link, from);
-  await replace(from, to);
+  await relink(link, from, to);
+}
+
+/** A rename replaces whatever it finds, so one is done only where a link of ours was found just before. */
+async function relink(link: string, from: string, to: string): Promise<void> {
+  const place = await placeFor(link, to);
+  if (place === 'link') return rename(from, to);
+  if (place === 'folder') await rmdir(to);
+  await symlink(link, to).catch((thrown: unknown) => {
+    throw errnoOf(thrown) === 'EEXIST' ? notOurs(to) : thrown;
+  });
+  await rm(from);
+}
+
+/** What a link finds where it belongs: another one like it, an empty folder, or nothing. */
+async function placeFor(link: string, to: string): Promise<'link' | 'folder' | 'free'> {
+  const found = await lstat(to).catch(unlessMissing(undefined));
+  if (found === undefined) return 'free';
+  if (found.isSymbolicLink() && dirname(await readlink(to)) === dirname(link)) return 'link';
+  if (found.isDirectory() && (await readdir(to)).length === 0) return 'folder';
+  throw notOurs(to);
+}
+
+function notOurs(path: string): SinkError {
+  const remedy = 'move it away, so that the link of the table can take its place';
+  return new SinkError('E_SINK_FOREIGN', `${path} is nothing that leadstream made; ${remedy}`);
 }
 
 function isSame(before: Stats, now: Stats): boolean {

@@ -42,12 +42,15 @@ async function refuseNoFile(destination: string): Promise<void> {
   throw new SinkError('E_SINK_PATH', `cannot write ${destination}: it is ${found.isDirectory() ? 'a folder' : 'no regular file'}`);
 }
 
+/** Ids of runs, as pipelines (with `Z`) and sinks in code give them; a person's file may have any other word in that place. */
+const runIdForm = /^\d{8}T\d{9}Z?-[0-9a-f]{8}$/;
+
 async function removeLeftovers(folder: string, name: string): Promise<void> {
   const [head, tail] = [`.${name}.`, '.partial'];
   await attempt('E_SINK_PATH', `cannot write in ${folder}`, async () => {
     for (const entry of await readdir(folder)) {
       const run = entry.startsWith(head) && entry.endsWith(tail) ? entry.slice(head.length, -tail.length) : '';
-      if (/^[\w-]+$/.test(run)) await rm(join(folder, entry), { force: true });
+      if (runIdForm.test(run)) await rm(join(folder, entry), { force: true });
     }
   });
 }

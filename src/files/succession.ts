@@ -6,7 +6,7 @@ import { holder, lives, type Holder } from './holder.js';
 import { linked } from './linked.js';
 import { openRegular } from './regular.js';
 
-/** A holder that cannot be asked is taken for dead when its last sign of life is older than this. */
+/** A holder that cannot be asked is taken for dead when its last sign of life is older than this, or further ahead: no clock that agrees gave that. */
 const silenceMs = 60_000;
 
 /** Bytes of the longest lock file that is read; one of ours has some hundred. */
@@ -55,7 +55,7 @@ export async function acquire(path: string, draft: string, output: string): Prom
 
 /** A holder that lives keeps its lock however silent it is; one that cannot be asked, as long as it gives signs of life. */
 async function isHeld(found: Found): Promise<boolean> {
-  return (found.holder && (await lives(found.holder))) ?? found.silentMs <= silenceMs;
+  return (found.holder && (await lives(found.holder))) ?? Math.abs(found.silentMs) <= silenceMs;
 }
 
 /** `undefined` when there is no such file. @throws For what is no regular file. */

@@ -1,7 +1,7 @@
 import type { Collection, Column, Row, Value } from '../collections/index.js';
 import type { Refusal } from '../errors.js';
 import type { PathNames } from '../local-path.js';
-import { publish, reserveFile } from '../files/index.js';
+import { publish, reserveFile, type Move } from '../files/index.js';
 import type { Fault } from '../flow/index.js';
 import { mostOf, written, type Tolerance } from './units.js';
 
@@ -37,8 +37,10 @@ export interface Rejects {
   flush(): Promise<void>;
   /** What the gate has against more rejected rows than it allows of those read. */
   refuse(rejected: number, read: number): readonly Refusal[];
-  /** Ends the file. It gets its name when the run published, and also when it did not but rows were rejected. */
-  close(published: boolean): Promise<void>;
+  /** Ends the file. @returns The rename that publishes it, one of those that the run decides; none without a file. */
+  publication(): Promise<readonly Move[]>;
+  /** Instead of a publication, or when it was not decided: the file gets its name when rows were rejected, and goes otherwise. */
+  close(): Promise<void>;
 }
 
 /** @throws {SinkError} `E_SINK_PATH` when the file cannot be written; nothing was requested yet. */
@@ -48,6 +50,7 @@ export async function openRejects(options: RejectsOptions, collection: Collectio
   const reasons = new Map<string, number>();
   let noted: string[] = [];
   let count = 0;
+  let closed = false;
 
   /** Where the columns of the key are by now. */
   function keyIn(columns: readonly Column[]): readonly (readonly [name: string, column: string | undefined])[] {
@@ -60,6 +63,16 @@ export async function openRejects(options: RejectsOptions, collection: Collectio
     const lines = noted;
     noted = [];
     if (lines.length > 0) await file?.append(lines.join(''));
+  }
+
+  async function publication(): Promise<readonly Move[]> {
+    if (!file) return [];
+    if (!closed) {
+      closed = true;
+      await flush();
+      await file.close();
+    }
+    return [file.move];
   }
 
   return {
@@ -78,12 +91,10 @@ export async function openRejects(options: RejectsOptions, collection: Collectio
       const most = `${rejected} of ${read} rows were rejected, at most ${written(options.max)} may be`;
       return [{ code: 'E_GATE_REJECTS', message: `${most}${mostFrequent(reasons)}${where}` }];
     },
-    close: async (published) => {
-      if (!file) return;
-      if (!published && count === 0) return file.discard();
-      await flush();
-      await file.close();
-      await publish([file.move]);
+    publication,
+    close: async () => {
+      if (count === 0) await file?.discard();
+      else await publish(await publication());
     },
   };
 }

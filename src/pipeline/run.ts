@@ -18,7 +18,7 @@ import type { Pipeline } from './pipeline.js';
 import type { PlannedStep } from './plan.js';
 import { newConsistency, readPages, windowOf } from '../source/index.js';
 import { RunLog } from '../sinks/index.js';
-import { openRejects, type Rejects } from './rejects.js';
+import { openRejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
 import { intentsIn, newRunId, spentIn, startRun, type Claim, type Run } from './start.js';
@@ -35,24 +35,31 @@ import { intentsIn, newRunId, spentIn, startRun, type Claim, type Run } from './
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
   const run = startRun(pipeline, options);
   pipeline.warnings.forEach(run.warn);
-  const claim = await run.claim();
-  try {
-    for (let replayed = false; ; replayed = true) {
-      const rejects = await openRejects({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, run.runId);
-      try {
-        const report = await runClaimed(pipeline, options, run, claim, rejects);
-        await rejects.close(true).catch(run.nuisance);
-        return report;
-      } catch (failure) {
-        // What went wrong first is what has to be told.
-        await rejects.close(false).catch(run.nuisance);
-        if (!(failure instanceof LateRows)) throw limitReached(failure) ?? failure;
-        if (replayed || pipeline.plan.sinks.some(({ output }) => output === undefined))
-          throw new GateError('E_GATE_CONSISTENCY', failure.message);
-      }
+  for (;;) {
+    const claim = await run.claim();
+    try {
+      return await runLocked(pipeline, options, run, claim);
+    } catch (failure) {
+      // The pages that would have given the day are gone by now, so this happens once unless others land and fail meanwhile.
+      if (!(failure instanceof StaleDay)) throw failure;
+    } finally {
+      await claim.lock.release();
     }
-  } finally {
-    await claim.lock.release();
+  }
+}
+
+/** The outputs have the day of an interrupted run, whose pages are not used: they need other paths. */
+class StaleDay extends Error {}
+
+async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim): Promise<RunReport> {
+  for (let replayed = false; ; replayed = true) {
+    try {
+      return await runClaimed(pipeline, options, run, claim);
+    } catch (failure) {
+      if (!(failure instanceof LateRows)) throw limitReached(failure) ?? failure;
+      if (replayed || pipeline.plan.sinks.some(({ output }) => output === undefined))
+        throw new GateError('E_GATE_CONSISTENCY', failure.message);
+    }
   }
 }
 
@@ -78,7 +85,7 @@ export async function finishRuns(stateDir: string, baseDir = process.cwd()): Pro
   return finished.map(({ pipeline }) => pipeline);
 }
 
-async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim, rejects: Rejects): Promise<RunReport> {
+async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim): Promise<RunReport> {
   const { plan, connection, consistency: wanted } = pipeline;
   const client = createClient({
     threads: defaultFetchingThreads(),
@@ -99,6 +106,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
   let counts = noCounts;
   let decided = false;
 
+  const rejects = await openRejects({ ...pipeline.rejects, path: claim.rejects }, plan.collection, run.runId);
   try {
     outputs = await openOutputs(plan.sinks, {
       baseDir: pipeline.baseDir,
@@ -118,6 +126,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     counts = await run.counts();
     landings = await run.landings();
     const reader = await landings.landed(bare);
+    if (!(await run.begin(claim, landings))) throw new StaleDay();
     const pages$ = readPages(reader, { ...reading(plan.collection.name), lookAgain: true, onPage: source.observe }, accounts.consistency);
     await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
     for (const side of sides) await completed(side.pipe(tap(refuseLateRows)), options.signal, pipeline.deadlineMs);
@@ -128,8 +137,9 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       run.warn,
     );
     await claim.lock.check();
-    const moves = await outputs.publication(accounts.facts(report));
-    const publication = await run.decide(claim.outputs, moves, landings);
+    // The rejects come first: who sees the outputs finds what they lack.
+    const moves = [...(await rejects.publication()), ...(await outputs.publication(accounts.facts(report)))];
+    const publication = await run.decide(claim, moves, landings);
     decided = true;
     await run.carryOut(publication, landings);
     await outputs.settle().catch(run.nuisance);
@@ -138,12 +148,16 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
   } catch (failure) {
     if (!restsOnPages(failure)) throw failure;
     // The next run must see what the service has by then: what is wrong may be what landed.
-    await landings.remove().catch(run.nuisance);
+    await run.forgetPages(landings).catch(run.nuisance);
     if (!(failure instanceof GateError)) throw failure;
     throw options.keepFailed ? await kept(failure, outputs) : failure;
   } finally {
     // What was decided is left for whoever completes it.
-    if (!decided) await outputs?.abort();
+    if (!decided) {
+      await outputs?.abort();
+      // What went wrong first is what has to be told.
+      await rejects.close().catch(run.nuisance);
+    }
     await landings.close();
     client.close();
   }

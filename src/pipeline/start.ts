@@ -6,17 +6,18 @@ import {
   finishIntents,
   lockOutputs,
   overlap,
+  Publication,
   removeIntent,
   reworded,
   writeIntent,
   type Intent,
   type Lock,
   type Move,
-  type Publication,
 } from '../files/index.js';
 import { printable } from '../printable.js';
-import { firstStart, removeLanding, sweepLandings } from '../landing/index.js';
+import { landedSince, removeLanding, sweepLandings } from '../landing/index.js';
 import { fixedPath, type PathNames } from '../local-path.js';
+import { readBegun, removeBegun, writeBegun } from './begun.js';
 import { noCounts, openCounts, type Counts } from './counts.js';
 import { noLandings, openLandings, type Landings } from './landings.js';
 import type { Pipeline } from './pipeline.js';
@@ -28,7 +29,9 @@ export type Run = ReturnType<typeof startRun>;
 /** Outputs that are a run's own, under the names that they have in it. */
 export interface Claim {
   readonly lock: Lock;
-  /** UTC date on which the run was first started, `YYYY-MM-DD`. */
+  /** When the run was first started, ISO 8601: when an interrupted run of this pipeline was whose pages are used. */
+  readonly firstStart: string;
+  /** The UTC date of that, `YYYY-MM-DD`. */
   readonly date: string;
   /** What the sinks publish. Absolute paths. */
   readonly outputs: readonly string[];
@@ -46,7 +49,8 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   const runId = newRunId(startedAt);
   const stateDir = fixedPath(options.stateDir ?? '.leadstream', '--state-dir', pipeline.baseDir);
   const landingFolder = join(stateDir, 'landing');
-  const { sinks, reads } = pipeline.plan;
+  const begunFolder = join(stateDir, 'begun');
+  const { sinks, reads, collection } = pipeline.plan;
   const publishes = sinks.some(({ output }) => output !== undefined);
   const warnings: Warning[] = [];
   /** Whether the landed pages are those of a run that is published by now. */
@@ -59,14 +63,15 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
 
   /**
    * Locks the outputs and completes what earlier runs had decided to publish. A run that will go on with the pages of an interrupted one
-   * has the day of that one; the pages can go while nothing is locked, and with a publication that is completed here.
+   * of this pipeline has the day of that one; the pages can go while nothing is locked, and with a publication that is completed here.
    *
    * @throws {LeadstreamError} `E_RUN_LOCKED`.
    * @throws {SinkError} `E_SINK_PATH` when two outputs are one by now, because a link was made since the file was checked, and for
    * one in the state folder.
    */
   async function claim(): Promise<Claim> {
-    const date = await day();
+    const firstStart = await firstStarted();
+    const date = firstStart.slice(0, 10);
     const names: PathNames = { pipeline: pipeline.name, 'run.id': runId, 'run.date': date };
     const outputs = sinks.flatMap(({ outputOf }) => outputOf(names) ?? []);
     const rejects = pipeline.rejects.pathOf(names);
@@ -76,7 +81,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     const lock = await lockOutputs(paths, { runId });
     try {
       await finishEarlier(paths);
-      if ((await day()) === date) return { lock, date, outputs, rejects };
+      if ((await firstStarted()) === firstStart) return { lock, firstStart, date, outputs, rejects };
     } catch (failure) {
       await lock.release();
       throw failure;
@@ -85,17 +90,36 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     return claim();
   }
 
-  /** The UTC date on which the first of the runs began that share the pages. */
-  async function day(): Promise<string> {
+  /** When the first of the runs of this pipeline began that share the pages of its collection; when this one did if there are none. */
+  async function firstStarted(): Promise<string> {
     const { landingMaxAgeMs: maxAgeMs } = pipeline;
-    const resumes = publishes && maxAgeMs !== undefined && !spent && !options.restart;
-    const found = resumes ? await firstStart(landingFolder, sources(), maxAgeMs) : undefined;
-    return (found !== undefined && found < startedAt ? found : startedAt).slice(0, 10);
+    if (!publishes || maxAgeMs === undefined || spent || options.restart) return startedAt;
+    const begun = await readBegun(begunFolder, pipeline.name);
+    if (begun === undefined || begun.startedAt > startedAt) return startedAt;
+    return (await landedSince(landingFolder, source(), maxAgeMs)) === begun.landingSince ? begun.startedAt : startedAt;
   }
 
-  function sources() {
+  function source() {
     const { baseUrl, auth, limit = defaultLimit, firstPage = 1 } = pipeline.connection;
-    return reads.map((name) => ({ baseUrl, account: queryOf(auth), collection: name, limit, firstPage }));
+    return { baseUrl, account: queryOf(auth), collection: collection.name, limit, firstPage };
+  }
+
+  /**
+   * Notes whose pages this run lands, once the landing of the collection is open.
+   *
+   * @returns `false` when the outputs have the day of an interrupted run whose pages turned out to be of no use.
+   */
+  async function begin({ firstStart }: Claim, landed: Landings): Promise<boolean> {
+    if (landed.startedAt === undefined) return true;
+    if (firstStart !== startedAt && (await readBegun(begunFolder, pipeline.name))?.landingSince !== landed.startedAt) return false;
+    await writeBegun(begunFolder, pipeline.name, { startedAt: firstStart, landingSince: landed.startedAt });
+    return true;
+  }
+
+  /** Forgets the landed pages, which are published or of no use, and whose they were. */
+  async function forgetPages(landed: Landings): Promise<void> {
+    await landed.remove();
+    if (landed.startedAt !== undefined) await removeBegun(begunFolder, pipeline.name);
   }
 
   /**
@@ -138,23 +162,24 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   }
 
   /**
-   * From here on the publication will be completed, by this run or by the next one.
-   *
-   * @returns `undefined` when there is nothing to publish.
+   * From here on the publication will be completed, by this run or by the next one. That of a run that only prints, which is its rejects,
+   * by this one alone.
    */
-  async function decide(outputs: readonly string[], moves: readonly Move[], landed: Landings): Promise<Publication | undefined> {
-    if (moves.length === 0) return undefined;
-    return writeIntent(intentsIn(stateDir), { runId, pipeline: pipeline.name, outputs, moves, spent: await landed.folders() });
+  async function decide({ outputs, rejects }: Claim, moves: readonly Move[], landed: Landings): Promise<Publication> {
+    if (!publishes) return Publication.of(moves);
+    const paths = rejects === undefined ? outputs : [...outputs, rejects];
+    return writeIntent(intentsIn(stateDir), { runId, pipeline: pipeline.name, outputs: paths, moves, spent: await landed.folders() });
   }
 
-  async function carryOut(decided: Publication | undefined, landed: Landings): Promise<void> {
-    await decided?.carryOut().catch((failure: unknown) => {
+  async function carryOut(decided: Publication, landed: Landings): Promise<void> {
+    await decided.carryOut().catch((failure: unknown) => {
+      if (!publishes) throw failure;
       throw reworded(failure, `${reasonOf(failure)}; the next run, or run --finish, completes what was decided`);
     });
     // Before the intent is forgotten: pages of a published run must not be read again by the next one.
-    await landed.remove().catch(nuisance);
+    await forgetPages(landed).catch(nuisance);
     // An intent that stays is carried out once more by the next run, which changes nothing.
-    if (decided) await removeIntent(intentsIn(stateDir), runId).catch(nuisance);
+    if (publishes) await removeIntent(intentsIn(stateDir), runId).catch(nuisance);
   }
 
   /** Something that fails beside the point: after the publication, or while another failure is being told. */
@@ -167,7 +192,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     warn({ code: 'W_RUN_COUNTS', message: `what this run counted was not kept: ${reasonOf(failure)}` });
   }
 
-  return { runId, startedAt, stateDir, warnings, warn, nuisance, forgotten, claim, counts, landings, decide, carryOut };
+  return { runId, startedAt, stateDir, warnings, warn, nuisance, forgotten, claim, counts, landings, begin, forgetPages, decide, carryOut };
 }
 
 function refuseOverlaps(paths: readonly string[]): void {

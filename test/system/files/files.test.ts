@@ -16,11 +16,13 @@ describe('reserveFile', () => {
 
   test('removes leftovers of the same destination only', async () => {
     const folder = await temporaryFolder();
-    for (const name of ['.x.csv.run-0.partial', '.x.csv.old.csv.run-0.partial', '.y.csv.run-0.partial'])
+    const dead = '20260101T000000000Z-0a1b2c3d';
+    const others = ['.x.csv.my-draft.partial', `.x.csv.old.csv.${dead}.partial`, `.y.csv.${dead}.partial`];
+    for (const name of [`.x.csv.${dead}.partial`, '.x.csv.20260101T000000000-0a1b2c3d.partial', ...others])
       await writeFile(join(folder, name), '');
     const file = await reserveFile(join(folder, 'x.csv'), 'run-1');
 
-    expect((await readdir(folder)).sort()).toEqual(['.x.csv.old.csv.run-0.partial', '.x.csv.run-1.partial', '.y.csv.run-0.partial']);
+    expect((await readdir(folder)).sort()).toEqual([...others, '.x.csv.run-1.partial'].sort());
     await file.discard();
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finishIntents, lockOutputs, publish, removeIntent, writeIntent, type Intent } from '../../../src/files/index.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
@@ -33,6 +33,12 @@ async function expectPublished(folder: string): Promise<void> {
   expect(await readlink(join(folder, 'table'))).toBe('.table.runs/run-1');
   expect(await filesBelow(folder)).toEqual(['.table.runs', '.table.runs/run-1', 'a.csv', 'b.csv', 'state', 'state/intents', 'table']);
 }
+
+const inTheWayOfALink: readonly (readonly [what: string, put: (path: string) => Promise<void>])[] = [
+  ['a file stands', (path) => writeFile(path, 'precious')],
+  ['a link to elsewhere stands', (path) => symlink('elsewhere', path)],
+  ['a folder with a file stands', (path) => mkdir(path).then(() => writeFile(join(path, 'file'), 'precious'))],
+];
 
 describe('writeIntent', () => {
   test('writes one whole file, which removeIntent removes', async () => {
@@ -74,6 +80,30 @@ describe('writeIntent', () => {
     expect(await readFile(join(folder, 'a.csv'), 'utf8')).toBe('old');
   });
 
+  test.each(inTheWayOfALink)('decides nothing when %s where a link belongs', async (_what, put) => {
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
+    await rm(join(folder, 'table'));
+    await put(join(folder, 'table'));
+    const before = await filesBelow(folder);
+    await expect(writeIntent(state, intent)).rejects.toMatchObject({
+      code: 'E_SINK_FOREIGN',
+      message: `${folder}/table is nothing that leadstream made; move it away, so that the link of the table can take its place`,
+    });
+    expect(await filesBelow(folder)).toEqual(before);
+  });
+
+  test.each(inTheWayOfALink)('gives a publication that replaces nothing of a person, put there in between: %s', async (_what, put) => {
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
+    const publication = await writeIntent(state, intent);
+    await rm(join(folder, 'table'));
+    await put(join(folder, 'table'));
+    const before = await lstat(join(folder, 'table'));
+    await expect(publication.carryOut()).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    expect((await lstat(join(folder, 'table'))).ino).toBe(before.ino);
+  });
+
   test('names the folder when nothing can be written there', async () => {
     const folder = await temporaryFolder();
     const { state, intent } = await staged(folder);
@@ -84,6 +114,27 @@ describe('writeIntent', () => {
 });
 
 describe('finishIntents', () => {
+  test.each([
+    ['before anything was renamed', 0],
+    ['when a part was renamed', 1],
+  ])('replaces no file of a person that took the place of the link %s, and goes on when that was moved away', async (_what, done) => {
+    const folder = await temporaryFolder();
+    const { state, intent } = await staged(folder);
+    await writeIntent(state, intent);
+    await publish(intent.moves.slice(0, done));
+    const table = join(folder, 'table');
+    await rm(table);
+    await writeFile(table, 'precious');
+    await expect(finishIntents(state, run)).rejects.toMatchObject({
+      code: 'E_SINK_FOREIGN',
+      message: expect.stringContaining(`${table} is nothing that leadstream made; move it away`),
+    });
+    expect(await readFile(table, 'utf8')).toBe('precious');
+    await rm(table);
+    await finishIntents(state, run);
+    await expectPublished(folder);
+  });
+
   test('makes a link again that was lost before it arrived', async () => {
     const folder = await temporaryFolder();
     const { state, intent } = await staged(folder);

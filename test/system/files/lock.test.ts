@@ -139,6 +139,8 @@ describe('a lock of another run', () => {
     ['of a process that is gone is taken over at once', { pid: 2 ** 22 + 1 }, 0, true],
     ['of a process of unknown start is kept while it gives signs of life', { started: null }, 50_000, false],
     ['of a process of unknown start is taken over after a minute without', { started: null }, 70_000, true],
+    ['of another host is kept by signs of life that are seconds ahead', { host: 'elsewhere' }, -30_000, false],
+    ['of another host is taken over when they are more than a minute ahead', { host: 'elsewhere' }, -3_600_000, true],
   ])('%s', async (_behaviour, changes, silentMs, taken) => {
     const folder = await temporaryFolder();
     const output = join(folder, 'a');

@@ -4,7 +4,8 @@ import { constants, type Stats } from 'node:fs';
 import { chmod, link, lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { foreignness, openOwn, readOwn, stateForeignness } from '../../../src/files/own.js';
-import { isPrivate, makePrivate } from '../../../src/files/index.js';
+import { isPrivate, makePrivate, refuseLinks } from '../../../src/files/index.js';
+import { entriesBelow } from '../../../src/sinks/parquet/table/folders.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 const me = process.geteuid?.() ?? 0;
@@ -138,5 +139,67 @@ describe('readOwn', () => {
     await writeFile(join(folder, 'a'), 'text');
     execFileSync('chown', ['12345', join(folder, 'a')]);
     await expect(readOwn(join(folder, 'a'))).rejects.toThrow(`${folder}/a belongs to user 12345, not to 0 who runs this`);
+  });
+});
+
+describe('what the user who runs this may not use', () => {
+  /** As somebody whom permissions concern, which they do not root. */
+  async function unprivileged<T>(work: () => Promise<T>): Promise<T> {
+    if (me !== 0) return work();
+    process.seteuid?.(65_534);
+    try {
+      return await work();
+    } finally {
+      process.seteuid?.(0);
+    }
+  }
+
+  const refused = (path: string) => ({
+    code: 'E_STATE_FOREIGN',
+    message: expect.stringMatching(
+      new RegExp(`^${path} cannot be used \\(EACCES\\)(: it belongs to user 0, not to 65534 who runs this; give it|; make it accessible)`),
+    ),
+  });
+
+  test('is told by the state folder and its owner', async () => {
+    const base = await temporaryFolder();
+    await chmod(base, 0o755);
+    const state = join(base, 'state');
+    await mkdir(join(state, 'landing'), { recursive: true });
+    await chmod(state, 0);
+    await expect(unprivileged(() => isPrivate(join(state, 'landing')))).rejects.toMatchObject(refused(state));
+    await expect(unprivileged(() => makePrivate(join(state, 'landing')))).rejects.toMatchObject(refused(state));
+    await chmod(state, 0o700);
+  });
+
+  test('is told by a file and its owner', async () => {
+    const base = await temporaryFolder();
+    await chmod(base, 0o755);
+    await writeFile(join(base, 'account.key'), '', { mode: 0 });
+    await expect(unprivileged(() => readOwn(join(base, 'account.key')))).rejects.toMatchObject(refused(join(base, 'account.key')));
+  });
+
+  test('is told where a folder of a table cannot be entered', async () => {
+    const base = await temporaryFolder();
+    await chmod(base, 0o755);
+    await mkdir(join(base, '.t.runs/run-1'), { recursive: true });
+    await chmod(join(base, '.t.runs'), 0);
+    const path = { code: 'E_SINK_PATH', message: expect.stringContaining(join(base, '.t.runs')) };
+    await expect(unprivileged(() => refuseLinks(base, join(base, '.t.runs/run-1')))).rejects.toMatchObject(path);
+    await expect(unprivileged(() => entriesBelow(join(base, '.t.runs')))).rejects.toMatchObject(path);
+    await chmod(join(base, '.t.runs'), 0o700);
+  });
+
+  test('is told where a file is in the place of a folder', async () => {
+    const base = await temporaryFolder();
+    await writeFile(join(base, '.t.runs'), '');
+    await expect(refuseLinks(base, join(base, '.t.runs/run-1'))).rejects.toMatchObject({
+      code: 'E_SINK_FOREIGN',
+      message: `${base}/.t.runs is no folder, where leadstream has a folder of its own; look what it is, and move it away`,
+    });
+    await expect(isPrivate(join(base, '.t.runs/landing'))).rejects.toMatchObject({
+      code: 'E_STATE_FOREIGN',
+      message: expect.stringContaining(`${base}/.t.runs is no folder`),
+    });
   });
 });

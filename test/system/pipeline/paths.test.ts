@@ -5,6 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { SpecError } from '../../../src/errors.js';
 import { reserveFile, writeIntent } from '../../../src/files/index.js';
+import { headerOf } from '../../../src/landing/record.js';
 import { finishRuns, parsePipeline, parsePipelines, rollbackTable, runPipeline, type RunOptions } from '../../../src/pipeline/index.js';
 import { csv, ndjson, parquet } from '../../../src/sinks/index.js';
 import { cli } from '../../support/cli.js';
@@ -194,9 +195,16 @@ describe('outputs with names in braces', () => {
   });
 
   /** A stopped run whose pages seem to be two days old. @returns Since when. */
-  async function stoppedTwoDaysAgo(from: LoggedService, body: string, folder: string, options: RunOptions): Promise<string> {
+  async function stoppedTwoDaysAgo(
+    from: LoggedService,
+    body: string,
+    folder: string,
+    options: RunOptions,
+    set: Readonly<Record<string, string>> = {},
+  ): Promise<string> {
     const stop = new AbortController();
-    const stopped = runPipeline(pipelineFor(from, body, folder), { ...options, signal: stop.signal, onProgress: () => stop.abort() });
+    const pipeline = pipelineFor(from, body, folder, set);
+    const stopped = runPipeline(pipeline, { ...options, signal: stop.signal, onProgress: () => stop.abort() });
     await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
     const landing = join(options.stateDir ?? '', 'landing');
     let since = '';
@@ -206,6 +214,9 @@ describe('outputs with names in braces', () => {
       since = new Date(Date.parse(started.startedAt) - 2 * 86_400_000).toISOString();
       await writeFile(marker, JSON.stringify({ ...started, startedAt: since }));
     }
+    const begun = join(options.stateDir ?? '', 'begun', `${pipeline.name}.json`);
+    const note = JSON.parse(await readFile(begun, 'utf8')) as object;
+    await writeFile(begun, JSON.stringify({ ...note, startedAt: since, landingSince: since }));
     return since;
   }
 
@@ -222,19 +233,35 @@ describe('outputs with names in braces', () => {
     expect((await runPipeline(pipelineFor(from, dated(), folder), options)).sinks[0]?.path).toBe(join(folder, 'out', `${today()}.csv`));
   });
 
-  test('bear that day where nothing but the other side of a join was read', async () => {
+  const joined = dated('steps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\n');
+
+  test.each([
+    ['that landed the same collection', dated()],
+    ['that landed the other side of a join', dated().replace('from: leads', 'from: bridges')],
+  ])('do not bear the day of another pipeline %s', async (_what, other) => {
     const folder = await temporaryFolder();
-    const from = await serviceOf({ leads: leads(250), bridges: [{ id: '1', title: 'A' }] });
+    const from = await serviceOf({ leads: leads(250), bridges: Array.from({ length: 250 }, (_, id) => ({ id, title: 'A' })) });
     const options = { stateDir: join(folder, 'state') };
-    const joined = dated('steps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\n');
-    const since = await stoppedTwoDaysAgo(
-      from,
-      joined.replace('from: leads', 'from: bridges').replace(/steps:\n.*\n/, ''),
-      folder,
-      options,
-    );
-    const report = await runPipeline(pipelineFor(from, joined, folder), options);
-    expect(report.sinks[0]?.path).toBe(join(folder, 'out', `${since.slice(0, 10)}.csv`));
+    const since = await stoppedTwoDaysAgo(from, other, folder, options, { name: 'hourly' });
+    await mkdir(join(folder, 'out'));
+    const earlier = join(folder, 'out', `${since.slice(0, 10)}.csv`);
+    await writeFile(earlier, 'of that day');
+    const report = await runPipeline(pipelineFor(from, joined, folder, { name: 'nightly' }), options);
+    expect(report.sinks[0]?.path).toBe(join(folder, 'out', `${today()}.csv`));
+    expect(await readFile(earlier, 'utf8')).toBe('of that day');
+  });
+
+  test('bear the day of the run where the pages of the interrupted one are of no use, because the list has changed', async () => {
+    const [from, folder] = [await serviceOf({ leads: leads(250) }), await temporaryFolder()];
+    const options = { stateDir: join(folder, 'state') };
+    const since = await stoppedTwoDaysAgo(from, dated(), folder, options);
+    const [landing = ''] = (await readdir(join(folder, 'state', 'landing'))).filter((name) => name.startsWith('leads-'));
+    const page = Buffer.from('[{"lead_id":"of another list"}]');
+    await writeFile(join(folder, 'state', 'landing', landing, 'pages.log'), Buffer.concat([headerOf(1, page), page]));
+    const report = await runPipeline(pipelineFor(from, dated(), folder), options);
+    expect(report.warnings.map(({ code }) => code)).toContain('W_LANDING_STALE');
+    expect(report.sinks[0]?.path).toBe(join(folder, 'out', `${today()}.csv`));
+    expect(await readdir(join(folder, 'out'))).not.toContain(`${since.slice(0, 10)}.csv`);
   });
 
   test.each<[string, string, RunOptions]>([

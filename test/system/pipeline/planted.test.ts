@@ -335,7 +335,7 @@ describe('a run', () => {
 
   test('passes a pipe that is like a lock of takers, and one that is like a partial file', async () => {
     const [{ base }, from] = [await place(), await some()];
-    for (const name of ['.u.csv.lock-x.lock', '.u.csv.run-0.partial']) mkfifo(join(base, 'out', name));
+    for (const name of ['.u.csv.lock-x.lock', '.u.csv.20260101T000000000Z-0a1b2c3d.partial']) mkfifo(join(base, 'out', name));
     await start(from, base);
     expect(await readdir(join(base, 'out'))).toContain('u.csv');
   });

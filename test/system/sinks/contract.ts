@@ -170,12 +170,13 @@ export function fileSinkContract(subject: SubjectSink): void {
 
     test('clears away what a killed run left', async () => {
       const folder = await temporaryFolder();
-      const killed = await subject.open(recording(folder, 'run-1'));
+      const dead = '20260101T000000000Z-0a1b2c3d';
+      const killed = await subject.open(recording(folder, dead));
       await killed.begin(columns);
       await killed.write(pageOf(1, first));
       await writeAll(subject.open(recording(folder, 'run-2')), columns, second);
 
-      expect((await filesBelow(folder)).filter((name) => name.includes('run-1'))).toEqual([]);
+      expect((await filesBelow(folder)).filter((name) => name.includes(dead))).toEqual([]);
       expect(await subject.read(folder)).toEqual(second);
       await killed.abort();
       expect(await subject.read(folder)).toEqual(second);

@@ -282,4 +282,18 @@ describe('mode: append', () => {
     ];
     expect(await run(folder, keyed, next)).toMatchObject({ rows: 1, unchanged: 1 });
   });
+
+  test.each([
+    ['that two of them share', ['20240101', '20240101'], 'two rows of the table have the same key'],
+    ['that one of them lacks', ['20240101', ''], 'a row of the table has an empty key'],
+  ])('refuses a key that does not tell the rows of the table apart: one %s', async (_what, [one = '', other = ''], message) => {
+    const folder = await temporaryFolder();
+    await run(folder, options, [...rowsOf(one, 'a'), ...rowsOf(other, 'b')]);
+    const before = await readdir(join(folder, 't'));
+    await expect(run(folder, { ...options, key: ['day'] }, rowsOf('20240102', 'c'))).rejects.toMatchObject({
+      code: 'E_SINK_KEY',
+      message: `${join(folder, 't')}: ${message} (day), which append cannot go on from; name columns under key that identify every row, or publish the table anew with mode: replace`,
+    });
+    expect(await readdir(join(folder, 't'))).toEqual(before);
+  });
 });

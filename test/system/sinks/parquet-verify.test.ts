@@ -92,6 +92,13 @@ describe('verifyTable', () => {
     expect((await verifyTable(path)).differences).toEqual(['_SUCCESS is missing']);
   });
 
+  test('finds a _SUCCESS that is not empty', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder, 'run-1', { success_file: true });
+    await writeFile(join(path, '_SUCCESS'), 'rows');
+    expect((await verifyTable(path)).differences).toEqual(['_SUCCESS has 4 bytes, and leadstream makes it empty']);
+  });
+
   test('finds two names of one file', async () => {
     const folder = await temporaryFolder();
     const path = await table(folder);

@@ -8,9 +8,9 @@ export async function openTo(folder: string, permissions: number): Promise<void>
   await attempt('E_SINK_PATH', `cannot set the permissions of ${folder}`, () => chmod(folder, mode));
 }
 
-/** What is in a folder; nothing where there is none. */
+/** What is in a folder; nothing where there is none. @throws {SinkError} `E_SINK_PATH`. */
 export async function namesIn(folder: string): Promise<readonly string[]> {
-  return readdir(folder).catch(unlessMissing([]));
+  return attempt('E_SINK_PATH', `cannot read ${folder}`, () => readdir(folder).catch(unlessMissing([])));
 }
 
 /** Paths of all files below a folder, relative to it; links count as files. */
@@ -27,8 +27,10 @@ export async function partitionsBelow(folder: string): Promise<readonly string[]
   return folders.map((entry) => join(entry.parentPath, entry.name)).sort((a, b) => b.length - a.length);
 }
 
-/** Everything below a folder. What is behind a link is somewhere else. */
+/** Everything below a folder. What is behind a link is somewhere else. @throws {SinkError} `E_SINK_PATH`. */
 export async function entriesBelow(folder: string) {
-  const found = await lstat(folder).catch(unlessMissing(undefined));
-  return found?.isDirectory() === true ? readdir(folder, { recursive: true, withFileTypes: true }) : [];
+  return attempt('E_SINK_PATH', `cannot read ${folder}, or a folder below it`, async () => {
+    const found = await lstat(folder).catch(unlessMissing(undefined));
+    return found?.isDirectory() === true ? readdir(folder, { recursive: true, withFileTypes: true }) : [];
+  });
 }

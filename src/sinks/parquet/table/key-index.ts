@@ -62,9 +62,15 @@ export class KeyIndex {
     return seen;
   }
 
-  /** Adds a row that the table has. */
-  add(key: readonly Value[], content: readonly unknown[]): void {
-    this.table.see(keyOf(key) ?? '', content);
+  /**
+   * Adds a row that the table has.
+   *
+   * @returns `new`; otherwise why it cannot be told by its key, and was not added.
+   */
+  add(key: readonly Value[], content: readonly unknown[]): 'new' | 'empty' | 'twice' {
+    const text = keyOf(key);
+    if (text === undefined) return 'empty';
+    return this.table.see(text, content) === 'new' ? 'new' : 'twice';
   }
 
   async store(target: ByteTarget): Promise<void> {

@@ -11,7 +11,7 @@ import type { Table } from './table.js';
  * table, a row group at a time.
  *
  * @param key Names of output columns.
- * @throws {SinkError} `E_SINK_KEY` when the table's rows have no such key.
+ * @throws {SinkError} `E_SINK_KEY` when the table's rows have no such key, or it does not tell them apart.
  */
 export async function indexOf(table: Table, run: string, manifest: Manifest, key: readonly string[]): Promise<KeyIndex> {
   const { keys } = manifest;
@@ -23,17 +23,24 @@ export async function indexOf(table: Table, run: string, manifest: Manifest, key
   if (missing !== undefined)
     throw new SinkError('E_SINK_KEY', `${table.path}: the files of the table have no column ${missing}, which append needs as key`);
   const index = new KeyIndex();
-  for (const { name } of manifest.files) await addFile(index, join(table.folder(run), name), key);
+  for (const { name } of manifest.files) await addFile(index, table, join(table.folder(run), name), key);
   return index;
 }
 
-async function addFile(index: KeyIndex, path: string, key: readonly string[]): Promise<void> {
+async function addFile(index: KeyIndex, table: Table, path: string, key: readonly string[]): Promise<void> {
   for await (const rows of readGroups(path)) {
     for (const row of rows) {
-      index.add(
+      const added = index.add(
         key.map((name) => row[name] ?? null),
         contentOf(Object.entries(row).sort(byName)),
       );
+      if (added !== 'new') throw noKey(table, key, added);
     }
   }
+}
+
+function noKey(table: Table, key: readonly string[], fault: 'empty' | 'twice'): SinkError {
+  const rows = fault === 'twice' ? 'two rows of the table have the same key' : 'a row of the table has an empty key';
+  const remedy = 'name columns under key that identify every row, or publish the table anew with mode: replace';
+  return new SinkError('E_SINK_KEY', `${table.path}: ${rows} (${key.join(' + ')}), which append cannot go on from; ${remedy}`);
 }

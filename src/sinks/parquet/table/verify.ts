@@ -114,8 +114,14 @@ async function compare(folder: string, manifest: Manifest, ending: string): Prom
     if (entries.get(file.name + ending) !== 'file') differences.push(`${file.name} is missing`);
     else differences.push(...(await differencesOf(join(folder, file.name + ending), file, manifest)));
   }
-  if (manifest.success_file && entries.get(successName) !== 'file') differences.push(`${successName} is missing`);
+  if (manifest.success_file) differences.push(...(await successDifferences(join(folder, successName), entries.get(successName))));
   return differences;
+}
+
+async function successDifferences(path: string, kind: Kind | undefined): Promise<readonly string[]> {
+  if (kind !== 'file') return [`${successName} is missing`];
+  const { size } = await stat(path);
+  return size === 0 ? [] : [`${successName} has ${size} bytes, and leadstream makes it empty`];
 }
 
 type Kind = 'file' | 'folder' | 'link' | 'device';
