@@ -13,7 +13,10 @@ export interface Lease {
 /** The unit that travels through a chain: some rows of one page of the service, in order. `number` is 1-based. */
 export interface Page<T = Row> {
   readonly number: number;
-  /** Made when they are first asked for, of a page that leadstream made. */
+  /**
+   * Of a page that leadstream made they are made when they are first asked for, and frozen: to change rows, give new ones, as with
+   * `mapRows((row) => ({ ...row, zipcode: '' }))`. Changing them in place throws a `TypeError`.
+   */
   readonly rows: readonly T[];
   readonly lease: Lease;
 }
