@@ -86,9 +86,10 @@ export function countOf(page: Page<unknown>): number {
   return isBatchPage(page) ? page.batch.length : page.rows.length;
 }
 
-/** The rows for which a condition holds; a page keeps the form that it has. */
+/** The rows for which a condition holds, which is told the row and nothing else; a page keeps the form that it has. */
 export function keepRows<T>(page: Page<T>, condition: (row: T) => boolean): Page<T> {
-  if (!isBatchPage(page)) return withRows(page, page.rows.filter(condition));
+  const holds = (row: T): boolean => condition(row);
+  if (!isBatchPage(page)) return withRows(page, page.rows.filter(holds));
   const kept = page.rows.flatMap((row, index) => (condition(row) ? [index] : []));
   return withBatch(page, page.batch.keep(kept));
 }
