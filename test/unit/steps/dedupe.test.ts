@@ -108,6 +108,12 @@ test('needs at least one field under by', () => {
   expect(steps.dedupe.config.safeParse({ by: [] }).success).toBe(false);
 });
 
+test.each([[[]], ['lead_id'], [undefined], [[7]], [[() => 'a']]])('refuses %p as a key in code', (key) => {
+  expect(() => Reflect.apply(dedupe, undefined, [key])).toThrow(
+    expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringMatching(/^dedupe: key/) }),
+  );
+});
+
 test('leaves the columns as they are', () => {
   expect(planned(steps.dedupe, {}).columns).toHaveLength(33);
 });
