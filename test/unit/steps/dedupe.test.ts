@@ -36,7 +36,8 @@ describe('a key that lacks a part', () => {
     ['empty', { a: '1', b: '' }],
     ['missing', { a: '1' }],
   ])('passes every time when the part is %s', async (_what, row: Record<string, string | null>) => {
-    expect(await rowsThrough(dedupe(['a', 'b']), [row, row])).toEqual([row, row]);
+    const whole: Readonly<Record<string, string | null>> = { a: '2', b: '3' };
+    expect(await rowsThrough(dedupe(['a', 'b']), [row, row, whole, whole])).toEqual([{ b: null, ...row }, { b: null, ...row }, whole]);
   });
 });
 
