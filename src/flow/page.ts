@@ -1,5 +1,7 @@
 import type { OperatorFunction } from 'rxjs';
 import type { Row } from '../collections/index.js';
+import { StepError } from '../errors.js';
+import { given } from '../option-problems.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
 
 /**
@@ -61,9 +63,18 @@ export function withRows<T>({ number, lease }: Page<unknown>, rows: readonly T[]
   return { number, rows, lease };
 }
 
-/** What a page holds, by columns. */
+/**
+ * What a page holds, by columns.
+ *
+ * @throws {StepError} `E_STEP_CONFIG` for rows that are none, as of a function under `mapRows` that returns nothing.
+ */
 export function batchOf<T extends Row>(page: Page<T>): RecordBatch {
-  return isBatchPage(page) ? page.batch : batchFromRows(page.rows);
+  if (isBatchPage(page)) return page.batch;
+  const { number, rows } = page;
+  const wrong = rows.findIndex((row: unknown) => !isRecord(row) || Array.isArray(row) || row instanceof Promise);
+  if (wrong >= 0)
+    throw new StepError('E_STEP_CONFIG', `page ${number}: row ${wrong + 1} must be an object with fields, not ${given(rows[wrong])}`);
+  return batchFromRows(rows);
 }
 
 /** Whether something is a page, ours or one that a program made. */

@@ -56,6 +56,20 @@ test.each([
   expect(isPage(value)).toBe(is);
 });
 
+test.each([
+  [undefined, 'undefined'],
+  [null, 'null'],
+  [['a'], 'a list'],
+  [Promise.resolve({}), 'a promise, which has to be awaited'],
+  ['x', "the text 'x'"],
+])('what is no row of a page is named: %p', (row, what) => {
+  const rows: readonly unknown[] = [{ a: '1' }, row];
+  const wrong: unknown = { ...page, number: 3, rows };
+  expect(() => Reflect.apply(batchOf, undefined, [wrong])).toThrow(
+    expect.objectContaining({ code: 'E_STEP_CONFIG', message: `page 3: row 2 must be an object with fields, not ${what}` }),
+  );
+});
+
 test('a page of rows has a batch of them', () => {
   expect(batchOf({ number: 1, rows: [{ a: '1' }, { b: true }], lease }).rows).toEqual([
     { a: '1', b: null },
