@@ -2,7 +2,7 @@ import { map, pipe } from 'rxjs';
 import { z } from 'zod';
 import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, type Value } from '../../collections/index.js';
 import { StepError } from '../../errors.js';
-import { batchOf, standalone, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, checkArguments, standalone, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { mapping, Unfit, type Mapped, type RecordBatch, type Vector } from '../../vector/index.js';
 import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
@@ -16,6 +16,11 @@ export interface CastOptions {
 
 /** A row type some of whose fields were cast; what a text becomes, only the run can tell. */
 export type Casted<T, K extends keyof T> = { readonly [F in keyof T]: F extends K ? Value : T[F] };
+
+const taken = z.strictObject({
+  types: z.record(z.string(), z.enum(declaredTypes).optional()),
+  options: z.strictObject({ onError: z.enum(['reject', 'null', 'fail']).optional() }),
+});
 
 /**
  * Turns text into typed values. An empty text is `null` for every type but `text`; a value that does not cast exactly is
@@ -34,6 +39,7 @@ export function cast<T extends Row, K extends keyof NoInfer<T> & string = keyof 
   options: CastOptions = {},
   context: StepContext = standalone('cast'),
 ): Step<T, Casted<NoInfer<T>, K>> {
+  checkArguments(context.at, taken, { types, options });
   return pipe(requireFields<T>(context.at, Object.keys(types)), castRows<T, Casted<NoInfer<T>, K>>(types, options, context));
 }
 

@@ -1,8 +1,9 @@
-import { map, pipe, type Observable } from 'rxjs';
-import type { Row } from '../../collections/index.js';
+import { isObservable, map, pipe, type Observable } from 'rxjs';
+import { z } from 'zod';
+import { declaredTypes, type Row } from '../../collections/index.js';
 import { keysOf, memoByKey, type RecordBatch } from '../../vector/index.js';
 import { StepError } from '../../errors.js';
-import { batchOf, preload, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, checkArguments, preload, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { requireFields } from '../require-fields.js';
 import { addable, unmatched, type Index, type Matches } from './addable.js';
 import { preferenceOf, type Pick } from './pick.js';
@@ -37,6 +38,22 @@ export type Addition<Left, As extends string, Field extends string> = string ext
     ? unknown
     : { readonly as: never };
 
+const name = z.string().min(1);
+const type = z.enum(declaredTypes).optional();
+
+const taken = z.strictObject({
+  pages$: z.custom((value) => isObservable(value), 'must be a stream of pages, like service.bridges$'),
+  options: z.strictObject({
+    on: z.record(z.string(), name.optional()),
+    as: name,
+    select: z.array(name).min(1),
+    normalize: z.literal('casefold').optional(),
+    pick: z.union([z.enum(['first', 'all', 'error']), z.strictObject({ max: name, type }), z.strictObject({ min: name, type })]).optional(),
+    type: z.enum(['left', 'inner']).optional(),
+    key: z.array(name).optional(),
+  }),
+});
+
 /**
  * Adds fields of matching rows of another stream, which is read to its end before the first page of this one is
  * requested. Keys that are empty or missing never match.
@@ -56,6 +73,7 @@ export function join<Left extends Row, Right extends Row, const As extends strin
   options: JoinOptions<NoInfer<Left>, Right, As, Field> & Addition<NoInfer<Left>, As, Field>,
   context: StepContext = standalone('join'),
 ): Step<Left, Joined<Left, Right, As, Field>> {
+  checkArguments(context.at, taken, { pages$: other$, options });
   const { on, select, pick, key = [] } = options;
   const rightFields = [...Object.values<string | undefined>(on), ...select, ...comparedBy(pick), ...key].filter(
     (field) => field !== undefined,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { textOf, type Column, type Row, type Value } from '../../collections/index.js';
 import { mapping, type Mapped, type Vector } from '../../vector/index.js';
 import { StepError } from '../../errors.js';
-import { batchOf, withBatch, type Step } from '../../flow/index.js';
+import { batchOf, checkArguments, withBatch, type Step } from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
@@ -24,11 +24,16 @@ export interface MaskOptions {
   readonly hmacKey?: string | undefined;
 }
 
+const taken = z.strictObject({
+  masks: z.record(z.string(), z.enum(maskKinds).optional()),
+  options: z.strictObject({ hmacKey: z.string().optional() }),
+});
+
 /**
  * Hides the values of some fields. Empty and missing values stay as they are, so that completeness can still be judged.
  *
  * @param masks Kind of mask by field.
- * @throws {StepError} `E_STEP_CONFIG` for `hmac` without a key; `E_STEP_FIELD` when no row of a non-empty page has a named field, which
+ * @throws {StepError} `E_STEP_CONFIG` for `hmac` without a key, and arguments that cannot be right; `E_STEP_FIELD` when no row of a non-empty page has a named field, which
  * would leave what was meant in clear.
  *
  * @example
@@ -39,6 +44,7 @@ export function mask<T extends Row>(
   masks: Readonly<Partial<Record<keyof NoInfer<T> & string, Mask>>>,
   options: MaskOptions = {},
 ): Step<T, Row> {
+  checkArguments('mask', taken, { masks, options });
   return pipe(requireFields<T>('mask', Object.keys(masks)), masking(masks, options));
 }
 

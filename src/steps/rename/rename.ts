@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { StepError } from '../../errors.js';
-import { batchOf, withBatch, type Step } from '../../flow/index.js';
+import { batchOf, checkArguments, withBatch, type Step } from '../../flow/index.js';
 import { columnName, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
@@ -12,6 +12,8 @@ import { defineStep } from '../step.js';
 export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {
   readonly [K in keyof T as K extends keyof M ? (M[K] extends string ? M[K] : K) : K]: T[K];
 };
+
+const taken = z.strictObject({ names: z.record(z.string(), z.string().min(1).optional()) });
 
 /**
  * Gives fields other names; order and values stay.
@@ -25,6 +27,7 @@ export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {
  * // { uid: '7', affid: '1' }  ->  { user_id: '7', affid: '1' }
  */
 export function rename<T extends Row, const M extends Partial<Record<keyof T & string, string>>>(names: M): Step<T, Renamed<T, M>> {
+  checkArguments('rename', taken, { names });
   const renamed = renaming<T, M>(names, (name) => {
     throw new StepError('E_STEP_CONFIG', `rename: there is a field '${name}' already`);
   });

@@ -2,11 +2,12 @@ import { map, pipe } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
 import { RecordBatch } from '../../vector/index.js';
-import { StepError } from '../../errors.js';
-import { batchOf, withBatch, type Step } from '../../flow/index.js';
+import { batchOf, checkArguments, withBatch, type Step } from '../../flow/index.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
+
+const taken = z.strictObject({ fields: z.array(z.string().min(1)).min(1) });
 
 /**
  * Keeps the named fields of every row, in the order given.
@@ -19,7 +20,7 @@ import { defineStep } from '../step.js';
  * // { uid: '7', email: 'a@b.c', affid: '1' }  ->  { uid: '7', email: 'a@b.c' }
  */
 export function select<T extends Row, K extends keyof T & string>(fields: readonly K[]): Step<T, Pick<T, K>> {
-  if (fields.length === 0) throw new StepError('E_STEP_CONFIG', 'select: needs at least one field');
+  checkArguments('select', taken, { fields });
   const columnsOf = (batch: RecordBatch) => new Map(fields.map((field) => [field, batch.columnOrNulls(field)] as const));
   return pipe(
     requireFields('select', fields),

@@ -2,8 +2,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipe } from 'rxjs';
 import { z } from 'zod';
-import type { Row } from '../../collections/index.js';
-import { blocking, standalone, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { declaredTypes, type Row } from '../../collections/index.js';
+import { blocking, checkArguments, standalone, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
@@ -20,6 +20,17 @@ export interface SortOptions {
   /** What becomes of a row whose key is not of its type. Default `reject`; with `null` it comes last. */
   readonly onError?: OnError | undefined;
 }
+
+const taken = z.strictObject({
+  keys: z
+    .array(z.strictObject({ field: z.string().min(1), type: z.enum(declaredTypes).optional(), descending: z.boolean().optional() }))
+    .min(1),
+  options: z.strictObject({
+    memory: z.number().positive().optional(),
+    folder: z.string().min(1).optional(),
+    onError: z.enum(['reject', 'null', 'fail']).optional(),
+  }),
+});
 
 const defaultMemory = 256_000_000;
 
@@ -41,6 +52,7 @@ export function sort<T extends Row>(
   options: SortOptions = {},
   context: StepContext = standalone('sort'),
 ): Step<T, T> {
+  checkArguments(context.at, taken, { keys, options });
   const fields = keys.map(({ field }) => field);
   return pipe(requireFields<T>(context.at, fields), sorting<T>(keys, options, context));
 }
