@@ -60,6 +60,7 @@ export {
   rename,
   select,
   sort,
+  type Casted,
   type CastOptions,
   type Derivation,
   type Joined,

@@ -1,3 +1,4 @@
+export { checkArguments } from './arguments.js';
 export { blocking, type BatchReader, type Collector } from './blocking.js';
 export { emptyTally, standalone, type Fault, type OnError, type StepContext, type Tally } from './context.js';
 export { deliver } from './deliver.js';

@@ -1,9 +1,10 @@
 import { Observable, Subject, map, takeWhile, type OperatorFunction } from 'rxjs';
 import { keepRows, withRows, type Page, type Step } from './page.js';
 
-/** Applies a function to every row. */
+/** Applies a function to every row; it is told the row and nothing else. */
 export function mapRows<T, U>(project: (row: T) => U): Step<T, U> {
-  return map((page) => withRows(page, page.rows.map(project)));
+  const projected = (row: T): U => project(row);
+  return map((page) => withRows(page, page.rows.map(projected)));
 }
 
 /** Keeps the rows that satisfy a condition; a page may become empty, but it stays a page. */

@@ -1,9 +1,16 @@
-import { Observable, catchError, defer, map, mergeMap, of, single, type ObservableInput } from 'rxjs';
+import { Observable, catchError, defer, finalize, map, mergeMap, of, single, type ObservableInput } from 'rxjs';
+import { z } from 'zod';
+import { LeadstreamError } from '../errors.js';
+import { callback } from '../option-problems.js';
+import { checkArguments } from './arguments.js';
+import { whenDry } from './dry.js';
 import { inOrder } from './in-order.js';
 import { withRows, type Page, type Step } from './page.js';
 
 /** A page, or the failure that stands in its place until its turn comes. */
 type Outcome<T> = { readonly page: Page<T> } | { readonly failure: unknown };
+
+const taken = z.strictObject({ project: callback, concurrency: z.number().int().min(1) });
 
 /**
  * Applies an asynchronous function to pages: at most `concurrency` at a time, results in page order. Pages that wait for
@@ -12,36 +19,65 @@ type Outcome<T> = { readonly page: Page<T> } | { readonly failure: unknown };
  *
  * @param project Gives the new rows of a page, once; `signal` is aborted on unsubscribe.
  * @param concurrency Pages worked on at once, at least 1.
+ * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for a page whose rows never come, once the process has nothing else left to do.
  */
 export function mapAsync<T, U>(
   project: (page: Page<T>, signal: AbortSignal) => ObservableInput<readonly U[]>,
   concurrency: number,
 ): Step<T, U> {
-  function projected(item: Outcome<T>): Observable<Outcome<U>> {
-    if ('failure' in item) return of(item);
-    return withSignal((signal) => project(item.page, signal)).pipe(
-      single(),
-      map((rows) => ({ page: withRows(item.page, rows) })),
-      catchError(failed),
-    );
-  }
+  checkArguments('mapAsync', taken, { project, concurrency });
 
   return (pages$) =>
-    pages$.pipe(
-      map((page): Outcome<T> => ({ page })),
-      catchError(failed),
-      map((item, number) => ({ item, number })),
-      mergeMap(({ item, number }) => projected(item).pipe(map((outcome) => ({ number, outcome }))), concurrency),
-      inOrder(0),
-      map(({ outcome }) => {
-        if ('page' in outcome) return outcome.page;
-        throw outcome.failure;
-      }),
-    );
+    new Observable((subscriber) => {
+      const underWay = new Set<number>();
+      /** The first failure; while it waits behind pages that never come, it says more than that they do not. */
+      let failure: unknown;
+
+      function failed(error: unknown): Observable<{ readonly failure: unknown }> {
+        failure ??= error;
+        return of({ failure: error });
+      }
+
+      function projected(item: Outcome<T>): Observable<Outcome<U>> {
+        if ('failure' in item) return of(item);
+        const { page } = item;
+        return withSignal((signal) => {
+          underWay.add(page.number);
+          return project(page, signal);
+        }).pipe(
+          single(),
+          map((rows) => ({ page: withRows(page, rows) })),
+          catchError(failed),
+          finalize(() => underWay.delete(page.number)),
+        );
+      }
+
+      const stalled = () => {
+        if (underWay.size > 0) subscriber.error(failure ?? new LeadstreamError('E_RUN_STALLED', neverSettles([...underWay])));
+      };
+      subscriber.add(whenDry('stalls', stalled));
+      subscriber.add(
+        pages$
+          .pipe(
+            map((page): Outcome<T> => ({ page })),
+            catchError(failed),
+            map((item, number) => ({ item, number })),
+            mergeMap(({ item, number }) => projected(item).pipe(map((outcome) => ({ number, outcome }))), concurrency),
+            inOrder(0),
+            map(({ outcome }) => {
+              if ('page' in outcome) return outcome.page;
+              throw outcome.failure;
+            }),
+          )
+          .subscribe(subscriber),
+      );
+    });
 }
 
-function failed(failure: unknown): Observable<{ readonly failure: unknown }> {
-  return of({ failure });
+function neverSettles(pages: readonly number[]): string {
+  const who = pages.length === 1 ? `page ${pages[0]} was` : `pages ${pages.join(', ')} were`;
+  return `mapAsync: ${who} handed to a function whose rows never come, and nothing is left that it could wait for`;
 }
 
 function withSignal<T>(project: (signal: AbortSignal) => ObservableInput<T>): Observable<T> {

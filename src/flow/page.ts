@@ -1,5 +1,7 @@
 import type { OperatorFunction } from 'rxjs';
 import type { Row } from '../collections/index.js';
+import { StepError } from '../errors.js';
+import { given } from '../option-problems.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
 
 /**
@@ -13,7 +15,10 @@ export interface Lease {
 /** The unit that travels through a chain: some rows of one page of the service, in order. `number` is 1-based. */
 export interface Page<T = Row> {
   readonly number: number;
-  /** Made when they are first asked for, of a page that leadstream made. */
+  /**
+   * Of a page that leadstream made they are made when they are first asked for, and frozen: to change rows, give new ones, as with
+   * `mapRows((row) => ({ ...row, zipcode: '' }))`. Changing them in place throws a `TypeError`.
+   */
   readonly rows: readonly T[];
   readonly lease: Lease;
 }
@@ -58,9 +63,18 @@ export function withRows<T>({ number, lease }: Page<unknown>, rows: readonly T[]
   return { number, rows, lease };
 }
 
-/** What a page holds, by columns. */
+/**
+ * What a page holds, by columns.
+ *
+ * @throws {StepError} `E_STEP_CONFIG` for rows that are none, as of a function under `mapRows` that returns nothing.
+ */
 export function batchOf<T extends Row>(page: Page<T>): RecordBatch {
-  return isBatchPage(page) ? page.batch : batchFromRows(page.rows);
+  if (isBatchPage(page)) return page.batch;
+  const { number, rows } = page;
+  const wrong = rows.findIndex((row: unknown) => !isRecord(row) || Array.isArray(row) || row instanceof Promise);
+  if (wrong >= 0)
+    throw new StepError('E_STEP_CONFIG', `page ${number}: row ${wrong + 1} must be an object with fields, not ${given(rows[wrong])}`);
+  return batchFromRows(rows);
 }
 
 /** Whether something is a page, ours or one that a program made. */
@@ -83,9 +97,10 @@ export function countOf(page: Page<unknown>): number {
   return isBatchPage(page) ? page.batch.length : page.rows.length;
 }
 
-/** The rows for which a condition holds; a page keeps the form that it has. */
+/** The rows for which a condition holds, which is told the row and nothing else; a page keeps the form that it has. */
 export function keepRows<T>(page: Page<T>, condition: (row: T) => boolean): Page<T> {
-  if (!isBatchPage(page)) return withRows(page, page.rows.filter(condition));
+  const holds = (row: T): boolean => condition(row);
+  if (!isBatchPage(page)) return withRows(page, page.rows.filter(holds));
   const kept = page.rows.flatMap((row, index) => (condition(row) ? [index] : []));
   return withBatch(page, page.batch.keep(kept));
 }

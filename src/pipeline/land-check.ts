@@ -1,6 +1,6 @@
 import { isObservable } from 'rxjs';
 import { z } from 'zod';
-import type { Column } from '../collections/index.js';
+import { declaredTypes, type Column } from '../collections/index.js';
 import { SinkError, type Warning } from '../errors.js';
 import { batchOf, isPage, type Page } from '../flow/index.js';
 import { callback, given, optionProblems } from '../option-problems.js';
@@ -8,7 +8,7 @@ import type { SinkWriter } from '../sinks/index.js';
 
 const options = z.strictObject({
   columns: z
-    .array(z.object({ name: z.string(), original: z.string(), type: z.string() }))
+    .array(z.object({ name: z.string(), original: z.string(), type: z.enum(declaredTypes) }))
     .min(1)
     .readonly(),
   name: z.string().optional(),

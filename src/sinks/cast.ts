@@ -11,9 +11,10 @@ const maxInt64 = 2n ** 63n - 1n;
 
 /** What a value has to be when it is no text of the service any more (a step made or cast it). */
 const exact: { readonly [T in DeclaredType]: Cast } = {
-  text: (value) => textOf(value, 'text'),
+  text: (value) => (strangeness(value) === undefined ? textOf(value, 'text') : undefined),
   flag: (value) => (typeof value === 'boolean' ? value : undefined),
   integer: (value) => {
+    if (typeof value === 'string') return undefined;
     if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : undefined;
     return typeof value === 'bigint' && value >= -maxInt64 - 1n && value <= maxInt64 ? value : undefined;
   },
@@ -24,6 +25,21 @@ const exact: { readonly [T in DeclaredType]: Cast } = {
   timestamp: instant,
   date: instant,
 };
+
+/**
+ * What a value is that no column can hold: rows of a program are not always what their type says. `undefined` for all others.
+ *
+ * @example
+ * strangeness({}); // 'an object'
+ */
+export function strangeness(value: unknown): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'no finite number';
+  if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`;
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid date' : undefined;
+  if (value instanceof Promise) return 'a promise';
+  return Array.isArray(value) ? 'a list' : 'an object';
+}
 
 /** The cast of `types: typed`. Texts are parsed, values that have the type already are checked. */
 export function castTyped(type: DeclaredType): Cast {
@@ -41,6 +57,7 @@ export function castTyped(type: DeclaredType): Cast {
  */
 export function castText(type: DeclaredType, surrogates: boolean): Cast {
   return (value) => {
+    if (strangeness(value) !== undefined) return undefined;
     const text = textOf(value, type);
     return text === null || surrogates || text.isWellFormed() ? text : undefined;
   };

@@ -1,8 +1,8 @@
 import { SinkError } from '../errors.js';
-import type { Value } from '../collections/index.js';
+import type { DeclaredType, Value } from '../collections/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../vector/index.js';
 import type { Fault, OnError } from '../flow/index.js';
-import type { Cast, QuickCast } from './cast.js';
+import { strangeness, type Cast, type QuickCast } from './cast.js';
 
 /** What a column has to go through. */
 export interface CastPlan {
@@ -11,6 +11,7 @@ export interface CastPlan {
   readonly quick: QuickCast | undefined;
   /** Whether well-formed texts without a NUL character stay as they are, with nothing else to look at. */
   readonly plain: boolean;
+  readonly type: DeclaredType;
   readonly expectation: string;
   readonly field: string;
   readonly required: boolean;
@@ -57,13 +58,21 @@ export class ColumnCast {
 
 function outcomeOf(given: Value, plan: CastPlan): Value | Unfit {
   const value = plan.cast(given);
-  const reason = reasonAgainst(value, plan);
+  const reason = reasonAgainst(value, given, plan);
   if (reason !== undefined) return new Unfit(reason);
   return value ?? null;
 }
 
-function reasonAgainst(value: Value | undefined, { expectation, required, nul, refuses }: CastPlan): string | undefined {
-  if (value === undefined) return `is not ${expectation}`;
+function reasonAgainst(
+  value: Value | undefined,
+  given: Value,
+  { expectation, type, required, nul, refuses }: CastPlan,
+): string | undefined {
+  if (value === undefined) {
+    const strange = strangeness(given);
+    if (strange === undefined || (typeof given === 'number' && type !== 'text')) return `is not ${expectation}`;
+    return `is ${strange}, and ${type === 'text' ? 'no text' : `not ${expectation}`}`;
+  }
   if (required && (value === null || value === '')) return 'is empty, and identifies the row';
   if (nul !== undefined && typeof value === 'string' && value.includes('\0')) return nul;
   return value === null ? undefined : refuses?.(value);

@@ -94,6 +94,7 @@ function planOf(column: Column, options: ProjectionOptions, context: SinkContext
     cast: types === 'typed' ? castTyped(column.type) : castText(column.type, surrogates),
     quick: refuses === undefined ? quickCast(output.type) : undefined,
     plain: output.type === 'text' && !required && refuses === undefined,
+    type: output.type,
     expectation: expectations[output.type],
     field: column.name,
     required,

@@ -21,7 +21,7 @@ export const steps = {
   sort: sortStep,
 } as const;
 
-export { cast, type CastOptions } from './cast/index.js';
+export { cast, type Casted, type CastOptions } from './cast/index.js';
 export { dedupe } from './dedupe/index.js';
 export { derive, type Derivation } from './derive/index.js';
 export { functions as expressionFunctions, type ExpressionFunction } from './expression/index.js';

@@ -18,14 +18,14 @@ export class RecordBatch {
     readonly columns: ReadonlyMap<string, Vector>,
   ) {}
 
-  /** The rows as objects. They are made once. */
+  /** The rows as objects. They are made once, and frozen: a change would reach nobody who reads the columns. */
   get rows(): readonly Row[] {
     return (this.#rows ??= this.#made());
   }
 
-  /** One row as an object of its own, from 0 to before `length`. */
+  /** One row as an object of its own, frozen too, from 0 to before `length`. */
   row(index: number): Row {
-    return this.#copier()({}, valuesAt([...this.columns.values()], index));
+    return Object.freeze(this.#copier()({}, valuesAt([...this.columns.values()], index)));
   }
 
   /** @throws {Error} When there is no such column, which is a defect. */
@@ -83,7 +83,7 @@ export class RecordBatch {
   #made(): readonly Row[] {
     const copy = this.#copier();
     const vectors = [...this.columns.values()];
-    return Array.from({ length: this.length }, (_, row) => copy({}, valuesAt(vectors, row)));
+    return Object.freeze(Array.from({ length: this.length }, (_, row) => Object.freeze(copy({}, valuesAt(vectors, row)))));
   }
 
   #copier(): Copier {

@@ -1,6 +1,6 @@
 /** A program that takes the pages of leads in some way: `tsx holding-child.ts WAY`, with the service in the environment. */
 import { count, lastValueFrom, of, take, type Observable } from 'rxjs';
-import { connect, connectionFromEnvironment, deliver, pagedSource, type Lead, type Page } from '../../src/index.js';
+import { connect, connectionFromEnvironment, deliver, mapAsync, pagedSource, type Lead, type Page } from '../../src/index.js';
 
 const found = connectionFromEnvironment(process.env);
 if ('missing' in found) throw new Error(found.missing);
@@ -25,6 +25,13 @@ const ways: Readonly<Record<string, () => unknown>> = {
     });
   },
   'delivers to nobody': () => ended(leads$.pipe(deliver(() => new Promise<void>(() => {})))),
+  'maps for ever': () =>
+    ended(
+      leads$.pipe(
+        mapAsync(({ number, rows }) => (number === 2 ? new Promise<Lead[]>(() => {}) : of(rows)), 3),
+        deliver(async () => {}),
+      ),
+    ),
   'holds a page for long': () =>
     ended(leads$.pipe(deliver(({ number }: Page<Lead>) => new Promise<void>((resolve) => setTimeout(resolve, number === 2 ? 800 : 0))))),
   'takes some': () => ended(leads$.pipe(take(3))),

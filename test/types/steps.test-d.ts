@@ -11,6 +11,7 @@ import {
   rename,
   select,
   type Bridge,
+  type Casted,
   type Joined,
   type Lead,
   type Page,
@@ -74,7 +75,7 @@ const titled$ = leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridg
 // @ts-expect-error The first join has added bridge_title already.
 titled$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
 // Of rows whose fields are open, only the run can tell.
-leads$.pipe(cast({ age: 'integer' }), join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['uid'] }));
+leads$.pipe(mask({ age: 'null' }), join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['uid'] }));
 // An option that is handed on may be undefined, and is then as good as left out.
 leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'], pick: undefined, type: undefined }));
 // @ts-expect-error One that has no default is never undefined.
@@ -90,8 +91,16 @@ expectTypeOf<keyof Renamed<User, { readonly uid: 'affid'; readonly affid: 'uid' 
 // @ts-expect-error A field that users do not have.
 users$.pipe(rename({ id: 'user_id' }));
 
-// cast opens the types
-expectTypeOf(leads$.pipe(cast({ age: 'integer', yearmonthday: 'date' }, { onError: 'null' }))).toEqualTypeOf<Observable<Page<Row>>>();
+// cast opens the types of the fields that it casts, and keeps the others
+const cast$ = leads$.pipe(cast({ age: 'integer', yearmonthday: 'date' }, { onError: 'null' }));
+expectTypeOf(cast$).toEqualTypeOf<Observable<Page<Casted<Lead, 'age' | 'yearmonthday'>>>>();
+expectTypeOf<Casted<Lead, 'age'>['age']>().toEqualTypeOf<Value>();
+expectTypeOf<Casted<Lead, 'age'>['zipcode']>().toEqualTypeOf<string | null>();
+// @ts-expect-error A field that leads do not have after a cast either.
+cast$.pipe(select(['nope']));
+// @ts-expect-error One of two fields that leads do not have.
+leads$.pipe(cast({ age: 'integer', years: 'integer' }));
+expectTypeOf(cast<Row>({ age: 'integer' })).toExtend<Step>();
 // @ts-expect-error A field that leads do not have.
 leads$.pipe(cast({ years: 'integer' }));
 // @ts-expect-error There is no such type.

@@ -1,10 +1,11 @@
-import { map } from 'rxjs';
+import { map, pipe } from 'rxjs';
 import { z } from 'zod';
-import { declaredTypes, expectations, parserOf, type DeclaredType, type Row } from '../../collections/index.js';
+import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, type Value } from '../../collections/index.js';
 import { StepError } from '../../errors.js';
-import { batchOf, standalone, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, checkArguments, standalone, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { mapping, Unfit, type Mapped, type RecordBatch, type Vector } from '../../vector/index.js';
 import { requireColumn } from '../fields.js';
+import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 
 /** What a cast takes besides the types. */
@@ -13,22 +14,41 @@ export interface CastOptions {
   readonly onError?: OnError;
 }
 
+/** A row type some of whose fields were cast; what a text becomes, only the run can tell. */
+export type Casted<T, K extends keyof T> = { readonly [F in keyof T]: F extends K ? Value : T[F] };
+
+const taken = z.strictObject({
+  types: z.record(z.string(), z.enum(declaredTypes).optional()),
+  options: z.strictObject({ onError: z.enum(['reject', 'null', 'fail']).optional() }),
+});
+
 /**
  * Turns text into typed values. An empty text is `null` for every type but `text`; a value that does not cast exactly is
  * never guessed. Values that are no text stay as they are.
  *
  * @param types Declared type by field.
- * @throws {StepError} `E_STEP_VALUE` under `onError: 'fail'`, and without a context that takes rejects.
+ * @throws {StepError} `E_STEP_VALUE` under `onError: 'fail'`, and without a context that takes rejects; `E_STEP_FIELD` when no
+ * row of a non-empty page has a named field.
  *
  * @example
  * leads$.pipe(cast({ age: 'integer', yearmonthday: 'date' }));
  * // { age: '41', yearmonthday: '20240229' }  ->  { age: 41n, yearmonthday: 2024-02-29T00:00:00.000Z }
  */
-export function cast<T extends Row>(
-  types: Readonly<Partial<Record<keyof NoInfer<T> & string, DeclaredType>>>,
+export function cast<T extends Row, K extends keyof NoInfer<T> & string = keyof T & string>(
+  types: Readonly<Partial<Record<K, DeclaredType>>>,
   options: CastOptions = {},
   context: StepContext = standalone('cast'),
-): Step<T, Row> {
+): Step<T, Casted<NoInfer<T>, K>> {
+  checkArguments(context.at, taken, { types, options });
+  return pipe(requireFields<T>(context.at, Object.keys(types)), castRows<T, Casted<NoInfer<T>, K>>(types, options, context));
+}
+
+/** The same of fields that a page may lack. */
+function castRows<In extends Row, Out extends Row>(
+  types: Readonly<Partial<Record<string, DeclaredType>>>,
+  options: CastOptions,
+  context: StepContext,
+): Step<In, Out> {
   const { onError = 'reject' } = options;
   const casts = Object.entries<DeclaredType | undefined>(types).flatMap(([field, type]) =>
     type ? [{ field, castColumn: casting(type) }] : [],
@@ -102,6 +122,6 @@ export const castStep = defineStep('cast', {
   },
   open: ({ types, on_error }, runtime) => {
     const declared = Object.fromEntries(runtime.input.filter((column) => !column.cast).map(({ name, type }) => [name, type]));
-    return cast(types ?? declared, { onError: on_error ?? runtime.onError }, runtime);
+    return castRows(types ?? declared, { onError: on_error ?? runtime.onError }, runtime);
   },
 });

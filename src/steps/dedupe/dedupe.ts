@@ -1,10 +1,13 @@
-import { defer, identity, map } from 'rxjs';
+import { defer, identity, map, pipe } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
-import { batchOf, KeySet, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, checkArguments, KeySet, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
 import { keysOf } from '../../vector/index.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
+import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
+
+const taken = z.strictObject({ key: z.array(z.string().min(1)).min(1) });
 
 /**
  * Lets a row pass only if no earlier one had the same key. A row that lacks a part of its key cannot be compared and
@@ -13,11 +16,18 @@ import { defineStep } from '../step.js';
  * Memory: at most 32 bytes per distinct key, whatever the keys' length.
  *
  * @param key Columns that together identify a row, at least one.
+ * @throws {StepError} `E_STEP_CONFIG` for a key without a column, which would make all rows the same; `E_STEP_FIELD` when no row of a non-empty page has
+ * one of them.
  *
  * @example
  * leads$.pipe(dedupe(['lead_id']));
  */
 export function dedupe<T extends Row>(key: readonly (keyof T & string)[], context: StepContext = standalone('dedupe')): Step<T, T> {
+  checkArguments(context.at, taken, { key });
+  return pipe(requireFields(context.at, key), deduping(key, context));
+}
+
+function deduping<T extends Row>(key: readonly string[], context: StepContext): Step<T, T> {
   return (pages$) =>
     defer(() => {
       const seen = new KeySet();
@@ -52,6 +62,6 @@ export const dedupeStep = defineStep('dedupe', {
     const { collection, distinct = false } = runtime;
     const key = by ?? collection.key;
     const nothingToDo = distinct && key.length === collection.key.length && collection.key.every((column) => key.includes(column));
-    return nothingToDo ? identity : dedupe(key, runtime);
+    return nothingToDo ? identity : deduping(key, runtime);
   },
 });

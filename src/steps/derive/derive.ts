@@ -1,7 +1,8 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import type { Column, Row, Value } from '../../collections/index.js';
-import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { callback } from '../../option-problems.js';
+import { batchOf, checkArguments, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { FlatVector } from '../../vector/index.js';
 import { openExpression, planExpression, type Expression } from '../expression/index.js';
 import { columnName } from '../fields.js';
@@ -11,10 +12,13 @@ import { defineStep } from '../step.js';
 /** How a derived value is made: a function of the row. `undefined` counts as `null`. */
 export type Derivation<T> = (row: T) => Value | undefined;
 
+const taken = z.strictObject({ derivations: z.record(z.string(), callback) });
+
 /**
  * Adds fields computed from each row; a field that exists gets the new value. All see the row as it came in.
  *
  * @param derivations Function by new field.
+ * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function: expressions are for pipeline files.
  *
  * @example
  * leads$.pipe(derive({ zip_prefix: (lead) => lead.zipcode?.slice(0, 3) }));
@@ -23,6 +27,7 @@ export type Derivation<T> = (row: T) => Value | undefined;
 export function derive<T extends Row, const D extends Readonly<Record<string, Derivation<T>>>>(
   derivations: D,
 ): Step<T, T & { readonly [K in keyof D]: Value }> {
+  checkArguments('derive', taken, { derivations });
   const added = Object.entries<Derivation<T>>(derivations);
   return map((page) => {
     const values = added.map(([name, derivation]) => [name, new FlatVector(page.rows.map((row) => derivation(row) ?? null))] as const);

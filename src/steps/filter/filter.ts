@@ -1,19 +1,25 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
-import { batchOf, countOf, keepRows, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
+import { callback } from '../../option-problems.js';
+import { batchOf, checkArguments, countOf, keepRows, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
 import { openExpression, planExpression } from '../expression/index.js';
 import { rowsOf } from '../fields.js';
 import { evaluating } from '../on-error.js';
 import { defineStep } from '../step.js';
 
+const taken = z.strictObject({ condition: callback });
+
 /**
  * Keeps the rows that satisfy a condition.
+ *
+ * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function: expressions are for pipeline files.
  *
  * @example
  * leads$.pipe(filter((lead) => lead.lead_status === 'new'));
  */
 export function filter<T extends Row>(condition: (row: T) => boolean, context: StepContext = standalone('filter')): Step<T, T> {
+  checkArguments(context.at, taken, { condition });
   return map((page) => {
     const kept = keepRows(page, condition);
     context.tally.filtered += countOf(page) - countOf(kept);

@@ -1,8 +1,10 @@
-import { map, type Observable } from 'rxjs';
-import type { Row } from '../../collections/index.js';
+import { isObservable, map, pipe, type Observable } from 'rxjs';
+import { z } from 'zod';
+import { declaredTypes, type Row } from '../../collections/index.js';
 import { keysOf, memoByKey, type RecordBatch } from '../../vector/index.js';
 import { StepError } from '../../errors.js';
-import { batchOf, preload, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, checkArguments, preload, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { requireFields } from '../require-fields.js';
 import { addable, unmatched, type Index, type Matches } from './addable.js';
 import { preferenceOf, type Pick } from './pick.js';
 
@@ -36,6 +38,22 @@ export type Addition<Left, As extends string, Field extends string> = string ext
     ? unknown
     : { readonly as: never };
 
+const name = z.string().min(1);
+const type = z.enum(declaredTypes).optional();
+
+const taken = z.strictObject({
+  pages$: z.custom((value) => isObservable(value), 'must be a stream of pages, like service.bridges$'),
+  options: z.strictObject({
+    on: z.record(z.string(), name.optional()),
+    as: name,
+    select: z.array(name).min(1),
+    normalize: z.literal('casefold').optional(),
+    pick: z.union([z.enum(['first', 'all', 'error']), z.strictObject({ max: name, type }), z.strictObject({ min: name, type })]).optional(),
+    type: z.enum(['left', 'inner']).optional(),
+    key: z.array(name).optional(),
+  }),
+});
+
 /**
  * Adds fields of matching rows of another stream, which is read to its end before the first page of this one is
  * requested. Keys that are empty or missing never match.
@@ -43,7 +61,8 @@ export type Addition<Left, As extends string, Field extends string> = string ext
  * Memory: the selected and compared fields of every row of the other side (of one row per key under `first`, `max` and `min`).
  *
  * @throws {StepError} `E_STEP_MATCHES` when several rows match under `pick: 'error'`; `E_STEP_CONFIG` for empty `on` or `select`, and
- * when a row has a field of the name of one that is added.
+ * when a row has a field of the name of one that is added; `E_STEP_FIELD` when no row of a non-empty page has a field that is compared, or
+ * one that is selected.
  *
  * @example
  * leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
@@ -54,9 +73,16 @@ export function join<Left extends Row, Right extends Row, const As extends strin
   options: JoinOptions<NoInfer<Left>, Right, As, Field> & Addition<NoInfer<Left>, As, Field>,
   context: StepContext = standalone('join'),
 ): Step<Left, Joined<Left, Right, As, Field>> {
-  return joining(other$, options, context, (name) => {
+  checkArguments(context.at, taken, { pages$: other$, options });
+  const { on, select, pick, key = [] } = options;
+  const rightFields = [...Object.values<string | undefined>(on), ...select, ...comparedBy(pick), ...key].filter(
+    (field) => field !== undefined,
+  );
+  const right$ = other$.pipe(requireFields(`${context.at}, the other side`, rightFields));
+  const joined = joining<Left, Right, As, Field>(right$, options, context, (name) => {
     throw new StepError('E_STEP_CONFIG', `${context.at}: ${takenName(name)}`);
   });
+  return pipe(requireFields<Left>(context.at, Object.keys(on)), joined);
 }
 
 /** Says that a join would add a field that is there. */
@@ -83,7 +109,7 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
 
   const fold = normalize === 'casefold' ? casefold : undefined;
   const prefer = preferenceOf(pick, key);
-  const compared = typeof pick === 'string' ? [] : ['max' in pick ? pick.max : pick.min, ...key];
+  const compared = typeof pick === 'string' ? [] : [...comparedBy(pick), ...key];
   const kept = [...new Set<string>([...select, ...compared])];
   const added = select.map((field) => `${as}_${field}`);
 
@@ -157,6 +183,12 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
   }
 
   return preload(other$, (): Index => new Map(), add, joinWith);
+}
+
+/** The right fields that decide between several matches. */
+function comparedBy(pick: Pick | undefined): readonly string[] {
+  if (pick === undefined || typeof pick === 'string') return [];
+  return ['max' in pick ? pick.max : pick.min];
 }
 
 /** White space around a text and its case do not count. Upper case first: `ß` and `SS` are the same. */

@@ -1,11 +1,12 @@
 import { createHmac } from 'node:crypto';
-import { map } from 'rxjs';
+import { map, pipe } from 'rxjs';
 import { z } from 'zod';
 import { textOf, type Column, type Row, type Value } from '../../collections/index.js';
 import { mapping, type Mapped, type Vector } from '../../vector/index.js';
 import { StepError } from '../../errors.js';
-import { batchOf, withBatch, type Step } from '../../flow/index.js';
+import { batchOf, checkArguments, withBatch, type Step } from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
+import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 
 const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
@@ -23,11 +24,17 @@ export interface MaskOptions {
   readonly hmacKey?: string | undefined;
 }
 
+const taken = z.strictObject({
+  masks: z.record(z.string(), z.enum(maskKinds).optional()),
+  options: z.strictObject({ hmacKey: z.string().optional() }),
+});
+
 /**
  * Hides the values of some fields. Empty and missing values stay as they are, so that completeness can still be judged.
  *
  * @param masks Kind of mask by field.
- * @throws {StepError} `E_STEP_CONFIG` for `hmac` without a key.
+ * @throws {StepError} `E_STEP_CONFIG` for `hmac` without a key, and arguments that cannot be right; `E_STEP_FIELD` when no row of a non-empty page has a named field, which
+ * would leave what was meant in clear.
  *
  * @example
  * leads$.pipe(mask({ sin_number: 'drop', cell_phone: 'last4' }));
@@ -37,6 +44,11 @@ export function mask<T extends Row>(
   masks: Readonly<Partial<Record<keyof NoInfer<T> & string, Mask>>>,
   options: MaskOptions = {},
 ): Step<T, Row> {
+  checkArguments('mask', taken, { masks, options });
+  return pipe(requireFields<T>('mask', Object.keys(masks)), masking(masks, options));
+}
+
+function masking(masks: Readonly<Partial<Record<string, Mask>>>, options: MaskOptions): Step {
   const kinds = new Map(Object.entries<Mask | undefined>(masks));
   const replaced = [...kinds].flatMap(([field, kind]) =>
     kind === undefined || kind === 'drop' ? [] : [{ field, hide: hiding(coverOf[kind](options)) }],
@@ -107,5 +119,5 @@ export const maskStep = defineStep('mask', {
       return [{ ...hidden, type: 'text', cast: true, sensitivity }];
     });
   },
-  open: (masks, runtime) => mask(masks, { hmacKey: runtime.hmacKey }),
+  open: (masks, runtime) => masking(masks, { hmacKey: runtime.hmacKey }),
 });

@@ -1,10 +1,11 @@
-import { map } from 'rxjs';
+import { map, pipe } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { StepError } from '../../errors.js';
-import { batchOf, withBatch, type Step } from '../../flow/index.js';
+import { batchOf, checkArguments, withBatch, type Step } from '../../flow/index.js';
 import { columnName, requireColumn } from '../fields.js';
+import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 
 /** A row type with some of its fields under other names. */
@@ -12,20 +13,25 @@ export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {
   readonly [K in keyof T as K extends keyof M ? (M[K] extends string ? M[K] : K) : K]: T[K];
 };
 
+const taken = z.strictObject({ names: z.record(z.string(), z.string().min(1).optional()) });
+
 /**
  * Gives fields other names; order and values stay.
  *
  * @param names New name by old name. Names may be swapped.
- * @throws {StepError} `E_STEP_CONFIG` when two fields of a page's rows would have one name.
+ * @throws {StepError} `E_STEP_CONFIG` when two fields of a page's rows would have one name; `E_STEP_FIELD` when no row of a non-empty
+ * page has a field of an old name.
  *
  * @example
  * users$.pipe(rename({ uid: 'user_id' }));
  * // { uid: '7', affid: '1' }  ->  { user_id: '7', affid: '1' }
  */
 export function rename<T extends Row, const M extends Partial<Record<keyof T & string, string>>>(names: M): Step<T, Renamed<T, M>> {
-  return renaming(names, (name) => {
+  checkArguments('rename', taken, { names });
+  const renamed = renaming<T, M>(names, (name) => {
     throw new StepError('E_STEP_CONFIG', `rename: there is a field '${name}' already`);
   });
+  return pipe(requireFields<T>('rename', Object.keys(names)), renamed);
 }
 
 /** @param taken Told of a name that a field gets and another one has; when it returns, that other field goes. */

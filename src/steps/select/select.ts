@@ -1,11 +1,13 @@
-import { map } from 'rxjs';
+import { map, pipe } from 'rxjs';
 import { z } from 'zod';
 import type { Row } from '../../collections/index.js';
 import { RecordBatch } from '../../vector/index.js';
-import { StepError } from '../../errors.js';
-import { batchOf, withBatch, type Step } from '../../flow/index.js';
+import { batchOf, checkArguments, withBatch, type Step } from '../../flow/index.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
+import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
+
+const taken = z.strictObject({ fields: z.array(z.string().min(1)).min(1) });
 
 /**
  * Keeps the named fields of every row, in the order given.
@@ -18,13 +20,15 @@ import { defineStep } from '../step.js';
  * // { uid: '7', email: 'a@b.c', affid: '1' }  ->  { uid: '7', email: 'a@b.c' }
  */
 export function select<T extends Row, K extends keyof T & string>(fields: readonly K[]): Step<T, Pick<T, K>> {
-  if (fields.length === 0) throw new StepError('E_STEP_CONFIG', 'select: needs at least one field');
-  return map((page) => {
-    const batch = batchOf(page);
-    const absent = batch.length > 0 ? fields.find((field) => !batch.columns.has(field)) : undefined;
-    if (absent !== undefined) throw new StepError('E_STEP_FIELD', `select: no row of page ${page.number} has a field ${absent}`);
-    return withBatch(page, new RecordBatch(batch.length, new Map(fields.map((field) => [field, batch.columnOrNulls(field)]))));
-  });
+  checkArguments('select', taken, { fields });
+  const columnsOf = (batch: RecordBatch) => new Map(fields.map((field) => [field, batch.columnOrNulls(field)] as const));
+  return pipe(
+    requireFields('select', fields),
+    map((page) => {
+      const batch = batchOf(page);
+      return withBatch(page, new RecordBatch(batch.length, columnsOf(batch)));
+    }),
+  );
 }
 
 export const selectStep = defineStep('select', {

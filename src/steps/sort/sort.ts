@@ -1,9 +1,11 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipe } from 'rxjs';
 import { z } from 'zod';
-import type { Row } from '../../collections/index.js';
-import { blocking, standalone, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { declaredTypes, type Row } from '../../collections/index.js';
+import { blocking, checkArguments, standalone, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
+import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 import { Order, type SortKey } from './order.js';
 import { Sorter } from './sorter.js';
@@ -19,6 +21,17 @@ export interface SortOptions {
   readonly onError?: OnError | undefined;
 }
 
+const taken = z.strictObject({
+  keys: z
+    .array(z.strictObject({ field: z.string().min(1), type: z.enum(declaredTypes).optional(), descending: z.boolean().optional() }))
+    .min(1),
+  options: z.strictObject({
+    memory: z.number().positive().optional(),
+    folder: z.string().min(1).optional(),
+    onError: z.enum(['reject', 'null', 'fail']).optional(),
+  }),
+});
+
 const defaultMemory = 256_000_000;
 
 /**
@@ -28,15 +41,26 @@ const defaultMemory = 256_000_000;
  * Memory: what `memory` says; beyond it, sorted runs are kept in a file and merged.
  *
  * @throws {StepError} `E_STEP_VALUE` for a key that is not of its type, under `onError: 'fail'` and without a context that takes
- * rejects; `E_STEP_SCRATCH` when what does not fit into memory cannot be kept.
+ * rejects; `E_STEP_SCRATCH` when what does not fit into memory cannot be kept; `E_STEP_FIELD` when no row of a
+ * non-empty page has a field of the keys.
  *
  * @example
  * leads$.pipe(sort([{ field: 'timestamp', type: 'timestamp', descending: true }, { field: 'lead_id' }]));
  */
 export function sort<T extends Row>(
   keys: readonly (SortKey & { readonly field: keyof T & string })[],
-  { memory = defaultMemory, folder = join(tmpdir(), `leadstream-${process.geteuid?.() ?? ''}`), onError = 'reject' }: SortOptions = {},
+  options: SortOptions = {},
   context: StepContext = standalone('sort'),
+): Step<T, T> {
+  checkArguments(context.at, taken, { keys, options });
+  const fields = keys.map(({ field }) => field);
+  return pipe(requireFields<T>(context.at, fields), sorting<T>(keys, options, context));
+}
+
+function sorting<T extends Row>(
+  keys: readonly SortKey[],
+  { memory = defaultMemory, folder = join(tmpdir(), `leadstream-${process.geteuid?.() ?? ''}`), onError = 'reject' }: SortOptions,
+  context: StepContext,
 ): Step<T, T> {
   return blocking<T, T>(context, () => new Sorter(new Order(keys), { memory, folder, onError }, context));
 }
@@ -90,6 +114,6 @@ export const sortStep = defineStep('sort', {
       const wanted = wantedOf(text);
       return wanted ? [{ ...wanted, type: types.get(wanted.field) ?? 'text' }] : [];
     });
-    return sort(keys, { memory: bytes, folder: runtime.scratch, onError: on_error ?? runtime.onError }, runtime);
+    return sorting(keys, { memory: bytes, folder: runtime.scratch, onError: on_error ?? runtime.onError }, runtime);
   },
 });

@@ -52,6 +52,11 @@ describe('land', () => {
       ({ users$ }) => [users$, { columns: ['uid'] }],
       "columns[0] must be an object with name, original, type, not the text 'uid'",
     ],
+    [
+      'a column of an unknown type',
+      ({ users$ }) => [users$, { columns: [{ ...columns[0], type: 'string' }] }],
+      'columns[0].type must be one of text, flag, integer',
+    ],
     ['another name for the columns', ({ users$ }) => [users$, { colums: columns }], "unknown option 'colums', did you mean 'columns'?"],
     ['a signal that is none', ({ users$ }) => [users$, { columns, signal: 5 }], 'signal must be an AbortSignal, not 5'],
     [

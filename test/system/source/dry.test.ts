@@ -54,6 +54,13 @@ describe('a program that releases no page', () => {
     expect(await program('delivers to nobody')).toMatchObject({ code: 0, stdout });
   });
 
+  test('is told so where the new rows of a page never come', async () => {
+    expect(await program('maps for ever')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^E_RUN_STALLED: mapAsync: page 2 was handed/),
+    });
+  });
+
   test('is told what the service failed with, which would wait for the pages before it', async () => {
     const failing = await service(undefined, { faults: ['503@page=4'] });
     expect(await program('subscribes', failing)).toMatchObject({

@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { delay, distinct, filter, from, map, of, pipe, scan, take, takeLast, throwError } from 'rxjs';
-import { filterRows, liftRows, mapRows, rows, type Page } from '../../../src/flow/index.js';
+import type { Row } from '../../../src/collections/index.js';
+import { filterRows, liftRows, mapRows, pageOf as columnsPage, rows, type Page } from '../../../src/flow/index.js';
+import { batchOfTexts } from '../../support/batches.js';
 import { leasedPages, marbles, pageOf, shown } from '../../support/pages.js';
 
 const pages = { a: pageOf(1, [1, 2]), b: pageOf(2, [2, 3]), c: pageOf(3, [3, 4]) };
@@ -43,6 +45,19 @@ describe('mapRows', () => {
       expectObservable(cold('a-b-c|', pages).pipe(mapRows(refuse), show)).toBe('a-#', { a: '1 2' }, 'three');
     });
   });
+});
+
+test.each([
+  ['of rows', pageOf<Row>(1, [{ a: '1' }, { a: '2' }])],
+  ['by columns', columnsPage(1, batchOfTexts([{ a: '1' }, { a: '2' }]), { release: () => {} })],
+])('functions of a row are told the row alone, of a page %s', (_what, page) => {
+  const told: unknown[] = [];
+  const note = (...given: readonly unknown[]): boolean => {
+    told.push(given);
+    return true;
+  };
+  of(page).pipe(filterRows(note), mapRows(note)).subscribe();
+  expect(told).toEqual([[{ a: '1' }], [{ a: '2' }], [{ a: '1' }], [{ a: '2' }]]);
 });
 
 describe('filterRows', () => {

@@ -83,6 +83,58 @@ describe('mapAsync', () => {
     await expect(lastValueFrom(leasedPages([['a']]).pages$.pipe(mapAsync(() => of(['a'], ['b']), 1)))).rejects.toThrow('Too many');
   });
 
+  test.each([[0], [-1], [1.5], [Number.NaN], [Infinity], [undefined], ['2']])('refuses a concurrency of %p at once', (concurrency) => {
+    expect(() => Reflect.apply(mapAsync, undefined, [() => of([]), concurrency])).toThrow(
+      expect.objectContaining({
+        code: 'E_STEP_CONFIG',
+        message: expect.stringMatching(/^mapAsync: concurrency .*a whole number from 1 on/),
+      }),
+    );
+  });
+
+  test('refuses what is no function', () => {
+    expect(() => Reflect.apply(mapAsync, undefined, ['x', 1])).toThrow("mapAsync: project must be a function, not the text 'x'");
+  });
+
+  describe('when nothing is left to do', () => {
+    /** What becomes of the stream at that moment, while the rows of page 2 have not come. */
+    async function told(project: (page: Page<string>) => Observable<readonly string[]>, concurrency: number): Promise<unknown> {
+      const results: unknown[] = [];
+      leasedPages([['a'], ['b'], ['c'], ['d']])
+        .pages$.pipe(mapAsync(project, concurrency), show)
+        .subscribe({ next: (page) => results.push(page), error: (error: unknown) => results.push(error) });
+      await turns();
+      process.emit('beforeExit', 0);
+      return results;
+    }
+
+    test('fails with the page whose rows never come', async () => {
+      const message = 'mapAsync: page 2 was handed to a function whose rows never come, and nothing is left that it could wait for';
+      const project = ({ number, rows }: Page<string>) => (number === 2 ? NEVER : of(rows));
+      expect(await told(project, 2)).toEqual(['1a', expect.objectContaining({ code: 'E_RUN_STALLED', message })]);
+    });
+
+    test('names all such pages', async () => {
+      const message = expect.stringContaining('pages 1, 2, 3 were handed');
+      expect(await told(() => NEVER, 3)).toEqual([expect.objectContaining({ code: 'E_RUN_STALLED', message })]);
+    });
+
+    test('tells a failure that waits behind such a page, which says more', async () => {
+      const failing = ({ number }: Page<string>) => (number === 1 ? NEVER : throwError(() => `failure of ${number}`));
+      expect(await told(failing, 2)).toEqual(['failure of 2']);
+    });
+
+    test('listens no longer than somebody is subscribed', async () => {
+      const before = process.listenerCount('beforeExit');
+      const subscription = leasedPages([['a']])
+        .pages$.pipe(mapAsync(() => NEVER, 1))
+        .subscribe();
+      expect(process.listenerCount('beforeExit')).toBe(before + 1);
+      subscription.unsubscribe();
+      expect(process.listenerCount('beforeExit')).toBe(before);
+    });
+  });
+
   test('aborts what is under way on unsubscribe', () => {
     const signals: AbortSignal[] = [];
     const project = (_page: Page<string>, signal: AbortSignal): Observable<readonly string[]> => {

@@ -1,5 +1,5 @@
 import { from, lastValueFrom } from 'rxjs';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { batchOf, countOf, isPage, pageOf, withLease, type Page } from '../../../src/flow/index.js';
 import { select } from '../../../src/steps/index.js';
 import { batchOfTexts, pageWithoutRows } from '../../support/batches.js';
@@ -26,6 +26,26 @@ test('a page by columns makes no rows to be counted or to get another lease', ()
   expect([countOf(leased), leased.lease]).toEqual([2, other]);
 });
 
+describe('rows of a page by columns', () => {
+  const changes: readonly (readonly [string, (rows: Record<string, unknown>[]) => unknown])[] = [
+    ['a field', ([row]) => Object.assign(row ?? {}, { id: '2' })],
+    ['a new field', ([row]) => Object.assign(row ?? {}, { zip: '2' })],
+    ['their order', (rows) => rows.reverse()],
+    ['their number', (rows) => (rows.length = 0)],
+    ['one more', (rows) => rows.push({})],
+  ];
+
+  test.each(changes)('refuse a change in place, which no step behind it would see: %s', (_what, change) => {
+    const made = pageOf(1, batchOfTexts([{ id: '1' }, { id: '3' }]), lease);
+    expect(() => Reflect.apply(change, undefined, [made.rows])).toThrow(TypeError);
+    expect(batchOf(made).rows).toEqual([{ id: '1' }, { id: '3' }]);
+  });
+
+  test('refuse it one by one as well', () => {
+    expect(() => Object.assign(batchOfTexts([{ id: '1' }]).row(0), { id: '2' })).toThrow(TypeError);
+  });
+});
+
 test.each([
   ['by columns', page, true],
   ['of rows', { number: 1, rows: [], lease }, true],
@@ -34,6 +54,20 @@ test.each([
   ['that is null', null, false],
 ])('what is a page is known as one: %s', (_what, value, is) => {
   expect(isPage(value)).toBe(is);
+});
+
+test.each([
+  [undefined, 'undefined'],
+  [null, 'null'],
+  [['a'], 'a list'],
+  [Promise.resolve({}), 'a promise, which has to be awaited'],
+  ['x', "the text 'x'"],
+])('what is no row of a page is named: %p', (row, what) => {
+  const rows: readonly unknown[] = [{ a: '1' }, row];
+  const wrong: unknown = { ...page, number: 3, rows };
+  expect(() => Reflect.apply(batchOf, undefined, [wrong])).toThrow(
+    expect.objectContaining({ code: 'E_STEP_CONFIG', message: `page 3: row 2 must be an object with fields, not ${what}` }),
+  );
 });
 
 test('a page of rows has a batch of them', () => {

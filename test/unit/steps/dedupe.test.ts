@@ -36,7 +36,8 @@ describe('a key that lacks a part', () => {
     ['empty', { a: '1', b: '' }],
     ['missing', { a: '1' }],
   ])('passes every time when the part is %s', async (_what, row: Record<string, string | null>) => {
-    expect(await rowsThrough(dedupe(['a', 'b']), [row, row])).toEqual([row, row]);
+    const whole: Readonly<Record<string, string | null>> = { a: '2', b: '3' };
+    expect(await rowsThrough(dedupe(['a', 'b']), [row, row, whole, whole])).toEqual([{ b: null, ...row }, { b: null, ...row }, whole]);
   });
 });
 
@@ -106,6 +107,12 @@ test('keeps no keys of rows that a checked read gives once each, and any others 
 
 test('needs at least one field under by', () => {
   expect(steps.dedupe.config.safeParse({ by: [] }).success).toBe(false);
+});
+
+test.each([[[]], ['lead_id'], [undefined], [[7]], [[() => 'a']]])('refuses %p as a key in code', (key) => {
+  expect(() => Reflect.apply(dedupe, undefined, [key])).toThrow(
+    expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringMatching(/^dedupe: key/) }),
+  );
 });
 
 test('leaves the columns as they are', () => {

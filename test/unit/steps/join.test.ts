@@ -146,7 +146,7 @@ describe('matching', () => {
   });
 
   test('gives null for a selected field that the right row lacks', async () => {
-    expect(await joined([{ id: '1' }], [{ id: '1' }])).toEqual([{ id: '1', b_v: null }]);
+    expect(await joined([{ id: '1' }], [{ id: '1' }, { id: '2', v: 'x' }])).toEqual([{ id: '1', b_v: null }]);
   });
 
   test.each(['__proto__', 'constructor', 'toString'])('takes a key like %s for any other text', async (id) => {

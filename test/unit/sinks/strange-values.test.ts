@@ -1,0 +1,53 @@
+import { describe, expect, test } from '@jest/globals';
+import type { DeclaredType } from '../../../src/collections/index.js';
+import { standaloneSink } from '../../../src/sinks/context.js';
+import { project, type ProjectionOptions } from '../../../src/sinks/projection.js';
+import { batchFromRows } from '../../../src/vector/index.js';
+import { column, recording } from '../../support/sinks.js';
+
+/** Values that the type of a row refuses and a program can give all the same. */
+const strange: readonly (readonly [string, unknown])[] = [
+  ['an object', { a: 1 }],
+  ['an object', new Map()],
+  ['an object', Object.create(null)],
+  ['a list', ['a']],
+  ['a function', () => 'a'],
+  ['a symbol', Symbol('a')],
+  ['a promise', Promise.resolve('a')],
+  ['an invalid date', new Date(Number.NaN)],
+];
+const numbers: readonly (readonly [string, unknown])[] = [
+  ['no finite number', Number.NaN],
+  ['no finite number', -Infinity],
+];
+
+function reasonsFor(type: DeclaredType, options: Partial<ProjectionOptions>, value: unknown): readonly unknown[] {
+  const context = recording('.');
+  const projection = project([column('a', type)], { types: 'typed', naming: 'original', ...options }, standaloneSink('test', context));
+  const kept = projection.take(batchFromRows([{ a: 'x' }, Object.assign(Object.create({}), { a: value })]));
+  return [kept.columns.map((vector) => vector.toArray()), context.rejects.map(([, fault]) => fault)];
+}
+
+describe.each(['typed', 'text'] as const)('a column of text, types: %s', (types) => {
+  test.each([...strange, ...numbers])('refuses %s: %#', (what, value) => {
+    expect(reasonsFor('text', { types }, value)).toEqual([[['x']], [{ field: 'a', reason: `is ${what}, and no text` }]]);
+  });
+
+  test('says so where values may not be refused', () => {
+    expect(() => reasonsFor('text', { types, on_error: 'fail' }, {})).toThrow(
+      expect.objectContaining({ code: 'E_SINK_VALUE', message: 'test: field a is an object, and no text' }),
+    );
+  });
+
+  test('takes numbers, flags and instants as texts', () => {
+    const values = [1.5, 7n, true, new Date(0), null];
+    expect(values.map((value) => reasonsFor('text', { types }, value))).toEqual(
+      ['1.5', '7', 'true', '1970-01-01T00:00:00.000Z', null].map((text) => [[['x', text]], []]),
+    );
+  });
+});
+
+test.each(strange)('a column of whole numbers refuses %s: %#', (what, value) => {
+  const refused = { field: 'a', reason: `is ${what}, and not a whole number of 64 bits` };
+  expect(reasonsFor('integer', {}, value)[1]).toContainEqual(refused);
+});

@@ -1,0 +1,44 @@
+import { EMPTY } from 'rxjs';
+import { expect, test } from '@jest/globals';
+import { cast, dedupe, derive, filter, join, mask, rename, select, sort } from '../../../src/steps/index.js';
+
+const options = { on: { a: 'b' }, as: 'b', select: ['c'] };
+
+/** Calls as a program without types makes them, and what they are told. */
+const calls: readonly (readonly [step: (...given: never) => unknown, given: readonly unknown[], message: string])[] = [
+  [filter, ['age > 1'], "filter: condition must be a function, not the text 'age > 1'"],
+  [filter, [], 'filter: condition is missing: it must be a function'],
+  [derive, [{ a: 'b + 1' }], "derive: derivations.a must be a function, not the text 'b + 1'"],
+  [select, ['a'], "select: fields must be a list that is not empty, not the text 'a'"],
+  [select, [[]], 'select: fields must be a list that is not empty, not a list'],
+  [dedupe, ['a'], "dedupe: key must be a list that is not empty, not the text 'a'"],
+  [
+    cast,
+    [{ age: 'int' }],
+    "cast: types.age must be one of text, flag, integer, decimal, timestamp, date, not the text 'int'; did you mean 'integer'?",
+  ],
+  [cast, [['age']], 'cast: types must be an object'],
+  [cast, [], 'cast: types is missing'],
+  [cast, [{ age: 'integer' }, { onError: 'skip' }], "cast: options.onError must be one of reject, null, fail, not the text 'skip'"],
+  [cast, [{ age: 'integer' }, { on_error: 'null' }], "cast: unknown option of options 'on_error', did you mean 'onError'?"],
+  [mask, [{ zip: 'hide' }], "mask: masks.zip must be one of drop, null, hmac, last4, redact, not the text 'hide'"],
+  [rename, [(name: string) => name], 'rename: names must be an object'],
+  [rename, [{ a: 7 }], 'rename: names.a must be a text that is not empty, not 7'],
+  [join, ['bridges', options], "join: pages$ must be a stream of pages, like service.bridges$, not the text 'bridges'"],
+  [join, [EMPTY, { ...options, type: 'outer' }], "join: options.type must be one of left, inner, not the text 'outer'"],
+  [join, [EMPTY, { ...options, pick: 'last' }], 'join: options.pick must be'],
+  [join, [EMPTY, { ...options, normalize: 'lower' }], "join: options.normalize must be casefold, not the text 'lower'"],
+  [join, [EMPTY, { ...options, as: undefined }], 'join: options.as is missing'],
+  [join, [EMPTY, { ...options, select: undefined }], 'join: options.select is missing'],
+  [join, [EMPTY], 'join: options is missing'],
+  [sort, [[]], 'sort: keys must be a list that is not empty, not a list'],
+  [sort, [[{ field: 'a', type: 'number' }]], 'sort: keys[0].type must be one of text, flag'],
+  [sort, [['a']], 'sort: keys[0] must be an object with field, type, descending'],
+  [sort, [[{ field: 'a' }], { memory: '256MB' }], "sort: options.memory must be a number above 0, not the text '256MB'"],
+];
+
+test.each(calls)('%p refuses arguments that cannot be right, at once: %j', (step, given, message) => {
+  expect(() => Reflect.apply(step, undefined, given)).toThrow(
+    expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringContaining(message) }),
+  );
+});

@@ -1,0 +1,52 @@
+import { from } from 'rxjs';
+import { describe, expect, test } from '@jest/globals';
+import type { Row } from '../../../src/collections/index.js';
+import type { Step } from '../../../src/flow/index.js';
+import { cast, dedupe, join, mask, rename, select, sort, steps, type StepDefinition } from '../../../src/steps/index.js';
+import { leads, opened, otherSide, pagesFor, through } from './support.js';
+
+const others = () => from(otherSide<Row>([{ id: '4', title: 'Auto' }]));
+const joined = (options: object): Step =>
+  join<Row, Row, string, string>(others(), { as: 'b', on: { bridge_id: 'id' }, select: ['title'], ...options });
+
+/** Steps in code, each with a field that no row has, and what the failure says behind the name of the step. */
+const wrong: readonly (readonly [string, Step, string])[] = [
+  ['select', select<Row, string>(['lead_idd']), "no row of page 2 has a field lead_idd; did you mean 'lead_id'?"],
+  ['mask', mask<Row>({ sin_numbr: 'drop' }), "no row of page 2 has a field sin_numbr; did you mean 'sin_number'?"],
+  ['dedupe', dedupe<Row>(['lead_id', 'lead_idd']), "no row of page 2 has a field lead_idd; did you mean 'lead_id'?"],
+  ['rename', rename<Row, { nope: 'x' }>({ nope: 'x' }), 'no row of page 2 has a field nope'],
+  ['cast', cast<Row>({ age: 'text', agee: 'integer' }), "no row of page 2 has a field agee; did you mean 'age'?"],
+  ['sort', sort<Row>([{ field: 'agee' }]), "no row of page 2 has a field agee; did you mean 'age'?"],
+  ['join', joined({ on: { bridge_idd: 'id' } }), "no row of page 2 has a field bridge_idd; did you mean 'bridge_id'?"],
+  ['join, the other side', joined({ on: { bridge_id: 'idd' } }), "no row of page 1 has a field idd; did you mean 'id'?"],
+  ['join, the other side', joined({ select: ['titel'] }), "no row of page 1 has a field titel; did you mean 'title'?"],
+  ['join, the other side', joined({ pick: { max: 'maxhourl' } }), 'no row of page 1 has a field maxhourl'],
+  ['join, the other side', joined({ pick: { min: 'title' }, key: ['uid'] }), "no row of page 1 has a field uid; did you mean 'id'?"],
+];
+
+test.each(wrong)('%s refuses a field that no row of a page has: %#', async (name, step, message) => {
+  const lists = [[], leads];
+  await expect(through(step, otherSide(...lists))).rejects.toMatchObject({ code: 'E_STEP_FIELD', message: `${name}: ${message}` });
+});
+
+test('a field that one of the rows has is there', async () => {
+  const out = await through(mask<Row>({ b: 'redact' }), otherSide<Row>([{ a: '1' }, { a: '2', b: '3' }]));
+  expect(out[0]?.rows).toEqual([
+    { a: '1', b: null },
+    { a: '2', b: '[redacted]' },
+  ]);
+});
+
+describe('a page may lack a field that the plan of a file knows', () => {
+  test.each([
+    [steps.mask, { late: 'drop' }],
+    [steps.dedupe, { by: ['late'] }],
+    [steps.rename, { late: 'x' }],
+    [steps.cast, { types: { late: 'integer' } }],
+    [steps.sort, { by: ['late'] }],
+    [steps.join, { with: 'bridges', on: { late: 'id' }, select: ['title'] }],
+  ] as readonly (readonly [StepDefinition, object])[])('%#', async (definition, config) => {
+    const out = await through(opened(definition, config), pagesFor(definition, leads));
+    expect(out.map(({ rows }) => rows.length)).toEqual([2]);
+  });
+});
