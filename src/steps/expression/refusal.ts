@@ -1,6 +1,6 @@
 import type { ASTNode, TypeCheckResult } from '@marcbachmann/cel-js';
 import type { Column } from '../../collections/index.js';
-import { foreignCall } from './foreign.js';
+import { foreignCall, type Proposals } from './foreign.js';
 import { isNode } from './nodes.js';
 import { beside, readers } from './readers.js';
 import { listOf } from './texts.js';
@@ -22,10 +22,12 @@ const depends = /\bnull\b| (?:[!=]=|\+) (?:list|map)| in map/;
  * Why an expression is right for no row, told from the refusal of its types; `undefined` when it can be right, like one whose
  * alternatives have different types.
  */
-export function refusalOf({ error }: TypeCheckResult, columns: readonly Column[], source: string): string | undefined {
-  if (!error || !certain.has(error.code) || depends.test(error.summary)) return undefined;
+export function refusalOf(inferred: TypeCheckResult, proposals: Proposals, source: string): string | undefined {
+  const { error } = inferred;
+  if (!error || !isRefused(inferred)) return undefined;
+  const { columns } = proposals;
   const node = isNode(error.node) ? error.node : undefined;
-  const said = node && (misreadIn(node, columns, source) ?? calledOn(node, columns));
+  const said = node && (misreadIn(node, columns, source) ?? calledOn(node, proposals, source));
   if (said !== undefined) return said;
   const texts = textsAt(node, error.code, columns);
   if (!node || texts.length === 0) return `${error.summary}, whatever the row${noteOn(error.summary, node, columns)}`;
@@ -39,6 +41,11 @@ export function refusalOf({ error }: TypeCheckResult, columns: readonly Column[]
   );
   const cast = whole?.evenCast === false || texts.every((column) => column.cast) ? '' : ', or cast before';
   return `${names} ${texts.length > 1 ? 'are' : 'is'} text here; use ${whole?.remedy ?? remedies.join(' and ')}${cast}`;
+}
+
+/** Whether the types of an expression make it wrong for every row. */
+export function isRefused({ error }: TypeCheckResult): boolean {
+  return error !== undefined && certain.has(error.code) && !depends.test(error.summary);
 }
 
 /** What is meant by an operand that is read otherwise: a day without quotes is a subtraction, a name in quotes a text. */
@@ -76,11 +83,11 @@ function withDay(
 }
 
 /** What is said of a method of instants on the text of one, and of a part of a text. */
-function calledOn({ op, args }: ASTNode, columns: readonly Column[]): string | undefined {
-  if (op === '.') return args[0].op === 'id' ? foreignCall(args[1], args[0].args) : undefined;
+function calledOn({ op, args }: ASTNode, proposals: Proposals, source: string): string | undefined {
+  if (op === '.') return foreignCall({ name: args[1], operands: [args[0]], source }, proposals);
   if (op !== 'rcall' || !args[0].startsWith('get')) return undefined;
   const [method, receiver] = args;
-  const column = columns.find(({ name, cast }) => receiver.op === 'id' && name === receiver.args && !cast);
+  const column = proposals.columns.find(({ name, cast }) => receiver.op === 'id' && name === receiver.args && !cast);
   if (column?.type !== 'timestamp' && column?.type !== 'date') return undefined;
   return `${column.name} is text here; use ${readers[column.type]}(${column.name}).${method}(), or cast before`;
 }

@@ -828,7 +828,7 @@ describe('an expression that is right for no row', () => {
   test.each([
     ['now()', "there is no now(); an expression depends on its row alone; write the day, as in date('20240229')"],
     ['timestamp < current_timestamp()', 'there is no current_timestamp(); an expression depends on its row alone'],
-    ['coalesce(email, uid)', "there is no coalesce(); use blank(email) ? '…' : email"],
+    ['coalesce(email, uid)', 'there is no coalesce(); use (blank(email) ? uid : email)'],
     ['math.round(age)', 'there is no math.round(); int(num(age)) leaves out what is behind the point'],
   ])('tells what there is instead of a function of another language: %s', (source, message) => {
     expect(problemOf(source, columns).message).toContain(message);
