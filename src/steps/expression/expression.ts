@@ -187,7 +187,7 @@ function problemOf(
     if (said !== undefined) return { message: said, at };
     return { message, at, unknown: { ...unknownFunction(call), known: receiver === undefined ? callable : methods } };
   }
-  const misread = node && misreadIn(node, columns, source);
+  const misread = node && misreadIn(node, proposals, source);
   return { message: misread ?? message, at };
 
   function unknownFunction(name: string): UnknownName {

@@ -737,7 +737,8 @@ describe('an expression that is right for no row', () => {
     ['age == 18', 'age is text here; use num(age), or cast before'],
     ['age in [18, 19]', 'age is text here; use num(age), or cast before'],
     ['-age', 'age is text here; use num(age), or cast before'],
-    ['age * timestamp', 'age and timestamp are text here; use num(age) and epoch(timestamp), or cast before'],
+    ['age - lead_id', 'lead_id and age are text here; use num(lead_id) and num(age), or cast before'],
+    ['age * timestamp', 'age and timestamp are text here, and num(age) * epoch(timestamp) is refused, too'],
     ['timestamp > at', 'timestamp is text here; use epoch(timestamp), or cast before'],
     ['yearmonthday < day', 'yearmonthday is text here; use date(yearmonthday), or cast before'],
     ['zipcode ? 1 : 2', "zipcode is text here; use a comparison like zipcode == '…', or cast before"],
@@ -938,19 +939,27 @@ describe('the text of a number or an instant', () => {
     ["'18' <= age", 'age', '18 <= num(age)'],
     ["age < '1.50'", 'age', 'num(age) < 1.5'],
     ["trim(age) < '18'", 'age', 'num(age)'],
-    ["age < 'old'", 'age', 'num(age)'],
     ["['18'].exists(x, age > x)", 'age', 'num(age)'],
     ["timestamp < '2024-01-01'", 'timestamp', "epoch(timestamp) < date('20240101')"],
     ["timestamp >= '20240101'", 'timestamp', "epoch(timestamp) >= date('20240101')"],
     ["timestamp > '1704067200'", 'timestamp', "epoch(timestamp) > epoch('1704067200')"],
     ["timestamp > '2024-01-01T00:00:00Z'", 'timestamp', "epoch(timestamp) > timestamp('2024-01-01T00:00:00Z')"],
-    ["timestamp > 'yesterday'", 'timestamp', 'epoch(timestamp)'],
     ["yearmonthday < '20240101'", 'yearmonthday', "date(yearmonthday) < date('20240101')"],
     ["yearmonthday < '2024-01-01'", 'yearmonthday', "date(yearmonthday) < date('20240101')"],
   ])('is doubted where it is compared by size: %s', (source, name, remedy) => {
     expect(compiled(source, columns).doubts).toEqual(doubt(name, remedy));
     const right = remedy.includes(' ') ? remedy : `${remedy} == null`;
     expect(compiled(right, columns)).toMatchObject({ type: 'flag', doubts: [] });
+  });
+
+  test.each([
+    ["age < 'old'", /^age is text here .*, and old is no number, with which num\(age\) could be compared$/],
+    [
+      "timestamp > 'yesterday'",
+      /^timestamp is text here .*, and yesterday is no day or instant; a day is asked as in epoch\(timestamp\) >= /,
+    ],
+  ])('is doubted where it is compared with what is none: %s', (source, message) => {
+    expect(compiled(source, columns).doubts).toEqual([{ code: 'W_SPEC_TEXT', message: expect.stringMatching(message) }]);
   });
 
   test('is doubted where it is compared with another one', () => {

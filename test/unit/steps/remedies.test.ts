@@ -3,6 +3,7 @@ import { collections, columnsOf, type Row } from '../../../src/collections/index
 import { ExpressionFault, expressionsOver } from '../../../src/steps/expression/index.js';
 
 const columns = columnsOf(collections.leads);
+const expressions = expressionsOver(columns);
 
 /** By number, so that what is kept of them can be told. */
 const rows: readonly Row[] = [
@@ -14,14 +15,14 @@ const rows: readonly Row[] = [
 
 /** What is said of an expression: why it is refused, or what is doubted. */
 function saidOf(source: string): string {
-  const result = expressionsOver(columns).compile(source);
+  const result = expressions.compile(source);
   if (!('evaluate' in result)) return result.message;
   return result.doubts.map(({ message }) => message).join('\n');
 }
 
 /** Which rows a condition keeps; those for which it fails are rejected. */
 function keptBy(source: string): readonly number[] {
-  const result = expressionsOver(columns).compile(source);
+  const result = expressions.compile(source);
   if (!('evaluate' in result)) throw new Error(`${source}: ${result.message}`);
   expect([source, result.type, result.doubts]).toEqual([source, 'flag', []]);
   return rows.flatMap((row, index) => {
@@ -87,4 +88,135 @@ describe('what is proposed for a call of another language', () => {
   ])('is nothing that would be refused itself: %s', (wrong, message) => {
     expect(saidOf(wrong)).toBe(message);
   });
+});
+
+describe('what is proposed for a number beside an instant or a day', () => {
+  test.each<[string, string, readonly number[]]>([
+    ['yearmonthday == 2023', 'date(yearmonthday).getFullYear() == 2023', [0, 1]],
+    ['yearmonthday in [2023, 2025]', 'date(yearmonthday).getFullYear() in [2023, 2025]', [0, 1]],
+    ['2023 < yearmonthday', '2023 < date(yearmonthday).getFullYear()', [2]],
+    ['timestamp < 2024', 'epoch(timestamp).getFullYear() < 2024', [0, 1]],
+    ["timestamp < '2024'", 'epoch(timestamp).getFullYear() < 2024', [0, 1]],
+    ["yearmonthday > '2023'", 'date(yearmonthday).getFullYear() > 2023', [2]],
+    ['yearmonthday == 202301', "yearmonthday.startsWith('202301')", [0, 1]],
+    ['yearmonthday > 20230101', "date(yearmonthday) > date('20230101')", [1, 2]],
+    ['timestamp > 20230102', "epoch(timestamp) > date('20230102')", [1, 2]],
+    ['timestamp >= 1672617625', "epoch(timestamp) >= epoch('1672617625')", [1, 2]],
+    ['timestamp == 1672531225000', "epoch(timestamp) == epoch('1672531225')", [0]],
+    ['1672531225500 < timestamp', "timestamp('2023-01-01T00:00:25.500Z') < epoch(timestamp)", [1, 2]],
+    ['yearmonthday > 1672531200', "date(yearmonthday) > epoch('1672531200')", [1, 2]],
+  ])('is the day, the year or the instant that is meant: %s -> %s', follow);
+
+  const asked = (read: string) => `a day is asked as in ${read} >= date('20230101'), a year as in ${read}.getFullYear() == 2023`;
+
+  test.each([
+    ['yearmonthday > 20230000', `yearmonthday is text here, and 20230000 is no calendar day (YYYYMMDD); ${asked('date(yearmonthday)')}`],
+    ['yearmonthday == 20231399', `yearmonthday is text here, and 20231399 is no calendar day (YYYYMMDD); ${asked('date(yearmonthday)')}`],
+    ['timestamp > 20231399', `timestamp is text here, and 20231399 is no calendar day (YYYYMMDD); ${asked('epoch(timestamp)')}`],
+    ['timestamp > 60', `timestamp is text here, and 60 is hardly a number of seconds since 1970; ${asked('epoch(timestamp)')}`],
+    [
+      "yearmonthday > '20231399'",
+      `yearmonthday is text here and is compared letter by letter (to which '9' is more than '18'), and 20231399 is no calendar day (YYYYMMDD); ${asked('date(yearmonthday)')}`,
+    ],
+  ])('is nothing for what is none: %s', (wrong, message) => {
+    expect(saidOf(wrong)).toBe(message);
+  });
+
+  test.each([
+    ['epoch(timestamp) > 1672531225', " (epoch('1672531225') is an instant)"],
+    ['epoch(timestamp) > 2023', ' (getFullYear() is the year of an instant)'],
+    ['epoch(timestamp) + 60 > date(yearmonthday)', " (duration('60s') is a time that is added)"],
+    ['epoch(timestamp) > 60', ''],
+  ])('is noted beside what is read already: %s', (wrong, note) => {
+    expect(saidOf(wrong).split(', whatever the row')[1]).toBe(note);
+  });
+});
+
+describe('what is proposed for calculations with instants and days', () => {
+  test.each<[string, string, readonly number[]]>([
+    ['timestamp + 86400 > epoch(lead_id)', "epoch(timestamp) + duration('86400s') > date('20230103')", [1, 2]],
+    ['timestamp - 86400 == epoch(lead_id)', "epoch(timestamp) - duration('86400s') == epoch('1672531225')", [1]],
+    ['86400 + timestamp > epoch(lead_id)', "epoch(timestamp) + duration('86400s') > date('20230103')", [1, 2]],
+    ['timestamp - 1672531225 > 60', "epoch(timestamp) - epoch('1672531225') > duration('24h')", [2]],
+    ['timestamp * 1000 > 1672617625000', 'num(timestamp) * 1000.0 > 1672531225000', [1, 2]],
+    ['timestamp / 86400 > 19360', 'num(timestamp) / 86400.0 > 19359', [1, 2]],
+    ['yearmonthday - 1 == date(lead_id)', "date(yearmonthday) - duration('24h') == date('20230101')", [1]],
+    ['yearmonthday - 20230101 > 1', "date(yearmonthday) - date('20230101') > duration('24h')", [2]],
+  ])('is a time that is added, or the number: %s -> %s', follow);
+
+  test.each(['yearmonthday / 100 == 202301', 'yearmonthday - 10000 > 1', '86400 - timestamp > 1', 'yearmonthday * 2 > 1'])(
+    'is nothing where there is no such calculation: %s',
+    (wrong) => {
+      expect(saidOf(wrong)).toMatch(
+        / is text here, and there is no [-/*] of an instant and this number; days and seconds are added as in /,
+      );
+    },
+  );
+
+  test('is nothing for two texts that do not go together when they are read either', () => {
+    expect(saidOf('age * timestamp > 1')).toBe('age and timestamp are text here, and num(age) * epoch(timestamp) is refused, too');
+  });
+});
+
+/** The families of comparisons and calculations of every kind of column with literals of all kinds, in both orders. */
+describe('whatever is proposed', () => {
+  const fields = ['age', 'timestamp', 'yearmonthday', 'is_valid', 'lead_status', 'lead_id'];
+  const literals = [
+    ...['0', '1', '7', '31', '60', '100', '2023', '202301', '20230101', '20230000', '20231399', '86400', '1672531225', '1672531225000'],
+    ...[
+      '16725312251234',
+      '1.5',
+      '-1',
+      '[1, 2]',
+      '[2023]',
+      '[20230101, 20230000]',
+      "'x'",
+      "'2023'",
+      "'2023-01-01'",
+      "'20230101'",
+      "'1672531225'",
+    ],
+    ...["['2023-01-01']", "'2023-01-01T00:00:00Z'", "''", 'true', 'null', 'lead_id', 'age', 'timestamp', 'yearmonthday', '2023-01-01'],
+    ...["date('20230101')", "epoch('0')", 'num(age)', 'flag(is_valid)', "duration('1h')"],
+  ];
+  const operators = ['==', '!=', '<', '<=', '>', '>=', 'in', '+', '-', '*', '/', '%'];
+  const calls = ['startsWith', 'contains'];
+  const wrong = fields.flatMap((field) =>
+    literals
+      .filter((literal) => literal !== field)
+      .flatMap((literal) => [
+        ...operators.flatMap((op) => [`${field} ${op} ${literal}`, `${literal} ${op} ${field}`]),
+        ...calls.map((call) => `${field}.${call}(${literal})`),
+        ...['date', 'epoch', 'flag'].map((read) => `${read}(${field}) == ${literal}`),
+      ]),
+  );
+
+  test('is refused by nobody and doubted by nobody', () => {
+    const bad = wrong.flatMap((source) => {
+      const message = saidOf(source);
+      const proposals = message.split('\n').flatMap((line) => proposedBy(line) ?? []);
+      // One of them for each field where there are several: they are followed together.
+      const right = proposals.length === 1 && isWhole(proposals[0] ?? '') ? (proposals[0] ?? '') : replaced(source, proposals);
+      if (proposals.length === 0) return [];
+      // A time between two instants is no value of a column, but of a part of an expression.
+      const said = saidOf(right).replace(/^gives a \w+, which no column can hold$/, '');
+      return said === '' ? [] : [`${source} -> ${right}: ${said}`];
+    });
+    expect(bad).toEqual([]);
+  });
+
+  /** Whether a proposal takes the place of the whole. */
+  function isWhole(proposal: string): boolean {
+    return / (?:[=!<>]=|[-+*/%<>]|in) |^!|\.(?:startsWith|contains)\(|^(?:!?flag)\(/.test(proposal);
+  }
+
+  /** The source with readers in place of the fields. */
+  function replaced(source: string, proposals: readonly string[]): string {
+    return proposals
+      .flatMap((proposal) => proposal.split(' and '))
+      .reduce((text, read) => {
+        const [, field = ''] = /\((\w+)\)+$/.exec(read) ?? [];
+        return text.replace(new RegExp(`(?:\\b(?:date|epoch|flag)\\(${field}\\)|(?<!\\()\\b${field}\\b)`), read);
+      }, source);
+  }
 });
