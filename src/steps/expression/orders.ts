@@ -12,22 +12,32 @@ import { isWord, textsOf, type Aliases } from './texts.js';
 export function orderDoubts(nodes: readonly ASTNode[], columns: readonly Column[], aliases: Aliases): readonly string[] {
   const measured = columns.filter(({ type, cast }) => !cast && type !== 'text' && type !== 'flag');
   const names = new Set(measured.map(({ name }) => name));
+  const barePlain = (node: unknown) =>
+    isNode(node) && node.op === 'id' ? columns.find(({ name, type }) => name === node.args && type === 'text') : undefined;
   const doubts = nodes.flatMap(({ op, args }) => {
     if (op !== '<' && op !== '<=' && op !== '>' && op !== '>=') return [];
     const [left, right] = args;
     const [first, second] = [textsOf(left, names, aliases), textsOf(right, names, aliases)];
-    if (!(first.length > 0 && second.length > 0) && !isWord(left, aliases) && !isWord(right, aliases)) return [];
+    const plain = barePlain(left) ?? barePlain(right);
+    if (!(first.length > 0 && second.length > 0) && plain === undefined && !isWord(left, aliases) && !isWord(right, aliases)) return [];
     const compared = measured.filter(({ name }) => first.includes(name) || second.includes(name));
     const kinds = new Set(compared.map(({ type }) => (readers[type] === 'num' ? 'number' : 'instant')));
     if (kinds.size > 1)
       return `${compared.map(({ name }) => name).join(' and ')} are texts here and are compared letter by letter; one is a number and one an instant, which have no order`;
     return compared.map((column) => {
-      const advice = adviceOn(op, left, right, column) ?? { remedy: `${readers[column.type]}(${column.name})` };
+      const both = plain === undefined ? undefined : withPlain(op, left, right, column);
+      const advice = both ?? adviceOn(op, left, right, column) ?? { remedy: `${readers[column.type]}(${column.name})` };
       const doubt = `${column.name} is text here and is compared letter by letter (to which '9' is more than '18')`;
       return 'reason' in advice ? `${doubt}, and ${advice.reason}` : `${doubt}${advice.note ?? ''}; use ${advice.remedy}, or cast before`;
     });
   });
   return [...new Set(doubts)];
+}
+
+/** Two bare fields, both read as the one that declares what it is. */
+function withPlain(op: string, left: unknown, right: unknown, { type }: Column): Advice | undefined {
+  if (!isNode(left) || !isNode(right) || left.op !== 'id' || right.op !== 'id') return undefined;
+  return { remedy: `${readers[type]}(${left.args}) ${op} ${readers[type]}(${right.args})` };
 }
 
 /** What to write for a comparison of the bare field with a text, where that can be told. */

@@ -107,7 +107,7 @@ function searchOf({ op, args }: ASTNode, columns: readonly Column[], source: str
   if (op !== 'in') return undefined;
   const [sought, text] = args;
   const isText = sought.op === 'id' || (sought.op === 'value' && typeof sought.args === 'string');
-  if (!isText || text.op !== 'id' || !columns.some(({ name, type }) => name === text.args && type !== 'flag')) return undefined;
+  if (!isText || text.op !== 'id' || !columns.some(({ name, type }) => name === text.args && type === 'text')) return undefined;
   return { remedy: `${text.args}.contains(${saidBy(sought, source)})`, evenCast: false };
 }
 

@@ -158,6 +158,62 @@ describe('what is proposed for calculations with instants and days', () => {
   });
 });
 
+describe('what is proposed for a text in another form than that of its field', () => {
+  test.each<[string, string, readonly number[]]>([
+    ["yearmonthday == '2023-01-01'", "date(yearmonthday) == date('20230101')", [0]],
+    ["yearmonthday != '2023-01-01'", "date(yearmonthday) != date('20230101')", [1, 2, 3]],
+    ["'2023-01-01' == yearmonthday", "date('20230101') == date(yearmonthday)", [0]],
+    ["yearmonthday in ['2023-01-01', '20230102']", "date(yearmonthday) in [date('20230101'), date('20230102')]", [0, 1]],
+    ["yearmonthday == '2023'", 'date(yearmonthday).getFullYear() == 2023', [0, 1]],
+    ["timestamp == '2023-01-01T00:00:25Z'", "epoch(timestamp) == timestamp('2023-01-01T00:00:25Z')", [0]],
+    ["age == '18.0'", 'num(age) == 18', [2]],
+    ["age in ['18.0', '7.']", 'num(age) in [18, 7]', [1, 2]],
+    ["yearmonthday.startsWith('2023-01')", "yearmonthday.startsWith('202301')", [0, 1]],
+    ["yearmonthday.startsWith('2023-')", "yearmonthday.startsWith('2023')", [0, 1]],
+    ["timestamp.startsWith('2023')", 'epoch(timestamp).getFullYear() == 2023', [0, 1]],
+    ["timestamp.startsWith('2023-')", 'epoch(timestamp).getFullYear() == 2023', [0, 1]],
+    ["epoch(yearmonthday) > date('20230101')", "date(yearmonthday) > date('20230101')", [1, 2]],
+    ["date(timestamp) == date('20230101')", "date(epoch(timestamp)) == date('20230101')", [0]],
+    ['age > lead_id', 'num(age) > num(lead_id)', [0]],
+    ['lead_id < age', 'num(lead_id) < num(age)', [0]],
+  ])('is the value that is meant: %s -> %s', follow);
+
+  test.each([
+    ["yearmonthday.contains('-01-')", "yearmonthday is text here and comes as a calendar day as YYYYMMDD, so that no row has '-01-'"],
+    ["age == 'old'", "age is text here and comes as a whole number of 64 bits, so that no row has 'old'"],
+    [
+      "trim(yearmonthday) == '2023-01-01'",
+      "yearmonthday is text here and comes as a calendar day as YYYYMMDD, so that no row has '2023-01-01'",
+    ],
+    [
+      "yearmonthday in ['', '2023-01-01']",
+      "yearmonthday is text here and comes as a calendar day as YYYYMMDD, so that no row has '2023-01-01'",
+    ],
+    ['flag(age) == true', 'age comes as a whole number of 64 bits, which flag() does not read; num(age) reads it'],
+    ['epoch(age) == null', 'age comes as a whole number of 64 bits, which epoch() does not read; num(age) reads it'],
+  ])('is nothing where that cannot be told: %s', (wrong, message) => {
+    expect(saidOf(wrong)).toBe(message);
+  });
+
+  test.each([
+    "yearmonthday == '20230101'",
+    "yearmonthday in ['20230101', '']",
+    "yearmonthday.startsWith('2023')",
+    "timestamp.startsWith('17')",
+    "timestamp == '1672531225'",
+    "age.contains('4')",
+    "age.startsWith('-')",
+    "date(epoch(timestamp)) == date('20230101')",
+    'num(timestamp) > 1672531225',
+    'num(yearmonthday) > 20230101',
+    "lead_status > 'a'",
+    'lead_id < lead_status',
+    'age == lead_id',
+  ])('is nothing for what is right: %s', (source) => {
+    expect(saidOf(source)).toBe('');
+  });
+});
+
 /** The families of comparisons and calculations of every kind of column with literals of all kinds, in both orders. */
 describe('whatever is proposed', () => {
   const fields = ['age', 'timestamp', 'yearmonthday', 'is_valid', 'lead_status', 'lead_id'];
@@ -187,23 +243,33 @@ describe('whatever is proposed', () => {
       .flatMap((literal) => [
         ...operators.flatMap((op) => [`${field} ${op} ${literal}`, `${literal} ${op} ${field}`]),
         ...calls.map((call) => `${field}.${call}(${literal})`),
-        ...['date', 'epoch', 'flag'].map((read) => `${read}(${field}) == ${literal}`),
+        ...(field === 'age' ? ['flag'] : ['date', 'epoch', 'flag']).map((read) => `${read}(${field}) == ${literal}`),
       ]),
   );
 
   test('is refused by nobody and doubted by nobody', () => {
     const bad = wrong.flatMap((source) => {
-      const message = saidOf(source);
-      const proposals = message.split('\n').flatMap((line) => proposedBy(line) ?? []);
-      // One of them for each field where there are several: they are followed together.
-      const right = proposals.length === 1 && isWhole(proposals[0] ?? '') ? (proposals[0] ?? '') : replaced(source, proposals);
-      if (proposals.length === 0) return [];
+      const first = followed(source);
+      if (first === undefined) return [];
+      // What is wrong twice is told one after the other.
+      const right = followed(first) ?? first;
       // A time between two instants is no value of a column, but of a part of an expression.
       const said = saidOf(right).replace(/^gives a \w+, which no column can hold$/, '');
       return said === '' ? [] : [`${source} -> ${right}: ${said}`];
     });
     expect(bad).toEqual([]);
   });
+
+  /** The source with what is proposed; `undefined` when nothing is. */
+  function followed(source: string): string | undefined {
+    const proposals = saidOf(source)
+      .split('\n')
+      .flatMap((line) => proposedBy(line) ?? []);
+    const [first] = proposals;
+    if (first === undefined) return undefined;
+    // One for each field where there are several: they are followed together.
+    return proposals.length === 1 && isWhole(first) ? first : replaced(source, proposals);
+  }
 
   /** Whether a proposal takes the place of the whole. */
   function isWhole(proposal: string): boolean {
