@@ -179,6 +179,8 @@ function problemOf(
       ? { message, at, unknown: unknownFunction(`${field}.${method}`) }
       : { message: said.replace(method, `${field}.${method}`), at };
   }
+  if (field !== undefined && Object.hasOwn(functions, field))
+    return { message: `'${field}' is a function and no field; it is called with one: ${field}(…)`, at };
   if (field !== undefined) return { message, at, unknown: { kind: 'field', name: field, known: columns.map(({ name }) => name) } };
   const [, receiver, call] = /^found no matching overload for '(?:([\w.<>, ]+)\.)?(\w+)\(/.exec(message) ?? [];
   if (call !== undefined && !(receiver === undefined ? callable : methods).includes(call)) {

@@ -54,6 +54,12 @@ describe('an expression that cannot be read', () => {
     ["email === 'x'", 6, "'===' is written == here"],
     ["email <> 'x'", 6, "'<>' is written != here"],
     ["email == 'x' & blank(email)", 13, "'&' is written && here"],
+    ["== 'x'", 0, 'a field is missing in front of =='],
+    ['email == \u2018x\u2019', 9, 'a text stands between straight quotes, \' or ", not \u2018'],
+    ["row => row.email == 'x'", 4, 'an expression names the fields of the row by themselves, without a function around it'],
+    ["(r) => r.email == 'x'", 4, 'an expression names the fields of the row by themselves, without a function around it'],
+    ["email & zipcode == 'x'", 0, 'texts are joined by +, as in email + zipcode'],
+    ["email ?? 'none' == 'x'", 6, "there is no ??; use (blank(email) ? 'none' : email)"],
     ["email == 'x' && || blank(email)", 16, 'something is missing in front of ||'],
     ["email LIKE '%.ca'", 6, "there is no LIKE; use contains, startsWith or endsWith, like email.endsWith('.ca')"],
     ["email contains '.ca'", 6, "'contains' is written behind a dot here, like email.contains('.ca')"],
@@ -90,6 +96,9 @@ describe('an expression that cannot be read', () => {
 
   test.each([
     ['email == NULL', "did you mean 'null'?"],
+    ['email == None', "unknown field 'None', did you mean 'null'?"],
+    ['email == nil', "unknown field 'nil', did you mean 'null'?"],
+    ["zip_state == 'ON'", "'zip_state' is a function and no field; it is called with one: zip_state(…)"],
     ['blank(email) == TRUE', "did you mean 'true'?"],
     ["LeadAccepted == 'yes'", "did you mean 'lead_accepted'?"],
     ["LEAD_ACCEPTED == 'yes'", "did you mean 'lead_accepted'?"],
@@ -999,10 +1008,13 @@ describe('a comparison without a field', () => {
     [`"lead_status" in ['sold', 'new']`, ': lead_status'],
     [`"email".endsWith('.ca')`, ': email'],
     ["'a' == 'b'", ''],
-    ['1 == 1', ''],
     ["'age' < '18'", ': age'],
   ])('is doubted: %s', (source, meant) => {
     expect(compiled(source, columnsOf(collections.leads)).doubts).toEqual(doubt(source, meant));
+  });
+
+  test('has no name of a field where it has no text', () => {
+    expect(compiled('1 == 1').doubts.map(({ message }) => message)).toEqual(['1 == 1 compares constants and is the same for every row']);
   });
 
   test('is doubted within another condition', () => {
