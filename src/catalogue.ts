@@ -160,7 +160,9 @@ export const catalogue = {
 /** What a run can be warned of; under `strict` it is a failure. Codes are as stable as those of failures. */
 export const warningCatalogue = {
   W_SPEC_FLAG: { help: 'A flag comes in several words; ask flag(field) instead of comparing its text, or cast before.' },
-  W_SPEC_TEXT: { help: 'A text is compared letter by letter; read it by num(), epoch() or date() first, or cast before.' },
+  W_SPEC_TEXT: {
+    help: 'A text is compared letter by letter, or with what its field never is; read it by num(), epoch() or date() first, or cast before.',
+  },
   W_SPEC_CONSTANT: { help: "Two constants are compared, so the result is the same for every row; a field's name stands without quotes." },
   W_SOURCE_CAP: { help: 'The service gives fewer rows per page than were asked for; set service.limit to its cap.' },
   W_SOURCE_REPEATS: { help: 'The service repeats its last page instead of ending the list; the repeats were left out.' },

@@ -42,18 +42,26 @@ export function credentialsProblem(auth: unknown): string | undefined {
     if (value === undefined) return `${name} is missing: ${forms}`;
     if (typeof value !== 'string') return `${name} must be a text`;
     if (name === 'authorized_uid' && value === '') return `${name} must not be empty`;
-    if (name !== 'authorized_uid' && value.length < minSecretLength) return `${name} ${tooShort}`;
+    const wrong = name === 'authorized_uid' ? undefined : wrongKey(value);
+    if (wrong !== undefined) return `${name} ${wrong}`;
   }
   return undefined;
 }
 
 const fields: readonly string[] = ['rest_api_key', 'authorized_uid', 'authorized_rest_api_key'];
 
-/** What is wrong with the key, if it is too short to be one: then it would also be found in every other word. */
+/** What is wrong with the key, if it is too short to be one, or has around it what came from the place where it is kept. */
 export function keyProblem(credentials: Credentials): { readonly field: string; readonly message: string } | undefined {
   const { field, key } = keyOf(credentials);
-  if (key.length >= minSecretLength) return undefined;
-  return { field, message: tooShort };
+  const message = wrongKey(key);
+  return message === undefined ? undefined : { field, message };
+}
+
+/** A short key would be found in every other word; one with more than itself is refused by the service, in other words. */
+function wrongKey(key: string): string | undefined {
+  if (key.length < minSecretLength) return tooShort;
+  if (key.trim() !== key) return 'has white space or a line break around it; look where it comes from';
+  return /^(["']).*\1$/s.test(key) ? 'has quotes around it, which the shell or an env file left; look where it comes from' : undefined;
 }
 
 const tooShort = `is shorter than ${minSecretLength} characters, so it is no key; look where it comes from`;

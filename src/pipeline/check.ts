@@ -63,6 +63,12 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, cre
     if (shape?.service?.strict) problemOf(false)(path, message);
   };
 
+  /** What a reference would have stood for cannot be judged by what stands there instead. */
+  const ofResolved =
+    (problem: Problem): Problem =>
+    (path, ...told) =>
+      unresolved.has(path.join('.')) ? undefined : problem(path, ...told);
+
   /** Where a reference was replaced, characters stand elsewhere. */
   const asWritten = (path: Path) => valueIn(document.value, path) === valueIn(resolved, path);
 
@@ -74,7 +80,7 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, cre
   const parts = shape ?? readableParts(resolved);
   const plan =
     parts && planPipeline(parts, { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY }, { problem: problemOf(false), warn });
-  const connection = shape && connectionOf(shape.service, env, problemOf(true));
+  const connection = shape && connectionOf(shape.service, env, ofResolved(problemOf(true)));
   const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problemOf(false));
 
   function pipeline(): Pipeline | undefined {

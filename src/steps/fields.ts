@@ -51,11 +51,16 @@ export function unknownName(
     return `field '${name}' is withheld because it is credential-like; name it under reveal to use it`;
   }
   // A literal of another language, and the service's own name of a field.
-  const meant = [name.toLowerCase(), snakeCase(name)].find((word) => literals.includes(word) || known.includes(word));
+  const meant = [noValues.includes(name) ? 'null' : name.toLowerCase(), snakeCase(name)].find(
+    (word) => literals.includes(word) || known.includes(word),
+  );
   if (meant !== undefined) return `unknown ${kind} '${name}', did you mean '${meant}'?`;
   const near = nearest(name, known);
   if (near === undefined && listed.length > 0) return `unknown ${kind} '${name}'; beside those of CEL there are ${listed.join(', ')}`;
   return near === undefined ? `unknown ${kind} '${name}'` : `unknown ${kind} '${name}', did you mean '${near}'?`;
 }
+
+/** What `null` is called elsewhere. */
+const noValues: readonly string[] = ['None', 'nil', 'undefined'];
 
 const literals: readonly string[] = ['null', 'true', 'false'];

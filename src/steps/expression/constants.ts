@@ -13,9 +13,9 @@ export function constantDoubts(source: string, nodes: readonly ASTNode[], column
   return nodes.filter(comparesConstants).map((node) => {
     const texts = [...nodesIn(node)].flatMap(({ op, args }) => (op === 'value' && typeof args === 'string' ? [args] : []));
     const named = columns.find(({ name, original }) => texts.some((text) => text === original || snakeCase(text) === name));
-    const meant = named === undefined ? '' : `: ${named.name}`;
-    const said = source.slice(node.start, node.end);
-    return `${said} compares constants and is the same for every row; a field's name stands without quotes${meant}`;
+    const said = `${source.slice(node.start, node.end)} compares constants and is the same for every row`;
+    if (texts.length === 0) return said;
+    return `${said}; a field's name stands without quotes${named === undefined ? '' : `: ${named.name}`}`;
   });
 }
 

@@ -3,6 +3,7 @@ import type { Column } from '../../collections/index.js';
 import type { Warning } from '../../errors.js';
 import { constantDoubts } from './constants.js';
 import { flagDoubts } from './flags.js';
+import { formDoubts } from './forms.js';
 import { orderDoubts } from './orders.js';
 import { aliasesIn } from './texts.js';
 
@@ -12,6 +13,7 @@ export function doubtsOf(source: string, nodes: readonly ASTNode[], columns: rea
   return [
     ...flagDoubts(nodes, columns, aliases).map((message) => ({ code: 'W_SPEC_FLAG', message }) as const),
     ...orderDoubts(nodes, columns, aliases).map((message) => ({ code: 'W_SPEC_TEXT', message }) as const),
+    ...formDoubts(nodes, columns, aliases).map((message) => ({ code: 'W_SPEC_TEXT', message }) as const),
     ...constantDoubts(source, nodes, columns).map((message) => ({ code: 'W_SPEC_CONSTANT', message }) as const),
   ];
 }

@@ -1,4 +1,4 @@
-import { EvaluationError, ParseError, type TypeCheckResult } from '@marcbachmann/cel-js';
+import { EvaluationError, ParseError, type ASTNode, type TypeCheckResult } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType, Row, Value, ValueOf } from '../../collections/index.js';
 import type { Warning } from '../../errors.js';
 import { runtimeOver, typingOver } from './environments.js';
@@ -7,12 +7,12 @@ import { directCall } from './direct.js';
 import { doubtsOf } from './doubts.js';
 import { makeExact } from './exact.js';
 import { ExpressionFault } from './fault.js';
-import { foreignCall } from './foreign.js';
+import { foreignCall, type Proposals } from './foreign.js';
 import { functions } from './functions.js';
 import { limitIn, macroProblem } from './limits.js';
 import { isNode, nodesIn } from './nodes.js';
 import { makeThreeValued } from './nulls.js';
-import { misreadIn, refusalOf } from './refusal.js';
+import { isRefused, misreadIn, refusalOf } from './refusal.js';
 import { syntaxProblem } from './syntax.js';
 
 /** A checked expression over the fields of a row. */
@@ -70,9 +70,18 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
   const callable = namesOf(definitions.filter(({ receiverType }) => receiverType === null));
   const methods = namesOf(definitions.filter(({ receiverType }) => receiverType !== null));
 
+  const proposals: Proposals = {
+    columns,
+    typeOf: (expression) => {
+      if (!runtime.check(expression).valid || unreadable([...nodesIn(runtime.parse(expression).ast)])) return undefined;
+      const inferred = typing.check(expression);
+      return isRefused(inferred) ? undefined : (inferred.type ?? 'dyn');
+    },
+  };
+
   function compile(source: string): Expression | ExpressionProblem {
     const check = runtime.check(source);
-    if (!check.valid) return problemOf(source, check.error, columns, { callable, methods });
+    if (!check.valid) return problemOf(source, check.error, proposals, { callable, methods, parse: () => runtime.parse(source).ast });
     const program = runtime.parse(source);
     const nodes = [...nodesIn(program.ast)];
     if (nodes.some(({ op, args }) => (op === 'call' || op === 'rcall') && args[0] === 'matches'))
@@ -84,7 +93,7 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
     const named = new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])));
     const used = columns.map(({ name }) => name).filter((name) => named.has(name));
     const inferred = typing.check(source);
-    const refusal = refusalOf(inferred, columns, source);
+    const refusal = refusalOf(inferred, proposals, source);
     if (refusal !== undefined) return { message: refusal };
     const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
     if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };
@@ -150,9 +159,10 @@ function isInstant(value: unknown): value is Date {
 function problemOf(
   source: string,
   error: TypeCheckResult['error'],
-  columns: readonly Column[],
-  { callable, methods }: { readonly callable: readonly string[]; readonly methods: readonly string[] },
+  proposals: Proposals,
+  { callable, methods, parse }: { readonly callable: readonly string[]; readonly methods: readonly string[]; parse(): unknown },
 ): ExpressionProblem {
+  const { columns } = proposals;
   // The parser passes on that its stack is full, which its types do not say.
   const message = (error instanceof RangeError ? error.message : error?.summary) ?? 'cannot be read';
   const at = error?.range?.start ?? 0;
@@ -160,28 +170,34 @@ function problemOf(
   if (limit !== undefined) return { message: limit };
   if (error instanceof ParseError) return syntaxProblem(source, at, message, columns);
   const node = isNode(error?.node) ? error.node : undefined;
-  const [, operand = columns[0]?.name ?? 'x'] = /^\s*\w+\s*\(\s*([a-z_]\w*)\s*[,)]/.exec(source.slice(at)) ?? [];
   const field = /^Unknown variable: (\S+)/.exec(message)?.[1];
-  const [spaced, method] = /^\w+\.(\w+)\s*\(/.exec(source.slice(at)) ?? [];
-  if (field !== undefined && spaced !== undefined && method !== undefined && !methods.includes(method)) {
-    const [, inner = columns[0]?.name ?? 'x'] = /\(\s*(?:num\s*\(\s*)?([a-z_]\w*)/.exec(source.slice(at)) ?? [];
-    const said = foreignCall(method, inner);
+  const called = field === undefined ? undefined : [...nodesIn(parse())].find((call) => isCallOn(call, at));
+  if (field !== undefined && called?.op === 'rcall' && !methods.includes(called.args[0])) {
+    const [method, , operands] = called.args;
+    const said = foreignCall({ name: method, operands, source }, proposals);
     return said === undefined
       ? { message, at, unknown: unknownFunction(`${field}.${method}`) }
       : { message: said.replace(method, `${field}.${method}`), at };
   }
+  if (field !== undefined && Object.hasOwn(functions, field))
+    return { message: `'${field}' is a function and no field; it is called with one: ${field}(…)`, at };
   if (field !== undefined) return { message, at, unknown: { kind: 'field', name: field, known: columns.map(({ name }) => name) } };
   const [, receiver, call] = /^found no matching overload for '(?:([\w.<>, ]+)\.)?(\w+)\(/.exec(message) ?? [];
   if (call !== undefined && !(receiver === undefined ? callable : methods).includes(call)) {
-    const on = node?.op === 'rcall' && node.args[1].op === 'id' ? node.args[1].args : operand;
-    const said = foreignCall(call, on);
+    const operands = node?.op === 'rcall' ? [node.args[1], ...node.args[2]] : node?.op === 'call' ? node.args[1] : [];
+    const said = foreignCall({ name: call, operands, source }, proposals);
     if (said !== undefined) return { message: said, at };
     return { message, at, unknown: { ...unknownFunction(call), known: receiver === undefined ? callable : methods } };
   }
-  const misread = node && misreadIn(node, columns, source);
+  const misread = node && misreadIn(node, proposals, source);
   return { message: misread ?? message, at };
 
   function unknownFunction(name: string): UnknownName {
     return { kind: 'function', name, known: callable, listed: Object.keys(functions) };
   }
+}
+
+/** Whether a method is called on the name that stands at a place. */
+function isCallOn({ op, args }: ASTNode, at: number): boolean {
+  return op === 'rcall' && args[1].op === 'id' && args[1].start === at;
 }

@@ -1,41 +1,129 @@
-/**
- * What is said of a function of another language.
- *
- * @param name As written, without what it is called on.
- * @param operand What stands in its brackets or before its dot, when that is a name; otherwise some field.
- */
-export function foreignCall(name: string, operand: string): string | undefined {
-  const word = name.toLowerCase().replaceAll('_', '');
-  const remedy = Object.hasOwn(remedies, word) ? remedies[word]?.(operand) : undefined;
-  return remedy === undefined ? undefined : `there is no ${name}(); ${remedy}`;
+import type { ASTNode } from '@marcbachmann/cel-js';
+import type { Column } from '../../collections/index.js';
+import { readers } from './readers.js';
+
+/** A call as written, of a function that there is not. */
+export interface ForeignCall {
+  /** Without what it is called on. */
+  readonly name: string;
+  /** What it is called on, if anything, and what stands in its brackets. */
+  readonly operands: readonly ASTNode[];
+  readonly source: string;
 }
 
-const [size, lower, upper, trim, blank, concat, substring, contains, round, year, now] = [
-  (x: string) => `use size(${x})`,
-  (x: string) => `use lower(${x})`,
-  (x: string) => `use upper(${x})`,
-  (x: string) => `use trim(${x})`,
-  (x: string) => `use blank(${x})`,
-  () => 'texts are joined by +',
-  (x: string) => `use ${x}.substring(0, 3), which fails for shorter texts`,
-  (x: string) => `use ${x}.contains('…')`,
-  (x: string) => `int(num(${x})) leaves out what is behind the point, and is an error of the row where ${x} is blank`,
-  (x: string) => `an instant has getFullYear(), as in epoch(${x}).getFullYear()`,
-  () => "an expression depends on its row alone; write the day, as in date('20240229')",
-] as const;
+/** What a proposal is held against before it is made. */
+export interface Proposals {
+  readonly columns: readonly Column[];
+  /** The CEL type of an expression; `undefined` when it is itself refused. */
+  typeOf(expression: string): string | undefined;
+}
+
+/** What is said of a function of another language: what to write instead, with its operands as they stand, where that can be right. */
+export function foreignCall({ name, operands, source }: ForeignCall, over: Proposals): string | undefined {
+  const word = name.toLowerCase().replaceAll('_', '');
+  const remedy = Object.hasOwn(remedies, word) ? remedies[word] : undefined;
+  if (remedy === undefined) return undefined;
+  const texts = operands.map((node) => asOperand(node, source));
+  const proposed = remedy.instead(texts, over);
+  const works = proposed !== undefined && over.typeOf(proposed) !== undefined;
+  return `there is no ${name}(); ${works ? remedy.words.replace('%', () => proposed) : remedy.without}`;
+}
+
+/** A part of an expression as written. */
+interface Operand {
+  readonly said: string;
+  /** As it can stand before a dot. */
+  readonly dotted: string;
+}
+
+function asOperand({ op, start, end }: ASTNode, source: string): Operand {
+  const said = source.slice(start, end);
+  return { said, dotted: ['id', 'value', 'call', 'rcall', '.', '[]', 'list'].includes(op) ? said : `(${said})` };
+}
+
+interface Remedy {
+  /** What is said, with `%` for what to write. */
+  readonly words: string;
+  /** What is said where nothing can be proposed. */
+  readonly without: string;
+  instead(operands: readonly Operand[], over: Proposals): string | undefined;
+}
+
+const [size, lower, upper, trim, blank] = ['size', 'lower', 'upper', 'trim', 'blank'].map((name): Remedy => ({
+  words: 'use %',
+  without: `use ${name}()`,
+  instead: ([x]) => (x === undefined ? undefined : `${name}(${x.said})`),
+})) as [Remedy, Remedy, Remedy, Remedy, Remedy];
+
+const [year, month, day] = [
+  { words: 'an instant has getFullYear()', call: (instant: string) => `${instant}.getFullYear()` },
+  { words: 'an instant has getMonth(), which is 0 in January', call: (instant: string) => `(${instant}.getMonth() + 1)` },
+  { words: 'an instant has getDate()', call: (instant: string) => `${instant}.getDate()` },
+].map(({ words, call }): Remedy => ({
+  words: `${words}, as in %`,
+  without: words,
+  instead: ([x], over) => {
+    const instant = x && instantOf(x, over);
+    return instant === undefined ? undefined : call(instant);
+  },
+})) as [Remedy, Remedy, Remedy];
+
+/** What is only said. */
+const saying = (without: string): Remedy => ({ words: '', without, instead: () => undefined });
+
+const concat = saying('texts are joined by +');
+const now = saying("an expression depends on its row alone; write the day, as in date('20240229')");
+
+const substring: Remedy = {
+  words: 'use %, which fails for shorter texts',
+  without: 'use substring(0, 3) behind a dot, which fails for shorter texts',
+  instead: ([x]) => (x === undefined ? undefined : `${x.dotted}.substring(0, 3)`),
+};
+
+const contains: Remedy = {
+  words: 'use %',
+  without: 'use contains() behind a dot',
+  instead: ([x, sought]) => (x === undefined ? undefined : `${x.dotted}.contains(${sought?.said ?? "'…'"})`),
+};
+
+const otherwise: Remedy = {
+  words: 'use %',
+  without: 'use a condition: blank(…) ? value : other',
+  instead: ([x, other], { typeOf }) => {
+    if (x === undefined || other === undefined) return undefined;
+    const number = /^\d+$/.test(other.said) ? `${other.said}.0` : other.said;
+    const isNumber = typeOf(x.said) === 'string' && typeOf(number) === 'double';
+    const [value, instead] = isNumber ? [`num(${x.said})`, number] : [x.said, other.said];
+    return typeOf(value) === typeOf(instead) ? `(blank(${x.said}) ? ${instead} : ${value})` : undefined;
+  },
+};
+
+const round: Remedy = {
+  words: '% leaves out what is behind the point, and is an error of the row where there is no number',
+  without: 'int() of a number leaves out what is behind the point',
+  instead: ([x], { typeOf }) => {
+    if (x === undefined) return undefined;
+    const type = typeOf(x.said);
+    return type === 'string' ? `int(num(${x.said}))` : type === 'double' ? `int(${x.said})` : undefined;
+  },
+};
 
 /** By name in small letters, without underscores. */
-const remedies: Readonly<Record<string, (operand: string) => string>> = {
+const remedies: Readonly<Record<string, Remedy>> = {
   ...{ len: size, length: size, strlen: size, charlength: size },
   ...{ tolower: lower, tolowercase: lower, lcase: lower, toupper: upper, touppercase: upper, ucase: upper },
   ...{ strip: trim, ltrim: trim, rtrim: trim },
   ...{ isnull: blank, isempty: blank, empty: blank, isblank: blank },
-  ...{ concat, substr: substring, mid: substring, includes: contains, instr: contains, strpos: contains, like: contains },
-  ...{
-    coalesce: (x) => `use blank(${x}) ? '…' : ${x}`,
-    ifnull: (x) => `use blank(${x}) ? '…' : ${x}`,
-    nvl: (x) => `use blank(${x}) ? '…' : ${x}`,
-  },
-  ...{ round, floor: round, trunc: round, truncate: round, year },
+  ...{ concat, substr: substring, mid: substring, left: substring, includes: contains, instr: contains, strpos: contains, like: contains },
+  ...{ coalesce: otherwise, ifnull: otherwise, nvl: otherwise },
+  ...{ round, floor: round, trunc: round, truncate: round, year, month, day },
   ...{ now, today: now, currentdate: now, currenttimestamp: now, getdate: now, sysdate: now },
 };
+
+/** The instant that is meant by an operand: what its column declares to be, or what it is. */
+function instantOf(operand: Operand, { columns, typeOf }: Proposals): string | undefined {
+  const { said, dotted } = operand;
+  const column = columns.find(({ name }) => name === said);
+  if (column && !column.cast && (column.type === 'timestamp' || column.type === 'date')) return `${readers[column.type]}(${said})`;
+  return typeOf(said) === 'google.protobuf.Timestamp' ? dotted : undefined;
+}

@@ -1,5 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import type { Column } from '../../collections/index.js';
+import { withInstants, type Advice } from './instants.js';
 import { isNode } from './nodes.js';
 import { beside, readers } from './readers.js';
 import { isWord, textsOf, type Aliases } from './texts.js';
@@ -11,28 +12,44 @@ import { isWord, textsOf, type Aliases } from './texts.js';
 export function orderDoubts(nodes: readonly ASTNode[], columns: readonly Column[], aliases: Aliases): readonly string[] {
   const measured = columns.filter(({ type, cast }) => !cast && type !== 'text' && type !== 'flag');
   const names = new Set(measured.map(({ name }) => name));
+  const barePlain = (node: unknown) =>
+    isNode(node) && node.op === 'id' ? columns.find(({ name, type }) => name === node.args && type === 'text') : undefined;
   const doubts = nodes.flatMap(({ op, args }) => {
     if (op !== '<' && op !== '<=' && op !== '>' && op !== '>=') return [];
     const [left, right] = args;
     const [first, second] = [textsOf(left, names, aliases), textsOf(right, names, aliases)];
-    if (!(first.length > 0 && second.length > 0) && !isWord(left, aliases) && !isWord(right, aliases)) return [];
+    const plain = barePlain(left) ?? barePlain(right);
+    if (!(first.length > 0 && second.length > 0) && plain === undefined && !isWord(left, aliases) && !isWord(right, aliases)) return [];
     const compared = measured.filter(({ name }) => first.includes(name) || second.includes(name));
+    const kinds = new Set(compared.map(({ type }) => (readers[type] === 'num' ? 'number' : 'instant')));
+    if (kinds.size > 1)
+      return `${compared.map(({ name }) => name).join(' and ')} are texts here and are compared letter by letter; one is a number and one an instant, which have no order`;
     return compared.map((column) => {
-      const remedy = comparison(op, left, right, column) ?? `${readers[column.type]}(${column.name})`;
-      return `${column.name} is text here and is compared letter by letter (to which '9' is more than '18'); use ${remedy}, or cast before`;
+      const both = plain === undefined ? undefined : withPlain(op, left, right, column);
+      const advice = both ?? adviceOn(op, left, right, column) ?? { remedy: `${readers[column.type]}(${column.name})` };
+      const doubt = `${column.name} is text here and is compared letter by letter (to which '9' is more than '18')`;
+      return 'reason' in advice ? `${doubt}, and ${advice.reason}` : `${doubt}${advice.note ?? ''}; use ${advice.remedy}, or cast before`;
     });
   });
   return [...new Set(doubts)];
 }
 
-/** The comparison of values, where it is one of the bare field with a text. */
-function comparison(op: string, left: unknown, right: unknown, column: Column): string | undefined {
-  const read = `${readers[column.type]}(${column.name})`;
-  const side = (node: unknown) => {
-    if (!isNode(node)) return undefined;
-    if (node.op === 'id') return node.args === column.name ? read : undefined;
-    return node.op === 'value' && typeof node.args === 'string' ? beside(column.type, node.args) : undefined;
-  };
-  const [first, second] = [side(left), side(right)];
-  return first === undefined || second === undefined ? undefined : `${first} ${op} ${second}`;
+/** Two bare fields, both read as the one that declares what it is. */
+function withPlain(op: string, left: unknown, right: unknown, { type }: Column): Advice | undefined {
+  if (!isNode(left) || !isNode(right) || left.op !== 'id' || right.op !== 'id') return undefined;
+  return { remedy: `${readers[type]}(${left.args}) ${op} ${readers[type]}(${right.args})` };
+}
+
+/** What to write for a comparison of the bare field with a text, where that can be told. */
+function adviceOn(op: string, left: unknown, right: unknown, column: Column): Advice | undefined {
+  if (!isNode(left) || !isNode(right)) return undefined;
+  const first = left.op === 'id' && left.args === column.name;
+  const [field, other] = first ? [left, right] : [right, left];
+  if (field.op !== 'id' || field.args !== column.name || other.op !== 'value' || typeof other.args !== 'string') return undefined;
+  const { type } = column;
+  if (type === 'timestamp' || type === 'date') return withInstants({ op, column, first, literals: [other.args], isList: false });
+  const value = beside(type, other.args);
+  const read = `${readers[type]}(${column.name})`;
+  if (value === undefined) return { reason: `${other.args} is no number, with which ${read} could be compared` };
+  return { remedy: first ? `${read} ${op} ${value}` : `${value} ${op} ${read}` };
 }

@@ -17,5 +17,10 @@ export function beside(type: DeclaredType, text: string): string | undefined {
   const day = text.replace(/^(\d{4})[-/.](\d\d)[-/.](\d\d)$/, '$1$2$3');
   if (/^\d{8}$/.test(day) && parserOf('date')(day)) return `date('${day}')`;
   if (readsExactly('timestamp', text)) return `timestamp('${text}')`;
-  return parserOf('timestamp')(text) ? `epoch('${text}')` : undefined;
+  return isSeconds(text) ? `epoch('${text}')` : undefined;
+}
+
+/** Whether a number can be meant as seconds since 1970: 0, or from 1973 to 2286. Other ones are years, days or milliseconds. */
+function isSeconds(text: string): boolean {
+  return text === '0' || (/^\d{9,10}$/.test(text) && !text.startsWith('0'));
 }

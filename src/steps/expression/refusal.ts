@@ -1,6 +1,7 @@
 import type { ASTNode, TypeCheckResult } from '@marcbachmann/cel-js';
 import type { Column } from '../../collections/index.js';
-import { foreignCall } from './foreign.js';
+import { foreignCall, type Proposals } from './foreign.js';
+import { isYear, withInstants } from './instants.js';
 import { isNode } from './nodes.js';
 import { beside, readers } from './readers.js';
 import { listOf } from './texts.js';
@@ -22,33 +23,48 @@ const depends = /\bnull\b| (?:[!=]=|\+) (?:list|map)| in map/;
  * Why an expression is right for no row, told from the refusal of its types; `undefined` when it can be right, like one whose
  * alternatives have different types.
  */
-export function refusalOf({ error }: TypeCheckResult, columns: readonly Column[], source: string): string | undefined {
-  if (!error || !certain.has(error.code) || depends.test(error.summary)) return undefined;
+export function refusalOf(inferred: TypeCheckResult, proposals: Proposals, source: string): string | undefined {
+  const { error } = inferred;
+  if (!error || !isRefused(inferred)) return undefined;
+  const { columns } = proposals;
   const node = isNode(error.node) ? error.node : undefined;
-  const said = node && (misreadIn(node, columns, source) ?? calledOn(node, columns));
+  const said = node && (misreadIn(node, proposals, source) ?? calledOn(node, proposals, source));
   if (said !== undefined) return said;
   const texts = textsAt(node, error.code, columns);
   if (!node || texts.length === 0) return `${error.summary}, whatever the row${noteOn(error.summary, node, columns)}`;
   const names = texts.map(({ name }) => name).join(' and ');
   const condition = wantsFlag(node, error.code);
-  const whole = condition
+  const are = `${names} ${texts.length > 1 ? 'are' : 'is'} text here`;
+  const [only] = texts;
+  const told = condition
     ? undefined
-    : (searchOf(node, columns, source) ?? (texts.length === 1 && texts[0] ? comparisonOf(node, texts[0], source) : undefined));
+    : (searchOf(node, columns, source) ?? (texts.length === 1 && only ? comparisonOf(node, only, source) : undefined));
+  if (told && 'reason' in told) return `${are}, and ${told.reason}`;
+  const works = told !== undefined && proposals.typeOf(told.remedy) !== undefined;
+  const whole = works ? told : undefined;
   const remedies = texts.map(({ name, type }) =>
     condition && type !== 'flag' ? `a comparison like ${name} == '…'` : `${readers[type]}(${name})`,
   );
+  const read = whole || condition ? undefined : readIn(node, texts, source);
+  if (read !== undefined && proposals.typeOf(read) === undefined) return `${are}, and ${read} is refused, too`;
   const cast = whole?.evenCast === false || texts.every((column) => column.cast) ? '' : ', or cast before';
-  return `${names} ${texts.length > 1 ? 'are' : 'is'} text here; use ${whole?.remedy ?? remedies.join(' and ')}${cast}`;
+  return `${are}${whole?.note ?? ''}; use ${whole?.remedy ?? remedies.join(' and ')}${whole?.words ?? ''}${cast}`;
+}
+
+/** Whether the types of an expression make it wrong for every row. */
+export function isRefused({ error }: TypeCheckResult): boolean {
+  return error !== undefined && certain.has(error.code) && !depends.test(error.summary);
 }
 
 /** What is meant by an operand that is read otherwise: a day without quotes is a subtraction, a name in quotes a text. */
-export function misreadIn(node: ASTNode, columns: readonly Column[], source: string): string | undefined {
+export function misreadIn(node: ASTNode, proposals: Proposals, source: string): string | undefined {
   const operands: readonly unknown[] = [node.args].flat();
+  const { columns } = proposals;
   for (const operand of operands) {
     if (!isNode(operand)) continue;
     const said = saidBy(operand, source);
     const day = /^(\d{4})-(\d\d?)-(\d\d?)$/.exec(said);
-    if (day) return `${said} is a subtraction here; use ${withDay(node, day, columns, source)}`;
+    if (day) return `${said} is a subtraction here; ${withDay(node, day, proposals, source)}`;
     const named = operand.op === 'value' && columns.find(({ name, original }) => operand.args === name || operand.args === original);
     if (named && node.op !== 'rcall') return `${said} is a text here; a field's name stands without quotes: ${named.name}`;
   }
@@ -58,7 +74,7 @@ export function misreadIn(node: ASTNode, columns: readonly Column[], source: str
 function withDay(
   node: ASTNode,
   [said, year = '', month = '', day = '']: RegExpExecArray,
-  columns: readonly Column[],
+  { columns, typeOf }: Proposals,
   source: string,
 ): string {
   const date = `date('${year}${month.padStart(2, '0')}${day.padStart(2, '0')}')`;
@@ -72,15 +88,16 @@ function withDay(
     return column?.type === 'timestamp' || column?.type === 'date' ? `${readers[column.type]}(${column.name})` : undefined;
   });
   const [left, right] = sides;
-  return left === undefined || right === undefined ? `${date} for a day` : `${left} ${node.op} ${right}`;
+  const whole = left === undefined || right === undefined ? undefined : `${left} ${node.op} ${right}`;
+  return whole === undefined || typeOf(whole) === undefined ? `a day is written ${date}` : `use ${whole}`;
 }
 
 /** What is said of a method of instants on the text of one, and of a part of a text. */
-function calledOn({ op, args }: ASTNode, columns: readonly Column[]): string | undefined {
-  if (op === '.') return args[0].op === 'id' ? foreignCall(args[1], args[0].args) : undefined;
+function calledOn({ op, args }: ASTNode, proposals: Proposals, source: string): string | undefined {
+  if (op === '.') return foreignCall({ name: args[1], operands: [args[0]], source }, proposals);
   if (op !== 'rcall' || !args[0].startsWith('get')) return undefined;
   const [method, receiver] = args;
-  const column = columns.find(({ name, cast }) => receiver.op === 'id' && name === receiver.args && !cast);
+  const column = proposals.columns.find(({ name, cast }) => receiver.op === 'id' && name === receiver.args && !cast);
   if (column?.type !== 'timestamp' && column?.type !== 'date') return undefined;
   return `${column.name} is text here; use ${readers[column.type]}(${column.name}).${method}(), or cast before`;
 }
@@ -90,7 +107,7 @@ function searchOf({ op, args }: ASTNode, columns: readonly Column[], source: str
   if (op !== 'in') return undefined;
   const [sought, text] = args;
   const isText = sought.op === 'id' || (sought.op === 'value' && typeof sought.args === 'string');
-  if (!isText || text.op !== 'id' || !columns.some(({ name }) => name === text.args)) return undefined;
+  if (!isText || text.op !== 'id' || !columns.some(({ name, type }) => name === text.args && type === 'text')) return undefined;
   return { remedy: `${text.args}.contains(${saidBy(sought, source)})`, evenCast: false };
 }
 
@@ -99,10 +116,14 @@ interface Remedy {
   readonly remedy: string;
   /** Whether a cast would do as well. */
   readonly evenCast: boolean;
+  /** What is said behind the remedy. */
+  readonly words?: string | undefined;
+  /** What is to know of what was written. */
+  readonly note?: string | undefined;
 }
 
 /** The whole of a comparison or calculation with a text column as it works, where the reader alone would not do. */
-function comparisonOf(node: ASTNode, column: Column, source: string): Remedy | undefined {
+function comparisonOf(node: ASTNode, column: Column, source: string): Remedy | { readonly reason: string } | undefined {
   const [left, right, ...more]: readonly unknown[] = [node.args].flat();
   if (!isNode(left) || !isNode(right) || more.length > 0) return undefined;
   const { name, type } = column;
@@ -115,19 +136,36 @@ function comparisonOf(node: ASTNode, column: Column, source: string): Remedy | u
   if (type === 'flag') {
     const wanted = truthOf(node.op, ofRight, values);
     const call = wanted === undefined ? 'flag' : wanted ? 'flag' : '!flag';
-    return { remedy: `${call}(${name}) by itself, without a number`, evenCast: false };
+    return { remedy: `${call}(${name})`, words: ' by itself, without a number', evenCast: false };
   }
   if (type === 'text' && equality) return { remedy: ordered(name, quoted(other, source)), evenCast: false };
   if (type === 'timestamp' || type === 'date') {
-    const read = (item: ASTNode): string =>
-      item.op === 'list' ? `[${item.args.map(read).join(', ')}]` : (beside(type, saidBy(item, source)) ?? '');
-    const value = read(other);
-    return /^\w|^\[\w/.test(value) ? { remedy: ordered(`${readers[type]}(${name})`, value), evenCast: false } : undefined;
+    const isList = other.op === 'list';
+    const literals = (isList ? other.args : [other]).map((item) => saidBy(item, source));
+    const advice = withInstants({ op: node.op, column, first: ofRight, literals, isList });
+    return 'reason' in advice ? advice : { ...advice, evenCast: false };
   }
   if (/^[-+*/%]$/.test(node.op) && values.every((value) => typeof value === 'bigint')) {
     return { remedy: ordered(`num(${name})`, `${saidBy(other, source)}.0`), evenCast: true };
   }
   return undefined;
+}
+
+/** Both sides of an operator with the readers of the columns that are text; `undefined` where a side is more than a name or a call. */
+function readIn(node: ASTNode, texts: readonly Column[], source: string): string | undefined {
+  const [left, right]: readonly unknown[] = [node.args].flat();
+  if (!isNode(left) || !isNode(right) || !isOperator(node.op)) return undefined;
+  const sides = [left, right].map((side) => {
+    const column = texts.find(({ name }) => side.op === 'id' && name === side.args);
+    if (column) return `${readers[column.type]}(${column.name})`;
+    return ['call', 'id', 'value', 'list', '-_'].includes(side.op) ? saidBy(side, source) : undefined;
+  });
+  const [first, second] = sides;
+  return first === undefined || second === undefined ? undefined : `${first} ${node.op} ${second}`;
+}
+
+function isOperator(op: string): boolean {
+  return /^(?:[-+*/%<>]|[=!<>]=|in)$/.test(op);
 }
 
 /** The numbers that a part is, or that are in its list; `undefined` when there is anything else. */
@@ -163,9 +201,13 @@ function noteOn(summary: string, node: ASTNode | undefined, columns: readonly Co
   if (sides.includes('double') && sides.includes('int')) return ' (a decimal goes with 2.0, not with 2)';
   const operands = ([node?.op === 'id' ? node : node?.args].flat(2) as readonly unknown[]).filter(isNode);
   if (sides.includes('google.protobuf.Timestamp')) {
-    const text = operands.find(({ op, args }) => op === 'value' && typeof args === 'string');
-    const instant = typeof text?.args === 'string' ? beside('timestamp', text.args) : undefined;
-    return instant === undefined ? '' : ` (${instant} is an instant)`;
+    const literal = operands.find(({ op }) => op === 'value');
+    if (literal?.op !== 'value') return '';
+    const text = String(literal.args);
+    if (sides.includes('int') && /^[-+]$/.test(node?.op ?? '')) return ` (duration('${text}s') is a time that is added)`;
+    const instant = beside('timestamp', text);
+    if (instant !== undefined) return ` (${instant} is an instant)`;
+    return isYear(text) ? ' (getFullYear() is the year of an instant)' : '';
   }
   const number = operands.find(({ op, args }) => op === 'value' && typeof args === 'string' && beside('decimal', args) !== undefined);
   if (number && (sides.includes('int') || sides.includes('double'))) return ' (a number stands without quotes)';

@@ -17,6 +17,8 @@ export function syntaxProblem(
   const spaced = columns.map(({ name, original }) => ({ name, original, at: bare.toLowerCase().indexOf(original.toLowerCase()) }));
   const named = spaced.find((column) => column.at >= 0 && !/^\w+$/.test(column.original));
   if (named) return { message: `the field '${named.original}' is called ${named.name} here`, at: named.at };
+  const written = misspelled(source, bare, at, columns);
+  if (written) return written;
   const [before = ''] = /\w+(?=\s*$)/.exec(bare.slice(0, at)) ?? [];
   const [word = ''] = /^\w+/.exec(bare.slice(at)) ?? [];
   const place = wordAt(word) === undefined ? bare.lastIndexOf(before, at - 1) : at;
@@ -44,6 +46,29 @@ export function syntaxProblem(
   if (/^["']/.test(source.slice(at)) && message.startsWith('Unexpected character'))
     return { message: 'an operator is missing in front of this text', at };
   return { message, at };
+}
+
+/** What is told by more than the place where reading ended. */
+function misspelled(
+  source: string,
+  bare: string,
+  at: number,
+  columns: readonly Column[],
+): { readonly message: string; readonly at: number } | undefined {
+  const curly = /[\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb]/.exec(bare);
+  if (curly?.index === at) return { message: `a text stands between straight quotes, ' or ", not ${curly[0]}`, at };
+  const arrow = bare.indexOf('=>');
+  if (arrow >= 0 && /^\s*\(?\s*\w+\s*\)?\s*=>/.test(bare))
+    return { message: 'an expression names the fields of the row by themselves, without a function around it', at: arrow };
+  if (/^\s*(?:[=!<>]=|<|>|=)/.test(bare)) return { message: `a field is missing in front of ${bare.trim().slice(0, 2).trim()}`, at: 0 };
+  const [, left, right] = /(\w+)\s*\?\?\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\w+)/.exec(source) ?? [];
+  const coalesced = bare.indexOf('??');
+  if (coalesced >= 0 && left !== undefined) return { message: `there is no ??; use (blank(${left}) ? ${right} : ${left})`, at: coalesced };
+  const joined = /(\w+)\s*&\s*(\w+)/.exec(bare);
+  const texts = joined ? [joined[1], joined[2]].map((name) => columns.find((column) => column.name === name)) : [];
+  if (joined && texts.every((column) => column?.type === 'text'))
+    return { message: `texts are joined by +, as in ${joined[1]} + ${joined[2]}`, at: joined.index };
+  return undefined;
 }
 
 /** Words of other languages, and how they are said in CEL. */

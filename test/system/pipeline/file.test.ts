@@ -20,6 +20,28 @@ function problems(text: string, environment: Record<string, string> = env, set: 
   throw new Error('the file was accepted');
 }
 
+describe('a key of the environment', () => {
+  const messagesWith = (key: string | undefined) =>
+    problems(pipelineText(`from: leads\n${to}`), {
+      LEADSTREAM_BASE_URL: 'https://data.example',
+      ...(key === undefined ? {} : { LEADSTREAM_REST_API_KEY: key }),
+    }).issues.map(({ message }) => message);
+
+  test('that is not set is told once, and the text of its reference is measured by nobody', () => {
+    expect(messagesWith(undefined)).toEqual(['the environment variable LEADSTREAM_REST_API_KEY is not set']);
+    const short = pipelineText(`from: leads\n${to}`).replace('LEADSTREAM_REST_API_KEY', 'KEY');
+    expect(problems(short).issues.map(({ message }) => message)).toEqual(['the environment variable KEY is not set']);
+  });
+
+  test.each([
+    [' key-of-the-test', 'the key has white space or a line break around it; look where it comes from'],
+    ['key-of-the-test\n', 'the key has white space or a line break around it; look where it comes from'],
+    ['"key-of-the-test"', 'the key has quotes around it, which the shell or an env file left; look where it comes from'],
+  ])('that has more than itself is refused before it is sent: %j', (key, message) => {
+    expect(messagesWith(key)).toEqual([message]);
+  });
+});
+
 describe('a pipeline file', () => {
   test('is accepted when everything is right', () => {
     const pipeline = parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', { env });

@@ -54,6 +54,12 @@ describe('an expression that cannot be read', () => {
     ["email === 'x'", 6, "'===' is written == here"],
     ["email <> 'x'", 6, "'<>' is written != here"],
     ["email == 'x' & blank(email)", 13, "'&' is written && here"],
+    ["== 'x'", 0, 'a field is missing in front of =='],
+    ['email == \u2018x\u2019', 9, 'a text stands between straight quotes, \' or ", not \u2018'],
+    ["row => row.email == 'x'", 4, 'an expression names the fields of the row by themselves, without a function around it'],
+    ["(r) => r.email == 'x'", 4, 'an expression names the fields of the row by themselves, without a function around it'],
+    ["email & zipcode == 'x'", 0, 'texts are joined by +, as in email + zipcode'],
+    ["email ?? 'none' == 'x'", 6, "there is no ??; use (blank(email) ? 'none' : email)"],
     ["email == 'x' && || blank(email)", 16, 'something is missing in front of ||'],
     ["email LIKE '%.ca'", 6, "there is no LIKE; use contains, startsWith or endsWith, like email.endsWith('.ca')"],
     ["email contains '.ca'", 6, "'contains' is written behind a dot here, like email.contains('.ca')"],
@@ -90,6 +96,9 @@ describe('an expression that cannot be read', () => {
 
   test.each([
     ['email == NULL', "did you mean 'null'?"],
+    ['email == None', "unknown field 'None', did you mean 'null'?"],
+    ['email == nil', "unknown field 'nil', did you mean 'null'?"],
+    ["zip_state == 'ON'", "'zip_state' is a function and no field; it is called with one: zip_state(…)"],
     ['blank(email) == TRUE', "did you mean 'true'?"],
     ["LeadAccepted == 'yes'", "did you mean 'lead_accepted'?"],
     ["LEAD_ACCEPTED == 'yes'", "did you mean 'lead_accepted'?"],
@@ -737,7 +746,8 @@ describe('an expression that is right for no row', () => {
     ['age == 18', 'age is text here; use num(age), or cast before'],
     ['age in [18, 19]', 'age is text here; use num(age), or cast before'],
     ['-age', 'age is text here; use num(age), or cast before'],
-    ['age * timestamp', 'age and timestamp are text here; use num(age) and epoch(timestamp), or cast before'],
+    ['age - lead_id', 'lead_id and age are text here; use num(lead_id) and num(age), or cast before'],
+    ['age * timestamp', 'age and timestamp are text here, and num(age) * epoch(timestamp) is refused, too'],
     ['timestamp > at', 'timestamp is text here; use epoch(timestamp), or cast before'],
     ['yearmonthday < day', 'yearmonthday is text here; use date(yearmonthday), or cast before'],
     ['zipcode ? 1 : 2', "zipcode is text here; use a comparison like zipcode == '…', or cast before"],
@@ -828,7 +838,7 @@ describe('an expression that is right for no row', () => {
   test.each([
     ['now()', "there is no now(); an expression depends on its row alone; write the day, as in date('20240229')"],
     ['timestamp < current_timestamp()', 'there is no current_timestamp(); an expression depends on its row alone'],
-    ['coalesce(email, uid)', "there is no coalesce(); use blank(email) ? '…' : email"],
+    ['coalesce(email, uid)', 'there is no coalesce(); use (blank(email) ? uid : email)'],
     ['math.round(age)', 'there is no math.round(); int(num(age)) leaves out what is behind the point'],
   ])('tells what there is instead of a function of another language: %s', (source, message) => {
     expect(problemOf(source, columns).message).toContain(message);
@@ -938,19 +948,27 @@ describe('the text of a number or an instant', () => {
     ["'18' <= age", 'age', '18 <= num(age)'],
     ["age < '1.50'", 'age', 'num(age) < 1.5'],
     ["trim(age) < '18'", 'age', 'num(age)'],
-    ["age < 'old'", 'age', 'num(age)'],
     ["['18'].exists(x, age > x)", 'age', 'num(age)'],
     ["timestamp < '2024-01-01'", 'timestamp', "epoch(timestamp) < date('20240101')"],
     ["timestamp >= '20240101'", 'timestamp', "epoch(timestamp) >= date('20240101')"],
     ["timestamp > '1704067200'", 'timestamp', "epoch(timestamp) > epoch('1704067200')"],
     ["timestamp > '2024-01-01T00:00:00Z'", 'timestamp', "epoch(timestamp) > timestamp('2024-01-01T00:00:00Z')"],
-    ["timestamp > 'yesterday'", 'timestamp', 'epoch(timestamp)'],
     ["yearmonthday < '20240101'", 'yearmonthday', "date(yearmonthday) < date('20240101')"],
     ["yearmonthday < '2024-01-01'", 'yearmonthday', "date(yearmonthday) < date('20240101')"],
   ])('is doubted where it is compared by size: %s', (source, name, remedy) => {
     expect(compiled(source, columns).doubts).toEqual(doubt(name, remedy));
     const right = remedy.includes(' ') ? remedy : `${remedy} == null`;
     expect(compiled(right, columns)).toMatchObject({ type: 'flag', doubts: [] });
+  });
+
+  test.each([
+    ["age < 'old'", /^age is text here .*, and old is no number, with which num\(age\) could be compared$/],
+    [
+      "timestamp > 'yesterday'",
+      /^timestamp is text here .*, and yesterday is no day or instant; a day is asked as in epoch\(timestamp\) >= /,
+    ],
+  ])('is doubted where it is compared with what is none: %s', (source, message) => {
+    expect(compiled(source, columns).doubts).toEqual([{ code: 'W_SPEC_TEXT', message: expect.stringMatching(message) }]);
   });
 
   test('is doubted where it is compared with another one', () => {
@@ -990,10 +1008,13 @@ describe('a comparison without a field', () => {
     [`"lead_status" in ['sold', 'new']`, ': lead_status'],
     [`"email".endsWith('.ca')`, ': email'],
     ["'a' == 'b'", ''],
-    ['1 == 1', ''],
     ["'age' < '18'", ': age'],
   ])('is doubted: %s', (source, meant) => {
     expect(compiled(source, columnsOf(collections.leads)).doubts).toEqual(doubt(source, meant));
+  });
+
+  test('has no name of a field where it has no text', () => {
+    expect(compiled('1 == 1').doubts.map(({ message }) => message)).toEqual(['1 == 1 compares constants and is the same for every row']);
   });
 
   test('is doubted within another condition', () => {

@@ -1,0 +1,96 @@
+import type { ASTNode } from '@marcbachmann/cel-js';
+import { expectations, parserOf, type Column } from '../../collections/index.js';
+import { isYear, withInstants, type Advice } from './instants.js';
+import { isNode } from './nodes.js';
+import { beside, readers } from './readers.js';
+import { searches, textsOf, type Aliases } from './texts.js';
+
+/**
+ * What is said of texts that declare to be numbers, instants or days, and that an expression reads as another kind, or looks for in a form
+ * in which none comes: `yearmonthday == '2023-01-01'` is true of no row, and `epoch(yearmonthday)` no instant.
+ */
+export function formDoubts(nodes: readonly ASTNode[], columns: readonly Column[], aliases: Aliases): readonly string[] {
+  const measured = columns.filter(({ type, cast }) => !cast && type !== 'text' && type !== 'flag');
+  const names = new Set(measured.map(({ name }) => name));
+  const fieldIn = (node: unknown) => {
+    const [name, ...more] = textsOf(node, names, aliases);
+    return more.length > 0 ? undefined : measured.find((column) => column.name === name);
+  };
+  return [...new Set(nodes.flatMap((node) => wrongReader(node, fieldIn) ?? wrongValue(node, fieldIn) ?? wrongPart(node, fieldIn) ?? []))];
+}
+
+type FieldIn = (node: unknown) => Column | undefined;
+
+function wrongReader({ op, args }: ASTNode, fieldIn: FieldIn): string | undefined {
+  if (op !== 'call') return undefined;
+  const [reader, [operand]] = args;
+  const column = reader === 'date' || reader === 'epoch' || reader === 'flag' ? fieldIn(operand) : undefined;
+  if (!column || readers[column.type] === reader) return undefined;
+  const { name, type } = column;
+  const said = `${name} comes as ${expectations[type]}, which ${reader}() does not read`;
+  if (reader === 'date' && type === 'timestamp') return `${said}; use date(epoch(${name}))`;
+  return reader === 'epoch' && type === 'date' ? `${said}; use date(${name})` : `${said}; ${readers[type]}(${name}) reads it`;
+}
+
+function wrongValue({ op, args }: ASTNode, fieldIn: FieldIn): string | undefined {
+  if (op !== '==' && op !== '!=' && op !== 'in') return undefined;
+  const [left, right] = args;
+  const first = fieldIn(left) !== undefined;
+  const [field, other] = first ? [left, right] : [right, left];
+  const column = fieldIn(field);
+  const values: readonly (string | undefined)[] = (other.op === 'list' ? other.args : [other]).map(textIn);
+  if (!column || !isTexts(values)) return undefined;
+  const wrong = values.find((value) => value.trim() !== '' && !comesAs(column, value));
+  if (wrong === undefined) return undefined;
+  const isBare = field.op === 'id' && field.args === column.name && values.every((value) => value.trim() !== '');
+  const operation = { op, column, first, literals: values, isList: other.op === 'list' };
+  return doubt(column, wrong, isBare ? advised(operation) : undefined);
+}
+
+function advised(operation: Parameters<typeof withInstants>[0]): Advice | undefined {
+  const { op, column, literals, isList, first } = operation;
+  const { name, type } = column;
+  if (type === 'timestamp' || type === 'date') return withInstants(operation);
+  const values = literals.map((text) => beside(type, text));
+  if (!isTexts(values)) return undefined;
+  const other = isList ? `[${values.join(', ')}]` : values.join(', ');
+  return { remedy: first ? `num(${name}) ${op} ${other}` : `${other} ${op} num(${name})` };
+}
+
+/** A search for what no text of the kind has in it. */
+function wrongPart({ op, args }: ASTNode, fieldIn: FieldIn): string | undefined {
+  if (op !== 'rcall' || !searches.has(args[0])) return undefined;
+  const [method, receiver, [sought]] = args;
+  const column = fieldIn(receiver);
+  const part = textIn(sought);
+  if (!column || part === undefined || column.type === 'decimal') return undefined;
+  const { name, type } = column;
+  const [, year] = /^(\d{4})-?$/.exec(part) ?? [];
+  const isYearOf = type === 'timestamp' && method === 'startsWith' && year !== undefined && isYear(year);
+  const foreign = type === 'date' ? /\D/ : method === 'endsWith' ? /[^\d]/ : /[^\d+-]|\d[+-]/;
+  if (!isYearOf && !foreign.test(part)) return undefined;
+  if (isYearOf) return doubt(column, part, { remedy: `epoch(${name}).getFullYear() == ${year}` });
+  const isBeginning = type === 'date' && method === 'startsWith' && /^\d{4}[-/.](?:\d\d(?:[-/.](?:\d\d)?)?)?$/.test(part);
+  const remedy = `${name}.startsWith('${part.replaceAll(/\D/g, '')}')`;
+  return doubt(column, part, isBeginning && receiver.op === 'id' ? { remedy } : undefined);
+}
+
+function doubt({ name, type }: Column, wrong: string, advice: Advice | undefined): string {
+  const said = `${name} is text here and comes as ${expectations[type]}, so that no row has '${wrong}'`;
+  if (!advice) return said;
+  return 'reason' in advice ? `${said}; ${advice.reason}` : `${said}${advice.note ?? ''}; use ${advice.remedy}, or cast before`;
+}
+
+/** Whether a text is written as those of a column are. */
+function comesAs({ type }: Column, text: string): boolean {
+  if (type === 'timestamp' || type === 'date') return beside(type, text) === `${readers[type]}('${text}')`;
+  return parserOf(type)(text) !== undefined;
+}
+
+function textIn(node: unknown): string | undefined {
+  return isNode(node) && node.op === 'value' && typeof node.args === 'string' ? node.args : undefined;
+}
+
+function isTexts(values: readonly (string | undefined)[]): values is readonly string[] {
+  return values.every((value) => value !== undefined);
+}

@@ -1,0 +1,87 @@
+import type { Column } from '../../collections/index.js';
+import { beside, readers } from './readers.js';
+
+/** What to write, or why nothing can be proposed. */
+export type Advice = { readonly remedy: string; readonly note?: string } | { readonly reason: string };
+
+/** An operator between a column and literals, as written. */
+export interface Operation {
+  readonly op: string;
+  readonly column: Column;
+  /** Whether the column stands left of the operator. */
+  readonly first: boolean;
+  /** The text of a literal, or of those of a list. */
+  readonly literals: readonly string[];
+  readonly isList: boolean;
+}
+
+/** How a comparison or calculation of instants or days with numbers, or with texts, is written. */
+export function withInstants(operation: Operation): Advice {
+  return /^[-+*/%]$/.test(operation.op) ? calculated(operation) : compared(operation);
+}
+
+/** Four digits that can be meant as a year. */
+export function isYear(text: string): boolean {
+  return /^(?:1[89]|2[01])\d\d$/.test(text);
+}
+
+function compared(operation: Operation): Advice {
+  const { column, op, literals } = operation;
+  const { name, type } = column;
+  const read = readOf(column);
+  if (literals.every(isYear)) return { remedy: joined(operation, `${read}.getFullYear()`, literals) };
+  const [literal = ''] = literals;
+  const isMonth = type === 'date' && /^(?:19|20)\d\d(?:0[1-9]|1[0-2])$/.test(literal);
+  if (isMonth && literals.length === 1 && (op === '==' || op === '!=') && !column.cast)
+    return { remedy: `${op === '!=' ? '!' : ''}${name}.startsWith('${literal}')` };
+  const instants = literals.map((text) => beside(type, text));
+  if (instants.every((instant) => instant !== undefined)) return { remedy: joined(operation, read, instants) };
+  const exact = literals.map((text) => beside(type, text) ?? fromMilliseconds(text));
+  const wrong = literals[instants.indexOf(undefined)] ?? '';
+  if (exact.every((instant) => instant !== undefined))
+    return { remedy: joined(operation, read, exact), note: `, and ${wrong} looks like milliseconds` };
+  const kind = !/^\d+$/.test(wrong)
+    ? 'no day or instant'
+    : /^\d{8}$/.test(wrong) || type === 'date'
+      ? 'no calendar day (YYYYMMDD)'
+      : 'hardly a number of seconds since 1970';
+  const asked = `a day is asked as in ${read} >= date('20230101'), a year as in ${read}.getFullYear() == 2023`;
+  return { reason: `${wrong} is ${kind}; ${asked}` };
+}
+
+function calculated(operation: Operation): Advice {
+  const { op, column, first, literals, isList } = operation;
+  const [literal = ''] = literals;
+  const read = readOf(column);
+  const isWhole = /^\d+$/.test(literal) && !isList;
+  const instant = isWhole ? beside(column.type, literal) : undefined;
+  if (op === '-' && instant !== undefined && literal.length >= 8) return { remedy: joined(operation, read, [instant]) };
+  const span = isWhole ? spanOf(column, Number(literal)) : undefined;
+  // To the types of the library, a time with an instant added to it is a time.
+  if (span !== undefined && (op === '+' || (op === '-' && first))) return { remedy: `${read} ${op} ${span}` };
+  if (column.type === 'timestamp' && !column.cast && !/^[-+]$/.test(op) && !isList)
+    return { remedy: joined(operation, `num(${column.name})`, [/^\d+$/.test(literal) ? `${literal}.0` : literal]) };
+  return {
+    reason: `there is no ${op} of an instant and this number; days and seconds are added as in ${read} + duration('24h'), and its parts are ${read}.getFullYear(), getMonth() (0 in January) and getDate()`,
+  };
+}
+
+/** The time that is meant by a number of seconds, or beside a day of days. */
+function spanOf({ type }: Column, count: number): string | undefined {
+  if (type === 'timestamp') return count < 1e9 ? `duration('${count}s')` : undefined;
+  return count <= 31 ? `duration('${count * 24}h')` : undefined;
+}
+
+function fromMilliseconds(text: string): string | undefined {
+  if (!/^\d{12,13}$/.test(text)) return undefined;
+  return text.endsWith('000') ? `epoch('${text.slice(0, -3)}')` : `timestamp('${new Date(Number(text)).toISOString()}')`;
+}
+
+function readOf({ name, type, cast }: Column): string {
+  return cast ? name : `${readers[type]}(${name})`;
+}
+
+function joined({ op, first, isList }: Operation, read: string, others: readonly string[]): string {
+  const other = isList ? `[${others.join(', ')}]` : others.join(', ');
+  return first ? `${read} ${op} ${other}` : `${other} ${op} ${read}`;
+}
