@@ -74,10 +74,32 @@ const saying = (without: string): Remedy => ({ words: '', without, instead: () =
 const concat = saying('texts are joined by +');
 const now = saying("an expression depends on its row alone; write the day, as in date('20240229')");
 
+const pieces = {
+  words: 'use %, which counts from 0 and fails for shorter texts',
+  without: 'use x.substring(from, to), which counts from 0',
+};
+
+/** Whole numbers as written, which is all that a piece can be proposed by. */
+function wholes(operands: readonly Operand[]): readonly number[] | undefined {
+  return operands.every(({ said }) => /^\d{1,6}$/.test(said)) ? operands.map(({ said }) => Number(said)) : undefined;
+}
+
+/** Other languages count from 1, and say how many characters. */
 const substring: Remedy = {
-  words: 'use %, which fails for shorter texts',
-  without: 'use substring(0, 3) behind a dot, which fails for shorter texts',
-  instead: ([x]) => (x === undefined ? undefined : `${x.dotted}.substring(0, 3)`),
+  ...pieces,
+  instead: ([x, ...numbers]) => {
+    const [from = 0, length = 0] = wholes(numbers) ?? [];
+    const start = Math.max(0, from - 1);
+    return x === undefined || length === 0 ? undefined : `${x.dotted}.substring(${start}, ${start + length})`;
+  },
+};
+
+const left: Remedy = {
+  ...pieces,
+  instead: ([x, ...numbers]) => {
+    const [length = 0] = wholes(numbers) ?? [];
+    return x === undefined || length === 0 ? undefined : `${x.dotted}.substring(0, ${length})`;
+  },
 };
 
 const contains: Remedy = {
@@ -114,7 +136,7 @@ const remedies: Readonly<Record<string, Remedy>> = {
   ...{ tolower: lower, tolowercase: lower, lcase: lower, toupper: upper, touppercase: upper, ucase: upper },
   ...{ strip: trim, ltrim: trim, rtrim: trim },
   ...{ isnull: blank, isempty: blank, empty: blank, isblank: blank },
-  ...{ concat, substr: substring, mid: substring, left: substring, includes: contains, instr: contains, strpos: contains, like: contains },
+  ...{ concat, substr: substring, mid: substring, left, includes: contains, instr: contains, strpos: contains, like: contains },
   ...{ coalesce: otherwise, ifnull: otherwise, nvl: otherwise },
   ...{ round, floor: round, trunc: round, truncate: round, year, month, day },
   ...{ now, today: now, currentdate: now, currenttimestamp: now, getdate: now, sysdate: now },

@@ -89,6 +89,9 @@ test('{{ run.date }} is the day on which a resumed run was first started', async
   const started = JSON.parse(await readFile(marker, 'utf8')) as { startedAt: string };
   const since = new Date(Date.parse(started.startedAt) - 2 * 86_400_000).toISOString();
   await writeFile(marker, JSON.stringify({ ...started, startedAt: since }));
+  const begun = join(options.stateDir, 'begun', 'test.json');
+  const note = JSON.parse(await readFile(begun, 'utf8')) as object;
+  await writeFile(begun, JSON.stringify({ ...note, startedAt: since, landingSince: since }));
 
   const report = await runPipeline(pipelineFor(from, body, folder), options);
   expect(report.resumed).toBeGreaterThan(0);

@@ -38,7 +38,7 @@ function keptBy(source: string): readonly number[] {
 /** What is proposed: an expression that takes the place of the wrong one, or of a part of it. */
 function proposedBy(message: string): string | undefined {
   const [, said] = /(?:; use |, as in |; (?=int\())(.*)$/.exec(message) ?? [];
-  return said?.replace(/(?: by itself, without a number| leaves out .*|, which fails .*|, or cast before)+$/, '');
+  return said?.replace(/(?: by itself, without a number| leaves out .*|, which fails .*|, which counts .*|, or cast before)+$/, '');
 }
 
 /**
@@ -55,6 +55,8 @@ function follow(wrong: string, right: string, kept: readonly number[]): void {
 describe('what is proposed for a call of another language', () => {
   test.each<[string, string, readonly number[]]>([
     ['len(trim(email)) > 2', 'size(trim(email)) > 2', [0]],
+    ["left(lead_status, 2) == 'un'", "lead_status.substring(0, 2) == 'un'", [2]],
+    ["substr(lead_status, 3, 2) == 'so'", "lead_status.substring(2, 4) == 'so'", [2]],
     ["(email + 'x').length() > 3", "size(email + 'x') > 3", [0]],
     ["len(email + 'x') > 3", "size(email + 'x') > 3", [0]],
     ["trim(email).strip() == ''", "trim(trim(email)) == ''", [1, 3]],
