@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary.js';
 import { until } from '../support/until.js';
 
 const kills = rung(1, 20);
-const replaces = rung(2, 24);
+const replaces = rung(1, 24);
 
 /** A table of many small files, so that a publication has many renames. */
 const pipeline = pipelineText(`from: leads

@@ -4,9 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { finishRuns, parsePipeline, runPipeline } from '../../../src/pipeline/index.js';
 import { cli } from '../../support/cli.js';
-import { killedBefore } from '../../support/killed.js';
-import { leads } from '../../support/pipelines.js';
-import { pipelineText, service, serviceOf } from '../../support/services.js';
+import { pipelineText, service } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 
 const body = 'from: users\nto:\n  - parquet: { path: lake/users }\n  - csv: { path: lake/users.csv }';
@@ -80,41 +78,6 @@ describe('a publication over several outputs', () => {
     expect(stderr).not.toContain('finished:');
     expect(await readFile(inTheWay, 'utf8')).toBe('the earlier output');
     expect(await readdir(join(baseDir, '.leadstream', 'publishing'))).toHaveLength(1);
-  });
-});
-
-describe('a run that is killed while it publishes', () => {
-  const body = [
-    'from: leads',
-    'steps: [{ cast: { types: { age: integer } } }]',
-    'on_error: reject',
-    'rejects: { max: 100% }',
-    'to:',
-    '  - csv: { path: a.csv }',
-    '  - ndjson: { path: a.ndjson }',
-  ].join('\n');
-
-  test('before any of its renames has its rejects when another has completed it', async () => {
-    const [from, folder] = [
-      await serviceOf({ leads: leads(20, (index) => ({ age: index % 4 === 0 ? 'old' : '3' })) }),
-      await temporaryFolder(),
-    ];
-    const rejected = async (cwd: string) => {
-      const [name = ''] = (await visible(cwd)).filter((name) => name.endsWith('.rejects.ndjson'));
-      return (await readFile(join(cwd, name), 'utf8')).split('\n').length - 1;
-    };
-    let renames = 0;
-    for (let killedAt = 1; renames === 0; killedAt += 1) {
-      const cwd = join(folder, String(killedAt));
-      mkdirSync(cwd);
-      await writeFile(join(cwd, 'p.yaml'), pipelineText(body));
-      const killed = await killedBefore(killedAt, ['run', 'p.yaml'], { cwd, env: from.env });
-      if (!killed) renames = killedAt;
-      else expect(await finishRuns(join(cwd, '.leadstream'))).toEqual(['test']);
-      expect([killedAt, await rejected(cwd)]).toEqual([killedAt, 5]);
-    }
-    // The rejects and both files were renamed.
-    expect(renames).toBe(4);
   });
 });
 
