@@ -46,6 +46,7 @@ export class EndOfList {
   waits = 0;
   #continuations = 0;
   #rowsAtLastEnd = -1;
+  #newAtLastEnd: string | undefined;
   /** How often a page came back behind the same row. */
   #returns = 0;
   #rowsAtReturn = -1;
@@ -162,7 +163,11 @@ export class EndOfList {
       [next] = await this.options.positions.at(ask, rows);
       if (there === last.name && (next === undefined || next === last.name)) return this.#ended(end);
       const isNew = next !== undefined && next !== there && !this.options.known(next);
-      if (isNew && rows !== this.#rowsAtLastEnd) return this.#goOn(this.#pageAfter(end));
+      // Another row than the one that the read last went on for has come since.
+      if (isNew && (rows !== this.#rowsAtLastEnd || next !== this.#newAtLastEnd)) {
+        this.#newAtLastEnd = next;
+        return this.#goOn(this.#pageAfter(end));
+      }
       if (isNew && look === 2) throw this.#unreachable(end);
     }
     this.counted = false;
