@@ -1,5 +1,5 @@
 import { parsePipeline, SpecError } from '../../src/index.js';
-import type { Job } from './job.js';
+import { key, type Job } from './job.js';
 import { pipelineText, type PipelineVariant } from './pipelines.js';
 
 /** One row of the tables. */
@@ -68,7 +68,7 @@ export function unavailable({ variant }: Case): string | undefined {
   if (variant === undefined) return undefined;
   try {
     parsePipeline(pipelineText(variant, { baseUrl: 'http://localhost', limit: 500, concurrency: 4 }), 'pipeline', {
-      env: { BENCH_KEY: 'k' },
+      env: { BENCH_KEY: key },
     });
     return undefined;
   } catch (error) {
