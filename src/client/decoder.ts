@@ -3,6 +3,7 @@ import { SourceError } from '../errors.js';
 import { FlatVector, RecordBatch, type Vector } from '../vector/index.js';
 import { JsonText, type JsonRecord, type JsonValue } from '../json/index.js';
 import type { Redactor } from '../redact.js';
+import { freeNames } from './free-names.js';
 import { nameShape } from './records.js';
 import { columnsIn, type Scanned, type SentColumn } from './scan.js';
 
@@ -238,21 +239,4 @@ export function discoveredColumns(findings: Findings, reveal: readonly string[] 
 
 function count(counts: Map<string, number>, name: string, rows = 1): void {
   counts.set(name, (counts.get(name) ?? 0) + rows);
-}
-
-/** Gives names out, each once: `name`, `name_2`, `name_3` with the joint `_`. */
-function freeNames(given: Iterable<string>, joint = '_'): (name: string) => string {
-  const taken = new Set(given);
-  const last = new Map<string, number>();
-  return (name) => {
-    let suffix = last.get(name) ?? 1;
-    let free = name;
-    while (taken.has(free)) {
-      suffix += 1;
-      free = `${name}${joint}${suffix}`;
-    }
-    last.set(name, suffix);
-    taken.add(free);
-    return free;
-  };
 }

@@ -8,6 +8,7 @@ export { land, type Landed, type LandOptions } from './land.js';
 export { pipelineReference, pipelineSchema } from './reference.js';
 export type { Environment } from './reference-source.js';
 export { summaryOf, type FindingsReport, type RunReport, type SinkReport } from './report.js';
-export { finishRuns, runPipeline } from './run.js';
+export { finishRuns } from './finish.js';
+export { runPipeline } from './run.js';
 export type { Progress, RunOptions } from './run-options.js';
 export { rollbackTable, type RollbackOptions } from './rollback.js';

@@ -1,12 +1,9 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defer, map, switchMap, tap, type Observable } from 'rxjs';
 import { createClient, defaultFetchingThreads, type ServiceClient } from '../client/index.js';
 import type { CollectionName } from '../collections/index.js';
-import { GateError, LeadstreamError, limitReached, SourceError } from '../errors.js';
-import { attempt, finishIntents, unlessMissing } from '../files/index.js';
+import { GateError, limitReached, SourceError } from '../errors.js';
 import { countOf, createStallWatch, deliver, type Page, type Tally } from '../flow/index.js';
-import { fixedPath } from '../local-path.js';
 import { openAccounts, type Accounts } from './accounts.js';
 import { completed } from './completed.js';
 import { noCounts, type Counts } from './counts.js';
@@ -21,7 +18,7 @@ import { RunLog } from '../sinks/index.js';
 import { openRejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
-import { intentsIn, newRunId, spentIn, startRun, type Claim, type Run } from './start.js';
+import { startRun, type Claim, type Run } from './start.js';
 
 /**
  * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes.
@@ -65,25 +62,6 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, clai
 
 /** Rows came to the other side of a join after the join had read it: the run has to begin again, with the pages that are there. */
 class LateRows extends Error {}
-
-/**
- * Completes the publications that killed runs had decided.
- *
- * @param stateDir Folder that the runs were given, usually `.leadstream`.
- * @param baseDir Folder that a relative one resolves against. Default: the working directory.
- * @returns Names of the pipelines whose publication was completed.
- * @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine, or is not there.
- */
-export async function finishRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
-  const folder = fixedPath(stateDir, '--state-dir', baseDir);
-  const found = await attempt('E_SINK_PATH', `cannot read ${folder}`, () => stat(folder).catch(unlessMissing(undefined)));
-  if (!found?.isDirectory()) {
-    const remedy = 'name the one that the runs were given by --state-dir, or change into the folder that they ran in';
-    throw new LeadstreamError('E_USAGE', `there is no state folder ${folder}; ${remedy}`);
-  }
-  const finished = await finishIntents(intentsIn(folder), { runId: newRunId(new Date().toISOString()), removeSpent: spentIn(folder) });
-  return finished.map(({ pipeline }) => pipeline);
-}
 
 async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim): Promise<RunReport> {
   const { plan, connection, consistency: wanted } = pipeline;

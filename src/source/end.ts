@@ -1,11 +1,11 @@
 import { catchError, map, timer, type Observable } from 'rxjs';
 import type { RecordBatch } from '../vector/index.js';
-import { SourceError } from '../errors.js';
 import { rowsAfterEnd, task, type Ask, type ListEnd } from '../flow/index.js';
 import { noRows } from './failures.js';
 import { fingerprintOf } from './fingerprint.js';
 import { warn, type PagedList, type PagingOptions } from './paging.js';
 import type { Positions } from './positions.js';
+import { capped, ignored, unreachable, unsettled } from './refusals.js';
 import type { Trace } from './trace.js';
 
 /** What looking for the end of a list needs. */
@@ -123,8 +123,7 @@ export class EndOfList {
     this.#returns = this.trace.rows === this.#rowsAtReturn ? this.#returns + 1 : 1;
     this.#rowsAtReturn = this.trace.rows;
     if (this.#returns <= maxContinuations) return page;
-    const message = `${this.options.collection}: page ${page} is full one time and empty another`;
-    throw new SourceError('E_SOURCE_ORDER', 'permanent', message);
+    throw unsettled(this.options.collection, page);
   }
 
   /** The page that has the next row: the last one, if it has room. */
@@ -168,7 +167,7 @@ export class EndOfList {
         this.#newAtLastEnd = next;
         return this.#goOn(this.#pageAfter(end));
       }
-      if (isNew && look === 2) throw this.#unreachable(end);
+      if (isNew && look === 2) throw unreachable(this.options.collection, rows + 1, end);
     }
     this.counted = false;
     const shown = this.options.namesOf(await this.#again(ask, last.number));
@@ -208,7 +207,7 @@ export class EndOfList {
     const before = await ask(this.list.sized(end - 1, limit - 1).pipe(catchError(noRows)));
     if (before.batch.length !== limit - 1) return;
     const { batch } = await ask(this.list.sized(end, limit - 1).pipe(catchError(noRows)));
-    if (batch.length === 0) throw this.#capped(end - 1);
+    if (batch.length === 0) throw capped(this.options.collection, end - 1);
   }
 
   /** The end of a list whose last page comes again is one only when the count says so, or when that page is short. */
@@ -217,7 +216,7 @@ export class EndOfList {
     if (repeated === undefined) return undefined;
     const { collection } = this.options;
     if (this.counting !== 'rows' && this.trace.endsFull(this.list.limit)) {
-      throw repeated === this.list.firstPage + 1 ? this.#ignored(repeated) : this.#capped(repeated - 1);
+      throw repeated === this.list.firstPage + 1 ? ignored(collection, repeated) : capped(collection, repeated - 1);
     }
     warn(this.options, { code: 'W_SOURCE_REPEATS', message: `${collection}: page ${end} and others repeat the last page` });
     return undefined;
@@ -236,29 +235,10 @@ export class EndOfList {
       await this.options.positions.at(ask, beyond),
     ];
     if (beyond === 1 && at !== undefined && at === first) {
-      if (this.list.repeated === end) throw this.#ignored(end);
+      if (this.list.repeated === end) throw ignored(this.options.collection, end);
       return;
     }
-    if (before !== undefined && (at === undefined || at === before || at === first)) throw this.#capped(end - 1);
-  }
-
-  /** The next row is there when it is asked for by itself, and its page stays empty. */
-  #unreachable(end: number): SourceError {
-    const message = `${this.options.collection}: row ${this.trace.rows + 1} is there by itself, but page ${end} has no row`;
-    return new SourceError('E_SOURCE_ORDER', 'permanent', message);
-  }
-
-  #ignored(page: number): SourceError {
-    const message = `${this.options.collection}: page ${page} is page ${page - 1} again, and the page number changes nothing`;
-    return new SourceError('E_SOURCE_PAGE_IGNORED', 'permanent', message);
-  }
-
-  #capped(page: number): SourceError {
-    return new SourceError(
-      'E_SOURCE_PAGE_CAP',
-      'permanent',
-      `${this.options.collection}: page ${page} is full, and the service gives no other page above it`,
-    );
+    if (before !== undefined && (at === undefined || at === before || at === first)) throw capped(this.options.collection, end - 1);
   }
 
   #again(ask: Ask, page: number): Promise<RecordBatch> {

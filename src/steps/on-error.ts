@@ -11,6 +11,41 @@ export interface Evaluated {
 }
 
 /**
+ * Does with the rows that have an unfit value as `onError` says: the first one of a row is reported, or all are counted.
+ *
+ * @param failure What the stream fails with under `fail`.
+ * @returns The indexes of the rows that stay; `undefined` when all do.
+ */
+export function keptRows(
+  batch: RecordBatch,
+  outcomes: ReadonlyMap<string, Mapped>,
+  onError: OnError,
+  { tally, reject }: StepContext,
+  failure: (field: string, reason: string) => StepError,
+): readonly number[] | undefined {
+  if ([...outcomes.values()].every(({ unfit }) => unfit === undefined)) return undefined;
+
+  function stays(row: number): boolean {
+    for (const [field, { unfit }] of outcomes) {
+      const reason = unfit?.(row);
+      if (reason === undefined) continue;
+      if (onError === 'fail') throw failure(field, reason);
+      if (onError === 'reject') {
+        reject(batch.row(row), { field, reason });
+        tally.rejected += 1;
+        return false;
+      }
+      tally.nulled += 1;
+    }
+    return true;
+  }
+
+  const kept: number[] = [];
+  for (let row = 0; row < batch.length; row += 1) if (stays(row)) kept.push(row);
+  return kept.length === batch.length ? undefined : kept;
+}
+
+/**
  * Evaluates expressions at all rows of a page, and does with a failing row as `onError` says.
  *
  * @param expressions By the name that rejects and messages give them.
@@ -23,29 +58,17 @@ export function evaluating(
 ): (batch: RecordBatch) => Evaluated {
   const outcomesIn = outcomesOf(expressions);
 
-  /** Reports the first failure of a row, or counts all of them. */
-  function stays(batch: RecordBatch, row: number, outcomes: ReadonlyMap<string, Mapped>): boolean {
-    for (const [field, { unfit }] of outcomes) {
-      const reason = unfit?.(row);
-      if (reason === undefined) continue;
-      if (onError === 'fail') throw new StepError('E_STEP_EXPRESSION', `${context.at}: ${field}: ${reason}`);
-      if (onError === 'reject') {
-        context.reject(batch.row(row), { field, reason });
-        context.tally.rejected += 1;
-        return false;
-      }
-      context.tally.nulled += 1;
-    }
-    return true;
-  }
-
   return (batch) => {
     const outcomes = outcomesIn(batch);
     const columns = new Map(Array.from(outcomes, ([name, { vector }]) => [name, vector]));
-    if ([...outcomes.values()].every(({ unfit }) => unfit === undefined)) return { batch, columns };
-    const kept: number[] = [];
-    for (let row = 0; row < batch.length; row += 1) if (stays(batch, row, outcomes)) kept.push(row);
-    if (kept.length === batch.length) return { batch, columns };
+    const kept = keptRows(
+      batch,
+      outcomes,
+      onError,
+      context,
+      (field, reason) => new StepError('E_STEP_EXPRESSION', `${context.at}: ${field}: ${reason}`),
+    );
+    if (kept === undefined) return { batch, columns };
     const take = taking(kept);
     return { batch: batch.take(kept), columns: new Map(Array.from(columns, ([name, vector]) => [name, take(vector)])) };
   };

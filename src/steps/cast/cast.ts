@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, type Value } from '../../collections/index.js';
 import { StepError } from '../../errors.js';
 import { batchOf, checkArguments, standalone, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
-import { mapping, Unfit, type Mapped, type RecordBatch, type Vector } from '../../vector/index.js';
+import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
+import { keptRows } from '../on-error.js';
 import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
@@ -54,31 +55,14 @@ function castRows<In extends Row, Out extends Row>(
     type ? [{ field, castColumn: casting(type) }] : [],
   );
 
-  /** Reports the first fault of a row, or counts all of them. */
-  function stays(batch: RecordBatch, row: number, columns: ReadonlyMap<string, Mapped>): boolean {
-    for (const [field, { unfit }] of columns) {
-      const reason = unfit?.(row);
-      if (reason === undefined) continue;
-      if (onError === 'fail') throw new StepError('E_STEP_VALUE', `${context.at}: field ${field} ${reason}`);
-      if (onError === 'reject') {
-        context.reject(batch.row(row), { field, reason });
-        context.tally.rejected += 1;
-        return false;
-      }
-      context.tally.nulled += 1;
-    }
-    return true;
-  }
-
   return map((page) => {
     const batch = batchOf(page);
     const present = casts.filter(({ field }) => batch.columns.has(field));
     const columns = new Map(present.map(({ field, castColumn }) => [field, castColumn(batch.column(field))]));
     const done = batch.with(Array.from(columns, ([field, { vector }]) => [field, vector] as const));
-    if ([...columns.values()].every(({ unfit }) => unfit === undefined)) return withBatch(page, done);
-    const kept: number[] = [];
-    for (let row = 0; row < batch.length; row += 1) if (stays(batch, row, columns)) kept.push(row);
-    return withBatch(page, done.keep(kept));
+    const failure = (field: string, reason: string) => new StepError('E_STEP_VALUE', `${context.at}: field ${field} ${reason}`);
+    const kept = keptRows(batch, columns, onError, context, failure);
+    return withBatch(page, kept === undefined ? done : done.take(kept));
   });
 }
 

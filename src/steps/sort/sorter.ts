@@ -2,6 +2,7 @@ import { SinkError, StepError } from '../../errors.js';
 import { attempt, ScratchFile, type Extent } from '../../files/index.js';
 import type { BatchReader, Collector, OnError, StepContext } from '../../flow/index.js';
 import { decodeBlock, encodeBlock, interleave, RecordBatch, taking } from '../../vector/index.js';
+import { keptRows } from '../on-error.js';
 import { Merge, type Run } from './merge.js';
 import type { Keys, Order } from './order.js';
 
@@ -36,6 +37,7 @@ export class Sorter implements Collector {
   #rows = 0;
   #scratch: ScratchFile | undefined;
   #runs: (readonly Extent[])[] = [];
+  #closed = false;
 
   constructor(
     private readonly order: Order,
@@ -64,32 +66,23 @@ export class Sorter implements Collector {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     this.#chunks = [];
     const scratch = this.#scratch;
     this.#scratch = undefined;
     await scratch?.close();
   }
 
-  /** Takes out, or notes, the rows with a key that is not of its type. */
-  #fit(arrived: RecordBatch): Chunk {
-    const keys = this.order.keysOf(arrived);
+  /** Takes out the rows with a key that is not of its type, unless they come last. */
+  #fit(batch: RecordBatch): Chunk {
+    const { at } = this.context;
+    const keys = this.order.keysOf(batch);
     const vectors = keys.map(({ vector }) => vector);
-    if (keys.every(({ unfit }) => unfit === undefined)) return { batch: arrived, keys: vectors };
-    const { at, tally, reject } = this.context;
-    const kept: number[] = [];
-    for (let row = 0; row < arrived.length; row += 1) {
-      const faults = keys.flatMap(({ field, unfit }) => {
-        const reason = unfit?.(row);
-        return reason === undefined ? [] : [{ field, reason }];
-      });
-      const [fault] = faults;
-      if (fault && this.options.onError === 'fail') throw new StepError('E_STEP_VALUE', `${at}: field ${fault.field} ${fault.reason}`);
-      if (fault && this.options.onError === 'reject') {
-        reject(arrived.row(row), fault);
-        tally.rejected += 1;
-      } else kept.push(row);
-    }
-    return { batch: arrived.keep(kept), keys: kept.length === arrived.length ? vectors : vectors.map(taking(kept)) };
+    if (this.options.onError === 'null') return { batch, keys: vectors };
+    const outcomes = new Map(keys.map(({ field, ...mapped }) => [field, mapped]));
+    const failure = (field: string, reason: string) => new StepError('E_STEP_VALUE', `${at}: field ${field} ${reason}`);
+    const kept = keptRows(batch, outcomes, this.options.onError, this.context, failure);
+    return kept === undefined ? { batch, keys: vectors } : { batch: batch.take(kept), keys: vectors.map(taking(kept)) };
   }
 
   /** The rows that are in memory, in their order, in blocks of so many. */
@@ -159,12 +152,18 @@ export class Sorter implements Collector {
     return Math.min(pageRows, Math.max(1, Math.floor((blockBytes * this.#rows) / this.#bytes)));
   }
 
+  /** A step that is left while it works must not open a file that nobody would close. */
+  async #opened(): Promise<ScratchFile> {
+    const scratch = this.#scratch ?? (this.#closed ? undefined : await ScratchFile.open(this.options.folder));
+    if (!this.#closed && scratch) return (this.#scratch = scratch);
+    await scratch?.close();
+    throw new StepError('E_STEP_SCRATCH', `${this.context.at}: it was left`);
+  }
+
   async #inScratch<R>(work: (scratch: ScratchFile) => Promise<R>): Promise<R> {
     const { folder } = this.options;
     try {
-      return await attempt('E_SINK_WRITE', `rows beyond its memory cannot be kept in ${folder}`, async () =>
-        work((this.#scratch ??= await ScratchFile.open(folder))),
-      );
+      return await attempt('E_SINK_WRITE', `rows beyond its memory cannot be kept in ${folder}`, async () => work(await this.#opened()));
     } catch (failure) {
       if (!(failure instanceof SinkError)) throw failure;
       throw new StepError('E_STEP_SCRATCH', `${this.context.at}: ${failure.message}`, { cause: failure });

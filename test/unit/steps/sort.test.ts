@@ -1,10 +1,12 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { concat, lastValueFrom, take, throwError, toArray } from 'rxjs';
 import type { Row, Value } from '../../../src/collections/index.js';
 import { sort, steps, type SortKey } from '../../../src/steps/index.js';
+import { Order } from '../../../src/steps/sort/order.js';
+import { Sorter } from '../../../src/steps/sort/sorter.js';
 import { batchOfTexts, dictionaryBatches } from '../../support/batches.js';
 import { leasedPages } from '../../support/pages.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -99,6 +101,17 @@ describe('sort', () => {
     );
     await expect(lastValueFrom(failing$.pipe(step))).rejects.toThrow('broken');
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('opens no file when it was left while it worked', async () => {
+    const folder = join(await temporaryFolder(), 'scratch');
+    const sorter = new Sorter(new Order([{ field: 'id' }]), { memory: 1, folder, onError: 'reject' }, watched());
+    const adding = sorter.add(batchFromRows([{ id: '1' }]));
+    await sorter.close();
+    await expect(adding).rejects.toMatchObject({ code: 'E_STEP_SCRATCH' });
+    await expect(sorter.add(batchFromRows([{ id: '2' }]))).rejects.toMatchObject({ code: 'E_STEP_SCRATCH' });
+    const open = await Promise.all((await readdir('/proc/self/fd').catch(() => [])).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+    expect(open.filter((path) => path.startsWith(folder))).toEqual([]);
   });
 
   test('says where what does not fit cannot be kept', async () => {
