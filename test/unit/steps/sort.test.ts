@@ -110,7 +110,9 @@ describe('sort', () => {
     await sorter.close();
     await expect(adding).rejects.toMatchObject({ code: 'E_STEP_SCRATCH' });
     await expect(sorter.add(batchFromRows([{ id: '2' }]))).rejects.toMatchObject({ code: 'E_STEP_SCRATCH' });
-    const open = await Promise.all((await readdir('/proc/self/fd').catch(() => [])).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+    const open = await Promise.all(
+      (await readdir('/proc/self/fd').catch(() => [])).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+    );
     expect(open.filter((path) => path.startsWith(folder))).toEqual([]);
   });
 
