@@ -5,9 +5,17 @@
  */
 
 // Reading a service
-export { connect, type ConnectOptions, type ReadOptions, type Service } from './pipeline/index.js';
-export type { Consistency, ConsistencyMode, ConsistencyOutcome } from './source/index.js';
-export type { Credentials, RetryNotice, RetryPolicy } from './client/index.js';
+export {
+  connect,
+  type ConnectOptions,
+  type ReadOptions,
+  type Service,
+  type Consistency,
+  type ConsistencyMode,
+  type ConsistencyOutcome,
+} from './source/index.js';
+
+export type { Credentials, RetryNotice, RetryPolicy } from './http/index.js';
 export {
   collectionNames,
   collections,
@@ -16,16 +24,34 @@ export {
   type Bridge,
   type Collection,
   type CollectionName,
-  type Column,
-  type DeclaredType,
   type Lead,
   type Link,
-  type Row,
   type Rows,
   type TypedRowOf,
   type User,
-  type Value,
 } from './collections/index.js';
+export {
+  type Column,
+  type DeclaredType,
+  type Row,
+  type Value,
+  createRedactor,
+  type Redactor,
+  catalogue,
+  type CodeOf,
+  type ErrorCode,
+  type GeneralCode,
+  GateError,
+  LeadstreamError,
+  SinkError,
+  SourceError,
+  SpecError,
+  StepError,
+  type Warning,
+  type FailureKind,
+  type Refusal,
+  type SpecIssue,
+} from './core/index.js';
 
 // Streams of pages
 export {
@@ -78,27 +104,29 @@ export {
   csv,
   ndjson,
   parquet,
-  publishedManifest,
-  readGroups,
-  readManifest,
-  tableRuns,
-  verifyTable,
   stdout,
   type CsvOptions,
-  type Manifest,
   type NdjsonOptions,
   type ParquetOptions,
-  type RunFacts,
   type SinkContext,
   type SinkWriter,
   type Staged,
   type StdoutOptions,
+} from './sinks/index.js';
+export {
+  publishedManifest,
+  readManifest,
+  tableRuns,
+  verifyTable,
+  type Manifest,
+  type RunFacts,
   type TableRun,
   type Verification,
   type VerifyOptions,
   type Evidence,
   type UndeclaredField,
-} from './sinks/index.js';
+} from './lake/index.js';
+export { readGroups } from './parquet/index.js';
 
 // Pipelines
 export {
@@ -131,20 +159,6 @@ export {
 } from './pipeline/index.js';
 
 // Errors and logs
-export { createRedactor, type Redactor } from './redact.js';
-export { catalogue, type CodeOf, type ErrorCode, type GeneralCode } from './catalogue.js';
-export {
-  GateError,
-  LeadstreamError,
-  SinkError,
-  SourceError,
-  SpecError,
-  StepError,
-  type Warning,
-  type FailureKind,
-  type Refusal,
-  type SpecIssue,
-} from './errors.js';
 
 // The service itself, for tests and demonstrations
 export {

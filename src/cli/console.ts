@@ -1,4 +1,4 @@
-import { jsonOf, printable } from '../printable.js';
+import { jsonOf, printable } from '../core/index.js';
 import type { Secrets } from './secrets.js';
 
 /** How messages are written: lines for people, or one JSON object per line. */

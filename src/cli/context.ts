@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Argv } from 'yargs';
-import { LeadstreamError } from '../errors.js';
-import { secretVariables } from '../redact.js';
+import { LeadstreamError, secretVariables } from '../core/index.js';
 import { logLevels, type Console, type LogFormat, type LogLevel } from './console.js';
 import type { Secrets } from './secrets.js';
 

@@ -1,5 +1,4 @@
-import { limitReached } from '../errors.js';
-import { printable } from '../printable.js';
+import { limitReached, printable } from '../core/index.js';
 import type { Console } from './console.js';
 
 /** What a thrown value tells about itself. */

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import type { Column, DeclaredType, Row } from '../collections/index.js';
-import { SinkError } from '../errors.js';
+import { type Column, type DeclaredType, type Row, SinkError } from '../core/index.js';
 
 /** Prints the first rows of a Parquet table on stdout, as another program would read them. */
 export async function previewTable(stdout: NodeJS.WritableStream, table: string, columns: readonly string[], rows: number): Promise<void> {

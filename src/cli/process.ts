@@ -1,4 +1,4 @@
-import { LeadstreamError } from '../errors.js';
+import { LeadstreamError } from '../core/index.js';
 import { createConsole } from './console.js';
 import { secretsIn } from './context.js';
 import { tellFailure } from './failure.js';

@@ -1,8 +1,7 @@
 import { constants, type Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { LeadstreamError, SinkError, reasonOf } from '../errors.js';
-import { fixedPath } from '../local-path.js';
-import { jsonOf } from '../printable.js';
+import { LeadstreamError, SinkError, reasonOf, jsonOf } from '../core/index.js';
+import { fixedPath } from '../store/index.js';
 import type { CommandContext } from './context.js';
 
 /** The file of `--report`, or nothing. */

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import yargs, { type Argv } from 'yargs';
 import { addDemo } from './commands/demo.js';
 import { addFetch } from './commands/fetch.js';
@@ -9,8 +8,7 @@ import { addSchema } from './commands/schema.js';
 import { addServe } from './commands/serve.js';
 import { addValidate } from './commands/validate.js';
 import { addVerify } from './commands/verify.js';
-import { catalogue } from '../catalogue.js';
-import { LeadstreamError } from '../errors.js';
+import { catalogue, LeadstreamError, version } from '../core/index.js';
 import { createConsole } from './console.js';
 import { commonOptions, environmentOf, secretsIn, type CommandContext, type Runner } from './context.js';
 import { tellFailure } from './failure.js';
@@ -52,10 +50,10 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
   try {
     // Whoever says nothing at all is told what there is; it did no work, so it is no success.
     const nothing = argv.length === 0;
-    const { help, version, shown } = await parse(nothing ? ['--help'] : asParsed(argv), runner, Math.min(100, stdout.columns ?? 100));
+    const { help, shown, versionAsked } = await parse(nothing ? ['--help'] : asParsed(argv), runner, Math.min(100, stdout.columns ?? 100));
     await print(nothing ? stderr : stdout, shown);
     if (nothing) return catalogue.E_USAGE.exit;
-    return help || version ? 0 : exit;
+    return help || versionAsked ? 0 : exit;
   } catch (error) {
     return tellFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error);
   }
@@ -63,7 +61,6 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
 
 /** Parses a command line and does its work. `shown` is the text of help or version. */
 async function parse(argv: readonly string[], runner: Runner, width: number) {
-  const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
   let shown = '';
   const parser = commands.reduce<Argv>((parent, add) => add(parent, runner), commonOptions(yargs(), false));
   const names = commandsOf(parser);
@@ -98,7 +95,7 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
   const grammar = grammarOf(parser, names);
   const [command] = bareWords(argv, grammar);
   if (help && command !== undefined && !Object.hasOwn(grammar.commands, command)) refuse(usageProblem('Unknown command', argv, grammar));
-  return { help, version: parsed['version'] === true, shown };
+  return { help, shown, versionAsked: parsed['version'] === true };
 }
 
 /** What each command takes. The parser forgets it when it goes into one. */

@@ -1,4 +1,4 @@
-import { createRedactor } from '../redact.js';
+import { createRedactor } from '../core/index.js';
 
 /** The values that must never be seen, which grow as a command learns of them. */
 export interface Secrets {

@@ -1,4 +1,4 @@
-import { SinkError, reasonOf } from '../errors.js';
+import { SinkError, reasonOf } from '../core/index.js';
 
 /**
  * Keeps a reader of stdout or stderr that goes away, or a disk behind them that is full, from ending the process. Whoever writes

@@ -1,4 +1,4 @@
-import { printable } from '../printable.js';
+import { printable } from '../core/index.js';
 
 /** Rows of text below their titles, each column as wide as its widest cell. */
 export function tableOf(titles: readonly string[], texts: readonly (readonly string[])[]): string {

@@ -1,4 +1,4 @@
-import { nearest } from '../collections/index.js';
+import { nearest } from '../core/index.js';
 import type { LogFormat } from './console.js';
 
 /** What a command line can be made of. */

@@ -1,23 +1,5 @@
-import type { Collection, Field, Sensitivity } from './define.js';
-import type { DeclaredType, Value } from './types.js';
-
-/** A row anywhere in a chain: columns in snake_case. A column that a row does not have counts as `null`. */
-export type Row = Readonly<Record<string, Value>>;
-
-/** What is known of a column at some point of a chain. */
-export interface Column {
-  /** Name in rows, expressions and Parquet (snake_case). */
-  readonly name: string;
-  /** Name under `naming: original`: the service's own. */
-  readonly original: string;
-  /** Type that the column has after a cast. */
-  readonly type: DeclaredType;
-  /** Whether the values are in that type already; otherwise they are text. */
-  readonly cast: boolean;
-  readonly sensitivity: Sensitivity;
-  /** The collection's column whose values these are, as they arrived or cast; none for what was computed, masked or joined. */
-  readonly source?: string | undefined;
-}
+import type { Column } from '../core/index.js';
+import type { Collection, Field } from './define.js';
 
 /** The name that the service uses for a column. */
 export function originalName(column: string, field: Field): string {
@@ -40,20 +22,4 @@ export function columnsOf(collection: Collection, reveal: readonly string[] = []
       sensitivity: field.sensitivity,
       source: name,
     }));
-}
-
-/**
- * The column name of a field: words split at non-alphanumerics and at humps, lower case, joined by underscores.
- *
- * @example
- * snakeCase('CONVERTED ON OFFER'); // 'converted_on_offer'
- * snakeCase('TC_base64ApiKey'); // 'tc_base64_api_key'
- */
-export function snakeCase(name: string): string {
-  const words = name
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
-    .split(/[^A-Za-z0-9]+/)
-    .filter((word) => word !== '');
-  return words.length === 0 ? 'field' : words.join('_').toLowerCase();
 }

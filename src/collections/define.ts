@@ -1,10 +1,4 @@
-import type { DeclaredType, ValueOf } from './types.js';
-
-/**
- * Who may see a field: `secret` (credential-like: withheld unless named in `reveal`), `personal` (exported as asked,
- * masked in previews, never in errors) or `plain`.
- */
-export type Sensitivity = 'plain' | 'personal' | 'secret';
+import type { Sensitivity, DeclaredType, ValueOf } from '../core/index.js';
 
 /** One field of a collection. */
 export interface Field<T extends DeclaredType = DeclaredType> {

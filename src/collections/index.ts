@@ -1,35 +1,4 @@
-import { areacodes } from './areacodes.js';
-import { bridges } from './bridges.js';
-import type { Collection, CollectionName, RowOf } from './define.js';
-import { leads } from './leads.js';
-import { links } from './links.js';
-import { users } from './users.js';
-
-/** The collections of the service, in the order of its document. */
-export const collections = { leads, bridges, areacodes, links, users } as const satisfies { readonly [N in CollectionName]: Collection<N> };
-
-/** Every collection name. */
-export const collectionNames = Object.keys(collections) as readonly CollectionName[];
-
-export type Lead = RowOf<typeof leads>;
-export type Bridge = RowOf<typeof bridges>;
-export type AreaCode = RowOf<typeof areacodes>;
-export type Link = RowOf<typeof links>;
-export type User = RowOf<typeof users>;
-
-/** The row type of each collection. */
-export interface Rows {
-  leads: Lead;
-  bridges: Bridge;
-  areacodes: AreaCode;
-  links: Link;
-  users: User;
-}
-
-export { areacodes, bridges, leads, links, users };
-export { columnsOf, originalName, snakeCase, type Column, type Row } from './columns.js';
-export { columnReader, copier, textCopier, type Copier, type Origin } from './copier.js';
-export type { Collection, CollectionName, Field, RowOf, Sensitivity, TypedRowOf } from './define.js';
-export { nearest } from './nearest.js';
+export { columnsOf, originalName } from './columns.js';
+export type { Collection, CollectionName, Field, TypedRowOf } from './define.js';
 export { provinceOf } from './provinces.js';
-export { declaredTypes, expectations, parserOf, textOf, type DeclaredType, type Value, type ValueOf } from './types.js';
+export { type AreaCode, type Bridge, collectionNames, collections, type Lead, type Link, type Rows, type User } from './registry.js';

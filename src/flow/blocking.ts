@@ -1,5 +1,5 @@
 import { concat, concatMap, defer, finalize, from, ignoreElements, of } from 'rxjs';
-import type { Row } from '../collections/index.js';
+import type { Row } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import type { StepContext } from './context.js';
 import { batchOf, type Page, type Step } from './page.js';

@@ -1,5 +1,4 @@
-import { StepError } from '../errors.js';
-import type { Row } from '../collections/index.js';
+import { StepError, type Row } from '../core/index.js';
 
 /** What a step did to the rows that passed it, in rows. */
 export interface Tally {

@@ -1,6 +1,6 @@
 import { Observable, concat, concatMap, defer, dematerialize, ignoreElements, materialize, tap, type ObservableInput } from 'rxjs';
-import { LeadstreamError } from '../errors.js';
-import { whenDry } from './dry.js';
+import { LeadstreamError } from '../core/index.js';
+import { whenDry } from './stalled.js';
 import type { Page } from './page.js';
 
 /**

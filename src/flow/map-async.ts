@@ -1,9 +1,8 @@
 import { Observable, catchError, defer, finalize, map, mergeMap, of, single, type ObservableInput } from 'rxjs';
 import { z } from 'zod';
-import { LeadstreamError } from '../errors.js';
-import { callback } from '../option-problems.js';
-import { checkArguments } from './arguments.js';
-import { whenDry } from './dry.js';
+import { LeadstreamError } from '../core/index.js';
+import { callback, checkArguments } from '../options/index.js';
+import { whenDry } from './stalled.js';
 import { inOrder } from './in-order.js';
 import { withRows, type Page, type Step } from './page.js';
 

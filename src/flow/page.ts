@@ -1,7 +1,6 @@
 import type { OperatorFunction } from 'rxjs';
-import type { Row } from '../collections/index.js';
-import { StepError } from '../errors.js';
-import { given } from '../option-problems.js';
+import { type Row, StepError } from '../core/index.js';
+import { given } from '../options/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
 
 /**

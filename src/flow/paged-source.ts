@@ -1,12 +1,10 @@
 import { EMPTY, Observable, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
 import { z } from 'zod';
-import { SourceError } from '../errors.js';
-import { optionProblems } from '../option-problems.js';
-import { settings } from '../settings.js';
-import { refuseDry } from './dry.js';
-import { holdErrors } from './hold-errors.js';
+import { SourceError, type Row } from '../core/index.js';
+import { optionProblems, settings } from '../options/index.js';
+import { refuseDry } from './stalled.js';
+import { holdErrors } from './delay-errors.js';
 import { inOrder } from './in-order.js';
-import type { Row } from '../collections/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { pageOf, type Lease, type Page } from './page.js';
 import { task } from './task.js';

@@ -1,3 +1,3 @@
-export { afterSpace, ascii, endOfLiteral, endOfNested, endOfText } from './places.js';
 export { compact } from './compact.js';
-export { JsonText, readJson, type JsonItem, type JsonRecord, type JsonValue } from './read.js';
+export { afterSpace, ascii, endOfLiteral, endOfNested, endOfText } from './places.js';
+export { type JsonItem, type JsonRecord, JsonText, type JsonValue, readJson } from './read.js';

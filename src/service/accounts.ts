@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { LeadstreamError } from '../errors.js';
+import { LeadstreamError } from '../core/index.js';
 
 const text = z.string().min(1);
 const accountSchema = z.union([

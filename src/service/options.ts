@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LeadstreamError } from '../errors.js';
+import { LeadstreamError } from '../core/index.js';
 
 /** A whole number from `min` on; also as text, as the command line gives it. */
 export function whole(min: number) {

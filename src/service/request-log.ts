@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs';
-import { LeadstreamError, reasonOf } from '../errors.js';
+import { LeadstreamError, reasonOf } from '../core/index.js';
 import type { RequestFacts } from './answer.js';
 
 /** One line of the request log: what was asked on a collection's path and how it ended. Never a credential. */

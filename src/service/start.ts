@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { isIPv6 } from 'node:net';
-import { LeadstreamError, reasonOf } from '../errors.js';
+import { LeadstreamError, reasonOf } from '../core/index.js';
 import type { Account } from './accounts.js';
 import type { Drift } from './drift/index.js';
 import { requestLog, type RequestEntry } from './request-log.js';

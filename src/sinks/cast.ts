@@ -1,5 +1,5 @@
 import type { Utf8Vector } from '../vector/index.js';
-import { parserOf, textOf, type DeclaredType, type Value } from '../collections/index.js';
+import { parserOf, textOf, type DeclaredType, type Value } from '../core/index.js';
 
 /** Gives the exact value of a column's type; `undefined` when there is none. `null` stays `null`. */
 export type Cast = (value: Value) => Value | undefined;

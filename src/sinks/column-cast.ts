@@ -1,5 +1,4 @@
-import { SinkError } from '../errors.js';
-import type { DeclaredType, Value } from '../collections/index.js';
+import { SinkError, type DeclaredType, type Value } from '../core/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../vector/index.js';
 import type { Fault, OnError } from '../flow/index.js';
 import { strangeness, type Cast, type QuickCast } from './cast.js';

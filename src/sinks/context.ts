@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { SinkError } from '../errors.js';
+import { SinkError } from '../core/index.js';
 import type { SinkContext } from './sink.js';
 
 /**

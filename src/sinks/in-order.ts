@@ -1,4 +1,4 @@
-import { LeadstreamError } from '../errors.js';
+import { LeadstreamError } from '../core/index.js';
 import type { SinkWriter } from './sink.js';
 
 /**

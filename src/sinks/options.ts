@@ -1,9 +1,6 @@
 import { z } from 'zod';
-import { nearest, type Column } from '../collections/index.js';
-import { distinct } from '../distinct.js';
-import { SinkError } from '../errors.js';
-import { optionProblems } from '../option-problems.js';
-import type { Naming } from './output-column.js';
+import { nearest, type Column, SinkError, type Naming } from '../core/index.js';
+import { distinct, optionProblems } from '../options/index.js';
 import { outputPath } from './output-path.js';
 import type { SinkPlan } from './sink.js';
 

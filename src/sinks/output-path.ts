@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { SinkError } from '../errors.js';
-import { filledPath, pathProblem } from '../local-path.js';
+import { SinkError } from '../core/index.js';
+import { filledPath, pathProblem } from '../store/index.js';
 import type { OutputPlace, SinkContext } from './sink.js';
 
 /** The key for the path of an output. */

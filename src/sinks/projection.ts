@@ -1,18 +1,9 @@
-import { SinkError } from '../errors.js';
-import { expectations, type Column, type Value } from '../collections/index.js';
+import { SinkError, expectations, type Column, outputColumn, type OutputColumn, type OutputOptions, type Refuses } from '../core/index.js';
 import type { Fault, OnError } from '../flow/index.js';
-import type { RecordBatch } from '../vector/index.js';
-import { Batch } from './batch.js';
+import { type RecordBatch, Batch } from '../vector/index.js';
 import { castText, castTyped, quickCast } from './cast.js';
 import { ColumnCast, type CastPlan } from './column-cast.js';
-import { outputColumn, type OutputColumn, type OutputOptions } from './output-column.js';
 import type { SinkContext } from './sink.js';
-
-/**
- * What of a column a format cannot hold; `undefined` when it holds all of it. Asked once per column. The function gives the reason (`is …`,
- * `has …`), or `undefined` for values that the format can hold; it depends on the value only, and never tells it.
- */
-export type Refuses = (column: OutputColumn) => ((value: Value) => string | undefined) | undefined;
 
 export interface ProjectionOptions extends OutputOptions {
   /** Columns that are wanted, in order. Default: all. */

@@ -1,11 +1,8 @@
 import type { z } from 'zod';
-import type { Column, Row } from '../collections/index.js';
-import type { Warning } from '../errors.js';
+import type { Column, Row, Warning } from '../core/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
-import type { Move } from '../files/index.js';
-import type { PathNames } from '../local-path.js';
-import type { OutputColumn } from './output-column.js';
-import type { RunLog } from './run-log.js';
+import type { Move, PathNames } from '../store/index.js';
+import type { Published, RunLog, RunFacts } from '../lake/index.js';
 
 /** What a sink gets besides its configuration. */
 export interface SinkContext {
@@ -35,25 +32,6 @@ export interface SinkContext {
   nulled(field: string): void;
 }
 
-/** A field of the service that its document does not list. */
-export interface UndeclaredField {
-  /** Name in rows, where the chain begins. */
-  readonly name: string;
-  /** The service's own name. */
-  readonly original: string;
-}
-
-/** What stands at a destination now, as its manifest tells. */
-export interface Published {
-  readonly runId: string;
-  readonly rows: number;
-  readonly columns: readonly OutputColumn[];
-  /** `RunFacts.undeclared` of the run that published it; empty when its manifest does not say. */
-  readonly undeclared: readonly UndeclaredField[];
-  /** `RunFacts.reads` of the run that published it; empty when its manifest does not say. */
-  readonly reads: Readonly<Record<string, number>>;
-}
-
 /** What lies ready to be published, or is already out (stdout). Counted in rows and bytes. */
 export interface Staged {
   /** Rows that this run wrote. */
@@ -77,24 +55,6 @@ export interface Staged {
    * @returns Where it is; `undefined` when there is nothing to look at.
    */
   setAside(): Promise<string | undefined>;
-}
-
-/** What a manifest says of the run as a whole. */
-export interface RunFacts {
-  readonly pipeline: string;
-  /** SHA-256 over the pipeline's specification without secrets, in hexadecimal. */
-  readonly fingerprint: string;
-  readonly collection: string;
-  readonly pages: number;
-  readonly startedAt: string;
-  /** How complete the read is: the outcome of its check. */
-  readonly consistency: string;
-  /** The books of the run, per sink. */
-  readonly books: Readonly<Record<string, unknown>>;
-  /** Undeclared fields that were columns of this run or came too late for that: those of the next run have a place for all of them. */
-  readonly undeclared?: readonly UndeclaredField[];
-  /** Rows of all lists that were read, by collection. */
-  readonly reads?: Readonly<Record<string, number>>;
 }
 
 /**

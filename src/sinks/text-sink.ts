@@ -1,10 +1,9 @@
-import { reserveFile } from '../files/index.js';
-import type { Column } from '../collections/index.js';
+import { reserveFile } from '../store/index.js';
+import type { Column, OutputColumn } from '../core/index.js';
 import { batchOf } from '../flow/index.js';
 import { inOrder } from './in-order.js';
-import type { OutputColumn } from './output-column.js';
 import { project, type Projection, type ProjectionOptions } from './projection.js';
-import type { Batch } from './batch.js';
+import type { Batch } from '../vector/index.js';
 import type { SinkContext, SinkWriter, Staged } from './sink.js';
 
 /** Some text, or its bytes in UTF-8. */

@@ -1,6 +1,6 @@
 import { of, throwError, type Observable } from 'rxjs';
 import { RecordBatch } from '../vector/index.js';
-import { SourceError } from '../errors.js';
+import { SourceError } from '../core/index.js';
 
 /** A failure to answer, as opposed to one that has been recognised, and to refused credentials. */
 export function isPlainFailure(error: unknown): boolean {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Row } from '../collections/index.js';
+import type { Row } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 
 /** What tells pages apart, in a few bytes: how many rows, the first and the last. */

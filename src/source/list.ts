@@ -1,7 +1,7 @@
 import { catchError, map, of, switchMap, tap, throwError, type Observable } from 'rxjs';
 import { RecordBatch } from '../vector/index.js';
-import { SourceError } from '../errors.js';
-import type { ListAnswer } from '../client/index.js';
+import { SourceError } from '../core/index.js';
+import type { ListAnswer } from './fetch/client.js';
 import { isPlainFailure, noRows } from './failures.js';
 import { fingerprintOf } from './fingerprint.js';
 import { hasMorePages } from './more-pages.js';

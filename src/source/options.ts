@@ -1,8 +1,7 @@
 import type { Observable } from 'rxjs';
 import { z } from 'zod';
 import type { Page } from '../flow/index.js';
-import { callback } from '../option-problems.js';
-import { settings, unlimited } from '../settings.js';
+import { callback, settings, unlimited } from '../options/index.js';
 import type { ConsistencyMode } from './consistency.js';
 import type { PagingOptions } from './paging.js';
 

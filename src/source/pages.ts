@@ -1,6 +1,6 @@
 import { AsyncSubject, defer, map, of, switchMap, tap, throwError, type Observable } from 'rxjs';
-import type { ListAnswer } from '../client/index.js';
-import { SourceError } from '../errors.js';
+import type { ListAnswer } from './fetch/client.js';
+import { SourceError } from '../core/index.js';
 import { RecordBatch } from '../vector/index.js';
 import { fingerprintOf } from './fingerprint.js';
 import type { PagedList, ListReader } from './paging.js';

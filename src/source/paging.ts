@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs';
-import type { CollectionReader, ListAnswer } from '../client/index.js';
-import { GateError, type Warning } from '../errors.js';
+import type { CollectionReader, ListAnswer } from './fetch/client.js';
+import { GateError, type Warning } from '../core/index.js';
 
 /** What the reading of a list depends on. */
 export interface PagingOptions {

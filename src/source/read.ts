@@ -1,6 +1,6 @@
 import { EMPTY, concat, defer, map, switchMap, type Observable } from 'rxjs';
-import type { CollectionReader } from '../client/index.js';
-import type { Row } from '../collections/index.js';
+import type { CollectionReader } from './fetch/client.js';
+import type { Row } from '../core/index.js';
 import { digestOf, type RecordBatch } from '../vector/index.js';
 import { Drain, batchOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
 import { AnswerRead } from './answer.js';

@@ -1,4 +1,4 @@
-import { SourceError } from '../errors.js';
+import { SourceError } from '../core/index.js';
 
 /** The next row is there when it is asked for by itself, and its page stays empty. */
 export function unreachable(collection: string, row: number, page: number): SourceError {

@@ -1,5 +1,5 @@
 import { of, type Observable } from 'rxjs';
-import { SourceError } from '../errors.js';
+import { SourceError } from '../core/index.js';
 import { task, type Ask } from '../flow/index.js';
 import type { PagedList } from './paging.js';
 

@@ -1,4 +1,4 @@
-import type { Refusal, Warning } from '../errors.js';
+import type { Refusal, Warning } from '../core/index.js';
 import type { Consistency } from './consistency.js';
 
 /** Why a read must not be published: rows can be missing, and no number of passes made sure of them. */

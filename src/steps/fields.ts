@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { nearest, snakeCase, type Column } from '../collections/index.js';
-import { repeatsIn, standsTwice } from '../distinct.js';
+import { nearest, snakeCase, type Column } from '../core/index.js';
+import { repeatsIn, standsTwice } from '../options/index.js';
 import type { ConfigPath, PlanContext } from './step.js';
 
 /** The name of a new column. `__proto__` is none: an assignment to it would be lost. */

@@ -1,7 +1,8 @@
-import { StepError } from '../errors.js';
+import { StepError } from '../core/index.js';
 import type { OnError, StepContext } from '../flow/index.js';
 import { taking, type Mapped, type RecordBatch, type Vector } from '../vector/index.js';
-import { outcomesOf, type Expression } from './expression/index.js';
+import { outcomesOf } from './expression/outcomes.js';
+import type { Expression } from './expression/expression.js';
 
 /** The rows of a page that are not rejected, and what each expression gives for them. */
 export interface Evaluated {

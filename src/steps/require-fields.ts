@@ -1,8 +1,6 @@
 import { map } from 'rxjs';
-import type { Row } from '../collections/index.js';
-import { StepError } from '../errors.js';
+import { type Row, StepError, hintAt } from '../core/index.js';
 import { batchOf, withBatch, type Step } from '../flow/index.js';
-import { hintAt } from '../meant.js';
 
 /**
  * Holds the fields that a step was given in code against the rows; of a pipeline file the plan has done so. Pages pass as they are, by

@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
 import type { z } from 'zod';
-import type { Collection, CollectionName, Column } from '../collections/index.js';
-import type { Warning } from '../errors.js';
+import type { Collection, CollectionName } from '../collections/index.js';
+import type { Column, Warning } from '../core/index.js';
 import type { OnError, Page, Step, StepContext, Tally } from '../flow/index.js';
 
 /** Where in a step's configuration a problem lies: keys and indexes from the step's own value downwards. */

@@ -1,2 +1,2 @@
 export { defaultThreads, threadProblem } from './available.js';
-export { Thread, type Asking } from './thread.js';
+export { Thread } from './thread.js';

@@ -1,4 +1,4 @@
-import type { Value } from '../collections/index.js';
+import type { Value } from '../core/index.js';
 
 /** A dictionary has no more values, so that what is remembered by index stays small. */
 export const maxDictionary = 65_536;

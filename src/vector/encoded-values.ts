@@ -1,5 +1,5 @@
 import { perDictionary, type DictionaryVector } from './dictionary-vector.js';
-import type { Value } from '../collections/index.js';
+import type { Value } from '../core/index.js';
 
 /**
  * Encodes each value of a dictionary that rows have once.

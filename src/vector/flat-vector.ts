@@ -1,4 +1,4 @@
-import type { Value } from '../collections/index.js';
+import type { Value } from '../core/index.js';
 
 /** A column of values one by one: what something made of texts, and what does not come as bytes. */
 export class FlatVector {

@@ -1,4 +1,5 @@
-import { columnReader, type Row, type Value } from '../collections/index.js';
+import { columnReader } from './copier.js';
+import type { Row, Value } from '../core/index.js';
 import { byShape } from './by-shape.js';
 import { FlatVector } from './flat-vector.js';
 import { RecordBatch } from './record-batch.js';

@@ -1,4 +1,4 @@
-import type { Value } from '../collections/index.js';
+import type { Value } from '../core/index.js';
 import { FlatVector } from './flat-vector.js';
 import { RecordBatch } from './record-batch.js';
 import { Utf8Vector } from './utf8-vector.js';

@@ -1,4 +1,4 @@
-import type { Value } from '../collections/index.js';
+import type { Value } from '../core/index.js';
 import { DictionaryVector } from './dictionary-vector.js';
 import { memoByIndex, memoOf } from './memo.js';
 import type { RecordBatch } from './record-batch.js';

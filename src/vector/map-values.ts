@@ -1,4 +1,4 @@
-import type { Value } from '../collections/index.js';
+import type { Value } from '../core/index.js';
 import { DictionaryVector, perDictionary, putAt } from './dictionary-vector.js';
 import { FlatVector } from './flat-vector.js';
 import { memoOfTexts } from './memo.js';

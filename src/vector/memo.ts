@@ -1,4 +1,4 @@
-import type { Value } from '../collections/index.js';
+import type { Value } from '../core/index.js';
 import { DictionaryVector, maxDictionary } from './dictionary-vector.js';
 import { Utf8Vector } from './utf8-vector.js';
 import type { Vector } from './vector.js';

@@ -1,4 +1,4 @@
-import type { DeclaredType, Value } from '../collections/index.js';
+import type { DeclaredType, Value } from '../core/index.js';
 
 /** Less than 0 when the one comes before the other, more when it comes behind. */
 export type Compare = (one: Value, other: Value) => number;

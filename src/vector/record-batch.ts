@@ -1,4 +1,5 @@
-import { copier, type Copier, type Row, type Value } from '../collections/index.js';
+import { copier, type Copier } from './copier.js';
+import type { Row, Value } from '../core/index.js';
 import { byShape } from './by-shape.js';
 import { FlatVector } from './flat-vector.js';
 import { taking, type Vector } from './vector.js';

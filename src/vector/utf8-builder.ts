@@ -1,4 +1,4 @@
-import type { Value } from '../collections/index.js';
+import type { Value } from '../core/index.js';
 import type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
 import { DictionaryVector } from './dictionary-vector.js';
 import { encoding } from './encoded-values.js';

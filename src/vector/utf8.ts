@@ -1,4 +1,4 @@
-import type { Value } from '../collections/index.js';
+import type { Value } from '../core/index.js';
 import { DictionaryVector } from './dictionary-vector.js';
 import type { EncodedValues } from './encoded-values.js';
 import { Utf8Vector } from './utf8-vector.js';

@@ -10,9 +10,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { of } from 'rxjs';
-import type { Column, DeclaredType, Row } from '../../src/collections/index.js';
+import type { Column, Row, DeclaredType } from '../../src/core/index.js';
 import { land } from '../../src/pipeline/index.js';
-import { parquet, verifyTable, type ParquetOptions } from '../../src/sinks/index.js';
+import { parquet, type ParquetOptions } from '../../src/sinks/index.js';
+import { verifyTable } from '../../src/lake/index.js';
 
 const readers = ['pyarrow', 'pandas', 'fastparquet', 'polars', 'daft', 'duckdb', 'datafusion', 'spark', 'deltalake', 'pyiceberg'] as const;
 

@@ -1,2 +1,2 @@
 /** A landing whose run is killed many times. */
-import '../system/landing/landing.test.js';
+import '../system/source/spool.test.js';

@@ -1,2 +1,2 @@
 /** Many races for a lock. */
-import '../system/files/lock.test.js';
+import '../system/store/lock.test.js';

@@ -1,2 +1,2 @@
 /** Columns against rows, with many draws and every codec. */
-import '../system/sinks/parquet-columns.test.js';
+import '../system/parquet/columns.test.js';

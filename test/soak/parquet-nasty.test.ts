@@ -1,2 +1,2 @@
 /** Nasty values by every engine with every codec. */
-import '../system/sinks/parquet-nasty.test.js';
+import '../system/parquet/nasty.test.js';

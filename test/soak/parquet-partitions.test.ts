@@ -1,2 +1,2 @@
 /** Partitions of many drawn values. */
-import '../system/sinks/parquet-partitions.test.js';
+import '../system/lake/partitions.test.js';

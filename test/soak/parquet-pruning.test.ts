@@ -1,2 +1,2 @@
 /** Everything that readers prune by, by every engine with every codec. */
-import '../system/sinks/parquet-pruning.test.js';
+import '../system/parquet/pruning.test.js';

@@ -1,7 +1,6 @@
-import type { Row, Value } from '../../src/collections/index.js';
+import type { Row, Value } from '../../src/core/index.js';
 import { DictionaryVector, FlatVector, RecordBatch, Utf8Vector, type Vector } from '../../src/vector/index.js';
-import type { Page } from '../../src/flow/index.js';
-import { pageOf } from '../../src/flow/index.js';
+import { type Page, pageOf } from '../../src/flow/index.js';
 import { isPlainText } from './vectors.js';
 
 /**

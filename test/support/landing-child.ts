@@ -1,5 +1,5 @@
 /** A run that lands pages without end, until it is killed. Arguments: folder, first page. Sends the number of each page landed. */
-import { openLanding } from '../../src/landing/index.js';
+import { openLanding } from '../../src/source/spool/spool.js';
 import { bodyOf, sourceOf } from './landing.js';
 
 const [folder = '', first = '1'] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 /** A run that lands pages, two at a time, until the system takes no more, and then a small one. Argument: folder. Prints what became of them. */
-import { openLanding } from '../../src/landing/index.js';
+import { openLanding } from '../../src/source/spool/spool.js';
 import { sourceOf, type Full } from './landing.js';
 
 const [folder = ''] = process.argv.slice(2);

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { recordsIn } from '../../src/landing/record.js';
-import type { LandedSource } from '../../src/landing/source.js';
+import { recordsIn } from '../../src/source/spool/record.js';
+import type { LandedSource } from '../../src/source/spool/source.js';
 
 export const secret = 'S3CRET-api-key';
 

@@ -4,8 +4,9 @@ import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { lastValueFrom } from 'rxjs';
 import { expect } from '@jest/globals';
-import { createClient, type ClientOptions, type RetryNotice, type ServiceClient } from '../../src/client/index.js';
-import { SourceError } from '../../src/errors.js';
+import { createClient, type ClientOptions, type ServiceClient } from '../../src/source/fetch/client.js';
+import type { RetryNotice } from '../../src/http/index.js';
+import { SourceError } from '../../src/core/errors.js';
 
 /** A credential that looks different in a URL, a form and JSON. */
 export const oddKey = 'k+e y/%&é"';

@@ -1,6 +1,6 @@
-import type { Row, Value } from '../../src/collections/index.js';
-import type { EngineName } from '../../src/sinks/parquet/encoder.js';
-import type { OutputColumn } from '../../src/sinks/output-column.js';
+import type { Row, Value } from '../../src/core/index.js';
+import type { EngineName } from '../../src/parquet/encoder.js';
+import type { OutputColumn } from '../../src/core/output-column.js';
 import { duckdb } from './duckdb.js';
 
 /** Values of a column to ask for. */

@@ -1,11 +1,11 @@
 import { asyncBufferFromFile, parquetMetadataAsync, type FileMetaData } from 'hyparquet';
 import { rename } from 'node:fs/promises';
-import type { Row, Value } from '../../src/collections/index.js';
-import type { OutputColumn } from '../../src/sinks/output-column.js';
-import { engines, type Compression, type Encoding, type EngineName } from '../../src/sinks/parquet/encoder.js';
-import { loadEngine } from '../../src/sinks/parquet/load-engine.js';
-import { Part } from '../../src/sinks/parquet/part.js';
-import { Batch } from '../../src/sinks/batch.js';
+import type { Row, Value } from '../../src/core/index.js';
+import type { OutputColumn } from '../../src/core/output-column.js';
+import { engines, type Compression, type Encoding, type EngineName } from '../../src/parquet/encoder.js';
+import { loadEngine } from '../../src/parquet/load-engine.js';
+import { DataFile } from '../../src/lake/data-file.js';
+import { Batch } from '../../src/vector/batch.js';
 import { FlatVector } from '../../src/vector/index.js';
 import { vectorOf } from './vectors.js';
 
@@ -50,7 +50,7 @@ export async function fileOf(
     metadata: {},
     ...more,
   };
-  const part = await Part.open(folder, `${name}-${String((counter += 1))}.parquet`, 'run', 0o600);
+  const part = await DataFile.open(folder, `${name}-${String((counter += 1))}.parquet`, 'run', 0o600);
   const engine = await loadEngine(name);
   const writer = await part.begin(engine, columns, encoding);
   const sizes = [groupRows].flat();

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
-import { generate, openDirectory, startService, type DataSource, type RunningService, type StartOptions } from '../../src/service/index.js';
+import { generate, openDirectory, startService, type RunningService, type StartOptions, type DataSource } from '../../src/service/index.js';
 import { temporaryFolder } from './temporary.js';
 
 /** The key that test services accept, odd enough that every way of quoting it shows. */

@@ -1,7 +1,8 @@
-import type { Column, DeclaredType, Row } from '../../src/collections/index.js';
-import { publish } from '../../src/files/index.js';
+import type { Column, Row, DeclaredType } from '../../src/core/index.js';
+import { publish } from '../../src/store/index.js';
 import type { Fault } from '../../src/flow/index.js';
-import type { RunFacts, SinkContext, SinkWriter, Staged } from '../../src/sinks/index.js';
+import type { RunFacts } from '../../src/lake/index.js';
+import type { SinkContext, SinkWriter, Staged } from '../../src/sinks/index.js';
 import { pageOf } from './pages.js';
 
 export function column(name: string, type: DeclaredType = 'text', more: Partial<Column> = {}): Column {

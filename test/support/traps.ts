@@ -1,8 +1,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LeadstreamError } from '../../src/errors.js';
+import { LeadstreamError } from '../../src/core/errors.js';
 import { parsePipeline, runPipeline } from '../../src/pipeline/index.js';
-import { failure, generate, startService, type Quirks, type Responder } from '../../src/service/index.js';
+import { failure, type Responder } from '../../src/service/answer.js';
+import { generate, startService, type Quirks } from '../../src/service/index.js';
 import { seeded } from './seeded.js';
 
 /** Rows per page that runs ask for. */

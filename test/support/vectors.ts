@@ -1,4 +1,4 @@
-import type { Value } from '../../src/collections/index.js';
+import type { Value } from '../../src/core/index.js';
 import { FlatVector, Utf8Vector, type Vector } from '../../src/vector/index.js';
 
 /** A column as bytes where all values are texts that an answer can hold as such, otherwise as values. */

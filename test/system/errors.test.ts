@@ -2,8 +2,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { catalogue, type ErrorCode } from '../../src/catalogue.js';
-import { GateError, LeadstreamError, reasonOf, SinkError, SourceError, SpecError, StepError } from '../../src/errors.js';
+import { catalogue, type ErrorCode } from '../../src/core/catalogue.js';
+import { GateError, LeadstreamError, reasonOf, SinkError, SourceError, SpecError, StepError } from '../../src/core/errors.js';
 
 /** Exit statuses of the design: failed, usage, gate, service, lock, credentials, pipeline file, stopped. */
 const exits = [1, 2, 65, 69, 75, 77, 78, 130, 143];

@@ -3,7 +3,7 @@ import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
-import { catalogue } from '../../src/catalogue.js';
+import { catalogue } from '../../src/core/catalogue.js';
 import { start, type Finished } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
 import { service, testKey } from '../support/services.js';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { publishedManifest, verifyTable } from '../../src/sinks/index.js';
+import { publishedManifest, verifyTable } from '../../src/lake/index.js';
 import { generate } from '../../src/service/index.js';
 import { cli, startCli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';

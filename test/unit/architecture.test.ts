@@ -11,32 +11,39 @@ const refused = ['eslint(no-restricted-imports)'];
 
 describe('the import table', () => {
   const wrong = [
-    ['collections/x.ts', '../errors.js'],
-    ['collections/x.ts', '../catalogue.js'],
-    ['flow/x.ts', '../client/index.js'],
-    ['client/x.ts', '../flow/index.js'],
-    ['files/x.ts', '../sinks/index.js'],
-    ['service/x.ts', '../client/index.js'],
+    ['core/x.ts', '../options/index.js'],
+    ['collections/x.ts', '../vector/index.js'],
+    ['flow/x.ts', '../source/index.js'],
+    ['http/x.ts', '../flow/index.js'],
+    ['http/x.ts', '../source/index.js'],
+    ['store/x.ts', '../sinks/index.js'],
+    ['parquet/x.ts', '../store/index.js'],
+    ['parquet/engines/x.ts', '../../lake/index.js'],
+    ['lake/x.ts', '../sinks/index.js'],
+    ['service/x.ts', '../source/index.js'],
     ['service/generate/x.ts', '../../flow/index.js'],
     ['steps/join/x.ts', '../../sinks/index.js'],
-    ['steps/join/x.ts', '../../client/index.js'],
+    ['steps/join/x.ts', '../../source/index.js'],
     ['sinks/csv/x.ts', '../../steps/index.js'],
     ['sinks/x.ts', '../pipeline/index.js'],
-    ['pipeline/x.ts', '../service/index.js'],
-    ['pipeline/x.ts', '../index.js'],
+    ['source/x.ts', '../pipeline/index.js'],
+    ['pipeline/run/x.ts', '../../service/index.js'],
+    ['pipeline/ops/x.ts', '../../index.js'],
     ['cli/x.ts', '../pipeline/index.js'],
-    ['cli/commands/x.ts', '../../client/index.js'],
-    ['pipeline/x.ts', '../client/redact.js'],
-    ['steps/cast/x.ts', '../../collections/types.js'],
-    ['pipeline/x.ts', 'got'],
+    ['cli/commands/x.ts', '../../source/index.js'],
+    ['pipeline/spec/x.ts', '../../http/retry.js'],
+    ['steps/cast/x.ts', '../../core/types.js'],
+    ['source/x.ts', 'got'],
   ] as const;
   const right = [
-    ['flow/x.ts', '../collections/index.js'],
-    ['sinks/csv/x.ts', '../../files/index.js'],
+    ['flow/x.ts', '../core/index.js'],
+    ['source/spool/x.ts', '../../store/index.js'],
+    ['lake/x.ts', '../parquet/index.js'],
+    ['sinks/csv/x.ts', '../../store/index.js'],
     ['steps/join/x.ts', '../key.js'],
-    ['pipeline/x.ts', '../steps/index.js'],
+    ['pipeline/spec/x.ts', '../../steps/index.js'],
     ['cli/commands/x.ts', '../../index.js'],
-    ['client/x.ts', 'got'],
+    ['http/x.ts', 'got'],
   ] as const;
   const cases = [...wrong, ...right];
   let found: Findings;
@@ -72,7 +79,7 @@ describe('the import table', () => {
 test('waiting outside of flow is refused', async () => {
   const operators = ['concatMap', 'mergeMap', 'expand', 'bufferCount', 'toArray', 'shareReplay', 'ReplaySubject', 'zip'];
   const files = operators.flatMap((operator) =>
-    ['steps', 'client', 'flow'].map(
+    ['steps', 'http', 'flow'].map(
       (folder) => [`src/${folder}/${operator}.ts`, `import { ${operator} } from 'rxjs';\n\nexport const used = ${operator};`] as const,
     ),
   );

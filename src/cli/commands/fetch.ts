@@ -1,6 +1,6 @@
 import type { Argv } from 'yargs';
 import { collectionNames, columnsOf, collections, type CollectionName } from '../../collections/index.js';
-import { LeadstreamError } from '../../errors.js';
+import { LeadstreamError } from '../../core/index.js';
 import type { ConnectOptions } from '../../index.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { fixedPath } from '../../local-path.js';
+import { fixedPath } from '../../store/index.js';
 import { commonOptions, type Runner } from '../context.js';
 
 /** Adds `leadstream rollback`. */

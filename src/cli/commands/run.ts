@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { LeadstreamError } from '../../errors.js';
+import { LeadstreamError } from '../../core/index.js';
 import type { Pipeline } from '../../index.js';
 import type { RunFlags } from '../tell.js';
 import type { ReportFile } from '../report.js';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { commonOptions, type Runner } from '../context.js';
-import { jsonOf } from '../../printable.js';
+import { jsonOf } from '../../core/index.js';
 import { print } from '../streams.js';
 import { amount, tableOf } from '../table.js';
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { GateError } from '../../errors.js';
+import { GateError } from '../../core/index.js';
 import { commonOptions, type Runner } from '../context.js';
 import { amount } from '../table.js';
 

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { collections, originalName, type Collection, type CollectionName } from '../../collections/index.js';
-import { LeadstreamError } from '../../errors.js';
+import { LeadstreamError } from '../../core/index.js';
 import type { DataSource, Table } from '../source.js';
 import { csvRows } from './csv.js';
 import { ndjsonRows } from './ndjson.js';

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { TextDecoder } from 'node:util';
-import { LeadstreamError } from '../../errors.js';
+import { LeadstreamError } from '../../core/index.js';
 
 /** A stretch of a file with the 1-based number of the line it starts on. */
 export interface Numbered {

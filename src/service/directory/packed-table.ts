@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LeadstreamError } from '../../errors.js';
+import { LeadstreamError } from '../../core/index.js';
 import { hashOf } from '../hash.js';
 import type { Table } from '../source.js';
 import type { TextRow } from './rows.js';

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
-import { LeadstreamError } from '../../errors.js';
+import { LeadstreamError } from '../../core/index.js';
 import { failure, json, type Answer, type Responder } from '../answer.js';
 import { oneOf, whole } from '../options.js';
 import { bomb, cut, drip, hang, onBody, redirect, stall } from './wire.js';

@@ -1,4 +1,4 @@
-import { LeadstreamError } from '../../errors.js';
+import { LeadstreamError } from '../../core/index.js';
 import type { DataSource } from '../source.js';
 import { areacodesTable } from './areacodes.js';
 import { bridgesTable } from './bridges.js';

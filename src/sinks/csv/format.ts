@@ -1,9 +1,6 @@
 import { format as formatter } from 'fast-csv';
-import { SinkError } from '../../errors.js';
-import { textOf, type Value } from '../../collections/index.js';
+import { SinkError, textOf, type Value, instantTexts, type OutputColumn } from '../../core/index.js';
 import { encoding, memoOfTexts, partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from '../../vector/index.js';
-import { instantTexts } from '../instant-text.js';
-import type { OutputColumn } from '../output-column.js';
 import type { TextFormat } from '../text-sink.js';
 
 export interface CsvDialect {

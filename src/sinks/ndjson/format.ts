@@ -1,7 +1,5 @@
-import type { Value } from '../../collections/index.js';
+import { type Value, instantTexts, type OutputColumn } from '../../core/index.js';
 import { encoding, memoOfTexts, partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from '../../vector/index.js';
-import { instantTexts } from '../instant-text.js';
-import type { OutputColumn } from '../output-column.js';
 import type { TextFormat } from '../text-sink.js';
 
 /**

@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import type { Column } from '../../collections/index.js';
-import { distinct } from '../../distinct.js';
+import type { Column, OutputColumn } from '../../core/index.js';
+import { distinct } from '../../options/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
 import { outputPath } from '../output-path.js';
-import type { OutputColumn } from '../output-column.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
-import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities, type EngineName } from './encoder.js';
-import { modes } from './table/manifest.js';
-import { runDateColumn, runDateTemplate } from './partitions.js';
+import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities, type EngineName } from '../../parquet/index.js';
+import { modes, runDateColumn, runDateTemplate } from '../../lake/index.js';
 
 const names = distinct(z.array(z.string().min(1))).readonly();
 const engineNames = Object.keys(engines) as [EngineName, ...EngineName[]];

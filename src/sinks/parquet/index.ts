@@ -4,8 +4,8 @@ import { checked } from '../options.js';
 import { outputAt, outputIn } from '../output-path.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { checkNames, config, engineOf } from './config.js';
-import { loadEngine } from './load-engine.js';
-import { Table } from './table/table.js';
+import { loadEngine } from '../../parquet/index.js';
+import { Table } from '../../lake/index.js';
 import { openRun } from './writer.js';
 
 export type ParquetOptions = z.input<typeof config>;

@@ -1,5 +1,4 @@
-import { textOf } from '../../collections/index.js';
-import type { OutputColumn } from '../output-column.js';
+import { textOf, type OutputColumn } from '../../core/index.js';
 import type { TextFormat } from '../text-sink.js';
 
 /**

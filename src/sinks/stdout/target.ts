@@ -1,6 +1,5 @@
-import { SinkError } from '../../errors.js';
-import { attempt, errnoOf } from '../../files/index.js';
-import { printableLines } from '../../printable.js';
+import { SinkError, printableLines } from '../../core/index.js';
+import { attempt, errnoOf } from '../../store/index.js';
 import type { Piece, TextTarget } from '../text-sink.js';
 
 /** The reader of standard output went away, as `head` does. The code is `E_SINK_WRITE`. */

@@ -1,8 +1,8 @@
 import { map, pipe } from 'rxjs';
 import { z } from 'zod';
-import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, type Value } from '../../collections/index.js';
-import { StepError } from '../../errors.js';
-import { batchOf, checkArguments, standalone, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, type Value, StepError } from '../../core/index.js';
+import { batchOf, standalone, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { checkArguments } from '../../options/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
 import { requireColumn } from '../fields.js';

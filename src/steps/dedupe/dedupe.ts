@@ -1,7 +1,8 @@
 import { defer, identity, map, pipe } from 'rxjs';
 import { z } from 'zod';
-import type { Row } from '../../collections/index.js';
-import { batchOf, checkArguments, KeySet, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
+import type { Row } from '../../core/index.js';
+import { batchOf, KeySet, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
+import { checkArguments } from '../../options/index.js';
 import { keysOf } from '../../vector/index.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';

@@ -1,10 +1,11 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
-import type { Column, Row, Value } from '../../collections/index.js';
-import { callback } from '../../option-problems.js';
-import { batchOf, checkArguments, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import type { Column, Row, Value } from '../../core/index.js';
+import { callback, checkArguments } from '../../options/index.js';
+import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { FlatVector } from '../../vector/index.js';
-import { openExpression, planExpression, type Expression } from '../expression/index.js';
+import { openExpression, planExpression } from '../expression/configured.js';
+import type { Expression } from '../expression/expression.js';
 import { columnName } from '../fields.js';
 import { evaluating } from '../on-error.js';
 import { defineStep } from '../step.js';

@@ -1,5 +1,4 @@
-import type { Column } from '../../collections/index.js';
-import { StepError } from '../../errors.js';
+import { type Column, StepError } from '../../core/index.js';
 import { unknownName } from '../fields.js';
 import type { ConfigPath, PlanContext } from '../step.js';
 import { expressionsOver, type Expression } from './expression.js';

@@ -1,5 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { expectations, snakeCase, type Column, type DeclaredType } from '../../collections/index.js';
+import { expectations, snakeCase, type Column, type DeclaredType } from '../../core/index.js';
 import { readsExactly } from './exact.js';
 import { ExpressionFault } from './fault.js';
 import { functions } from './functions.js';

@@ -1,4 +1,4 @@
-import type { Column, Row } from '../../collections/index.js';
+import type { Column, Row } from '../../core/index.js';
 import { functions } from './functions.js';
 import { isNode } from './nodes.js';
 

@@ -1,6 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
-import type { Column } from '../../collections/index.js';
-import type { Warning } from '../../errors.js';
+import type { Column, Warning } from '../../core/index.js';
 import { constantDoubts } from './constants.js';
 import { flagDoubts } from './flags.js';
 import { formDoubts } from './forms.js';

@@ -1,5 +1,5 @@
 import { Environment } from '@marcbachmann/cel-js';
-import type { Column, DeclaredType } from '../../collections/index.js';
+import type { Column, DeclaredType } from '../../core/index.js';
 import { registerGuard } from './exact.js';
 import { functions, type ExpressionFunction } from './functions.js';
 import { limits } from './limits.js';

@@ -1,6 +1,5 @@
 import { EvaluationError, ParseError, type ASTNode, type TypeCheckResult } from '@marcbachmann/cel-js';
-import type { Column, DeclaredType, Row, Value, ValueOf } from '../../collections/index.js';
-import type { Warning } from '../../errors.js';
+import type { Column, DeclaredType, Row, Value, ValueOf, Warning } from '../../core/index.js';
 import { runtimeOver, typingOver } from './environments.js';
 import { unreadable } from './constants.js';
 import { directCall } from './direct.js';

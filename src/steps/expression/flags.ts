@@ -1,5 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
-import type { Column } from '../../collections/index.js';
+import type { Column } from '../../core/index.js';
 import { isWord, listOf, searches, textsOf, type Aliases } from './texts.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
-import type { Column } from '../../collections/index.js';
+import type { Column } from '../../core/index.js';
 import { readers } from './readers.js';
 
 /** A call as written, of a function that there is not. */

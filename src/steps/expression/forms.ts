@@ -1,5 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { expectations, parserOf, type Column } from '../../collections/index.js';
+import { expectations, parserOf, type Column } from '../../core/index.js';
 import { isYear, withInstants, type Advice } from './instants.js';
 import { isNode } from './nodes.js';
 import { beside, readers } from './readers.js';

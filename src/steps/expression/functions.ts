@@ -1,4 +1,4 @@
-import { parserOf } from '../../collections/index.js';
+import { parserOf } from '../../core/index.js';
 import { ExpressionFault } from './fault.js';
 import { normalizedZip, placeOf } from './places.js';
 

@@ -1,4 +1,4 @@
-import type { Column } from '../../collections/index.js';
+import type { Column } from '../../core/index.js';
 import { beside, readers } from './readers.js';
 
 /** What to write, or why nothing can be proposed. */

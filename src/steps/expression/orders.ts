@@ -1,5 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
-import type { Column } from '../../collections/index.js';
+import type { Column } from '../../core/index.js';
 import { withInstants, type Advice } from './instants.js';
 import { isNode } from './nodes.js';
 import { beside, readers } from './readers.js';

@@ -1,4 +1,4 @@
-import type { Row, Value } from '../../collections/index.js';
+import type { Row, Value } from '../../core/index.js';
 import { dictionaryEncoder, mapping, mappedFrom, Unfit, type Mapped, type RecordBatch, type Vector } from '../../vector/index.js';
 import type { Expression } from './expression.js';
 import { ExpressionFault } from './fault.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { provinceOf } from '../../collections/index.js';
-import { LeadstreamError } from '../../errors.js';
+import { LeadstreamError } from '../../core/index.js';
 
 /** Where a zipcode is. `state` is the two-letter code of a US state or territory or a Canadian province. */
 export interface Place {

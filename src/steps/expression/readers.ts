@@ -1,4 +1,4 @@
-import { parserOf, type DeclaredType } from '../../collections/index.js';
+import { parserOf, type DeclaredType } from '../../core/index.js';
 import { readsExactly } from './exact.js';
 
 /** What reads the text of a column, by what it declares to be. */

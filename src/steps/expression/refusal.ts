@@ -1,5 +1,5 @@
 import type { ASTNode, TypeCheckResult } from '@marcbachmann/cel-js';
-import type { Column } from '../../collections/index.js';
+import type { Column } from '../../core/index.js';
 import { foreignCall, type Proposals } from './foreign.js';
 import { isYear, withInstants } from './instants.js';
 import { isNode } from './nodes.js';

@@ -1,4 +1,4 @@
-import type { Column } from '../../collections/index.js';
+import type { Column } from '../../core/index.js';
 
 /**
  * What is wrong with an expression that cannot be read, in the words of whoever wrote it: SQL, a spreadsheet or another language.

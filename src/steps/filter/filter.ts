@@ -1,9 +1,9 @@
 import { map } from 'rxjs';
 import { z } from 'zod';
-import type { Row } from '../../collections/index.js';
-import { callback } from '../../option-problems.js';
-import { batchOf, checkArguments, countOf, keepRows, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
-import { openExpression, planExpression } from '../expression/index.js';
+import type { Row } from '../../core/index.js';
+import { callback, checkArguments } from '../../options/index.js';
+import { batchOf, countOf, keepRows, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
+import { openExpression, planExpression } from '../expression/configured.js';
 import { rowsOf } from '../fields.js';
 import { evaluating } from '../on-error.js';
 import { defineStep } from '../step.js';

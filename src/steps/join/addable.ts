@@ -1,4 +1,4 @@
-import type { Row, Value } from '../../collections/index.js';
+import type { Row, Value } from '../../core/index.js';
 import { DictionaryVector, FlatVector, maxDictionary, type Vector } from '../../vector/index.js';
 
 /** The rows of the other side that share a key. Only added fields and what `pick` compares are kept. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { collectionNames, collections, columnsOf, type Column } from '../../collections/index.js';
+import { collectionNames, collections, columnsOf } from '../../collections/index.js';
+import type { Column } from '../../core/index.js';
 import { refuseRepeats, requireColumn, rowsOf, unknownName } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
 import { joining, takenName } from './join.js';

@@ -1,9 +1,9 @@
 import { isObservable, map, pipe, type Observable } from 'rxjs';
 import { z } from 'zod';
-import { declaredTypes, type Row } from '../../collections/index.js';
+import { declaredTypes, type Row, StepError } from '../../core/index.js';
 import { keysOf, memoByKey, type RecordBatch } from '../../vector/index.js';
-import { StepError } from '../../errors.js';
-import { batchOf, checkArguments, preload, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, preload, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { checkArguments } from '../../options/index.js';
 import { requireFields } from '../require-fields.js';
 import { addable, unmatched, type Index, type Matches } from './addable.js';
 import { preferenceOf, type Pick } from './pick.js';

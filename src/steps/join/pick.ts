@@ -1,4 +1,4 @@
-import { parserOf, type DeclaredType, type Row } from '../../collections/index.js';
+import { parserOf, type DeclaredType, type Row } from '../../core/index.js';
 import { keyOf } from '../../vector/index.js';
 
 /**

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { map, pipe } from 'rxjs';
 import { z } from 'zod';
-import { textOf, type Column, type Row, type Value } from '../../collections/index.js';
+import { textOf, type Column, type Row, type Value, StepError } from '../../core/index.js';
 import { mapping, type Mapped, type Vector } from '../../vector/index.js';
-import { StepError } from '../../errors.js';
-import { batchOf, checkArguments, withBatch, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, type Step } from '../../flow/index.js';
+import { checkArguments } from '../../options/index.js';
 import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';

@@ -1,9 +1,9 @@
 import { map, pipe } from 'rxjs';
 import { z } from 'zod';
-import type { Row } from '../../collections/index.js';
+import { type Row, StepError } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
-import { StepError } from '../../errors.js';
-import { batchOf, checkArguments, withBatch, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, type Step } from '../../flow/index.js';
+import { checkArguments } from '../../options/index.js';
 import { columnName, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';

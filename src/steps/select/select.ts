@@ -1,8 +1,9 @@
 import { map, pipe } from 'rxjs';
 import { z } from 'zod';
-import type { Row } from '../../collections/index.js';
+import type { Row } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
-import { batchOf, checkArguments, withBatch, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, type Step } from '../../flow/index.js';
+import { checkArguments } from '../../options/index.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';

@@ -1,5 +1,5 @@
-import { SinkError, StepError } from '../../errors.js';
-import { attempt, ScratchFile, type Extent } from '../../files/index.js';
+import { SinkError, StepError } from '../../core/index.js';
+import { attempt, ScratchFile, type Extent } from '../../store/index.js';
 import type { BatchReader, Collector, OnError, StepContext } from '../../flow/index.js';
 import { decodeBlock, encodeBlock, interleave, RecordBatch, taking } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
-import { GateError, SpecError } from '../../../src/errors.js';
-import { openExpectations } from '../../../src/pipeline/expectations.js';
+import { GateError, SpecError } from '../../../src/core/errors.js';
+import { openExpectations } from '../../../src/pipeline/gates/expectations.js';
 import { parsePipeline, runPipeline } from '../../../src/pipeline/index.js';
 import { pipelineText, serviceOf } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';

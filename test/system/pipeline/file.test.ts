@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { execFileSync, spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SpecError } from '../../../src/errors.js';
+import { SpecError } from '../../../src/core/errors.js';
 import { loadPipeline, parsePipeline, parsePipelines } from '../../../src/pipeline/index.js';
 import { pipelineText } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';

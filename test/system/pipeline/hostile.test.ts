@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { LeadstreamError } from '../../../src/errors.js';
+import { LeadstreamError } from '../../../src/core/errors.js';
 import { parsePipeline, runPipeline, type RunReport } from '../../../src/pipeline/index.js';
 import { generate, type StartOptions } from '../../../src/service/index.js';
 import { pipelineText, service, type LoggedService } from '../../support/services.js';

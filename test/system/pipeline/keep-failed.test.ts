@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { GateError } from '../../../src/errors.js';
+import { GateError } from '../../../src/core/errors.js';
 import { service, serviceOf } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 import { leads, runIn } from '../../support/pipelines.js';

@@ -17,10 +17,10 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Move } from '../../../src/files/index.js';
+import type { Move } from '../../../src/store/index.js';
 import { finishRuns, runPipeline } from '../../../src/pipeline/index.js';
 import { cli } from '../../support/cli.js';
-import { headerOf } from '../../../src/landing/record.js';
+import { headerOf } from '../../../src/source/spool/record.js';
 import { pagesIn } from '../../support/landing.js';
 import { leads, pipelineFor } from '../../support/pipelines.js';
 import { serviceOf, type LoggedService } from '../../support/services.js';

@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { runPipeline } from '../../../src/pipeline/index.js';
-import { outputColumns, refuseChanges } from '../../../src/pipeline/schema.js';
-import { summaryOf } from '../../../src/pipeline/index.js';
-import { publishedManifest } from '../../../src/sinks/index.js';
+import { runPipeline, summaryOf } from '../../../src/pipeline/index.js';
+import { outputColumns, refuseChanges } from '../../../src/pipeline/gates/schema.js';
+import { publishedManifest } from '../../../src/lake/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { serviceOf } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { SpecError } from '../../../src/errors.js';
+import { SpecError } from '../../../src/core/errors.js';
 import { loadPipeline, loadPipelines, parsePipeline, parsePipelines } from '../../../src/pipeline/index.js';
 import { temporaryFolder } from '../../support/temporary.js';
 

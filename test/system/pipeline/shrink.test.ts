@@ -1,8 +1,8 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { GateError, SpecError } from '../../../src/errors.js';
-import { parsePipeline, rollbackTable, runPipeline, summaryOf, type RunOptions, type RunReport } from '../../../src/pipeline/index.js';
+import { GateError, SpecError } from '../../../src/core/errors.js';
+import { parsePipeline, rollbackTable, runPipeline, summaryOf, type RunReport, type RunOptions } from '../../../src/pipeline/index.js';
 import { changing, type Lists } from '../../support/changing.js';
 import { cli } from '../../support/cli.js';
 import { leads } from '../../support/pipelines.js';

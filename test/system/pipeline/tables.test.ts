@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { runPipeline, summaryOf } from '../../../src/pipeline/index.js';
-import { tableRuns, verifyTable } from '../../../src/sinks/index.js';
+import { tableRuns, verifyTable } from '../../../src/lake/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { serviceOf } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { generate, startService, type DriftEvent, type DriftOptions, type RunningService } from '../../../src/service/index.js';
+import { generate, startService, type RunningService, type DriftEvent, type DriftOptions } from '../../../src/service/index.js';
 import { account, allRows, requestsOf, rowsAt, small, withService } from './support.js';
 
 const source = generate(small({ leads: 300 }));

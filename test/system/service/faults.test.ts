@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { generate, startService, type FaultSpec, type RunningService } from '../../../src/service/index.js';
+import { generate, startService, type RunningService, type FaultSpec } from '../../../src/service/index.js';
 import { account, alone, ask, requestsOf, rowsAt, small, withService } from './support.js';
 
 interface Wire {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { collectionNames, collections, originalName, parserOf } from '../../../src/collections/index.js';
+import { collectionNames, collections, originalName } from '../../../src/collections/index.js';
+import { parserOf } from '../../../src/core/index.js';
 import { generate, startService, type RunningService } from '../../../src/service/index.js';
 import { account, allRows, rowsAt, small, type TextRow } from './support.js';
 

@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import yargs from 'yargs';
 import { addServe } from '../../../src/cli/commands/serve.js';
-import { faultKinds, generate, quirkNames, startService, type Quirks } from '../../../src/service/index.js';
+import { faultKinds } from '../../../src/service/faults/kinds.js';
+import { generate, startService } from '../../../src/service/index.js';
+import { quirkNames, type Quirks } from '../../../src/service/quirks/index.js';
 import { account, allRows, ask, rowsAt, small, withService } from './support.js';
 
 /** The first identifiers of a list, which tell pages apart. */

@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   generate,
-  startService,
-  type Account,
   type GenerateOptions,
-  type RequestEntry,
+  startService,
   type RunningService,
   type StartOptions,
+  type Account,
+  type RequestEntry,
 } from '../../../src/service/index.js';
 import { temporaryFolder } from '../../support/temporary.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { publish } from '../../../src/files/index.js';
+import { publish } from '../../../src/store/index.js';
 import type { SinkContext, SinkWriter } from '../../../src/sinks/index.js';
 import { pageOf } from '../../support/pages.js';
 import { column, facts, recording, writeAll } from '../../support/sinks.js';

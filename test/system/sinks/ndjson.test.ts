@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Column, Row } from '../../../src/collections/index.js';
+import type { Column, Row } from '../../../src/core/index.js';
 import { ndjson, type NdjsonOptions } from '../../../src/sinks/index.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';

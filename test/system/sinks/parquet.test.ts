@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Column, Row } from '../../../src/collections/index.js';
+import type { Column, Row } from '../../../src/core/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { pageOf } from '../../support/pages.js';
 import { column, recording, writeAll } from '../../support/sinks.js';

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { PassThrough, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { Column, Row } from '../../../src/collections/index.js';
+import type { Column, Row } from '../../../src/core/index.js';
 import { ClosedPipeError, stdout, type StdoutOptions } from '../../../src/sinks/index.js';
 import { pageOf } from '../../support/pages.js';
 import { column, facts, recording, writeAll } from '../../support/sinks.js';

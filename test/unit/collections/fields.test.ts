@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { collectionNames, collections, columnsOf, originalName, snakeCase, type Collection } from '../../../src/collections/index.js';
+import { collectionNames, collections, columnsOf, originalName, type Collection } from '../../../src/collections/index.js';
+import { snakeCase } from '../../../src/core/index.js';
 
 /** The field names of the service's document, copied from its tables, in their order. */
 const documented = {

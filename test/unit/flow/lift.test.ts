@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { delay, distinct, filter, from, map, of, pipe, scan, take, takeLast, throwError } from 'rxjs';
-import type { Row } from '../../../src/collections/index.js';
-import { filterRows, liftRows, mapRows, pageOf as columnsPage, rows, type Page } from '../../../src/flow/index.js';
+import type { Row } from '../../../src/core/index.js';
+import { filterRows, liftRows, mapRows, rows, pageOf as columnsPage, type Page } from '../../../src/flow/index.js';
 import { batchOfTexts } from '../../support/batches.js';
 import { leasedPages, marbles, pageOf, shown } from '../../support/pages.js';
 

@@ -1,6 +1,6 @@
 import { from, lastValueFrom } from 'rxjs';
 import { describe, expect, test } from '@jest/globals';
-import { batchOf, countOf, isPage, pageOf, withLease, type Page } from '../../../src/flow/index.js';
+import { batchOf, countOf, isPage, pageOf, withLease, type Page } from '../../../src/flow/page.js';
 import { select } from '../../../src/steps/index.js';
 import { batchOfTexts, pageWithoutRows } from '../../support/batches.js';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Observable } from 'rxjs';
 import { EMPTY, concat, delay, firstValueFrom, lastValueFrom, of, take, tap, throwError, toArray } from 'rxjs';
-import { SourceError } from '../../../src/errors.js';
+import { SourceError } from '../../../src/core/errors.js';
 import { deliver, pagedSource, rows, type Page } from '../../../src/flow/index.js';
 import { countedFetch, immediate, listOf, shown, turns } from '../../support/pages.js';
 import { seeded } from '../../support/seeded.js';

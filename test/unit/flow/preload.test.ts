@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Subject, defer, lastValueFrom, map, throwError, toArray } from 'rxjs';
-import { mapRows, pagedSource, preload, rows, type Page } from '../../../src/flow/index.js';
+import { mapRows, rows, pagedSource, preload, type Page } from '../../../src/flow/index.js';
 import { countedFetch, leasedPages, listOf, pageOf } from '../../support/pages.js';
 
 const keep = (kept: number[], { rows }: Page<number>): void => void kept.push(...rows);

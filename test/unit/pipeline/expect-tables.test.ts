@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Column, Row, Value } from '../../../src/collections/index.js';
-import { openExpectations } from '../../../src/pipeline/expectations.js';
+import type { Column, Row, Value } from '../../../src/core/index.js';
+import { openExpectations } from '../../../src/pipeline/gates/expectations.js';
 import { pageOf } from '../../support/pages.js';
 import { pageWithoutRows, batchOfTexts } from '../../support/batches.js';
 

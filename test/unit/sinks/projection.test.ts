@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { declaredTypes, type DeclaredType, type Row, type Value } from '../../../src/collections/index.js';
+import { declaredTypes, type DeclaredType, type Value, type Row } from '../../../src/core/index.js';
 import { batchFromRows, FlatVector, RecordBatch, Utf8Vector } from '../../../src/vector/index.js';
-
 import { castTyped } from '../../../src/sinks/cast.js';
 import { standaloneSink } from '../../../src/sinks/context.js';
 import { project, type ProjectionOptions } from '../../../src/sinks/projection.js';

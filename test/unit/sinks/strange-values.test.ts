@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { DeclaredType } from '../../../src/collections/index.js';
+import type { DeclaredType } from '../../../src/core/index.js';
 import { standaloneSink } from '../../../src/sinks/context.js';
 import { project, type ProjectionOptions } from '../../../src/sinks/projection.js';
 import { batchFromRows } from '../../../src/vector/index.js';

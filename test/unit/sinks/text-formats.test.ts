@@ -3,9 +3,9 @@ import { writeToBuffer } from 'fast-csv';
 import fc from 'fast-check';
 import { csvFormat } from '../../../src/sinks/csv/format.js';
 import { ndjsonFormat } from '../../../src/sinks/ndjson/format.js';
-import type { OutputColumn } from '../../../src/sinks/output-column.js';
+import type { OutputColumn } from '../../../src/core/output-column.js';
 import { FlatVector } from '../../../src/vector/index.js';
-import { Batch } from '../../../src/sinks/batch.js';
+import { Batch } from '../../../src/vector/batch.js';
 import type { Piece, TextFormat } from '../../../src/sinks/text-sink.js';
 
 const awkward = [

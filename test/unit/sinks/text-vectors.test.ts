@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { declaredTypes, type Column, type Row, type Value } from '../../../src/collections/index.js';
+import { declaredTypes, type Value, type Column, type Row } from '../../../src/core/index.js';
 import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
-
 import { pageOf } from '../../../src/flow/index.js';
 import { standaloneSink } from '../../../src/sinks/context.js';
 import { csvFormat, nul } from '../../../src/sinks/csv/format.js';

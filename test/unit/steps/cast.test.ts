@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Row } from '../../../src/collections/index.js';
+import type { Row } from '../../../src/core/index.js';
 import { cast, steps } from '../../../src/steps/index.js';
 import { castTo, opened, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { collections, columnsOf, type Column, type DeclaredType, type Row } from '../../../src/collections/index.js';
+import { collections, columnsOf } from '../../../src/collections/index.js';
+import type { Column, Row, DeclaredType } from '../../../src/core/index.js';
 import { steps, type StepDefinition } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
 import { leads, opened, pages, pagesFor, parsed, planned, runtime, through } from './support.js';

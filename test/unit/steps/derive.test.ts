@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { collections, columnsOf, type Row } from '../../../src/collections/index.js';
+import { collections, columnsOf } from '../../../src/collections/index.js';
+import type { Row } from '../../../src/core/index.js';
 import { derive, steps } from '../../../src/steps/index.js';
 import { opened, page, pages, planned, rowsThrough, runtime, sample, through } from './support.js';
 

@@ -1,8 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { collections, columnsOf, type Column, type Row, type Value } from '../../../src/collections/index.js';
+import { collections, columnsOf } from '../../../src/collections/index.js';
+import type { Column, Row, Value } from '../../../src/core/index.js';
 import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
-import { ExpressionFault, expressionsOver, functions, outcomesOf, type Expression } from '../../../src/steps/expression/index.js';
-
+import { ExpressionFault } from '../../../src/steps/expression/fault.js';
+import { expressionsOver, type Expression } from '../../../src/steps/expression/expression.js';
+import { functions } from '../../../src/steps/expression/functions.js';
+import { outcomesOf } from '../../../src/steps/expression/outcomes.js';
 import { steps } from '../../../src/steps/index.js';
 import { batchOfTexts } from '../../support/batches.js';
 import { castTo, opened, planned, rowsThrough, runtime } from './support.js';

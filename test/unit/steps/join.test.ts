@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Observable, concat, defer, from, lastValueFrom, of, tap, toArray } from 'rxjs';
-import { emptyTally, type Page, type StepContext } from '../../../src/flow/index.js';
-import type { DeclaredType, Row } from '../../../src/collections/index.js';
-import { join, steps, type JoinOptions, type Pick } from '../../../src/steps/index.js';
+import { emptyTally, type StepContext, type Page } from '../../../src/flow/index.js';
+import type { DeclaredType, Row } from '../../../src/core/index.js';
+import { join, type JoinOptions, steps } from '../../../src/steps/index.js';
+import type { Pick } from '../../../src/steps/join/pick.js';
 import { pageWithoutRows, batchOfTexts } from '../../support/batches.js';
 import { castTo, leads, opened, otherSide, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
 

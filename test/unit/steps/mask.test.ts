@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import type { Row } from '../../../src/collections/index.js';
+import type { Row } from '../../../src/core/index.js';
 import { mask, steps } from '../../../src/steps/index.js';
 import { castTo, opened, planned, rowsThrough, runtime } from './support.js';
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { collections, columnsOf, type Row } from '../../../src/collections/index.js';
-import { ExpressionFault, expressionsOver } from '../../../src/steps/expression/index.js';
+import { collections, columnsOf } from '../../../src/collections/index.js';
+import type { Row } from '../../../src/core/index.js';
+import { ExpressionFault } from '../../../src/steps/expression/fault.js';
+import { expressionsOver } from '../../../src/steps/expression/expression.js';
 
 const columns = columnsOf(collections.leads);
 const expressions = expressionsOver(columns);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Row } from '../../../src/collections/index.js';
+import type { Row } from '../../../src/core/index.js';
 import { rename, steps } from '../../../src/steps/index.js';
 import { opened, planned, rowsThrough, sample } from './support.js';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { concat, lastValueFrom, take, throwError, toArray } from 'rxjs';
-import type { Row, Value } from '../../../src/collections/index.js';
+import type { Row, Value } from '../../../src/core/index.js';
 import { sort, steps, type SortKey } from '../../../src/steps/index.js';
 import { Order } from '../../../src/steps/sort/order.js';
 import { Sorter } from '../../../src/steps/sort/sorter.js';

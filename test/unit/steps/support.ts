@@ -1,17 +1,10 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { from, lastValueFrom, toArray } from 'rxjs';
-import {
-  collections,
-  columnsOf,
-  type Collection,
-  type CollectionName,
-  type Column,
-  type Row,
-  type Value,
-} from '../../../src/collections/index.js';
-import type { Warning } from '../../../src/errors.js';
-import { emptyTally, type Fault, type Page, type Step, type StepContext, type Tally } from '../../../src/flow/index.js';
+import { collections, columnsOf, type Collection, type CollectionName } from '../../../src/collections/index.js';
+import type { Column, Row, Value } from '../../../src/core/index.js';
+import type { Warning } from '../../../src/core/errors.js';
+import { emptyTally, type Fault, type StepContext, type Tally, type Page, type Step } from '../../../src/flow/index.js';
 import { pageOf } from '../../support/pages.js';
 import type { ConfigPath, PlanContext, StepDefinition, StepRuntime } from '../../../src/steps/index.js';
 

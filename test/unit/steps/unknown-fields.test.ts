@@ -1,6 +1,6 @@
 import { from } from 'rxjs';
 import { describe, expect, test } from '@jest/globals';
-import type { Row } from '../../../src/collections/index.js';
+import type { Row } from '../../../src/core/index.js';
 import type { Step } from '../../../src/flow/index.js';
 import { cast, dedupe, join, mask, rename, select, sort, steps, type StepDefinition } from '../../../src/steps/index.js';
 import { leads, opened, otherSide, pagesFor, through } from './support.js';

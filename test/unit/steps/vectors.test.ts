@@ -1,9 +1,9 @@
 import { from, type Observable } from 'rxjs';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Row, Value } from '../../../src/collections/index.js';
+import type { Row, Value } from '../../../src/core/index.js';
 import type { RecordBatch } from '../../../src/vector/index.js';
-import { batchOf, countOf, pageOf, standalone, type OnError, type Page, type Step } from '../../../src/flow/index.js';
+import { batchOf, countOf, pageOf, type Page, type Step, standalone, type OnError } from '../../../src/flow/index.js';
 import { cast, dedupe, select, steps, type StepDefinition } from '../../../src/steps/index.js';
 import { rung } from '../../support/rung.js';
 import { dictionaryBatches, pageWithoutRows, batchOfTexts } from '../../support/batches.js';

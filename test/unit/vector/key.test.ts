@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Row, Value } from '../../../src/collections/index.js';
+import type { Row, Value } from '../../../src/core/index.js';
 import { batchFromRows, keyOf, keysOf, memoByKey } from '../../../src/vector/index.js';
 import { batchOfTexts, dictionaryBatches } from '../../support/batches.js';
 

@@ -1,0 +1,24 @@
+export { catalogue, type CodeOf, type ErrorCode, type GeneralCode, type WarningCode } from './catalogue.js';
+export { type Column, type Row, type Sensitivity, snakeCase } from './column.js';
+export {
+  type FailureKind,
+  GateError,
+  LeadstreamError,
+  limitReached,
+  reasonOf,
+  type Refusal,
+  SinkError,
+  SourceError,
+  SpecError,
+  type SpecIssue,
+  StepError,
+  type Warning,
+} from './errors.js';
+export { instantTexts } from './instant-text.js';
+export { nearest } from './nearest.js';
+export { type Naming, type OutputColumn, outputColumn, type OutputOptions, type Refuses } from './output-column.js';
+export { jsonOf, printable, printableLines } from './printable.js';
+export { createRedactor, minSecretLength, type Redactor, secretVariables } from './redact.js';
+export { hintAt, meant, unknownName } from './suggestions.js';
+export { type DeclaredType, declaredTypes, expectations, parserOf, textOf, type Value, type ValueOf } from './types.js';
+export { version } from './version.js';

@@ -1,0 +1,31 @@
+import { textOf, type DeclaredType } from './types.js';
+
+const msPerDay = 86_400_000;
+/** Days that are remembered, some eleven years of them. */
+const mostDays = 4096;
+
+/** `textOf` for instants that mostly are of days that came before: the calendar is what takes long about them. */
+export function instantTexts(): (date: Date, type: DeclaredType) => string {
+  const days = new Map<number, string>();
+
+  function textOfDay(day: number): string {
+    const known = days.get(day);
+    if (known !== undefined) return known;
+    if (days.size >= mostDays) days.clear();
+    const text = textOf(new Date(day * msPerDay), 'date') ?? '';
+    days.set(day, text);
+    return text;
+  }
+
+  return (date, type) => {
+    const time = date.getTime();
+    const day = Math.floor(time / msPerDay);
+    if (type === 'date') return textOfDay(day);
+    const ms = time - day * msPerDay;
+    const seconds = Math.floor(ms / 1000);
+    const [hour, minute] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+    return `${textOfDay(day)}T${sixty[hour]}:${sixty[minute]}:${sixty[seconds % 60]}.${String(ms % 1000).padStart(3, '0')}Z`;
+  };
+}
+
+const sixty = Array.from({ length: 60 }, (_, count) => String(count).padStart(2, '0'));

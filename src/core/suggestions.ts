@@ -1,0 +1,24 @@
+import { nearest } from './nearest.js';
+
+/** The known name that is meant by another spelling (`first_page` for `firstPage`), or nearly. */
+export function meant(name: string, known: readonly string[]): string | undefined {
+  const word = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+  if (word === '') return undefined;
+  return (
+    known.find((candidate) => word.length > 2 && candidate.toLowerCase().startsWith(word)) ?? nearest(name, known) ?? nearest(word, known)
+  );
+}
+
+/** Says that a name is unknown, with the nearest that is known, or all of them. */
+export function unknownName(kind: string, name: string, known: readonly string[]): string {
+  const unknown = `unknown ${kind} '${name}'`;
+  if (known.length === 0) return unknown;
+  const near = meant(name, known);
+  return near === undefined ? `${unknown}; there are ${known.join(', ')}` : `${unknown}, did you mean '${near}'?`;
+}
+
+/** The end of a message about a value that is none of those known: the nearest one, where there is one. */
+export function hintAt(value: unknown, known: readonly string[]): string {
+  const near = typeof value === 'string' ? meant(value, known) : undefined;
+  return near === undefined ? '' : `; did you mean '${near}'?`;
+}

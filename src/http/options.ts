@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { SourceError, createRedactor } from '../core/index.js';
+import { callback, optionProblems, settings, unlimited } from '../options/index.js';
+import { credentialsProblem } from './credentials.js';
+
+/** The options of a client, as they may be given in code. */
+export const clientShape = {
+  baseUrl: settings.baseUrl,
+  auth: z.unknown().superRefine((auth, context) => {
+    const message = credentialsProblem(auth);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  }),
+  limit: settings.limit.optional(),
+  concurrency: settings.concurrency.optional(),
+  ratePerSecond: settings.ratePerSecond.or(unlimited).optional(),
+  timeoutMs: settings.timeoutMs.optional(),
+  retry: z
+    .strictObject({ attempts: settings.attempts.optional(), baseMs: settings.delayMs.optional(), capMs: settings.delayMs.optional() })
+    .optional(),
+  maxBodyBytes: settings.maxBodyBytes.optional(),
+  threads: settings.threads.optional(),
+  secrets: z.array(z.string()).readonly().optional(),
+  onRetry: callback.optional(),
+  random: callback.optional(),
+};
+
+const unread = z.object(clientShape);
+
+/**
+ * Checks options that were given in code; no message shows an address or a credential.
+ *
+ * @param schema Default: those of a client, and others are nobody's business.
+ * @throws {SourceError} `E_SOURCE_CONFIG` with every problem.
+ */
+export function checkOptions(options: unknown, schema: z.ZodType = unread): void {
+  const problems = optionProblems(schema, options, ['baseUrl', 'auth', 'secrets']);
+  if (problems.length === 0) return;
+  const redact = createRedactor(credentialsOf(options));
+  throw wrongOption(problems.map(redact).join('; '));
+}
+
+/** An option that cannot be right. */
+export function wrongOption(message: string): SourceError {
+  return new SourceError('E_SOURCE_CONFIG', 'permanent', message);
+}
+
+function credentialsOf(options: unknown): readonly string[] {
+  const auth: unknown = typeof options === 'object' && options !== null ? Reflect.get(options, 'auth') : undefined;
+  if (typeof auth !== 'object' || auth === null) return typeof auth === 'string' ? [auth] : [];
+  return Object.values(auth).filter((value) => typeof value === 'string');
+}

@@ -1,0 +1,74 @@
+import { GateError, SinkError } from '../core/index.js';
+import { readRegular } from '../store/index.js';
+import type { TableRunContext } from './context.js';
+import { checkRetained } from './retained-files.js';
+import { manifestIn, type Manifest } from './manifest.js';
+import { retained, type Mode } from './modes.js';
+import type { Table } from './table.js';
+
+/** Who asks. */
+type BeforeContext = Pick<TableRunContext, 'at' | 'runLog' | 'warn'>;
+
+/** The run that a new one follows. */
+export interface Before {
+  readonly run: string;
+  readonly manifest: Manifest;
+}
+
+/**
+ * Finds the run that is published, and makes sure that a new one can go on from it.
+ *
+ * A run that keeps files of the table vouches for them by its own manifest. So the earlier manifest is held against the log of runs as
+ * `verify` does, and files against the manifest as `checkRetained` says. A table that the log does not know is taken at its word; under a
+ * key that is told (`W_SINK_UNSIGNED`), since with the manifest of the new run the table gets an HMAC.
+ *
+ * @returns `undefined` for a new table.
+ * @throws {SinkError} `E_SINK_FOREIGN` when what stands there is not ours, or has no manifest that can be read; `E_SINK_RUN` when there are
+ * runs and no link to one of them, and files were to be kept.
+ * @throws {GateError} `E_GATE_VERIFY` when the table is not what its run wrote.
+ */
+export async function runBefore(table: Table, mode: Mode, context: BeforeContext): Promise<Before | undefined> {
+  const { at, runLog, warn } = context;
+  const run = await table.published();
+  if (run === undefined) return lost(table, mode, context);
+  const text = await readRegular(table.manifestPath(run)).then(
+    (bytes) => bytes.toString('utf8'),
+    () => undefined,
+  );
+  const manifest = text === undefined ? undefined : manifestIn(text);
+  if (text === undefined || manifest?.run_id !== run) {
+    const remedy = `return to an earlier run with leadstream rollback, or move ${table.path} and its run away`;
+    throw new SinkError('E_SINK_FOREIGN', `${at}: the manifest of ${table.folder(run)} cannot be read; ${remedy}`);
+  }
+  if (mode === 'replace') return { run, manifest };
+  await table.refuseLinksIn(run);
+  const { difference, signs = false } = (await runLog?.check(table.path, run, text)) ?? {};
+  if (difference !== undefined && !signs)
+    throw new GateError('E_GATE_VERIFY', `${at}: mode ${mode} cannot keep files of the table: ${difference}; see leadstream verify`);
+  if (difference !== undefined) {
+    const message = `${at}: ${difference}; the table is taken at its word, and signed from this run on`;
+    warn?.({ code: 'W_SINK_UNSIGNED', message });
+  }
+  if (mode === 'append') await checkRetained(at, table.folder(run), retained(mode, manifest, []));
+  return { run, manifest };
+}
+
+/**
+ * There is no link. Where runs were published, it was lost, as in a backup without links. A run that becomes the whole table says so and
+ * retires the newest of them, which is kept as after any run; one that adds to the table does not know to what.
+ */
+async function lost(table: Table, mode: Mode, { at, warn }: BeforeContext): Promise<Before | undefined> {
+  const runs = await table.runsWithManifest();
+  if (runs.length === 0) return undefined;
+  const said = `${at}: ${table.path} is no link to a run any more, but ${table.runs} has runs (${runs.join(', ')})`;
+  if (mode !== 'replace') {
+    const remedy = `publish one of them again with leadstream rollback ${table.path} --to RUN, or remove ${table.runs} to begin a new table`;
+    throw new SinkError('E_SINK_RUN', `${said}; ${remedy}`);
+  }
+  warn?.({ code: 'W_SINK_LINK', message: `${said}; the link is made anew` });
+  for (const run of runs.toReversed()) {
+    const manifest = await table.manifest(run);
+    if (manifest && (await table.isWhole(run))) return { run, manifest };
+  }
+  return undefined;
+}

@@ -1,0 +1,13 @@
+import type { Warning } from '../core/index.js';
+import type { RunLog } from './run-log.js';
+
+/** Whose run it is. */
+export interface TableRunContext {
+  /** Name of the output in messages. */
+  readonly at: string;
+  readonly runId: string;
+  readonly runLog?: RunLog | undefined;
+  readonly warn?: ((warning: Warning) => void) | undefined;
+  /** UTC date on which the run was first started: `YYYY-MM-DD`. */
+  runDate(): string;
+}

@@ -1,0 +1,161 @@
+import { join } from 'node:path';
+import { SinkError, type OutputColumn } from '../core/index.js';
+import { makeFolders, type Move } from '../store/index.js';
+import type { Encoding, ParquetEngine, RowGroup } from '../parquet/index.js';
+import { partNameOf, type ManifestFile } from './manifest.js';
+import { DataFile, type DataFileWriter } from './data-file.js';
+import type { PartitionedBatch } from './partitions.js';
+import { openTo } from './folders.js';
+
+export interface DataFilesOptions {
+  readonly encoding: Encoding;
+  readonly row_group_rows: number;
+  readonly row_group_bytes: number;
+  readonly file_max_rows: number;
+  readonly file_max_bytes: number;
+  readonly permissions: number;
+  /** Whether there is more than one folder to write into. */
+  readonly partitioned: boolean;
+}
+
+/** Files that are open at a time. The one unused for longest is closed for another, and its partition gets one more file later. */
+const mostOpen = 32;
+
+/** Row groups' worth of rows that wait to be encoded, over all partitions; the largest group goes first. */
+const mostWaiting = 4;
+
+/** Partitions of one run; a column with more values is no good folder. */
+const mostPartitions = 10_000;
+
+/** What waits for one partition, and the file that it goes into. */
+interface Slot {
+  readonly folder: string;
+  readonly group: RowGroup;
+  open: { readonly part: DataFile; readonly writer: DataFileWriter } | undefined;
+}
+
+/**
+ * The files of one run, rolled when they are long enough. While one row group is encoded and stored, the next is collected. Memory is
+ * the one that is on its way, and at most `mostWaiting` of them that are being collected, whatever the number of partitions; without
+ * partitions that is one.
+ */
+export class DataFiles {
+  readonly #slots = new Map<string, Slot>();
+  readonly #files: ManifestFile[] = [];
+  readonly #parts: DataFile[] = [];
+  #waiting = 0;
+  /** The row group that is on its way into its file. */
+  #writing: Promise<void> = Promise.resolve();
+
+  /** @param folder Folder of the run, which is there. */
+  constructor(
+    private readonly folder: string,
+    private readonly runId: string,
+    private readonly engine: ParquetEngine,
+    private readonly columns: readonly OutputColumn[],
+    private readonly options: DataFilesOptions,
+  ) {}
+
+  /** Renames that publish the files. */
+  get moves(): readonly Move[] {
+    return this.#parts.map((part) => part.move);
+  }
+
+  /** Opens a file at the root at once, so that columns which it cannot have are told before the first row. */
+  async begin(): Promise<void> {
+    await this.#open(this.#slotOf(''));
+  }
+
+  /** Takes rows. A failure to store them may be told by a later call. */
+  async add({ folder, batch }: PartitionedBatch): Promise<void> {
+    const slot = this.#slotOf(folder);
+    const { row_group_rows: groupRows, file_max_rows: fileRows } = this.options;
+    for (let from = 0; from < batch.rows;) {
+      const to = Math.min(batch.rows, from + Math.min(slot.group.room, fileRows - (slot.open?.part.rows ?? 0) - slot.group.rows));
+      slot.group.add(batch, from, to);
+      this.#waiting += to - from;
+      from = to;
+      if (slot.group.room === 0 || (slot.open?.part.rows ?? 0) + slot.group.rows === fileRows) await this.#flush(slot);
+    }
+    while (this.#waiting >= mostWaiting * groupRows) await this.#flush(this.#largest());
+  }
+
+  /**
+   * Closes all files.
+   *
+   * @param empty Columns of a file without rows, which stands at the root when there is no other file and one is wanted.
+   */
+  async finish(empty: readonly OutputColumn[] | undefined): Promise<readonly ManifestFile[]> {
+    for (const slot of this.#slots.values()) {
+      await this.#flush(slot);
+      await this.#close(slot);
+    }
+    if (this.#files.length === 0 && empty) this.#files.push(await (await this.#begin('', empty)).writer.finish());
+    await this.engine.close?.();
+    return this.#files;
+  }
+
+  /** Removes all files, when the row group that is on its way has come to an end. */
+  async discard(): Promise<void> {
+    await this.#writing.catch(() => undefined);
+    await this.engine.close?.();
+    for (const part of this.#parts) await part.discard();
+  }
+
+  #slotOf(folder: string): Slot {
+    if (this.#slots.size >= mostPartitions && !this.#slots.has(folder))
+      throw new SinkError('E_SINK_VALUE', `partition_by makes more than ${mostPartitions} partitions; choose coarser columns`);
+    const { row_group_rows: rows, row_group_bytes: text, file_max_rows: fileRows, encoding, partitioned } = this.options;
+    const plan = { rows: Math.min(rows, fileRows), text, sortedBy: encoding.sortedBy, many: partitioned };
+    const slot = this.#slots.get(folder) ?? { folder, group: this.engine.rowGroup(this.columns, plan), open: undefined };
+    this.#slots.set(folder, slot);
+    return slot;
+  }
+
+  #largest(): Slot {
+    return [...this.#slots.values()].reduce((most, slot) => (slot.group.rows > most.group.rows ? slot : most));
+  }
+
+  async #flush(slot: Slot): Promise<void> {
+    const { rows } = slot.group;
+    if (rows === 0) return;
+    await this.#writing;
+    // How long a file is shows when its last row group is stored, so it is closed before the next one.
+    if (slot.open && slot.open.part.bytes >= this.options.file_max_bytes) await this.#close(slot);
+    const { part, writer } = slot.open ?? (await this.#open(slot));
+    this.#waiting -= rows;
+    this.#writing = writer.writeGroup(slot.group.take(), rows);
+    // Whoever waits for it next is told; until then nobody listens.
+    this.#writing.catch(() => undefined);
+    if (part.rows >= this.options.file_max_rows) await this.#close(slot);
+  }
+
+  async #close(slot: Slot): Promise<void> {
+    await this.#writing;
+    if (slot.open) this.#files.push(await slot.open.writer.finish());
+    slot.open = undefined;
+  }
+
+  async #open(slot: Slot): Promise<NonNullable<Slot['open']>> {
+    await this.#makeRoom();
+    slot.open = await this.#begin(slot.folder, this.columns);
+    // The last in the map is the one used last.
+    this.#slots.delete(slot.folder);
+    this.#slots.set(slot.folder, slot);
+    return slot.open;
+  }
+
+  async #begin(below: string, columns: readonly OutputColumn[]): Promise<NonNullable<Slot['open']>> {
+    const { permissions, encoding } = this.options;
+    const made = await makeFolders(join(this.folder, below), this.folder);
+    for (const folder of made) await openTo(folder, permissions);
+    const part = await DataFile.open(this.folder, join(below, partNameOf(this.runId, this.#parts.length)), this.runId, permissions);
+    this.#parts.push(part);
+    return { part, writer: await part.begin(this.engine, columns, encoding) };
+  }
+
+  async #makeRoom(): Promise<void> {
+    const open = [...this.#slots.values()].filter((slot) => slot.open);
+    for (const slot of open.slice(0, Math.max(0, open.length - mostOpen + 1))) await this.#close(slot);
+  }
+}

@@ -1,0 +1,56 @@
+import type { SchemaElement } from 'hyparquet';
+import { dirname } from 'node:path';
+import type { DeclaredType } from '../core/index.js';
+import { isStoredAs, footerOf } from '../parquet/index.js';
+import { encoded } from './partitions.js';
+import type { Manifest, ManifestFile } from './manifest.js';
+
+type Columns = readonly { readonly name: string; readonly type: DeclaredType }[];
+
+/** In what the footer of a file differs from what the manifest says of it and of the table. */
+export async function footerDifferences(path: string, file: ManifestFile, manifest: Manifest): Promise<readonly string[]> {
+  const { name, rows } = file;
+  const footer = await footerOf(path);
+  if (!footer) return [`${name} has no Parquet footer`];
+  const grouped = footer.row_groups.reduce((sum, group) => sum + group.num_rows, 0n);
+  if (footer.num_rows !== BigInt(rows) || grouped !== footer.num_rows)
+    return [`${name} has ${footer.num_rows} rows, ${grouped} of them in row groups, the manifest says ${rows}`];
+  return [...partitionDifferences(file, manifest), ...columnDifferences(footer.schema.slice(1), file, manifest)];
+}
+
+/** Folders that readers would take for other columns than the manifest says. */
+function partitionDifferences({ name, rows }: ManifestFile, { partition_by: by }: Manifest): readonly string[] {
+  if (rows === 0 && !name.includes('/')) return [];
+  const levels = name.split('/').slice(0, -1);
+  const found = levels.map((level) => level.slice(0, level.indexOf('=')));
+  return found.join('/') === by.map(encoded).join('/') ? [] : [`${name} is not in folders of ${by.join(', ') || 'no partition'}`];
+}
+
+/** The columns of a file: those of the table, without the ones that its folders hold. */
+function columnsOf(name: string, { schema, partition_by: by }: Manifest): Columns {
+  const inFiles = schema.filter(({ field }) => !by.includes(field));
+  if (by.length === 0 || dirname(name) !== '.') return inFiles;
+  return [...inFiles, ...by.map((field) => ({ name: field, type: schema.find((column) => column.field === field)?.type ?? 'date' }))];
+}
+
+/** A file that an earlier run wrote may lack columns that came later. */
+function columnDifferences(found: readonly SchemaElement[], { name, written_by: by }: ManifestFile, manifest: Manifest): readonly string[] {
+  const columns = columnsOf(name, manifest);
+  const typeOf = new Map(columns.map((column) => [column.name, column.type]));
+  const here = new Set(found.map((element) => element.name));
+  const listed = (what: string, names: readonly string[]) => (names.length === 0 ? [] : [`${name} ${what}: ${names.join(', ')}`]);
+  const namesOf = (elements: readonly { readonly name: string }[]) => elements.map((element) => element.name);
+  return [
+    ...listed('has columns that the manifest does not list', namesOf(found.filter((element) => !typeOf.has(element.name)))),
+    ...listed('has columns of other types than the manifest says', namesOf(found.filter((element) => hasOtherType(element, typeOf)))),
+    ...listed(
+      'lacks columns that the manifest lists',
+      by === manifest.run_id ? namesOf(columns.filter((column) => !here.has(column.name))) : [],
+    ),
+  ];
+}
+
+function hasOtherType(element: SchemaElement, types: ReadonlyMap<string, DeclaredType>): boolean {
+  const type = types.get(element.name);
+  return type !== undefined && !isStoredAs(type, element);
+}

@@ -1,0 +1,112 @@
+import { SinkError } from '../core/index.js';
+import type { Move } from '../store/index.js';
+import type { Manifest } from './manifest.js';
+import { isRunId } from './names.js';
+import { Table } from './table.js';
+import { verifyTable, type VerifyOptions } from './verify.js';
+
+/** A run of a table that is still there. */
+export interface TableRun {
+  readonly run: string;
+  /** `published`: what readers see; `kept`: for a rollback; `unfinished`: neither, it will be finished or removed by the next run. */
+  readonly state: 'published' | 'kept' | 'unfinished';
+  readonly manifest: Manifest;
+}
+
+/**
+ * The manifest of the run that readers of a table see, which stands beside the folder of that run; `undefined` when there is none that
+ * can be read.
+ *
+ * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that leadstream did not make.
+ */
+export async function publishedManifest(path: string): Promise<Manifest | undefined> {
+  const table = new Table(path);
+  const run = await table.published();
+  return run === undefined ? undefined : table.manifest(run);
+}
+
+/**
+ * The runs of a table, the newest first. One whose link was lost has no published run.
+ *
+ * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table.
+ */
+export async function tableRuns(path: string): Promise<readonly TableRun[]> {
+  const table = new Table(path);
+  const published = await table.published();
+  const runs = await table.runIds();
+  if (published === undefined && (await table.runsWithManifest()).length === 0)
+    throw new SinkError('E_SINK_FOREIGN', `${path} is no table of leadstream: there is no link to a run`);
+  const found: TableRun[] = [];
+  for (const run of runs) {
+    const manifest = await table.manifest(run);
+    if (!manifest) continue;
+    const state = run === published ? 'published' : (await table.isKept(run)) ? 'kept' : 'unfinished';
+    found.unshift({ run, state, manifest });
+  }
+  return found;
+}
+
+/** What makes an earlier run the published one. */
+export interface Rollback {
+  /** The run that readers will see. */
+  readonly to: string;
+  /** The one that they see now, which is kept; `undefined` for a table whose link was lost. */
+  readonly from: string | undefined;
+  /** Renames for `publish`, in order; the caller holds the lock of the table. */
+  readonly moves: readonly Move[];
+}
+
+/**
+ * Prepares the return to an earlier run, after it was verified byte by byte. A table whose link was lost gets it back that way, to a run that
+ * has to be named then.
+ *
+ * @param to The run. Default: the one that the published run replaced, or the newest kept one.
+ * @param log Where the log of runs is. Default: manifests are taken at their word.
+ * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, or it is damaged.
+ */
+export async function prepareRollback(path: string, to?: string, log: Log = {}): Promise<Rollback> {
+  const table = new Table(path);
+  const runs = await tableRuns(path);
+  const from = await table.published();
+  if (from === undefined) return relinked(table, runs, to, log);
+  const [begun] = await table.unfinished();
+  if (begun !== undefined) {
+    const remedy =
+      'finish it first with leadstream run --finish --state-dir and the folder that it was run with, or run the pipeline again';
+    throw new SinkError('E_SINK_RUN', `${path}: the publication of run ${begun} was cut short; ${remedy}`);
+  }
+  const kept = runs.filter(({ state }) => state === 'kept').map(({ run }) => run);
+  const replaced = runs.find(({ run }) => run === from)?.manifest.replaced;
+  const target = to ?? (replaced !== undefined && kept.includes(replaced) ? replaced : kept[0]);
+  if (target === undefined) throw new SinkError('E_SINK_RUN', `${path} has no earlier run to return to`);
+  if (target === from) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is the published one already`);
+  if (!isRunId(target) || !kept.includes(target))
+    throw new SinkError('E_SINK_RUN', `${path} has no kept run ${target}; there is ${kept.length === 0 ? 'none' : kept.join(', ')}`);
+  await refuseDamaged(table, target, log);
+  const moves = [...(await table.revival(target)), await table.linkTo(target), ...(await table.retirement(from))];
+  return { to: target, from, moves };
+}
+
+type Log = Pick<VerifyOptions, 'stateDir' | 'manifestKey'>;
+
+/** Gives a table its link back. All other runs are kept ones then. */
+async function relinked(table: Table, runs: readonly TableRun[], to: string | undefined, log: Log): Promise<Rollback> {
+  const names = runs.map(({ run }) => run);
+  if (to === undefined || !names.includes(to)) {
+    const which = names.length === 0 ? 'none of its runs has a manifest that can be read' : `name the run with --to: ${names.join(', ')}`;
+    throw new SinkError('E_SINK_RUN', `${table.path} is no link to a run any more; ${which}`);
+  }
+  await refuseDamaged(table, to, log);
+  const retired = await Promise.all(names.filter((run) => run !== to).map((run) => table.retirement(run)));
+  return { to, from: undefined, moves: [...(await table.revival(to)), await table.linkTo(to), ...retired.flat()] };
+}
+
+async function refuseDamaged(table: Table, run: string, log: Log): Promise<void> {
+  const { differences } = await verifyTable(table.path, { ...log, run });
+  if (differences.length === 0) return;
+  const shared = (await table.sharesFiles(run)) ? sharing : '';
+  throw new SinkError('E_SINK_RUN', `${table.path}: run ${run} is damaged: ${differences.join('; ')}${shared}`);
+}
+
+const sharing =
+  '. It has files in common with other runs, one file on the disk each, whose damage is in all of them: publish the table anew with mode: replace';

@@ -1,0 +1,97 @@
+import { type DeclaredType, type Value, textOf, type OutputColumn } from '../core/index.js';
+import { memoOf, type Batch } from '../vector/index.js';
+
+/** In `partition_by` it stands for the UTC date on which the run was first started. */
+export const runDateTemplate = '{{ run.date }}';
+
+/** Name of the column that it becomes. */
+export const runDateColumn = 'run_date';
+
+/** Folder name that Hive and its heirs read as null. */
+const nullName = '__HIVE_DEFAULT_PARTITION__';
+
+/** Longest name of a folder, in bytes of UTF-8: what common file systems take. */
+const longestName = 255;
+
+/** Rows that go into one folder, without the columns that its name holds. */
+export interface PartitionedBatch {
+  /** Path below the run, `a=1/b=x`; empty without partitions. */
+  readonly folder: string;
+  readonly batch: Batch;
+}
+
+/** Takes rows apart by the values of some columns. */
+export interface Partitioning {
+  /** Columns that stay in the files, as indexes into those of a batch. */
+  readonly kept: readonly number[];
+  /** Names of the folders' levels: fields, whatever `naming` makes of them in files. */
+  readonly names: readonly string[];
+  /** The columns of folders, as readers see them. */
+  readonly columns: readonly OutputColumn[];
+  split(batch: Batch): readonly PartitionedBatch[];
+}
+
+/** @param by Fields, or the template of the run's date; each one is a level of folders. */
+export function partitionBy(columns: readonly OutputColumn[], by: readonly string[], runDate: string): Partitioning {
+  const levels = by.map((field) => {
+    const index = columns.findIndex((column) => column.field === field);
+    const { original, type } = columns[index] ?? { original: runDateColumn, type: 'date' as const };
+    const name = index < 0 ? runDateColumn : field;
+    return { index, name, original, type, namesIn: memoOf((value) => folderName(name, value, type)) };
+  });
+  const kept = columns.map((_, index) => index).filter((index) => levels.every((level) => level.index !== index));
+  const constant = folderName(runDateColumn, runDate, 'text');
+
+  /** What gives the folder of a row. */
+  function folders(batch: Batch): (row: number) => string {
+    const names = levels.map(({ index, namesIn }) => (index < 0 ? () => constant : namesIn(batch.column(index))));
+    return (row) => names.map((nameOf) => nameOf(row)).join('/');
+  }
+
+  return {
+    kept,
+    names: levels.map(({ name }) => name),
+    columns: levels.map(({ name, original, type }) => ({ name, field: name, original, type })),
+    split: (batch) => {
+      if (levels.length === 0) return [{ folder: '', batch }];
+      const rows = new Map<string, number[]>();
+      const folderOf = folders(batch);
+      for (let row = 0; row < batch.rows; row += 1) {
+        const folder = folderOf(row);
+        const those = rows.get(folder);
+        if (those) those.push(row);
+        else rows.set(folder, [row]);
+      }
+      return [...rows].map(([folder, indexes]) => ({ folder, batch: batch.select(kept).keep(indexes) }));
+    },
+  };
+}
+
+/** Why a value cannot be in the name of a folder, or `undefined`. */
+export function notForFolder(name: string, value: Value, type: DeclaredType): string | undefined {
+  // Readers decode the name before they compare it, so there is no other spelling.
+  if (value === nullName) return "is Hive's name for null, which the name of a folder cannot say otherwise";
+  return Buffer.byteLength(folderName(name, value, type)) > longestName ? 'is too long for the name of a folder' : undefined;
+}
+
+/**
+ * `column=value` as Hive, Spark, Trino and DuckDB read it: what is neither letter, digit, `_`, `-` nor `.` in ASCII is
+ * percent-encoded, so that no value climbs out of the table; other characters stay. Null and the empty text are one name.
+ */
+function folderName(column: string, value: Value, type: DeclaredType): string {
+  const text = textOf(value, type) ?? '';
+  if (text === '') return `${encoded(column)}=${nullName}`;
+  // DuckDB before 2.0 reads this text as null, unless it is spelled otherwise.
+  const safe = /^null$/i.test(text) ? `%${hex(text)}${text.slice(1)}` : encoded(text);
+  return `${encoded(column)}=${safe}`;
+}
+
+/** A name or value as it stands in the name of a folder. */
+export function encoded(text: string): string {
+  return text.replaceAll(/[\0-,/:-@[-^`{-\x7f]/g, (character) => `%${hex(character)}`);
+}
+
+/** The code of the first character. */
+function hex(text: string): string {
+  return text.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0');
+}

@@ -1,0 +1,37 @@
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { GateError } from '../core/index.js';
+import { inPlace } from '../store/index.js';
+import type { ManifestFile } from './manifest.js';
+
+/**
+ * Makes sure that files which stay in a table are what its manifest says, as far as that costs little: a regular file of that size, which
+ * begins and ends as Parquet does. Digests are not compared, since all of the table would be read for every run: that is for `verify`, and
+ * for `keep.copies`, which reads every byte anyway.
+ *
+ * @throws {GateError} `E_GATE_VERIFY` with the file.
+ */
+export async function checkRetained(at: string, folder: string, files: readonly ManifestFile[]): Promise<void> {
+  for (const { name, bytes } of files) {
+    const fault = await faultOf(join(folder, name), bytes).catch((thrown: unknown) => `cannot be read: ${String(thrown)}`);
+    if (fault === undefined) continue;
+    throw new GateError('E_GATE_VERIFY', `${at}: ${join(folder, name)} ${fault}, so it is not taken over; see leadstream verify`);
+  }
+}
+
+async function faultOf(path: string, bytes: number): Promise<string | undefined> {
+  const file = await open(path, inPlace);
+  try {
+    const found = await file.stat();
+    if (!found.isFile()) return 'is no regular file';
+    if (found.size !== bytes) return `has ${found.size} bytes, its manifest says ${bytes}`;
+    const ends = Buffer.alloc(2 * magic.length);
+    await file.read(ends, 0, magic.length, 0);
+    await file.read(ends, magic.length, magic.length, Math.max(0, bytes - magic.length));
+    return ends.toString('latin1') === magic + magic ? undefined : 'is no Parquet file';
+  } finally {
+    await file.close();
+  }
+}
+
+const magic = 'PAR1';

@@ -1,0 +1,130 @@
+import { createReadStream, type Stats } from 'node:fs';
+import { chmod, lstat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { SinkError } from '../core/index.js';
+import { attempt, linked, makeFolders, PartialFile, sha256File, type Move } from '../store/index.js';
+import type { KeyIndex } from './key-index.js';
+import { filesBelow, openTo } from './folders.js';
+import { partNameOf, type Manifest, type ManifestFile } from './manifest.js';
+import { partialEnding, successName } from './names.js';
+
+/** A file of the earlier run, and its name in the new one. */
+export interface Taken {
+  readonly from: string;
+  readonly file: ManifestFile;
+}
+
+/**
+ * Names files of the earlier run as parts of the new one. A reader that listed the old table and opens its files after the swap finds
+ * none of them, instead of some.
+ *
+ * @param first Number of the first part that is free.
+ */
+export function takenInto(run: string, files: readonly ManifestFile[], first: number): readonly Taken[] {
+  return files.map((file, index) => {
+    const folder = dirname(file.name);
+    const name = partNameOf(run, first + index);
+    return { from: file.name, file: { ...file, name: folder === '.' ? name : join(folder, name) } };
+  });
+}
+
+/**
+ * Puts files of the earlier run into the new one: by a second name, where nothing is copied if the file system has links, or as copies that
+ * share no block with them. Files that have names elsewhere and other permissions are copied too.
+ *
+ * @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VERIFY` when what was copied is not what the earlier manifest says.
+ */
+export async function stageRetained(
+  from: string,
+  folder: string,
+  files: readonly Taken[],
+  { permissions, copies }: { readonly permissions: number; readonly copies: boolean },
+): Promise<readonly Move[]> {
+  const moves: Move[] = [];
+  for (const { from: name, file } of files) {
+    const path = join(folder, file.name);
+    for (const made of await makeFolders(dirname(path), folder)) await openTo(made, permissions);
+    if (copies) {
+      moves.push(await copied(join(from, name), path, file, permissions));
+      continue;
+    }
+    const staged = await attempt('E_SINK_WRITE', `cannot take over ${path}`, () =>
+      secondName(join(from, name), path, permissions, dirname(folder)),
+    );
+    moves.push(
+      staged
+        ? { from: path + partialEnding, to: path, file: { bytes: file.bytes } }
+        : await copied(join(from, name), path, file, permissions),
+    );
+  }
+  return moves;
+}
+
+/**
+ * Gives a file of a run a name in another one, with these permissions, which all its names share. One that has names outside of the runs of
+ * the table, as in a backup by hard links, or because it was put there, keeps its permissions.
+ *
+ * @returns Whether that was done; otherwise the file is to be copied.
+ */
+async function secondName(from: string, path: string, permissions: number, runs: string): Promise<boolean> {
+  const found = await lstat(from);
+  const same = (found.mode & 0o777) === permissions;
+  if (!same && found.nlink > 1 && found.nlink > (await namesIn(runs, found))) return false;
+  await linked(from, path + partialEnding);
+  if (!same) await chmod(path + partialEnding, permissions);
+  return true;
+}
+
+/** How many names a file has below a folder. */
+async function namesIn(folder: string, { dev, ino }: Stats): Promise<number> {
+  let names = 0;
+  for (const name of await filesBelow(folder)) {
+    const found = await lstat(join(folder, name));
+    if (found.dev === dev && found.ino === ino) names += 1;
+  }
+  return names;
+}
+
+/** The system's own copying may share blocks. */
+async function copied(from: string, path: string, { sha256 }: ManifestFile, permissions: number): Promise<Move> {
+  const copy = await openStaged(path, permissions);
+  await attempt('E_SINK_WRITE', `cannot copy ${from}`, async () => {
+    for await (const chunk of createReadStream(from, { highWaterMark: 1024 * 1024 })) await copy.append(chunk as Buffer);
+  });
+  await copy.close();
+  if ((await sha256File(copy.path)) !== sha256)
+    throw new SinkError('E_SINK_VERIFY', `${from}: other contents than its manifest says (SHA-256), so it is not taken over`);
+  return copy.move;
+}
+
+/** Writes the key index, and what the manifest says of it. */
+export async function stageKeys(path: string, index: KeyIndex, columns: readonly string[], permissions: number) {
+  const file = await openStaged(path, permissions);
+  await index.store(file);
+  await file.close();
+  const entry = { columns: [...columns], rows: index.rows, ...file.content };
+  return { move: file.move, entry };
+}
+
+/**
+ * @param path Where the manifest will be.
+ * @returns The move that publishes it, and its text.
+ */
+export async function stageManifest(path: string, permissions: number, manifest: Manifest): Promise<readonly [Move, string]> {
+  const file = await openStaged(path, permissions);
+  const text = `${JSON.stringify(manifest, null, 2)}\n`;
+  await file.append(text);
+  await file.close();
+  return [file.move, text];
+}
+
+/** The empty file by which Hadoop's heirs tell that a folder is complete. */
+export async function stageSuccess(folder: string, permissions: number): Promise<Move> {
+  const file = await openStaged(join(folder, successName), permissions);
+  await file.close();
+  return file.move;
+}
+
+function openStaged(path: string, permissions: number): Promise<PartialFile> {
+  return PartialFile.open(path + partialEnding, path, [], permissions);
+}

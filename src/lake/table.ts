@@ -1,0 +1,200 @@
+import { lstat, readdir, readlink, rm, stat, symlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { SinkError } from '../core/index.js';
+import { attempt, errnoOf, linkInTheWay, makeFolders, refuseLinks, type Move } from '../store/index.js';
+import { entriesBelow, filesBelow, namesIn, openTo } from './folders.js';
+import { partName, readManifest, type Manifest } from './manifest.js';
+import { besideRun, isRunId, keptEnding, keysEnding, linkEnding, manifestEnding } from './names.js';
+
+/**
+ * What a table `lake/leads` consists of, and what is there after each step. `NEW` stands for `lake/.leads.runs/NEW`, and so on:
+ *
+ * | after | `lake/leads` | of NEW | of OLD | a kill here is repaired by |
+ * | --- | --- | --- | --- | --- |
+ * | writing | -> OLD | `NEW/part-00000-NEW.parquet.partial` | `OLD/part-00000-OLD.parquet`, `OLD.manifest.json` | the next run, which removes NEW |
+ * | verified, gates passed, prepared | -> OLD | also `NEW.manifest.json.partial`, `NEW.link`, in `NEW/` hard links `*.parquet.partial` of parts that stay | same | the next run, which removes NEW |
+ * | intent written (`<state-dir>/publishing`) | -> OLD | same | same | the next run or `run --finish`, which does all moves below |
+ * | moves: parts, `_SUCCESS`, keys, manifest | -> OLD | `NEW/part-00000-NEW.parquet`, `NEW.manifest.json`, `NEW.link` | same | same |
+ * | move: link | -> NEW | without `NEW.link` | same | same |
+ * | moves: retirement | -> NEW | same | `OLD/part-00000-OLD.parquet.kept`, `OLD.manifest.json` | same |
+ * | intent removed | -> NEW | same | same | nobody needs to |
+ * | settled | -> NEW | same | same; of the runs before OLD `keep` - 1 are left | the next run |
+ *
+ * The folder of a run holds data files only (and `_SUCCESS` on request), because some readers take every file in it for Parquet; what
+ * describes the run stands beside it. All parts, hard-linked ones too, are in the folder of the run, below folders `column=value` when the
+ * table is partitioned; so one rename of the link changes everything that readers of `lake/leads` see. DataFiles of a kept run lose
+ * the ending `.parquet`, because `lake/**\/*.parquet` looks into hidden folders and would read its rows a second time: such a
+ * glob from above can see both between the moves of the new parts and the retirement, a few milliseconds.
+ *
+ * One run at a time works on a table: the caller holds its lock.
+ */
+export class Table {
+  readonly runs: string;
+  /** Where what a gate refused is put aside. */
+  readonly refused: string;
+
+  /** @param path Absolute path of the link. */
+  constructor(readonly path: string) {
+    this.runs = join(dirname(path), `.${basename(path)}.runs`);
+    this.refused = join(dirname(path), `.${basename(path)}.failed`);
+  }
+
+  /** The folder of a run. */
+  folder(run: string): string {
+    return join(this.runs, run);
+  }
+
+  /** Where the manifest of a run is. */
+  manifestPath(run: string): string {
+    return this.folder(run) + manifestEnding;
+  }
+
+  /** Where the key index of a run is, when it has one. */
+  keysPath(run: string): string {
+    return this.folder(run) + keysEnding;
+  }
+
+  /** The manifest of a run; `undefined` when there is none that can be read, or it is that of another run, as in a copy that somebody made. */
+  async manifest(run: string): Promise<Manifest | undefined> {
+    const found = await readManifest(this.manifestPath(run));
+    return found?.run_id === run ? found : undefined;
+  }
+
+  /**
+   * The run that the link points to; `undefined` when there is none yet.
+   *
+   * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that is neither a link of ours nor an empty folder, and for a link
+   * where the folder of the runs or of this run belongs.
+   */
+  async published(): Promise<string | undefined> {
+    const run = await this.linked();
+    await refuseLinks(dirname(this.path), run === undefined ? this.runs : this.folder(run));
+    return run;
+  }
+
+  /**
+   * The same, for who looks for links: those on the way to the run are not refused.
+   *
+   * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that is neither a link of ours nor an empty folder.
+   */
+  async linked(): Promise<string | undefined> {
+    const found = await attempt('E_SINK_PATH', `cannot read ${this.path}`, () =>
+      lstat(this.path).catch((thrown: unknown) => {
+        if (errnoOf(thrown) === 'ENOENT') return undefined;
+        throw thrown;
+      }),
+    );
+    if (found === undefined) return undefined;
+    if (found.isSymbolicLink()) {
+      const target = await readlink(this.path);
+      if (dirname(target) === basename(this.runs) && isRunId(basename(target))) return basename(target);
+    }
+    if (found.isDirectory() && (await readdir(this.path)).length === 0) return undefined;
+    throw new SinkError('E_SINK_FOREIGN', `${this.path} is ${kindOf(found)} that leadstream did not make`);
+  }
+
+  /** Every run of which something is there, in the order of their names and so of time. */
+  async runIds(): Promise<readonly string[]> {
+    const names = (await namesIn(this.runs)).map((name) => name.replace(besideRun, ''));
+    return [...new Set(names)].filter(isRunId).sort();
+  }
+
+  /** The runs of which there is a manifest, whatever it says; in the order of time. */
+  async runsWithManifest(): Promise<readonly string[]> {
+    const beside = await namesIn(this.runs);
+    return (await this.runIds()).filter((run) => beside.includes(run + manifestEnding));
+  }
+
+  /**
+   * Makes sure that what is in a run is in it, and not at the other end of a link.
+   *
+   * @throws {SinkError} `E_SINK_FOREIGN` with the link.
+   */
+  async refuseLinksIn(run: string): Promise<void> {
+    const link = (await entriesBelow(this.folder(run))).find((entry) => entry.isSymbolicLink());
+    if (link) throw linkInTheWay(join(link.parentPath, link.name));
+  }
+
+  /**
+   * Makes the folder of a new run.
+   *
+   * @param permissions Of the files; folders get the matching right to enter.
+   * @returns The folders that were made, outermost first.
+   * @throws {SinkError} `E_SINK_PATH`.
+   */
+  async makeRun(run: string, permissions: number): Promise<readonly string[]> {
+    const made = await makeFolders(this.folder(run), dirname(this.path));
+    if (!made.includes(this.folder(run)))
+      throw new SinkError('E_SINK_PATH', `cannot write ${this.folder(run)}: it belongs to an earlier run`);
+    for (const folder of [this.runs, this.folder(run)]) await openTo(folder, permissions);
+    return made;
+  }
+
+  /** The link to a run that will replace the published one, made beside the folder of the run. It points to nothing until it is moved. */
+  async linkTo(run: string): Promise<Move> {
+    const from = this.folder(run) + linkEnding;
+    const link = join(basename(this.runs), run);
+    await attempt('E_SINK_WRITE', `cannot make the link ${from}`, async () => {
+      await rm(from, { force: true });
+      await symlink(link, from);
+    });
+    return { from, to: this.path, link };
+  }
+
+  /** Runs whose publication began and did not end: one that was killed, or one that is under way. */
+  async unfinished(): Promise<readonly string[]> {
+    const published = await this.published();
+    const beside = await namesIn(this.runs);
+    const found: string[] = [];
+    for (const run of await this.runIds()) {
+      const manifest = run === published ? undefined : await this.manifest(run);
+      if (beside.includes(run + linkEnding) || (manifest && !(await this.isKept(run)))) found.push(run);
+    }
+    return found;
+  }
+
+  /** The renames after which no glob finds the parts of a run any more. */
+  async retirement(run: string | undefined): Promise<readonly Move[]> {
+    if (run === undefined) return [];
+    const names = await this.#presentParts(run, '');
+    return names.map((name) => ({ from: join(this.folder(run), name), to: join(this.folder(run), name + keptEnding) }));
+  }
+
+  /** The renames that give the parts of a kept run their names back. */
+  async revival(run: string): Promise<readonly Move[]> {
+    const names = await this.#presentParts(run, keptEnding);
+    return names.map((name) => ({ from: join(this.folder(run), name + keptEnding), to: join(this.folder(run), name) }));
+  }
+
+  /** Whether a run was published and then replaced: all its parts are kept ones. */
+  async isKept(run: string): Promise<boolean> {
+    const manifest = await this.manifest(run);
+    return manifest !== undefined && (await this.#presentParts(run, keptEnding)).length === manifest.files.length;
+  }
+
+  /** Whether all parts of a run are there under the names that readers know. */
+  async isWhole(run: string): Promise<boolean> {
+    const manifest = await this.manifest(run);
+    return manifest !== undefined && (await this.#presentParts(run, '')).length === manifest.files.length;
+  }
+
+  /** Whether a part of a kept run is one file on the disk with a part of another run. */
+  async sharesFiles(run: string): Promise<boolean> {
+    const names = await this.#presentParts(run, keptEnding);
+    const found = await Promise.all(names.map((name) => stat(join(this.folder(run), name + keptEnding))));
+    return found.some(({ nlink }) => nlink > 1);
+  }
+
+  async #presentParts(run: string, ending: string): Promise<readonly string[]> {
+    const present = new Set(await filesBelow(this.folder(run)));
+    const listed = (await this.manifest(run))?.files.map(({ name }) => name);
+    // Without a manifest, the names tell which files are ours.
+    const parts = listed ?? [...present].flatMap((name) => (name.endsWith(ending) ? name.slice(0, name.length - ending.length) : []));
+    return parts.filter((name) => partName.test(name) && present.has(name + ending));
+  }
+}
+
+function kindOf(found: { isSymbolicLink(): boolean; isDirectory(): boolean }): string {
+  if (found.isSymbolicLink()) return 'a link';
+  return found.isDirectory() ? 'a folder with files' : 'a file';
+}

@@ -1,0 +1,208 @@
+import { lstat, readdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { SinkError } from '../core/index.js';
+import { readRegular, sha256File } from '../store/index.js';
+import { RunLog, type Evidence } from './run-log.js';
+import { footerDifferences } from './footers.js';
+import { bookedRows, manifestIn, type Manifest, type ManifestFile } from './manifest.js';
+import { keptEnding, successName } from './names.js';
+import { Table } from './table.js';
+
+/** What was looked at, and every difference between a table and its manifest, a sentence each. */
+export interface Verification {
+  readonly run: string;
+  readonly files: number;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly differences: readonly string[];
+  /** By what the manifest itself was found to be as its run had written it. */
+  readonly evidence: Evidence;
+}
+
+/** What is compared, and with what. */
+export interface VerifyOptions {
+  /** The run to look at, which may be a kept one. Default: the published one. */
+  readonly run?: string | undefined;
+  /** Manifest of a table that was copied: the path to verify is then the folder with the copied files. Absolute path. */
+  readonly manifest?: string | undefined;
+  /** Folder with the log of runs, as runs have it. Default: manifests are taken at their word. */
+  readonly stateDir?: string | undefined;
+  /** Key of the HMACs in the log, which every run must have one with then. */
+  readonly manifestKey?: string | undefined;
+}
+
+/**
+ * Compares a table with its manifest: that all its files are there, are files and nothing else is there, their sizes, digests and footers,
+ * the sums and the books; and the manifest with the log of runs. Reads every byte once; memory is one footer.
+ *
+ * @param path The link `lake/leads`, or with `manifest` a copy of the folder behind it, whose key index is not looked for.
+ * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when the run has no manifest that can be read.
+ */
+export async function verifyTable(path: string, options: VerifyOptions = {}): Promise<Verification> {
+  if (options.manifest !== undefined) return verifyCopy(path, options.manifest);
+  const found = await verifyRun(path, options);
+  // A run that was replaced meanwhile is no longer what the table has to be.
+  if (options.run !== undefined || found.differences.length === 0 || !(await hasMoved(path, found.run))) return found;
+  return verifyTable(path, options);
+}
+
+/** Whether the link points to another run by now. */
+async function hasMoved(path: string, run: string): Promise<boolean> {
+  return (await lstat(path)).isSymbolicLink() && (await new Table(path).linked()) !== run;
+}
+
+async function verifyCopy(folder: string, path: string): Promise<Verification> {
+  // A copy is where somebody put it, maybe by a link.
+  const manifest = await readFile(path, 'utf8').then(manifestIn, () => undefined);
+  if (!manifest) throw new SinkError('E_SINK_RUN', `${path} is no manifest that can be read`);
+  return { ...summaryOf(manifest), evidence: 'none', differences: await compare(folder, manifest, '') };
+}
+
+async function verifyRun(path: string, { run, stateDir, manifestKey }: VerifyOptions): Promise<Verification> {
+  const table = new Table(path);
+  const published = await publishedRun(table);
+  const looked = run ?? published;
+  if (looked === undefined) throw new SinkError('E_SINK_FOREIGN', `${path} is no table of leadstream: there is no link to a run`);
+  const { text, manifest } = (await loaded(table.manifestPath(looked))) ?? {};
+  if (text === undefined || manifest?.run_id !== looked)
+    throw new SinkError('E_SINK_RUN', `${path}: run ${looked} is not there, or has no manifest that can be read`);
+
+  // Where the link was lost, the run that it led to is not retired.
+  const shown = looked === published || (published === undefined && !(await table.isKept(looked)));
+  const logged = stateDir === undefined ? undefined : await new RunLog(stateDir, manifestKey).check(path, looked, text);
+  const differences = [
+    ...(logged?.difference === undefined ? [] : [logged.difference]),
+    ...(await linkedFolders([table.runs, table.folder(looked)])),
+    ...(await compare(table.folder(looked), manifest, shown ? '' : keptEnding)),
+    ...(manifest.keys ? await keyDifferences(table.keysPath(looked), manifest.keys, manifest.rows) : []),
+  ];
+  return { ...summaryOf(manifest), evidence: logged?.evidence ?? 'none', differences };
+}
+
+async function publishedRun(table: Table): Promise<string | undefined> {
+  try {
+    return await table.linked();
+  } catch (failure) {
+    if (!(failure instanceof SinkError) || failure.code !== 'E_SINK_FOREIGN') throw failure;
+    throw new SinkError('E_SINK_FOREIGN', `${failure.message}; for a copy of a table name its manifest (--manifest)`);
+  }
+}
+
+async function loaded(path: string): Promise<{ readonly text: string; readonly manifest: Manifest | undefined } | undefined> {
+  const text = await readRegular(path).then(
+    (bytes) => bytes.toString('utf8'),
+    () => undefined,
+  );
+  return text === undefined ? undefined : { text, manifest: manifestIn(text) };
+}
+
+function summaryOf({ run_id: run, rows, bytes, files }: Manifest) {
+  return { run, files: files.length, rows, bytes };
+}
+
+/** @param ending What the names of parts have behind them. */
+async function compare(folder: string, manifest: Manifest, ending: string): Promise<readonly string[]> {
+  const entries = await entriesBelow(folder);
+  const differences = [
+    ...sumDifferences(manifest),
+    ...bookDifferences(manifest),
+    ...unlisted(entries, manifest, ending),
+    ...(await oneFileTwice(folder, manifest, ending)),
+  ];
+  for (const file of manifest.files) {
+    // What is behind a link is somewhere else.
+    if (entries.get(file.name + ending) !== 'file') differences.push(`${file.name} is missing`);
+    else differences.push(...(await differencesOf(join(folder, file.name + ending), file, manifest)));
+  }
+  if (manifest.success_file) differences.push(...(await successDifferences(join(folder, successName), entries.get(successName))));
+  return differences;
+}
+
+async function successDifferences(path: string, kind: Kind | undefined): Promise<readonly string[]> {
+  if (kind !== 'file') return [`${successName} is missing`];
+  const { size } = await stat(path);
+  return size === 0 ? [] : [`${successName} has ${size} bytes, and leadstream makes it empty`];
+}
+
+type Kind = 'file' | 'folder' | 'link' | 'device';
+
+/** Everything below a folder, by its path from there. Links are not followed. */
+async function entriesBelow(folder: string): Promise<ReadonlyMap<string, Kind>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const kindOf = (entry: (typeof entries)[number]): Kind => {
+    if (entry.isFile()) return 'file';
+    if (entry.isDirectory()) return 'folder';
+    return entry.isSymbolicLink() ? 'link' : 'device';
+  };
+  return new Map(entries.map((entry) => [join(entry.parentPath, entry.name).slice(folder.length + 1), kindOf(entry)]));
+}
+
+/** What readers of the folder could take for part of the table; which names that are, each of them decides differently. */
+function unlisted(entries: ReadonlyMap<string, Kind>, { files, success_file: success }: Manifest, ending: string): readonly string[] {
+  const known = new Map<string, Kind>(success ? [[successName, 'file']] : []);
+  for (const { name } of files) {
+    known.set(name + ending, 'file');
+    for (let above = dirname(name); above !== '.'; above = dirname(above)) known.set(above, 'folder');
+  }
+  const others = [...entries].filter(([name, kind]) => known.get(name) !== kind);
+  const above = new Set(others.map(([name]) => dirname(name)));
+  return others
+    .filter(([name, kind]) => kind !== 'folder' || !above.has(name))
+    .map(([name, kind]) => `${name} is there${kind === 'file' ? '' : ` (a ${kind})`}, but not in the manifest`)
+    .sort();
+}
+
+async function linkedFolders(folders: readonly string[]): Promise<readonly string[]> {
+  const found = await Promise.all(folders.map(async (folder) => [folder, (await lstat(folder).catch(() => undefined))?.isSymbolicLink()]));
+  return found.filter(([, link]) => link).map(([folder]) => `${String(folder)} is a link, so that the files are somewhere else`);
+}
+
+/** Two names that readers take for two files. */
+async function oneFileTwice(folder: string, { files }: Manifest, ending: string): Promise<readonly string[]> {
+  const seen = new Map<string, string>();
+  const differences: string[] = [];
+  for (const { name } of files) {
+    const found = await stat(join(folder, name + ending)).catch(() => undefined);
+    if (!found) continue;
+    const file = `${found.dev} ${found.ino}`;
+    const other = seen.get(file);
+    if (other === name) differences.push(`the manifest lists ${name} more than once`);
+    else if (other !== undefined) differences.push(`${other} and ${name} are one file`);
+    seen.set(file, name);
+  }
+  return differences;
+}
+
+async function differencesOf(path: string, file: ManifestFile, manifest: Manifest): Promise<readonly string[]> {
+  const { name, bytes, sha256 } = file;
+  const { size } = await stat(path);
+  if (size !== bytes) return [`${name} has ${size} bytes, the manifest says ${bytes}`];
+  if ((await sha256File(path)) !== sha256) return [`${name} has other contents than the manifest says (SHA-256)`];
+  return footerDifferences(path, file, manifest);
+}
+
+function sumDifferences({ rows, bytes, files, run, run_id: id }: Manifest): readonly string[] {
+  const sum = (of: readonly ManifestFile[], what: 'rows' | 'bytes') => of.reduce((total, file) => total + file[what], 0);
+  const own = files.filter(({ written_by: by }) => by === id);
+  return [
+    ...(sum(files, 'rows') === rows ? [] : [`the manifest says ${rows} rows, its files have ${sum(files, 'rows')}`]),
+    ...(sum(files, 'bytes') === bytes ? [] : [`the manifest says ${bytes} bytes, its files have ${sum(files, 'bytes')}`]),
+    ...(sum(own, 'rows') === run.written ? [] : [`the run wrote ${run.written} rows, its files have ${sum(own, 'rows')}`]),
+  ];
+}
+
+/** A table that was written in code has no books. */
+function bookDifferences({ books, output, run }: Manifest): readonly string[] {
+  if (Object.keys(books).length === 0) return [];
+  const booked = bookedRows.safeParse(books[output]).data;
+  if (!booked) return [`the books have nothing of ${output}`];
+  if (booked.written === run.written && booked.unchanged === run.unchanged) return [];
+  return [`the books have ${booked.written} rows written and ${booked.unchanged} unchanged, the run ${run.written} and ${run.unchanged}`];
+}
+
+async function keyDifferences(path: string, { bytes, sha256, rows: keys }: NonNullable<Manifest['keys']>, rows: number) {
+  if (keys !== rows) return [`the key index has ${keys} rows, the table ${rows}`];
+  if ((await stat(path).catch(() => undefined))?.size !== bytes)
+    return ['the key index is missing or has another size than the manifest says'];
+  return (await sha256File(path)) === sha256 ? [] : ['the key index has other contents than the manifest says (SHA-256)'];
+}

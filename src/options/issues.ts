@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { meant, unknownName } from '../core/index.js';
+
+/** One thing that a schema has against a value. */
+export type Issue = z.core.$ZodIssue;
+
+/** One of the alternatives that a schema accepts at a place, as JSON Schema. */
+export type Wanted = Readonly<Record<string, unknown>>;
+
+/**
+ * All that a schema has against a value, each with its whole path. Of a union, what the alternative that is meant has against it; and
+ * nothing that only follows from something else: what is of the wrong kind is not judged further, and a key that is missing because it
+ * stands there misspelled is one problem, not two.
+ */
+export function issuesOf(schema: z.ZodType, value: unknown): readonly Issue[] {
+  const { error } = schema.safeParse(value, { reportInput: true });
+  return error ? withoutConsequences(error.issues.flatMap(ofAlternativeMeant), schema) : [];
+}
+
+/** What a schema wants at a place; of unions, all alternatives. */
+export function wantedAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly Wanted[] {
+  return path.reduce<readonly Wanted[]>(
+    (at, part) => at.flatMap((one) => alternativesOf(insideOf(one, part))),
+    alternativesOf(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })),
+  );
+}
+
+/** The keys that are known at a place; of alternatives, those of all. */
+export function keysOf(wanted: readonly Wanted[]): readonly string[] {
+  return wanted.flatMap(({ properties, propertyNames }) => {
+    const names = getIn(propertyNames, ['enum']);
+    return [...Object.keys(properties ?? {}), ...(Array.isArray(names) ? names.map(String) : [])];
+  });
+}
+
+/**
+ * What is wrong with a key that a schema does not take: nobody knows it, or another alternative does.
+ *
+ * @param kind What the key is called, as in `unknown KIND 'limt', did you mean 'limit'?`.
+ */
+export function wrongKey(
+  key: string,
+  { keys, input }: Extract<Issue, { code: 'unrecognized_keys' }>,
+  kind: string,
+  known: readonly string[],
+): string {
+  if (!known.includes(key)) return unknownName(kind, key, known);
+  const others = Object.keys(input ?? {}).filter((other) => !keys.includes(other));
+  return `'${key}' does not go with ${others.map((other) => `'${other}'`).join(', ')}`;
+}
+
+/** The value at a path; `undefined` where there is none. */
+export function getIn(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((inner, key) => (isRecord(inner) ? Reflect.get(inner, key) : undefined), value);
+}
+
+/** The issue, or those of the alternative that knows most of the keys; of several, of the one that misses least. */
+function ofAlternativeMeant(issue: Issue): readonly Issue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const [deep] = issue.errors
+    .filter((issues) => issues.some(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'))
+    .sort((a, b) => unknownKeys(a) - unknownKeys(b) || a.length - b.length);
+  return deep?.flatMap((inner) => ofAlternativeMeant({ ...inner, path: [...issue.path, ...inner.path] })) ?? [issue];
+}
+
+function unknownKeys(issues: readonly Issue[]): number {
+  return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 0), 0);
+}
+
+function withoutConsequences(issues: readonly Issue[], schema: z.ZodType): readonly Issue[] {
+  const misspelled = issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') return [];
+    const known = keysOf(wantedAt(schema, issue.path));
+    return issue.keys.flatMap((key) => (known.includes(key) ? [] : [nameOf([...issue.path, meant(key, known) ?? ''])]));
+  });
+  const ofAnotherKind = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => nameOf(path)));
+  return issues.filter(({ code, path, input }) => {
+    if (code === 'too_small' && ofAnotherKind.has(nameOf(path))) return false;
+    return code === 'unrecognized_keys' || input !== undefined || !misspelled.includes(nameOf(path));
+  });
+}
+
+function nameOf(path: readonly PropertyKey[]): string {
+  return path.map(String).join('.');
+}
+
+function insideOf({ items, properties, additionalProperties }: Wanted, part: PropertyKey): unknown {
+  return typeof part === 'number' ? items : (getIn(properties, [part]) ?? additionalProperties);
+}
+
+function alternativesOf(wanted: unknown): readonly Wanted[] {
+  if (!isRecord(wanted)) return [];
+  return Array.isArray(wanted.anyOf) ? wanted.anyOf.flatMap(alternativesOf) : [wanted];
+}
+
+function isRecord(value: unknown): value is Wanted {
+  return typeof value === 'object' && value !== null;
+}

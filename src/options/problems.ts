@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { getIn, issuesOf, keysOf, wantedAt, wrongKey, type Issue, type Wanted } from './issues.js';
+import { hintAt } from '../core/index.js';
+
+/** A function of a caller. */
+export const callback = z.custom<unknown>((value) => typeof value === 'function', 'must be a function');
+
+/**
+ * What is wrong with options that were given in code, a sentence each: the option by its name, what is wanted, and what was given.
+ *
+ * @param withheld Options whose values no message may show.
+ *
+ * @example
+ * optionProblems(z.strictObject({ limit: z.number().int().min(1).max(500) }), { limit: '5' });
+ * // ["limit must be a whole number from 1 to 500, not the text '5'"]
+ */
+export function optionProblems(schema: z.ZodType, options: unknown, withheld: readonly string[] = []): readonly string[] {
+  return issuesOf(schema, options).flatMap((issue) => sentencesOf(issue, { schema, options, withheld }));
+}
+
+/** A value as messages name it. */
+export function given(value: unknown): string {
+  if (typeof value === 'string') return value.length > 40 ? 'a text' : `the text '${value}'`;
+  if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (value instanceof Promise) return 'a promise, which has to be awaited';
+  return Array.isArray(value) ? 'a list' : 'an object';
+}
+
+interface Checked {
+  readonly schema: z.ZodType;
+  readonly options: unknown;
+  readonly withheld: readonly string[];
+}
+
+function sentencesOf(issue: Issue, { schema, options, withheld }: Checked): readonly string[] {
+  const place = placeOf(issue.path);
+  const wanted = wantedAt(schema, issue.path);
+  if (issue.code === 'unrecognized_keys') {
+    const kind = place === '' ? 'option' : `option of ${place}`;
+    return issue.keys.map((key) => wrongKey(key, issue, kind, keysOf(wanted)));
+  }
+  const value = getIn(options, issue.path);
+  const ask = askOf(issue, wanted);
+  if (value === undefined && place !== '') return [`${place} is missing: ${ask.startsWith('must ') ? `it ${ask}` : ask}`];
+  if (!ask.startsWith('must ')) return [`${place}: ${ask}`];
+  const but = withheld.includes(String(issue.path[0])) ? '' : `, not ${given(value)}`;
+  const hint = issue.code === 'invalid_value' ? hintAt(value, issue.values.map(String)) : '';
+  return [`${place === '' ? 'what is given' : place} ${ask}${but}${hint}`];
+}
+
+/** What is asked of a value: `must be …`, or what its schema says itself. */
+function askOf(issue: Issue, wanted: readonly Wanted[]): string {
+  if (issue.code === 'custom' || issue.code === 'invalid_format') return issue.message;
+  const phrases = new Set(wanted.map(phraseOf));
+  return `must be ${phrases.size === 0 ? 'something else' : [...phrases].join(' or ')}`;
+}
+
+function phraseOf(wanted: Wanted): string {
+  const { enum: values, type } = wanted;
+  if (Array.isArray(values)) return `one of ${values.map(String).join(', ')}`;
+  if ('const' in wanted) return String(wanted.description ?? wanted.const);
+  if (type === 'integer') return `a whole number${rangeOf(wanted)}`;
+  if (type === 'number') return `a number${rangeOf(wanted)}`;
+  if (type === 'string') return 'minLength' in wanted ? 'a text that is not empty' : 'a text';
+  if (type === 'boolean') return 'true or false';
+  if (type === 'array') return 'minItems' in wanted ? 'a list that is not empty' : 'a list';
+  return type === 'object' ? `an object with ${keysOf([wanted]).join(', ')}` : 'something else';
+}
+
+function rangeOf({ minimum, maximum, exclusiveMinimum }: Wanted): string {
+  if (typeof exclusiveMinimum === 'number') return ` above ${exclusiveMinimum}`;
+  if (typeof minimum !== 'number') return '';
+  return typeof maximum === 'number' && maximum < Number.MAX_SAFE_INTEGER ? ` from ${minimum} to ${maximum}` : ` from ${minimum} on`;
+}
+
+function placeOf(path: readonly PropertyKey[]): string {
+  return path.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${String(part)}`)).join('');
+}

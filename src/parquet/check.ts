@@ -1,0 +1,70 @@
+import type { FileMetaData, SchemaElement } from 'hyparquet';
+import { isDeepStrictEqual } from 'node:util';
+import type { DeclaredType, OutputColumn } from '../core/index.js';
+import { codecs, storages, type Encoding } from './encoder.js';
+import { footerOf } from './footer.js';
+
+/** What was written into a file. */
+export interface Expected {
+  readonly columns: readonly OutputColumn[];
+  readonly encoding: Encoding;
+  readonly rows: number;
+  /** Length of the file. */
+  readonly bytes: number;
+}
+
+/** In what a file differs from what was written, by its footer, read back with a library that did not write it; `undefined` in nothing. */
+export async function fileFault(path: string, expected: Expected): Promise<string | undefined> {
+  const footer = await footerOf(path);
+  return footer ? faultOf(footer, expected) : 'the footer cannot be read';
+}
+
+/** In what a footer differs from what was written; `undefined` when it is as it should be. */
+export function faultOf(footer: FileMetaData, expected: Expected): string | undefined {
+  return rowFault(footer, expected) ?? schemaFault(footer, expected) ?? chunkFault(footer, expected);
+}
+
+function rowFault({ num_rows: rows, row_groups: groups }: FileMetaData, expected: Expected): string | undefined {
+  const sum = groups.reduce((total, group) => total + group.num_rows, 0n);
+  if (rows === BigInt(expected.rows) && sum === rows) return undefined;
+  return `wrote ${expected.rows} rows, read back ${rows}, of which ${sum} in row groups`;
+}
+
+function schemaFault({ schema }: FileMetaData, { columns }: Expected): string | undefined {
+  const found = schema.slice(1);
+  if (found.length !== columns.length) return `wrote ${columns.length} columns, read back ${found.length}`;
+  for (const [index, { name, type }] of columns.entries()) {
+    const element = found[index];
+    if (element?.name !== name) return `wrote column ${name}, read back ${element?.name}`;
+    if (!isStoredAs(type, element)) return `column ${name} is no ${storages[type].converted_type ?? storages[type].type}`;
+  }
+  return undefined;
+}
+
+/** Whether a column of a footer has the type that a declared one is stored as. */
+export function isStoredAs(declared: DeclaredType, { type, converted_type: converted, logical_type: logical }: SchemaElement): boolean {
+  const storage = storages[declared];
+  // parquetjs-lite knows the converted types only, which say the same.
+  const same = logical === undefined || isDeepStrictEqual(logical, storage.logical_type);
+  return type === storage.type && converted === storage.converted_type && same;
+}
+
+function chunkFault({ row_groups: groups, metadata_length: footer }: FileMetaData, expected: Expected): string | undefined {
+  const end = BigInt(expected.bytes - footer - 8);
+  for (const { columns, num_rows: rows } of groups) {
+    if (columns.length !== expected.columns.length) return `a row group has ${columns.length} of ${expected.columns.length} columns`;
+    for (const [index, { name, type }] of expected.columns.entries()) {
+      const chunk = columns[index]?.meta_data;
+      const same =
+        chunk?.path_in_schema.join('.') === name &&
+        chunk.type === storages[type].type &&
+        chunk.codec === codecs[expected.encoding.compression] &&
+        chunk.num_values === rows;
+      if (!same) return `a row group has other data for column ${name}`;
+      const start = chunk.dictionary_page_offset ?? chunk.data_page_offset;
+      const inside = start >= 4n && chunk.data_page_offset >= start && start + chunk.total_compressed_size <= end;
+      if (!inside) return `the data of column ${name} lies outside the file`;
+    }
+  }
+  return undefined;
+}

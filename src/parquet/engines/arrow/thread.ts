@@ -1,0 +1,100 @@
+import { limitReached, SinkError } from '../../../core/index.js';
+import { defaultThreads, Thread, threadProblem } from '../../../threads/index.js';
+import type { Compression } from '../../encoder.js';
+import type { TakenBytes } from './row-bytes.js';
+import type { Answer, Request } from './worker.js';
+
+/** Makes Parquet files of row groups, here or in the thread. */
+export interface GroupEncoding {
+  /**
+   * Encodes a row group as a Parquet file that has no other. With a thread, the buffer of the group moves there, and is taken back before this resolves.
+   *
+   * @throws {SinkError} `E_SINK_WRITE`.
+   */
+  encode(group: TakenBytes, compression: Compression): Promise<Uint8Array>;
+  /** Ends the thread, unless others use it; what they do not have by then fails. May be called more than once. */
+  close(): Promise<void>;
+}
+
+const workerFile = new URL('./worker.js', import.meta.url);
+
+/**
+ * @param threads 1 for the thread.
+ * @throws {SinkError} `E_SINK_CONFIG` when there can be none.
+ */
+export function groupEncoding(threads: number = defaultThreads(workerFile)): GroupEncoding {
+  if (threads === 0) return inThisThread;
+  const problem = threadProblem(workerFile);
+  if (problem !== undefined) throw new SinkError('E_SINK_CONFIG', `parquet: ${problem}`);
+  let thread: EncodingThread | undefined;
+  return {
+    encode: (group, compression) => {
+      thread ??= EncodingThread.lease();
+      return thread.encode(group, compression);
+    },
+    close: async () => {
+      const leased = thread;
+      thread = undefined;
+      await leased?.release();
+    },
+  };
+}
+
+const inThisThread: GroupEncoding = {
+  encode: async (group, compression) => {
+    // 5 MB of WebAssembly, which the thread loads otherwise.
+    const { encodeGroup } = await import('./encode.js');
+    try {
+      return encodeGroup(group, compression);
+    } catch (thrown) {
+      throw limitReached(thrown) ?? refused();
+    }
+  },
+  close: async () => undefined,
+};
+
+/**
+ * The one thread of a process that encodes row groups, in the order in which they come. It starts with the first lease and ends with the
+ * last.
+ */
+class EncodingThread {
+  static #shared: EncodingThread | undefined;
+
+  readonly #thread = new Thread<Answer>(workerFile, 'leadstream-parquet');
+  #leases = 0;
+
+  static lease(): EncodingThread {
+    const shared = EncodingThread.#shared;
+    if (shared && shared.#thread.ended) EncodingThread.#shared = undefined;
+    const thread = (EncodingThread.#shared ??= new EncodingThread());
+    thread.#leases += 1;
+    return thread;
+  }
+
+  async release(): Promise<void> {
+    this.#leases -= 1;
+    if (this.#leases > 0) return;
+    if (EncodingThread.#shared === this) EncodingThread.#shared = undefined;
+    await this.#thread.end();
+  }
+
+  encode(group: TakenBytes, compression: Compression): Promise<Uint8Array> {
+    const { stream, plain } = group;
+    return new Promise((resolve, reject) => {
+      const asking = {
+        answered: ({ buffer, file }: Answer) => {
+          group.takeBack(buffer);
+          if (file) resolve(file);
+          else reject(refused());
+        },
+        lost: (reason: string, cause: unknown) =>
+          reject(limitReached(cause) ?? new SinkError('E_SINK_WRITE', `the thread that encodes Parquet ended: ${reason}`)),
+      };
+      this.#thread.ask(asking, (id): Request => ({ id, group: { stream, plain }, compression }), [stream.buffer]);
+    });
+  }
+}
+
+function refused(): SinkError {
+  return new SinkError('E_SINK_WRITE', 'the engine arrow could not encode a row group');
+}

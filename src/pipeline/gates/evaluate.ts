@@ -1,0 +1,103 @@
+import type { CollectionName } from '../../collections/index.js';
+import { GateError, type Refusal, type Warning } from '../../core/index.js';
+import { driftOf, refuseUnstable } from '../../source/index.js';
+import type { Accounts } from '../run/ledger.js';
+import { refuseBooks } from '../run/row-counts.js';
+import type { Count, Counts } from '../run/counts.js';
+import type { Expectations, Measured } from './expectations.js';
+import type { Output } from '../run/outputs.js';
+import type { Pipeline } from '../spec/pipeline.js';
+import type { Rejects } from '../run/rejects.js';
+import type { RunReport } from '../run/report.js';
+import { refuseChanges } from './schema.js';
+import { refuseShrunk, warnOfEmpty } from './shrink.js';
+
+/** What a run is judged by. */
+export interface Case {
+  readonly pipeline: Pipeline;
+  readonly report: RunReport;
+  readonly accounts: Accounts;
+  readonly outputs: readonly Output[];
+  readonly rejects: Rejects;
+  readonly expectations: Expectations | undefined;
+  readonly counts: Counts;
+  /** Whether lists and outputs may be as small as they are. */
+  readonly allowShrink: boolean;
+}
+
+/**
+ * Checks everything that stands between a read and its publication, to the end: whoever has to act sees all of it at once.
+ *
+ * @param warn Told of what is recognised and is no failure.
+ * @throws {GateError} When the read is unstable, books do not balance, a join found too few matches, too many rows were rejected,
+ * a list shrank too much, frozen columns changed, or rows are not as expected; with one line per gate, and the code of the first.
+ */
+export function judge(run: Case, warn: (warning: Warning) => void): void {
+  const { pipeline, report, accounts, outputs, rejects, expectations, counts, allowShrink } = run;
+  const reads = [{ at: report.collection, consistency: report.consistency }, ...accounts.sides];
+  const lists = accounts.lists().map((list) => ({ ...list, earlier: earlierOf(list.collection, counts, outputs) }));
+  const warnings = [
+    ...reads.flatMap(({ at, consistency }) => driftOf(at, consistency)),
+    ...accounts.fieldWarnings(),
+    ...warnOfEmpty(lists),
+    ...remarksOf(run),
+  ];
+  const strict = pipeline.connection.strict ?? false;
+  if (!strict) warnings.forEach(warn);
+
+  const failure = GateError.of([
+    ...(pipeline.consistency.allowUnstable ? [] : reads.flatMap(({ at, consistency }) => refuseUnstable(at, consistency))),
+    ...(allowShrink ? [] : refuseShrunk(lists, pipeline.expect?.max_read_shrink)),
+    ...(strict ? warnings.map(refuseWarning) : []),
+    ...report.sinks.flatMap(({ at, books }) => refuseBooks(at, books)),
+    ...accounts.steps.flatMap(({ step, tally }) => {
+      const refusal = step.gate(tally);
+      return refusal === undefined ? [] : [{ code: 'E_GATE_MATCH', message: `${step.at}: ${refusal}` } as const];
+    }),
+    ...rejects.refuse(report.rejects.rows, report.read + report.consistency.repaired),
+    ...(pipeline.schema === 'freeze' ? refuseColumns(accounts, outputs) : []),
+    ...(expectations?.refuse(outputs.map(measured)) ?? []),
+  ]);
+  if (failure) throw failure;
+
+  /** A manifest tells what stands there; of other outputs the last run remembers. */
+  function measured({ at, output, staged, earlier }: Output): Measured {
+    const before = earlier ?? (output === undefined ? undefined : counts.ofOutput(output));
+    return { at, total: staged.total, earlier: before, mayShrink: allowShrink };
+  }
+}
+
+/** What a list was before: the most that the last run counted, or the run whose table stands at an output, which can be an earlier one. */
+function earlierOf(collection: CollectionName, counts: Counts, outputs: readonly Output[]): Count | undefined {
+  const manifests = outputs.flatMap(({ earlier }): readonly Count[] => {
+    const rows = earlier?.reads[collection];
+    return earlier === undefined || rows === undefined ? [] : [{ rows, run: earlier.runId }];
+  });
+  return [counts.ofList(collection) ?? [], manifests].flat().toSorted((a, b) => b.rows - a.rows)[0];
+}
+
+/** What steps did that can hardly be meant; an empty other side says enough by itself. */
+function remarksOf({ pipeline, report, accounts }: Case): readonly Warning[] {
+  const empty = new Set(accounts.sides.filter(({ rows }) => rows === 0).map(({ at }) => at));
+  let arrived = report.read + report.consistency.repaired - report.consistency.duplicates;
+  return accounts.steps.flatMap(({ step, tally }): readonly Warning[] => {
+    const remark = step.remark(tally, arrived);
+    arrived += tally.expanded - tally.filtered - tally.duplicates - tally.unmatched - tally.rejected;
+    const known = remark?.code === 'W_STEP_EMPTY' ? pipeline.expect?.min_rows !== undefined : empty.has(step.at);
+    return remark === undefined || known ? [] : [{ ...remark, message: `${step.at}: ${remark.message}` }];
+  });
+}
+
+function refuseWarning({ code, message }: Warning): Refusal {
+  return { code: 'E_GATE_STRICT', message: `${code}: ${message}` };
+}
+
+/** A field that came too late for a column is as new as one of page 1. */
+function refuseColumns(accounts: Accounts, outputs: readonly Output[]): readonly Refusal[] {
+  const undeclared = accounts.undeclared();
+  const columns = accounts.columns(undeclared);
+  return refuseChanges(
+    outputs.map(({ at, writes, earlier }) => ({ at, columns: writes(columns), earlier })),
+    new Set([...undeclared, ...outputs.flatMap(({ earlier }) => earlier?.undeclared ?? [])].map(({ original }) => original)),
+  );
+}

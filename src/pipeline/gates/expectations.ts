@@ -1,0 +1,151 @@
+import { textOf, type Column, type Refusal } from '../../core/index.js';
+import { keysOf, memoOf, type RecordBatch } from '../../vector/index.js';
+import { batchOf, KeySet, type Page } from '../../flow/index.js';
+import type { Published } from '../../lake/index.js';
+import type { Expect } from './expect.js';
+import { amount, mostOf, percent, written, type Tolerance } from '../spec/units.js';
+
+/** An output as `max_shrink` and `max_growth` see it. */
+export interface Measured {
+  readonly at: string;
+  /** Rows that it will hold. */
+  readonly total: number;
+  readonly earlier: Pick<Published, 'rows'> | undefined;
+  /** Whether it may shrink this once. Default false. */
+  readonly mayShrink?: boolean;
+}
+
+/** The gates of `expect` during a run. */
+export interface Expectations {
+  /** Counts the rows of a page that leaves the last step. */
+  observe(page: Page): void;
+  /** What the gates have against the rows that they saw, and against the outputs. */
+  refuse(outputs: readonly Measured[]): readonly Refusal[];
+}
+
+/** One expectation of the rows: what it counts, and what it has against the result, if anything. */
+interface Check {
+  observe(batch: RecordBatch): void;
+  /** @param rows All rows that were seen. */
+  refuse(rows: number): string | undefined;
+}
+
+/**
+ * Opens the gates of `expect`. In memory are counts, and per value of `unique` at most 32 bytes.
+ *
+ * @param columns The columns that leave the last step.
+ */
+export function openExpectations(expect: Expect, columns: readonly Column[]): Expectations {
+  let rows = 0;
+  const checks = [
+    ...Object.entries(expect.max_null ?? {}).map(([name, most]) => checkNulls(name, `max_null.${name}`, most)),
+    ...(expect.not_null ?? []).map((name) => checkNulls(name, `not_null.${name}`, { rows: 0 })),
+    ...(expect.unique ?? []).map((names) => checkUnique([names].flat())),
+    ...Object.entries(expect.accepted_values ?? {}).map(([name, values]) =>
+      checkValues(
+        name,
+        values,
+        columns.find((column) => column.name === name),
+      ),
+    ),
+  ];
+  return {
+    observe: (page) => {
+      const batch = batchOf(page);
+      rows += batch.length;
+      for (const check of checks) check.observe(batch);
+    },
+    refuse: (outputs) => [
+      ...refuseFew(expect, rows),
+      ...checks.flatMap((check) => refusal(check.refuse(rows))),
+      ...outputs.flatMap((output) => refusal(changeOf(expect, output))),
+    ],
+  };
+}
+
+function refuseFew({ min_rows: fewest = 0 }: Expect, rows: number): readonly Refusal[] {
+  return rows >= fewest ? [] : refusal(`expect.min_rows: at least ${amount(fewest)} rows have to come, seen ${amount(rows)}`);
+}
+
+/** What is wrong with the size of an output, measured by the last run's. */
+function changeOf(expect: Expect, { at, total, earlier, mayShrink = false }: Measured): string | undefined {
+  if (earlier === undefined || earlier.rows === 0) return undefined;
+  const change = total / earlier.rows - 1;
+  const seen = `seen ${amount(total)} after ${amount(earlier.rows)}`;
+  if (!mayShrink && -change > (expect.max_shrink ?? Infinity)) {
+    const most = percent(expect.max_shrink ?? 0);
+    return `${at}: expect.max_shrink: the output may be at most ${most} smaller than the last run's, ${seen} rows (${percent(-change)} smaller)`;
+  }
+  if (change > (expect.max_growth ?? Infinity)) {
+    const most = percent(expect.max_growth ?? 0);
+    return `${at}: expect.max_growth: the output may be at most ${most} bigger than the last run's, ${seen} rows (${percent(change)} bigger)`;
+  }
+  return undefined;
+}
+
+function checkNulls(name: string, gate: string, most: Tolerance): Check {
+  let empty = 0;
+  return {
+    observe: (batch) => {
+      const vector = batch.columnOrNulls(name);
+      for (let row = 0; row < vector.length; row += 1) if (vector.isEmpty(row)) empty += 1;
+    },
+    refuse: (rows) => {
+      if (empty <= mostOf(most, rows)) return undefined;
+      const share = percent(empty / rows);
+      const allowed =
+        mostOf(most, rows) === 0 ? 'no row' : 'share' in most ? `at most ${written(most)} of rows` : `at most ${written(most)} rows`;
+      return `expect.${gate}: ${allowed} may be empty, seen ${share} (${amount(empty)} of ${amount(rows)})`;
+    },
+  };
+}
+
+function checkUnique(names: readonly string[]): Check {
+  const seen = new KeySet();
+  let repeated = 0;
+  return {
+    observe: (batch) => {
+      const keyAt = keysOf(batch, names);
+      for (let row = 0; row < batch.length; row += 1) {
+        const key = keyAt(row);
+        if (key !== undefined && !seen.add(key)) repeated += 1;
+      }
+    },
+    refuse: (rows) =>
+      repeated === 0
+        ? undefined
+        : `expect.unique.${names.join('+')}: every value may come once, seen ${amount(repeated)} repetitions in ${amount(rows)} rows`,
+  };
+}
+
+/** Values of a column that is about persons, or secret, are only counted. */
+function checkValues(name: string, accepted: readonly string[], column: Column | undefined): Check {
+  const values = new Set(accepted);
+  const samples = new Set<string>();
+  const type = column?.type ?? 'text';
+  const acceptedIn = memoOf((value) => {
+    const text = textOf(value, type);
+    return text === null || text === '' || values.has(text);
+  });
+  let others = 0;
+  return {
+    observe: (batch) => {
+      const vector = batch.columnOrNulls(name);
+      const isAccepted = acceptedIn(vector);
+      for (let row = 0; row < vector.length; row += 1) {
+        if (isAccepted(row)) continue;
+        others += 1;
+        if (samples.size < 5 && column?.sensitivity === 'plain') samples.add((textOf(vector.value(row), type) ?? '').slice(0, 40));
+      }
+    },
+    refuse: (rows) => {
+      if (others === 0) return undefined;
+      const like = samples.size === 0 ? '' : `, like ${[...samples].map((text) => JSON.stringify(text)).join(', ')}`;
+      return `expect.accepted_values.${name}: only ${accepted.join(', ')} may come, seen others in ${amount(others)} of ${amount(rows)} rows${like}`;
+    },
+  };
+}
+
+function refusal(message: string | undefined): readonly Refusal[] {
+  return message === undefined ? [] : [{ code: 'E_GATE_EXPECT', message }];
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { type Column, type Refusal, outputColumn, type OutputColumn } from '../../core/index.js';
+import type { Published } from '../../lake/index.js';
+
+/** The columns of an output, now and in the last run. */
+export interface Compared {
+  readonly at: string;
+  /** All that the output has or should get, also of fields that came too late for this run. */
+  readonly columns: readonly OutputColumn[];
+  readonly earlier: Pick<Published, 'columns'> | undefined;
+}
+
+/**
+ * What `schema: freeze` has against other columns than those of the last run: new ones, missing ones, and other types. Without
+ * an earlier manifest there is nothing to compare with.
+ *
+ * @param undeclared Original names of undeclared fields: their columns are compared by these, all others by their names.
+ */
+export function refuseChanges(outputs: readonly Compared[], undeclared: ReadonlySet<string>): readonly Refusal[] {
+  const keyOf = ({ name, original }: OutputColumn) => (undeclared.has(original) ? `original ${original}` : `name ${name}`);
+
+  function changesOf(columns: readonly OutputColumn[], earlier: readonly OutputColumn[]): readonly string[] {
+    const before = new Map(earlier.map((column) => [keyOf(column), column]));
+    const now = new Map(columns.map((column) => [keyOf(column), column]));
+    const added = columns.filter((column) => !before.has(keyOf(column)));
+    const missing = earlier.filter((column) => !now.has(keyOf(column)));
+    const retyped = columns.flatMap((column) => {
+      const was = before.get(keyOf(column))?.type;
+      return was === undefined || was === column.type ? [] : [`${column.name} (${was} before, ${column.type} now)`];
+    });
+    return [list('new', added.map(nameOf)), list('missing', missing.map(nameOf)), list('of another type', retyped)].flat();
+  }
+
+  return outputs.flatMap(({ at, columns, earlier }): readonly Refusal[] => {
+    const changes = earlier ? changesOf(columns, earlier.columns) : [];
+    if (changes.length === 0) return [];
+    return [{ code: 'E_GATE_SCHEMA', message: `${at}: schema: the columns of the last run are frozen, seen ${changes.join('; ')}` }];
+  });
+}
+
+function nameOf({ name }: OutputColumn): string {
+  return name;
+}
+
+function list(what: string, names: readonly string[]): readonly string[] {
+  return names.length === 0 ? [] : [`${what}: ${names.join(', ')}`];
+}
+
+/** The keys that sinks share and that decide which columns they write. */
+const shared = z.object({
+  columns: z.array(z.string()).optional(),
+  naming: z.enum(['original', 'snake_case']).optional(),
+  types: z.enum(['typed', 'text']).optional(),
+});
+
+/**
+ * The columns that a sink makes of those that arrive.
+ *
+ * @param config Its checked configuration.
+ */
+export function outputColumns(config: unknown, arriving: readonly Column[]): readonly OutputColumn[] {
+  const { columns, naming = 'snake_case', types = 'typed' } = shared.safeParse(config).data ?? {};
+  const wanted = columns?.flatMap((name) => arriving.find((column) => column.name === name) ?? []) ?? arriving;
+  return wanted.map((column) => outputColumn(column, { naming, types }));
+}

@@ -1,0 +1,46 @@
+import type { CollectionName } from '../../collections/index.js';
+import type { Refusal, Warning } from '../../core/index.js';
+import type { Count } from '../run/counts.js';
+import type { Expect } from './expect.js';
+import { amount, percent } from '../spec/units.js';
+
+/** A list that was read. */
+export interface ListCount {
+  /** Name in messages. */
+  readonly name: string;
+  readonly collection: CollectionName;
+  /** All of its rows, whatever the steps left of them. */
+  readonly rows: number;
+  /** What it was before, as far as anything remembers. */
+  readonly earlier: Count | undefined;
+}
+
+/** Most that a list may shrink unless a file says otherwise. */
+const defaultShrink = 0.5;
+
+/** What is against publishing what was made of lists that have become small. */
+export function refuseShrunk(lists: readonly ListCount[], allowed: Expect['max_read_shrink']): readonly Refusal[] {
+  return lists.flatMap(({ name, collection, rows, earlier }): readonly Refusal[] => {
+    const most = typeof allowed === 'number' ? allowed : (allowed?.[collection] ?? defaultShrink);
+    const lost = earlier === undefined ? 0 : earlier.rows - rows;
+    // A share like 29% is no exact number.
+    if (earlier === undefined || lost <= (most + 1e-9) * earlier.rows) return [];
+    const enough = `expect.max_read_shrink: { ${collection}: ${Math.ceil((100 * lost) / earlier.rows)}% }`;
+    return [
+      {
+        code: 'E_GATE_SHRINK',
+        message: `${name}: ${amount(rows)} rows were read, and ${amount(earlier.rows)} by run ${earlier.run} before; more than ${percent(most)} fewer are refused (run --allow-shrink publishes it once, ${enough} allows it from now on)`,
+      },
+    ];
+  });
+}
+
+/** An empty list of which nothing tells whether it always was: what is read without a memory. */
+export function warnOfEmpty(lists: readonly ListCount[]): readonly Warning[] {
+  return lists
+    .filter(({ rows, earlier }) => rows === 0 && earlier === undefined)
+    .map(({ name }) => ({
+      code: 'W_SOURCE_EMPTY',
+      message: `${name}: no rows were read, and nothing tells how many there were before`,
+    }));
+}

@@ -1,0 +1,74 @@
+import { tap, type Observable } from 'rxjs';
+import type { Column, Row, Warning } from '../../core/index.js';
+import { publish } from '../../store/index.js';
+import { countOf, deliver, type Page } from '../../flow/index.js';
+import type { SinkWriter } from '../../sinks/index.js';
+import { completed } from '../run/completed.js';
+import { checkColumns, checkLanding, checkPage, claimSink } from './land-check.js';
+
+/** What landing a stream takes besides stream and sink. */
+export interface LandOptions {
+  /** The columns of the rows, in output order; `columnsOf(collections.leads)` for untouched leads. */
+  readonly columns: readonly Column[];
+  /** Name that a manifest gives to what was landed. Default `land`. */
+  readonly name?: string;
+  /** Stops it; nothing is published. */
+  readonly signal?: AbortSignal;
+  /** Told of declared columns that the first rows do not have (`W_SINK_COLUMN`); fewer than half of them are an error. */
+  readonly onWarning?: (warning: Warning) => void;
+}
+
+/** What was published, in rows and bytes. */
+export interface Landed {
+  readonly rows: number;
+  readonly bytes: number;
+  /** Where it is; absent for stdout. */
+  readonly path: string | undefined;
+}
+
+/**
+ * Writes a stream of pages of your own to a sink and publishes it when the stream has completed. When the stream or the sink
+ * fails, what the sink had published before stays, and nothing else is left. One writer at a time may work on a destination.
+ *
+ * @param sink Opened for this stream alone.
+ * @throws The error of the stream, `SinkError`, or `E_RUN_ABORTED` after `signal`. `E_SINK_CONFIG` for arguments that cannot be right, and
+ * for columns of which the rows have fewer than half.
+ *
+ * @example
+ * await land(service.users$, await csv({ path: 'users.csv' }), { columns: columnsOf(collections.users) });
+ */
+export async function land<T extends Row>(pages$: Observable<Page<T>>, sink: SinkWriter, options: LandOptions): Promise<Landed> {
+  await claimSink(sink);
+  const startedAt = new Date().toISOString();
+  let pages = 0;
+  let columnsChecked = false;
+  let published = false;
+  try {
+    checkLanding(pages$, options);
+    const { columns, name = 'land', signal, onWarning = () => {} } = options;
+    await sink.begin(columns);
+    const write = (page: Page<T>) => {
+      pages += 1;
+      if (!columnsChecked && countOf(page) > 0) {
+        columnsChecked = true;
+        checkColumns(columns, page, onWarning);
+      }
+      return sink.write(page);
+    };
+    await completed(
+      pages$.pipe(
+        tap((page) => checkPage(page)),
+        deliver(write),
+      ),
+      signal,
+    );
+    const staged = await sink.finish();
+    const facts = { pipeline: name, fingerprint: '', collection: name, pages, startedAt, consistency: 'off', books: {} };
+    await publish(await staged.publication(facts));
+    published = true;
+    await staged.settle();
+    return { rows: staged.rows, bytes: staged.bytes, path: staged.path };
+  } finally {
+    if (!published) await sink.abort();
+  }
+}

@@ -1,0 +1,56 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { makePrivate, readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
+import { inState } from '../../source/index.js';
+
+const begun = z.object({
+  version: z.literal(1),
+  /** When the first of the runs of this pipeline began that share the pages, ISO 8601. */
+  startedAt: z.iso.datetime(),
+  /** When the landing of the collection began that the pipeline reads, ISO 8601. It tells these pages from others of the same source. */
+  landingSince: z.iso.datetime(),
+});
+
+/** What is known of a pipeline whose run did not publish. */
+export type Begun = Omit<z.output<typeof begun>, 'version'>;
+
+/**
+ * What an interrupted run of a pipeline left word of; `undefined` when there is none, or it cannot be read.
+ *
+ * @param folder `<state-dir>/begun`, existing or not.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` when the file was not made by leadstream for this user.
+ */
+export async function readBegun(folder: string, pipeline: string): Promise<Begun | undefined> {
+  const text = await inState('E_SINK_PATH', `cannot read in ${folder}`, () => readOwn(pathOf(folder, pipeline)));
+  try {
+    return text === undefined ? undefined : begun.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Leaves word that a run of a pipeline has begun, for the run that goes on with its pages.
+ *
+ * @param folder `<state-dir>/begun`; made when missing, private (0700).
+ * @throws {SinkError} `E_SINK_PATH`.
+ */
+export async function writeBegun(folder: string, pipeline: string, { startedAt, landingSince }: Begun): Promise<void> {
+  await inState('E_SINK_PATH', `cannot note in ${folder} that a run has begun`, async () => {
+    await makePrivate(folder);
+    await removeTemporaries(folder, (name) => name.endsWith(ending));
+    await replaceFile(pathOf(folder, pipeline), `${JSON.stringify({ version: 1, startedAt, landingSince })}\n`, { mode: 0o600 });
+  });
+}
+
+/** @throws The system's error. */
+export async function removeBegun(folder: string, pipeline: string): Promise<void> {
+  await rm(pathOf(folder, pipeline), { force: true });
+}
+
+const ending = '.json';
+
+function pathOf(folder: string, pipeline: string): string {
+  return join(folder, pipeline + ending);
+}

@@ -1,0 +1,23 @@
+import { finalize, Subscription, type Observable } from 'rxjs';
+import { LeadstreamError } from '../../core/index.js';
+
+/** Waits for the end of a stream; a signal ends it at once, and so does the deadline. */
+export function completed(stream$: Observable<unknown>, signal?: AbortSignal, deadlineMs?: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const subscription = new Subscription();
+    const stop = (error: LeadstreamError) => {
+      subscription.unsubscribe();
+      reject(error);
+    };
+    const aborted = () => stop(new LeadstreamError('E_RUN_ABORTED', 'the run was stopped; nothing was published'));
+    const late = () => stop(new LeadstreamError('E_RUN_DEADLINE', 'the run passed its deadline; nothing was published'));
+    const timer = deadlineMs === undefined ? undefined : setTimeout(late, deadlineMs);
+    signal?.addEventListener('abort', aborted, { once: true });
+    subscription.add(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', aborted);
+    });
+    if (signal?.aborted) aborted();
+    else subscription.add(stream$.pipe(finalize(() => subscription.unsubscribe())).subscribe({ error: reject, complete: resolve }));
+  });
+}

@@ -1,0 +1,121 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { queryOf } from '../../http/index.js';
+import type { CollectionName } from '../../collections/index.js';
+import { reasonOf, type Warning } from '../../core/index.js';
+import { errnoOf, makePrivate, readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
+import { accountKey, countedName, inState, type ConnectOptions } from '../../source/index.js';
+
+const count = z.object({ rows: z.number().int().nonnegative(), run: z.string() });
+
+const countsFile = z.object({
+  version: z.literal(1),
+  /** By list, account and service. */
+  sources: z.record(z.string(), count),
+  /** By path, as far as it is known before a run. */
+  outputs: z.record(z.string(), count),
+});
+
+type CountsFile = z.output<typeof countsFile>;
+
+/** What a run counted, in rows. */
+export type Count = z.output<typeof count>;
+
+/** What the last published runs counted: of lists, whatever their steps left of them, and of outputs. */
+export interface Counts {
+  /** The rows of a list, by the last run of this pipeline that read it, or of any with this state folder. */
+  ofList(collection: CollectionName): Count | undefined;
+  /** The rows of an output of this pipeline. @param path As far as it is known before a run. */
+  ofOutput(path: string): Count | undefined;
+  /** Keeps what a run counted that was published. */
+  keep(run: string, lists: ReadonlyMap<CollectionName, number>, outputs: ReadonlyMap<string, number>): Promise<void>;
+}
+
+export interface CountsOptions {
+  /** `<state-dir>/counts`; made when missing, private (0700). */
+  readonly folder: string;
+  readonly pipeline: string;
+  readonly connection: Pick<ConnectOptions, 'baseUrl' | 'auth'>;
+  /** Lists that may be asked for. */
+  readonly collections: readonly CollectionName[];
+  readonly onWarning: (warning: Warning) => void;
+}
+
+/** Nothing was counted and nothing is kept: for runs that only print. */
+export const noCounts: Counts = { ofList: () => undefined, ofOutput: () => undefined, keep: () => Promise.resolve() };
+
+/**
+ * Opens what earlier runs counted. A file that cannot be read is a warning, and counts as not there.
+ *
+ * @throws {SinkError} `E_SINK_PATH` when the folder cannot be made.
+ */
+export async function openCounts({ folder, pipeline, connection, collections, onWarning }: CountsOptions): Promise<Counts> {
+  const { baseUrl, auth } = connection;
+  const key = await inState('E_SINK_PATH', `cannot keep counts in ${folder}`, async () => {
+    await makePrivate(folder);
+    await removeTemporaries(folder, (name) => name.endsWith(ending));
+    return accountKey(folder);
+  });
+  const nameOf = (collection: CollectionName) => countedName({ baseUrl, account: queryOf(auth), collection }, key);
+  const own = (await read(pathOf(folder, pipeline), onWarning)) ?? { version: 1, sources: {}, outputs: {} };
+  const missing = collections.map(nameOf).filter((name) => !own.sources[name]);
+  const others = missing.length > 0 ? await readOthers(folder, pipeline, onWarning) : [];
+
+  return {
+    ofList: (collection) => {
+      const name = nameOf(collection);
+      return own.sources[name] ?? newest(others.flatMap(({ sources }) => sources[name] ?? []));
+    },
+    ofOutput: (path) => own.outputs[path],
+    keep: async (run, lists, outputs) => {
+      const sources = [...lists].map(([collection, rows]): [string, Count] => [nameOf(collection), { rows, run }]);
+      const kept: CountsFile = {
+        version: 1,
+        sources: latest({ ...own.sources, ...Object.fromEntries(sources) }),
+        outputs: latest({ ...own.outputs, ...Object.fromEntries([...outputs].map(([path, rows]) => [path, { rows, run }])) }),
+      };
+      await replaceFile(pathOf(folder, pipeline), `${JSON.stringify(kept, undefined, 2)}\n`, { mode: 0o600, durable: true });
+    },
+  };
+}
+
+/** Services come and go, and so do outputs. */
+const mostKept = 100;
+
+function latest(counts: Readonly<Record<string, Count>>): Record<string, Count> {
+  const entries = Object.entries(counts);
+  if (entries.length <= mostKept) return { ...counts };
+  return Object.fromEntries(entries.sort(([, a], [, b]) => (a.run < b.run ? 1 : -1)).slice(0, mostKept));
+}
+
+/** Ids of runs are sortable by time. */
+function newest(counts: readonly Count[]): Count | undefined {
+  return counts.toSorted((a, b) => (a.run < b.run ? 1 : -1))[0];
+}
+
+const ending = '.json';
+
+function pathOf(folder: string, pipeline: string): string {
+  return join(folder, pipeline + ending);
+}
+
+async function readOthers(folder: string, pipeline: string, onWarning: CountsOptions['onWarning']): Promise<readonly CountsFile[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(ending) && name !== pipeline + ending);
+  const found = await Promise.all(names.map((name) => read(join(folder, name), onWarning)));
+  return found.flatMap((file) => file ?? []);
+}
+
+async function read(path: string, onWarning: CountsOptions['onWarning']): Promise<CountsFile | undefined> {
+  try {
+    const text = await readOwn(path);
+    return text === undefined ? undefined : countsFile.parse(JSON.parse(text));
+  } catch (failure) {
+    const reason = errnoOf(failure) === undefined ? 'it is damaged' : reasonOf(failure);
+    onWarning({
+      code: 'W_RUN_COUNTS',
+      message: `what earlier runs counted cannot be read from ${path}: ${reason}; nothing is compared with it`,
+    });
+    return undefined;
+  }
+}

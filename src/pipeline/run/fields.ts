@@ -1,0 +1,160 @@
+import { discoveredColumns, type CollectionReader, type Findings } from '../../source/index.js';
+import { originalName, type Collection } from '../../collections/index.js';
+import type { Column, Row, Warning } from '../../core/index.js';
+import type { RecordBatch } from '../../vector/index.js';
+import { batchOf, type Page } from '../../flow/index.js';
+import type { Published, UndeclaredField } from '../../lake/index.js';
+import type { FindingsReport } from './report.js';
+
+/** What came from the source. */
+export interface SourceCount {
+  readonly pages: number;
+  readonly rows: number;
+  /** The undeclared fields that page 1 had, in its order. */
+  readonly discovered: readonly Column[];
+  /** Declared fields that no row had, by column; those that are withheld are not judged. */
+  readonly gone: readonly string[];
+  /** Takes every page of the list as it came. */
+  observe(page: Page): void;
+}
+
+/** Counts what is read, and notes which fields page 1 had and which no page has. */
+export function countSource({ collection, findings }: CollectionReader<Row>, reveal: readonly string[]): SourceCount {
+  const unseen = new Set(
+    Object.entries(collection.fields)
+      .filter(([name, { sensitivity }]) => sensitivity !== 'secret' || reveal.includes(name))
+      .map(([name]) => name),
+  );
+  let pages = 0;
+  let rows = 0;
+  let discovered: readonly Column[] | undefined;
+  return {
+    get pages() {
+      return pages;
+    },
+    get rows() {
+      return rows;
+    },
+    get discovered() {
+      return discovered ?? [];
+    },
+    get gone() {
+      return rows === 0 ? [] : [...unseen].filter((name) => (findings.missing.get(name) ?? 0) >= rows);
+    },
+    observe: (page) => {
+      const batch = batchOf(page);
+      pages += 1;
+      rows += batch.length;
+      discovered ??= inOrderOf(batch, discoveredColumns(findings, reveal));
+      for (const name of unseen) if (comes(name, batch)) unseen.delete(name);
+    },
+  };
+}
+
+/** The columns that rows have, in the order in which the rows have them: answers may arrive in any order, pages do not. */
+function inOrderOf(batch: RecordBatch, columns: readonly Column[]): readonly Column[] {
+  const byName = new Map(columns.map((column) => [column.name, column]));
+  return [...batch.columns.keys()].flatMap((name) => byName.get(name) ?? []);
+}
+
+/** Whether any row has a value in a column. */
+function comes(name: string, batch: RecordBatch): boolean {
+  const vector = batch.columns.get(name);
+  for (let row = 0; vector && row < vector.length; row += 1) if (vector.value(row) !== null) return true;
+  return false;
+}
+
+/**
+ * The undeclared fields that have a place in a run from its start: those that the outputs remember, in their order, then those
+ * that page 1 has beyond them. A field that goes by another name now is found by the service's own.
+ *
+ * @param earlier What stands at the outputs.
+ */
+export function undeclaredColumns(
+  collection: Collection,
+  earlier: readonly (Pick<Published, 'undeclared'> | undefined)[],
+  discovered: readonly Column[],
+): readonly Column[] {
+  const declared = Object.entries(collection.fields).flatMap(([name, field]) => [name, originalName(name, field)]);
+  const now = new Map(discovered.map((column) => [column.original, column]));
+  const names = new Set(discovered.map(({ name }) => name));
+  const columns = new Map<string, Column>();
+  for (const { name, original } of earlier.flatMap((published) => published?.undeclared ?? [])) {
+    if (collection.unknown === 'secret' || declared.includes(name) || declared.includes(original) || columns.has(original)) continue;
+    if (!now.has(original) && names.has(name)) continue;
+    columns.set(original, now.get(original) ?? { name, original, type: 'text', cast: false, sensitivity: collection.unknown });
+  }
+  for (const column of discovered) if (!columns.has(column.original)) columns.set(column.original, column);
+  return [...columns.values()];
+}
+
+/** The undeclared fields that came too late for a place in this run, without those that are withheld. */
+export function lateColumns(findings: Findings, placed: readonly Column[]): readonly Column[] {
+  const originals = new Set(placed.map(({ original }) => original));
+  return discoveredColumns(findings).filter(({ original }) => !originals.has(original));
+}
+
+/** What a manifest has to remember of the undeclared fields of a run. */
+export function remembered(columns: readonly Column[]): readonly UndeclaredField[] {
+  return columns.map(({ name, original }) => ({ name, original }));
+}
+
+/** What the rows had that the definition does not say, for the report. */
+export function findingsOf(findings: Findings, late: readonly Column[] = [], gone: readonly string[] = []): FindingsReport {
+  return {
+    unknown: Object.fromEntries([...findings.unknown].map(([field, { rows }]) => [field, rows])),
+    late: late.map(({ original }) => original),
+    gone,
+    missing: Object.fromEntries(findings.missing),
+    notText: Object.fromEntries(findings.notText),
+  };
+}
+
+/** What a run is warned of about the fields of its source. */
+export interface FieldNews {
+  readonly collection: Collection;
+  readonly findings: Findings;
+  readonly gone: readonly string[];
+  /** Undeclared fields that were known before the run. */
+  readonly known: readonly UndeclaredField[];
+  readonly late: readonly Column[];
+  /** The columns that leave the last step. */
+  readonly leaving: readonly Column[];
+  /** Those of them that leave it without any undeclared field. */
+  readonly declared: readonly Column[];
+}
+
+/** One warning per declared field that is gone, and per undeclared one that the outputs did not know of; beyond twenty of these, their number. */
+export function fieldWarnings({ collection, findings, gone, known, late, leaving, declared }: FieldNews): readonly Warning[] {
+  const knownOriginals = new Set(known.map(({ original }) => original));
+  const fresh = [...findings.unknown].filter(([original]) => !knownOriginals.has(original));
+  return [
+    ...gone.map((name): Warning => {
+      const message = `${collection.name}: no row had the declared field '${name}'; its column is null throughout`;
+      return { code: 'W_SOURCE_FIELD_GONE', message };
+    }),
+    ...fresh
+      .slice(0, most)
+      .map(([original, { column }]) => news(`the service has a field ${JSON.stringify(original)} that is not declared; ${fate(column)}`)),
+    ...(fresh.length > most ? [news(`the service has ${fresh.length - most} more fields that are not declared`)] : []),
+  ];
+
+  function news(message: string): Warning {
+    return { code: 'W_SOURCE_FIELD_NEW', message: `${collection.name}: ${message}` };
+  }
+
+  function fate({ name, original, sensitivity }: Column): string {
+    if (sensitivity === 'secret') return `undeclared fields of ${collection.name} are withheld`;
+    if (declared.some((column) => column.name.toLowerCase() === name.toLowerCase())) {
+      return `the steps make a column ${name} of their own, so it is left out; name that one otherwise to have both`;
+    }
+    if (late.some((column) => column.original === original)) {
+      return 'it first came after page 1, so it becomes a column in the next run, of outputs with a manifest';
+    }
+    if (leaving.some((column) => column.name === name && column.original === original)) return `it is the column ${name} from this run on`;
+    return 'the steps leave it out';
+  }
+}
+
+/** A service whose field names are data has as many of them as it likes. */
+const most = 20;

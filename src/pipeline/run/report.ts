@@ -1,0 +1,134 @@
+import { type WarningCode, type Warning, printable } from '../../core/index.js';
+import type { Tally } from '../../flow/index.js';
+import type { Consistency } from '../../source/index.js';
+import type { Books } from './row-counts.js';
+import { amount } from '../spec/units.js';
+
+/** What a run did, for people and machines. It holds no credential and no person's data. */
+export interface RunReport {
+  readonly pipeline: string;
+  readonly runId: string;
+  readonly collection: string;
+  /** ISO 8601 in UTC. */
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly pages: number;
+  /** Rows read. */
+  readonly read: number;
+  /** Pages that an interrupted run had landed. */
+  readonly resumed: number;
+  /** When the first run began whose pages are used, ISO 8601; that of this run when none are. */
+  readonly since: string;
+  readonly sinks: readonly SinkReport[];
+  readonly steps: readonly { readonly at: string; readonly tally: Tally }[];
+  readonly findings: FindingsReport;
+  /** What was recognised and is no failure. */
+  readonly warnings: readonly Warning[];
+  /** How complete the read is. */
+  readonly consistency: Consistency;
+  /** The same of the other sides of joins. */
+  readonly sides: readonly {
+    readonly at: string;
+    readonly collection: string;
+    /** Rows of the list. */
+    readonly rows: number;
+    readonly consistency: Consistency;
+    readonly findings: FindingsReport;
+  }[];
+  readonly rejects: { readonly path: string | undefined; readonly rows: number };
+}
+
+export interface SinkReport {
+  readonly at: string;
+  /** Where the result is; none for stdout. */
+  readonly path: string | undefined;
+  readonly bytes: number;
+  /** Rows that the output holds: those of this run, and those that an append left in place. */
+  readonly total: number;
+  /** Of the rows that an append left out, those whose content differs from what the output has; `books.unchanged` counts all of them. */
+  readonly changed: number;
+  /** Values that became `null` because they did not cast. */
+  readonly nulled: number;
+  readonly books: Books;
+}
+
+/** What the rows had that the definition of the collection does not say. Counts are rows, by the service's field name. */
+export interface FindingsReport {
+  readonly unknown: Readonly<Record<string, number>>;
+  /** Unknown fields that first came after page 1 and so are not in the outputs of this run. */
+  readonly late: readonly string[];
+  /** Declared fields that no row had; their columns are null throughout. */
+  readonly gone: readonly string[];
+  readonly missing: Readonly<Record<string, number>>;
+  readonly notText: Readonly<Record<string, number>>;
+}
+
+/** The closing summary: outputs, books and what was remarkable, one line each, without control characters. */
+export function summaryOf(report: RunReport): string {
+  const seconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000;
+  const perSecond = seconds > 0 ? ` (${amount(Math.round(report.read / seconds))} rows/s)` : '';
+  return [
+    `${report.pipeline}: read ${amount(report.read)} ${report.collection} in ${amount(report.pages)} pages, ${seconds.toFixed(1)} s${perSecond}`,
+    ...(report.resumed > 0 ? [`  resumed: ${amount(report.resumed)} pages were landed by an interrupted run, since ${report.since}`] : []),
+    ...consistencyLine(report.consistency),
+    ...report.steps.flatMap(({ at, tally }) => stepLine(at, tally) ?? []),
+    ...report.sinks.map(sinkLine),
+    ...findingLines(report.collection, report.findings),
+    ...report.sides.flatMap(({ collection, findings }) => findingLines(collection, findings)),
+    ...(report.rejects.rows > 0
+      ? [`  rejected ${amount(report.rejects.rows)} rows${report.rejects.path === undefined ? '' : `, see ${report.rejects.path}`}`]
+      : []),
+    ...report.warnings.filter(({ code }) => summarised.has(code)).map(({ message }) => `  WARNING: ${message}`),
+  ]
+    .map(printable)
+    .join('\n');
+}
+
+/** Warnings that whoever reads nothing but the summary has to see. */
+const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>(['W_SOURCE_EMPTY', 'W_STEP_EMPTY', 'W_STEP_NO_MATCH']);
+
+function consistencyLine(consistency: Consistency): readonly string[] {
+  const { outcome, probes, passes, repaired, duplicates, changed, counted, growing, unordered } = consistency;
+  if (outcome === 'off') return [];
+  const parts = Object.entries({ 'pages read again': probes, passes, 'rows repaired': repaired, duplicates, changed }).filter(
+    ([, count]) => count > 0,
+  );
+  const remarks = [
+    ...(counted === 'none' ? ['its rows cannot be counted'] : []),
+    ...(growing ? ['growing as it was read'] : []),
+    ...(unordered ? ['in another order each time'] : []),
+  ];
+  return [`  consistency: ${[outcome, ...parts.map(([name, count]) => `${amount(count)} ${name}`), ...remarks].join(', ')}`];
+}
+
+function stepLine(at: string, tally: Tally): string | undefined {
+  const parts = (['filtered', 'duplicates', 'matched', 'missed', 'unmatched', 'expanded', 'rejected', 'nulled'] as const)
+    .filter((key) => tally[key] > 0)
+    .map((key) => `${key} ${amount(tally[key])}`);
+  return parts.length === 0 ? undefined : `  ${at}: ${parts.join(', ')}`;
+}
+
+function sinkLine({ at, path, bytes, changed, nulled, books }: SinkReport): string {
+  const kept = `${amount(books.read)} read${books.repaired > 0 ? ` + ${amount(books.repaired)} repaired` : ''}${books.expanded > 0 ? ` + ${amount(books.expanded)} expanded` : ''} = ${amount(books.written)} written`;
+  const gone = (['filtered', 'duplicates', 'unmatched', 'rejected', 'unchanged'] as const)
+    .filter((key) => books[key] > 0)
+    .map((key) => ` + ${amount(books[key])} ${key}`);
+  const differing = changed > 0 ? ` (${amount(changed)} of them with other content)` : '';
+  const emptied = nulled > 0 ? `, ${amount(nulled)} values null` : '';
+  return `  ${at}: ${kept}${gone.join('')}${differing}${emptied}, ${amount(bytes)} bytes${path === undefined ? '' : ` -> ${path}`}`;
+}
+
+function findingLines(collection: string, { unknown, late, gone, missing, notText }: FindingsReport): readonly string[] {
+  return [
+    ...(gone.length > 0 ? [`  ${collection}: FIELDS GONE, their columns are null throughout: ${gone.join(', ')}`] : []),
+    ...lineOf(`  ${collection}: unknown fields`, unknown),
+    ...(late.length > 0 ? [`  first seen after page 1, so not in the outputs of this run: ${late.join(', ')}`] : []),
+    ...lineOf(`  ${collection}: missing fields`, missing),
+    ...lineOf(`  ${collection}: values that were no strings`, notText),
+  ];
+}
+
+function lineOf(title: string, counts: Readonly<Record<string, number>>): readonly string[] {
+  const parts = Object.entries(counts).map(([name, rows]) => `${name} (${amount(rows)} rows)`);
+  return parts.length === 0 ? [] : [`${title}: ${parts.join(', ')}`];
+}

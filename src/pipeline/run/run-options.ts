@@ -1,0 +1,31 @@
+import type { RetryNotice } from '../../http/index.js';
+import type { Warning } from '../../core/index.js';
+
+/** How far a run is. */
+export interface Progress {
+  readonly pages: number;
+  /** Rows read. */
+  readonly rows: number;
+}
+
+/** What a run takes from its surroundings. */
+export interface RunOptions {
+  /** Stops the run; nothing is published. */
+  readonly signal?: AbortSignal;
+  /** Where the `stdout` sink writes. Default `process.stdout`. */
+  readonly stdout?: NodeJS.WritableStream;
+  /** Folder of landed pages and intents to publish. Default `.leadstream` in the pipeline's base folder. */
+  readonly stateDir?: string;
+  /** Whether pages that an interrupted run has landed are thrown away. Default false. */
+  readonly restart?: boolean;
+  /** Whether finished outputs that a gate refuses are put aside instead of removed; the `GateError` says where. Default false. */
+  readonly keepFailed?: boolean;
+  /** Whether lists and outputs that shrank more than is allowed are published this once. Default false. */
+  readonly allowShrink?: boolean;
+  /** Told after every page. */
+  readonly onProgress?: (progress: Progress) => void;
+  /** Told of every attempt that failed and will be repeated. */
+  readonly onRetry?: (notice: RetryNotice) => void;
+  /** Told of everything recognised that is no failure; the report has it too. */
+  readonly onWarning?: (warning: Warning) => void;
+}

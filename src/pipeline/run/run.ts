@@ -1,0 +1,247 @@
+import { join } from 'node:path';
+import { defer, map, switchMap, tap, type Observable } from 'rxjs';
+import {
+  createClient,
+  defaultFetchingThreads,
+  type ServiceClient,
+  noLandings,
+  newConsistency,
+  readPages,
+  windowOf,
+} from '../../source/index.js';
+import type { CollectionName } from '../../collections/index.js';
+import { GateError, limitReached, SourceError } from '../../core/index.js';
+import { countOf, createStallWatch, deliver, type Page, type Tally } from '../../flow/index.js';
+import { openAccounts, type Accounts } from './ledger.js';
+import { completed } from './completed.js';
+import { noCounts, type Counts } from './counts.js';
+import { openExpectations } from '../gates/expectations.js';
+import { judge } from '../gates/evaluate.js';
+import { openOutputs, type Output, type Outputs } from './outputs.js';
+import type { Pipeline } from '../spec/pipeline.js';
+import type { PlannedStep } from '../spec/plan.js';
+import { RunLog } from '../../lake/index.js';
+import { openRejects } from './rejects.js';
+import type { RunReport } from './report.js';
+import type { RunOptions } from './run-options.js';
+import { startRun, type Claim, type Run } from './start.js';
+
+/**
+ * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes.
+ * Until then nothing stands under a final name; after a failure everything is as it was, and the pages that were read wait for
+ * the next run.
+ *
+ * @returns What was done. It resolves only after publishing.
+ * @throws {LeadstreamError} When nothing was published: `SourceError`, `StepError`, `SinkError`, `GateError`, `E_RUN_LOCKED`, or
+ * `E_RUN_ABORTED` after `signal`.
+ */
+export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
+  const run = startRun(pipeline, options);
+  pipeline.warnings.forEach(run.warn);
+  for (;;) {
+    const claim = await run.claim();
+    try {
+      return await runLocked(pipeline, options, run, claim);
+    } catch (failure) {
+      // The pages that would have given the day are gone by now, so this happens once unless others land and fail meanwhile.
+      if (!(failure instanceof StaleDay)) throw failure;
+    } finally {
+      await claim.lock.release();
+    }
+  }
+}
+
+/** The outputs have the day of an interrupted run, whose pages are not used: they need other paths. */
+class StaleDay extends Error {}
+
+async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim): Promise<RunReport> {
+  for (let replayed = false; ; replayed = true) {
+    try {
+      return await runClaimed(pipeline, options, run, claim);
+    } catch (failure) {
+      if (!(failure instanceof LateRows)) throw limitReached(failure) ?? failure;
+      if (replayed || pipeline.plan.sinks.some(({ output }) => output === undefined))
+        throw new GateError('E_GATE_CONSISTENCY', failure.message);
+    }
+  }
+}
+
+/** Rows came to the other side of a join after the join had read it: the run has to begin again, with the pages that are there. */
+class LateRows extends Error {}
+
+async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim): Promise<RunReport> {
+  const { plan, connection, consistency: wanted } = pipeline;
+  const client = createClient({
+    threads: defaultFetchingThreads(),
+    ...connection,
+    secrets: pipeline.secrets,
+    onRetry: options.onRetry,
+  });
+  const bare = client.reader(plan.collection.name, pipeline.reveal);
+  const accounts = openAccounts(pipeline, bare);
+  const expectations = pipeline.expect && openExpectations(pipeline.expect, plan.columns());
+  const { source } = accounts;
+  // A list that is not paged is one answer, which nothing checks.
+  const checked = wanted.mode !== 'off' && plan.collection.paged;
+  /** Whether the other sides of joins have more rows by now, by name. */
+  const sides: Observable<string | undefined>[] = [];
+  let outputs: Outputs | undefined;
+  let landings = noLandings;
+  let counts = noCounts;
+  let decided = false;
+
+  const rejects = await openRejects({ ...pipeline.rejects, path: claim.rejects }, plan.collection, run.runId);
+  try {
+    outputs = await openOutputs(plan.sinks, {
+      baseDir: pipeline.baseDir,
+      onError: pipeline.onError,
+      stdout: options.stdout ?? process.stdout,
+      pipeline: pipeline.name,
+      runId: run.runId,
+      key: plan.collection.key,
+      runDate: () => claim.date,
+      runLog: new RunLog(run.stateDir, pipeline.manifestKey),
+      warn: run.warn,
+      columns: accounts.fixColumns,
+      reject: rejects.add,
+    });
+    // A field keeps its column, whatever other comes before it under a name like its own.
+    bare.reserve(outputs.earlier.flatMap((published) => published?.undeclared ?? []));
+    counts = await run.counts();
+    landings = await run.landings();
+    const reader = await landings.landed(bare);
+    if (!(await run.begin(claim, landings))) throw new StaleDay();
+    const pages$ = readPages(reader, { ...reading(plan.collection.name), lookAgain: true, onPage: source.observe }, accounts.consistency);
+    await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
+    for (const side of sides) await completed(side.pipe(tap(refuseLateRows)), options.signal, pipeline.deadlineMs);
+    const finished = await outputs.finish();
+    const report = accounts.report(run, finished, { resumed: landings.resumed, since: since(), rejects: claim.rejects });
+    judge(
+      { pipeline, report, accounts, outputs: finished, rejects, expectations, counts, allowShrink: options.allowShrink ?? false },
+      run.warn,
+    );
+    await claim.lock.check();
+    // The rejects come first: who sees the outputs finds what they lack.
+    const moves = [...(await rejects.publication()), ...(await outputs.publication(accounts.facts(report)))];
+    const publication = await run.decide(claim, moves, landings);
+    decided = true;
+    await run.carryOut(publication, landings);
+    await outputs.settle().catch(run.nuisance);
+    await keepCounts(counts, run.runId, accounts, finished).catch(run.forgotten);
+    return { ...report, finishedAt: new Date().toISOString() };
+  } catch (failure) {
+    if (!restsOnPages(failure)) throw failure;
+    // The next run must see what the service has by then: what is wrong may be what landed.
+    await run.forgetPages(landings).catch(run.nuisance);
+    if (!(failure instanceof GateError)) throw failure;
+    throw options.keepFailed ? await kept(failure, outputs) : failure;
+  } finally {
+    // What was decided is left for whoever completes it.
+    if (!decided) {
+      await outputs?.abort();
+      // What went wrong first is what has to be told.
+      await rejects.close().catch(run.nuisance);
+    }
+    await landings.close();
+    client.close();
+  }
+
+  /** When the first of the runs began that share the pages. */
+  function since(): string {
+    const { startedAt = run.startedAt } = landings;
+    return startedAt < run.startedAt ? startedAt : run.startedAt;
+  }
+
+  function reading(collection: CollectionName) {
+    return { ...connection, maxPasses: wanted.maxPasses, expectedRows: counts.ofList(collection)?.rows, onWarning: run.warn };
+  }
+
+  function chained(pages$: Observable<Page>, to: Outputs): Observable<unknown> {
+    const watch = createStallWatch(windowOf(connection));
+    const write = async (page: Page) => {
+      expectations?.observe(page);
+      await to.write(page);
+      await rejects.flush();
+    };
+    const start$ = pages$.pipe(watch.stage('source'));
+    return accounts.steps
+      .reduce((chain$, { step, tally }) => {
+        let atWork = false;
+        const opened = openStep(step, tally, client, (is) => (atWork = is));
+        return chain$.pipe(
+          opened,
+          watch.stage(step.at, () => atWork),
+        );
+      }, start$)
+      .pipe(
+        deliver(write),
+        watch.taken(),
+        tap(() => options.onProgress?.({ pages: source.pages, rows: source.rows })),
+        watch.guard(),
+      );
+  }
+
+  function openStep(step: PlannedStep, tally: Tally, from: ServiceClient, working: (is: boolean) => void) {
+    return step.open({
+      at: step.at,
+      tally,
+      working,
+      reject: (row, fault) => rejects.add(step.at, step.input, row, fault),
+      collection: plan.collection,
+      input: step.input,
+      onError: pipeline.onError,
+      distinct: checked && plan.steps.slice(0, plan.steps.indexOf(step)).every(({ name }) => name === 'filter' || name === 'sort'),
+      hmacKey: pipeline.hmacKey,
+      scratch: join(run.stateDir, 'scratch'),
+      read: (collection, reveal) => {
+        const consistency = newConsistency(wanted.mode);
+        const onEnd = (hasMore: () => Observable<boolean>) =>
+          void sides.push(
+            hasMore().pipe(map((more) => (more ? `${step.at}: rows came to ${collection} after they were read` : undefined))),
+          );
+        const side = from.reader(collection, reveal);
+        const count = { at: step.at, collection, consistency, findings: side.findings, rows: 0 };
+        accounts.sides.push(count);
+        const onPage = (page: Page) => {
+          count.rows += countOf(page);
+        };
+        return defer(() => landings.landed(side)).pipe(
+          switchMap((reader) => readPages(reader, { ...reading(collection), onPage, onEnd }, consistency)),
+        );
+      },
+    });
+  }
+
+  /** Puts aside what a gate refused. What went wrong first is what has to be told, wherever the outputs end. */
+  async function kept(refused: GateError, from: Outputs | undefined): Promise<GateError> {
+    const paths = (await from?.setAside(run.nuisance)) ?? [];
+    if (paths.length === 0) return refused;
+    run.warn({ code: 'W_RUN_KEPT', message: `${pipeline.name}: not published, but kept for inspection: ${paths.join(', ')}` });
+    return refused.keeping(paths);
+  }
+}
+
+/** Whether a failure is about what the pages have, and not about how they are got. */
+function restsOnPages(failure: unknown): boolean {
+  if (failure instanceof GateError) return true;
+  return failure instanceof SourceError && contentCodes.has(failure.code);
+}
+
+const contentCodes = new Set<SourceError['code']>([
+  'E_SOURCE_ORDER',
+  'E_SOURCE_PAGE_CAP',
+  'E_SOURCE_PAGE_IGNORED',
+  'E_SOURCE_FIRST_PAGE',
+  'E_SOURCE_ENDLESS',
+]);
+
+function refuseLateRows(message: string | undefined): void {
+  if (message !== undefined) throw new LateRows(message);
+}
+
+/** Keeps what a published run counted, for the next one to be compared with. */
+function keepCounts(counts: Counts, runId: string, accounts: Accounts, finished: readonly Output[]): Promise<void> {
+  const lists = new Map(accounts.lists().map(({ collection, rows }) => [collection, rows]));
+  const outputs = finished.flatMap(({ output, staged }): [string, number][] => (output === undefined ? [] : [[output, staged.total]]));
+  return counts.keep(runId, lists, new Map(outputs));
+}

@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+import { secretsOf } from '../../http/index.js';
+import { type SpecIssue, type Warning, secretVariables } from '../../core/index.js';
+import type { PathNames } from '../../store/index.js';
+import { outputAt } from '../../sinks/index.js';
+import { collide } from './collide.js';
+import { connectionOf } from './connection.js';
+import type { FileCredentials } from './credentials.js';
+import type { Path, SpecDocument } from './document.js';
+import type { Pipeline } from './pipeline.js';
+import { planPipeline, unfilled, type Plan } from './plan.js';
+import type { ReferenceSource } from './reference-source.js';
+import { resolveReferences, type Problem, type SpecWarning } from './references.js';
+import type { RejectsPlan } from '../run/rejects.js';
+import { pipelineShape, type PipelineShape } from './spec.js';
+import { refuseLostKeys, validated } from './validate.js';
+
+/** One document of a pipeline file after its check. */
+export interface Checked {
+  readonly document: SpecDocument;
+  /** Its name, as far as it has one. */
+  readonly name: string | undefined;
+  /** Everything that it writes, with the place in the file; `undefined` is stdout. */
+  readonly outputs: readonly { readonly path: string | undefined; readonly place: Path }[];
+  /** Present when nothing is wrong with the document by itself. */
+  readonly pipeline: Pipeline | undefined;
+  readonly issues: readonly Issue[];
+  /** Adds a problem that it has with others. */
+  problem(path: Path, message: string): void;
+}
+
+interface Issue extends SpecIssue {
+  /** Whether it is about a reference to the environment. */
+  readonly reference: boolean;
+}
+
+/**
+ * Checks a document by itself, to the end: all that is wrong with it is in `issues`.
+ *
+ * @param credentials Those of the whole file.
+ */
+export function checkPipeline(document: SpecDocument, from: ReferenceSource, credentials: FileCredentials): Checked {
+  const { env, baseDir } = from;
+  const issues: Issue[] = [];
+  const unresolved = new Set<string>();
+  const problemOf =
+    (reference: boolean): Problem =>
+    (path, message, onKey, at) => {
+      // What a reference would have stood for cannot be judged.
+      if (!reference && unresolved.has(path.join('.'))) return;
+      if (reference) unresolved.add(path.join('.'));
+      const set = document.overridden.find((over) => over.every((part, index) => part === path[index]));
+      const told = credentials.redact(set ? `--set ${set.join('.')}: ${message}` : message);
+      issues.push({ message: told, ...document.locate(path, onKey, at !== undefined && asWritten(path) ? at : undefined), reference });
+    };
+
+  const warnings: Warning[] = [];
+  const warn: SpecWarning = (path, { code, message }) => {
+    const { line, column } = document.locate(path);
+    warnings.push({ code, message: `${document.file}:${line}:${column} ${credentials.redact(message)}` });
+    // What would be a warning is a failure then, and this one can be told before anything is read.
+    if (shape?.service?.strict) problemOf(false)(path, message);
+  };
+
+  /** What a reference would have stood for cannot be judged by what stands there instead. */
+  const ofResolved =
+    (problem: Problem): Problem =>
+    (path, ...told) =>
+      unresolved.has(path.join('.')) ? undefined : problem(path, ...told);
+
+  /** Where a reference was replaced, characters stand elsewhere. */
+  const asWritten = (path: Path) => valueIn(document.value, path) === valueIn(resolved, path);
+
+  refuseLostKeys(document.value, problemOf(false));
+  const resolved = resolveReferences(document.value, from, credentials, problemOf(true));
+  const name = pipelineShape.pick({ name: true }).strip().safeParse(resolved).data?.name;
+  const shape = validated(pipelineShape, resolved, [], problemOf(false));
+  // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
+  const parts = shape ?? readableParts(resolved);
+  const plan =
+    parts && planPipeline(parts, { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY }, { problem: problemOf(false), warn });
+  const connection = shape && connectionOf(shape.service, env, ofResolved(problemOf(true)));
+  const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problemOf(false));
+
+  function pipeline(): Pipeline | undefined {
+    if (!shape || !connection || !plan || !rejects || issues.length > 0) return undefined;
+    return {
+      name: shape.name,
+      plan,
+      connection,
+      reveal: shape.reveal ?? [],
+      onError: shape.on_error ?? 'reject',
+      rejects,
+      expect: shape.expect,
+      schema: shape.schema ?? 'evolve',
+      consistency: {
+        mode: shape.consistency ?? (plan.sinks.some(({ output }) => output !== undefined) ? 'repair' : 'off'),
+        maxPasses: shape.max_passes,
+        allowUnstable: shape.allow_unstable ?? false,
+      },
+      landingMaxAgeMs: shape.landing === 'off' ? undefined : (shape.landing?.max_age ?? 6 * 3_600_000),
+      deadlineMs: shape.service?.deadline,
+      hmacKey: env.LEADSTREAM_HMAC_KEY,
+      manifestKey: env.LEADSTREAM_MANIFEST_KEY,
+      baseDir,
+      fingerprint: createHash('sha256').update(JSON.stringify(resolved, withoutCredentials)).digest('hex'),
+      warnings,
+      secrets: [...secretsOf(connection.auth), ...secretVariables.map((name) => env[name] ?? '')],
+    };
+  }
+
+  return {
+    document,
+    name,
+    outputs: [
+      ...(plan?.sinks ?? []).map(({ output, index, name }) => ({ path: output, place: ['to', index, name] })),
+      ...(rejects?.path === undefined ? [] : [{ path: rejects.path, place: ['rejects', 'path'] }]),
+    ],
+    pipeline: pipeline(),
+    issues,
+    problem: problemOf(false),
+  };
+}
+
+function valueIn(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined), value);
+}
+
+function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: Problem): RejectsPlan {
+  const outputs = plan.sinks.flatMap(({ output }) => output ?? []);
+  const own = shape.rejects?.path;
+
+  function pathOf(names: PathNames): string | undefined {
+    if (own !== undefined) return outputAt(own, { baseDir, names });
+    const [first] = plan.sinks.flatMap(({ outputOf }) => outputOf(names) ?? []);
+    return first && `${first}.rejects.ndjson`;
+  }
+
+  const path = pathOf(unfilled(shape.name));
+  if (path !== undefined && outputs.some((output) => collide(output, path))) {
+    problem(['rejects', 'path'], `${path} is where a sink writes; choose another file for the rejects`);
+  }
+  return { path, pathOf, max: shape.rejects?.max ?? { share: 0.01 }, rows: shape.rejects?.rows ?? false };
+}
+
+/** What can be planned of a file that has problems at its top level. */
+function readableParts(value: unknown) {
+  return pipelineShape.pick({ from: true, reveal: true, steps: true, to: true }).strip().safeParse(value).data;
+}
+
+function withoutCredentials(key: string, value: unknown): unknown {
+  return key === 'auth' ? undefined : value;
+}

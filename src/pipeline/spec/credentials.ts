@@ -1,0 +1,44 @@
+import { createRedactor, minSecretLength, secretVariables, type Redactor } from '../../core/index.js';
+import { pathOf, referenceIn, type ReferenceSource } from './reference-source.js';
+
+/** The credentials of a pipeline file. */
+export interface FileCredentials {
+  /** Whether what a reference names is a credential: a variable by its name, a file by its absolute path. */
+  readonly holds: (kind: 'variable' | 'file', name: string) => boolean;
+  /** Whether a credential stands in a text. */
+  readonly within: (text: string) => boolean;
+  readonly redact: Redactor;
+}
+
+/**
+ * Finds what is a credential in any of the documents of a file: what `service.auth` names, and the variables that hold keys by their
+ * names. The user id of an account is withheld with its key, but no text is searched for it: it may be a small number.
+ */
+export function credentialsIn(documents: readonly unknown[], from: ReferenceSource): FileCredentials {
+  const names = new Set(secretVariables.map((name) => `variable ${name}`));
+  const values = secretVariables.map((name) => from.env[name] ?? '');
+  for (const [key, text] of documents.flatMap(authOf)) {
+    const found = referenceIn(text);
+    if (!found) continue;
+    names.add(`${found.kind} ${found.kind === 'file' ? pathOf(found.name, from) : found.name}`);
+    if (key !== 'authorized_uid') values.push(found.kind === 'file' ? (from.read(found.name) ?? '') : (from.env[found.name] ?? ''));
+  }
+  // What is shorter is no key, and everything holds it.
+  const keys = values.filter((value) => value.length >= minSecretLength);
+  return {
+    holds: (kind, name) => names.has(`${kind} ${name}`),
+    within: (text) => keys.some((key) => text.includes(key)),
+    redact: createRedactor(keys),
+  };
+}
+
+/** The texts under `service.auth`, by their keys. */
+function authOf(document: unknown): readonly (readonly [string, string])[] {
+  const auth = inside(inside(document, 'service'), 'auth');
+  if (typeof auth !== 'object' || auth === null) return [];
+  return Object.entries(auth).flatMap(([key, text]: [string, unknown]) => (typeof text === 'string' ? [[key, text] as const] : []));
+}
+
+function inside(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+}

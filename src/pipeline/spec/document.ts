@@ -1,0 +1,116 @@
+import { LineCounter, isMap, isNode, isScalar, isSeq, parseAllDocuments, parseDocument, type Document, type Node } from 'yaml';
+import { SpecError } from '../../core/index.js';
+import { placeInScalar } from './scalar-place.js';
+import { gaveUp, troubleIn, type Trouble } from './yaml-trouble.js';
+
+/** A path from the root of a pipeline file: keys and indexes. */
+export type Path = readonly (string | number)[];
+
+/** A pipeline file as read: plain maps, lists and strings, each with its place. */
+export interface SpecDocument {
+  readonly file: string;
+  readonly value: unknown;
+  /** Paths of values that took the place of the file's, and so stand nowhere in it. */
+  readonly overridden: readonly Path[];
+  /**
+   * The place of a value, or of its key with `onKey`; for a path that is not there, of the nearest part above it. 1-based.
+   *
+   * @param at Of a text, the character meant.
+   */
+  locate(path: Path, onKey?: boolean, at?: number): { readonly line: number; readonly column: number };
+}
+
+/**
+ * Parses YAML: one specification per document of the file; empty documents are left out, unless there are no others. Scalars stay
+ * the text that the file shows: `0123`, `yes` and `null` are names here, and a schema decides what is a number.
+ *
+ * @param overrides Values that take the place of the file's in every document, by path; lists and maps on the way are made.
+ * @throws {SpecError} `E_SPEC_YAML`, with the first thing that is wrong.
+ */
+export function parseSpecDocuments(
+  file: string,
+  text: string,
+  overrides: readonly { path: Path; value: string }[] = [],
+): readonly SpecDocument[] {
+  const lines = new LineCounter();
+  const options = { lineCounter: lines, schema: 'failsafe', uniqueKeys: true, prettyErrors: false, merge: false } as const;
+  const refuse = ({ message, offset }: Trouble) => new SpecError('E_SPEC_YAML', file, [{ message, ...placeOf(lines, offset) }]);
+  const parsed = parseWhole(text, options, refuse);
+  const trouble = troubleIn(text, parsed);
+  if (trouble) throw refuse(trouble);
+  const documents = parsed.filter((document) => !isEmpty(document));
+  if (documents.length === 0) documents.push(parseDocument('', options));
+  return documents.map((document) => {
+    for (const { path, value } of overrides) override(document, file, path, value);
+    const within = (path: Path, at: number) => {
+      const node = document.getIn(path, true);
+      return isScalar(node) && node.range ? placeInScalar(text, node, at) : undefined;
+    };
+    const value: unknown = document.toJS({ maxAliasCount: 0 });
+    return {
+      file,
+      overridden: overrides.map(({ path }) => path),
+      value: value ?? {},
+      locate: (path, onKey = false, at) =>
+        placeOf(lines, (at === undefined ? undefined : within(path, at)) ?? offsetOf(document, path, onKey)),
+    };
+  });
+}
+
+function parseWhole(text: string, options: YamlOptions, refuse: (trouble: Trouble) => SpecError): readonly Document[] {
+  try {
+    return [...parseAllDocuments(text, options)];
+  } catch (error) {
+    throw refuse(gaveUp(error));
+  }
+}
+
+type YamlOptions = Parameters<typeof parseAllDocuments>[1];
+
+function placeOf(lines: LineCounter, offset: number): { readonly line: number; readonly column: number } {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(line, 1), column: Math.max(col, 1) };
+}
+
+/** What stands behind the last `---` is often nothing. */
+function isEmpty({ contents }: Document): boolean {
+  return contents === null || (isScalar(contents) && contents.source === '');
+}
+
+function override(document: Document, file: string, path: Path, value: string): void {
+  try {
+    // An entry may be added to a list, but none beyond that.
+    const gap = path.some((part, depth) => {
+      const list = document.getIn(path.slice(0, depth), true);
+      return typeof part === 'number' && part > (isSeq(list) ? list.items.length : 0);
+    });
+    if (gap) throw new RangeError();
+    document.setIn(path, value);
+  } catch {
+    throw new SpecError('E_SPEC_INVALID', file, [{ message: `--set ${path.join('.')}: the file has no such place`, line: 1, column: 1 }]);
+  }
+}
+
+function offsetOf(document: Document, path: Path, onKey: boolean): number {
+  for (let depth = path.length; depth > 0; depth -= 1) {
+    const exact = depth === path.length;
+    const node = document.getIn(path.slice(0, depth), true);
+    const key = keyNode(document, path.slice(0, depth));
+    const found = exact && onKey ? (key ?? node) : (node ?? key);
+    if (isNode(found) && found.range) return startOf(found, key);
+  }
+  return document.contents?.range?.[0] ?? 0;
+}
+
+/** An empty value has its range behind the colon, where nobody looks: its key says more. */
+function startOf(node: Node, key: Node | undefined): number {
+  if (isScalar(node) && node.range && node.range[0] === node.range[1] && key?.range) return key.range[0];
+  return node.range?.[0] ?? 0;
+}
+
+function keyNode(document: Document, path: Path): Node | undefined {
+  const parent = document.getIn(path.slice(0, -1), true);
+  if (!isMap(parent)) return undefined;
+  const pair = parent.items.find(({ key }) => isScalar(key) && key.value === path.at(-1));
+  return isNode(pair?.key) ? pair.key : undefined;
+}

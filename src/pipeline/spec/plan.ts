@@ -1,0 +1,211 @@
+import { collections, columnsOf, type Collection, type CollectionName } from '../../collections/index.js';
+import { type Column, type Warning, unknownName, type OutputColumn } from '../../core/index.js';
+import type { Step, Tally } from '../../flow/index.js';
+import { dayTemplate, runTemplate, type PathNames } from '../../store/index.js';
+import { sinks, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../../sinks/index.js';
+import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRemark, type StepRuntime } from '../../steps/index.js';
+import { refuseSharedOutputs } from './collide.js';
+import type { Path } from './document.js';
+import { checkExpect } from '../gates/expect.js';
+import type { Problem, SpecWarning } from './references.js';
+import { outputColumns } from '../gates/schema.js';
+import type { PipelineShape } from './spec.js';
+import { validated } from './validate.js';
+
+/** A step of a pipeline file with its configuration inside. */
+interface BoundStep {
+  readonly name: string;
+  /** Name in messages and reports, like `steps[1] derive`. */
+  readonly at: string;
+  columns(input: readonly Column[], plan: PlanContext): readonly Column[];
+  /** The other collection that it reads. */
+  readonly reads: CollectionName | undefined;
+  open(runtime: StepRuntime): Step;
+  gate(tally: Tally): string | undefined;
+  remark(tally: Tally, arrived: number): StepRemark | undefined;
+}
+
+/** A step of a checked pipeline. */
+export interface PlannedStep extends BoundStep {
+  /** The columns that arrive at it, as far as they are declared. */
+  readonly input: readonly Column[];
+}
+
+/** A sink of a checked pipeline. */
+export interface PlannedSink {
+  readonly name: string;
+  /** Place in the list of the file, from 0. */
+  readonly index: number;
+  /** Name in messages and reports, like `to[0] parquet`. */
+  readonly at: string;
+  /** Absolute path that is published, as far as it is known before a run: its day and its id stay in braces. None for stdout. */
+  readonly output: string | undefined;
+  /** The path that a run publishes. */
+  outputOf(names: PathNames): string | undefined;
+  check(columns: readonly Column[], plan: SinkPlan): void;
+  /** The columns that it writes when these arrive. */
+  writes(columns: readonly Column[]): readonly OutputColumn[];
+  open(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
+}
+
+/** Where a pipeline belongs. */
+interface Place {
+  /** Folder that relative paths resolve against. */
+  readonly baseDir: string;
+  /** Its name. */
+  readonly pipeline: string;
+}
+
+/** What is said of a place. */
+type Said = Parameters<Problem> extends [unknown, ...infer Rest] ? Rest : never;
+
+/** Takes what is told of a file. */
+interface Told {
+  readonly problem: Problem;
+  readonly warn: SpecWarning;
+}
+
+/** What a chain is made of. */
+export interface Plan {
+  readonly collection: Collection;
+  /** All that is read: that collection, and the other sides of joins. */
+  readonly reads: readonly CollectionName[];
+  readonly steps: readonly PlannedStep[];
+  readonly sinks: readonly PlannedSink[];
+  /** The columns that leave the last step, with undeclared ones of the source added. */
+  columns(undeclared?: readonly Column[]): readonly Column[];
+}
+
+/**
+ * Checks steps and sinks against their definitions and the fields that are known at each of them.
+ *
+ * @param told Takes what is wrong, and what is right and probably not meant.
+ */
+export function planPipeline(
+  shape: Pick<PipelineShape, 'from' | 'reveal' | 'steps' | 'to'> & Partial<Pick<PipelineShape, 'expect'>>,
+  { hmacKey, ...place }: Place & { readonly hmacKey: string | undefined },
+  told: Told,
+): Plan {
+  const { problem } = told;
+  const collection = collections[shape.from];
+  const reveal = shape.reveal ?? [];
+  reveal.forEach((name, index) => {
+    if (!Object.hasOwn(collection.fields, name)) problem(['reveal', index], unknownName('field', name, Object.keys(collection.fields)));
+  });
+  const boundSteps = (shape.steps ?? []).map((entry, index) => planStep(entry, index, problem));
+  const plannedSinks = shape.to.flatMap((entry, index) => planSink(entry, index, place, problem) ?? []);
+  refuseSharedOutputs(plannedSinks, problem);
+
+  /** Follows the columns through the steps; gives those that arrive at each step, and last those that leave the chain. */
+  function follow(source: readonly Column[], told?: Told) {
+    const arriving: (readonly Column[])[] = [source];
+    boundSteps.forEach((step, index) => {
+      const input = arriving.at(-1) ?? source;
+      const context = {
+        collection,
+        reveal,
+        hmacKey,
+        problem: (path: ConfigPath, ...said: Said) => step && told?.problem(['steps', index, step.name, ...path], ...said),
+        warn: (path: ConfigPath, warning: Warning) => step && told?.warn(['steps', index, step.name, ...path], warning),
+      };
+      arriving.push(step ? step.columns(input, context) : input);
+    });
+    return arriving;
+  }
+
+  const arriving = follow(columnsOf(collection, reveal), told);
+  const leaving = arriving.at(-1) ?? [];
+  const reads = [...new Set([shape.from, ...boundSteps.flatMap((step) => step?.reads ?? [])])];
+  if (shape.expect) checkExpect(shape.expect, leaving, reads, problem);
+  for (const { index, name, check } of plannedSinks) {
+    check(leaving, { key: collection.key, problem: (path, message) => problem(['to', index, name, ...path], message) });
+  }
+
+  return {
+    collection,
+    reads,
+    steps: boundSteps.flatMap((step, index) => (step ? [{ ...step, input: arriving[index] ?? [] }] : [])),
+    sinks: plannedSinks,
+    columns: (undeclared = []) => {
+      // A name that a step gives away is taken: an unknown field of that name stays out.
+      const taken = new Set(arriving.flat().map(({ name }) => name.toLowerCase()));
+      const free = undeclared.filter(({ name }) => !taken.has(name.toLowerCase()));
+      return follow([...columnsOf(collection, reveal), ...free]).at(-1) ?? [];
+    },
+  };
+}
+
+function planStep(entry: Readonly<Record<string, unknown>>, index: number, problem: Problem): BoundStep | undefined {
+  const chosen = chooseOne(entry, steps, ['steps', index], 'step', problem);
+  if (!chosen) return undefined;
+  return bindStep(chosen.definition, chosen.value, ['steps', index, chosen.name], `steps[${index}] ${chosen.name}`, problem);
+}
+
+function bindStep(definition: StepDefinition, value: unknown, path: Path, at: string, problem: Problem): BoundStep | undefined {
+  const config = validated(definition.config, value, path, problem);
+  if (config === undefined) return undefined;
+  return {
+    name: definition.name,
+    at,
+    columns: (input, plan) => definition.columns(config, input, plan),
+    reads: definition.reads?.(config),
+    open: (runtime) => definition.open(config, runtime),
+    gate: (tally) => definition.gate?.(config, tally),
+    remark: (tally, arrived) => definition.remark?.(config, tally, arrived),
+  };
+}
+
+function planSink(entry: Readonly<Record<string, unknown>>, index: number, place: Place, problem: Problem): PlannedSink | undefined {
+  const chosen = chooseOne(entry, sinks, ['to', index], 'sink', problem);
+  if (!chosen) return undefined;
+  return bindSink(chosen.definition, chosen.value, index, place, problem);
+}
+
+function bindSink(
+  definition: SinkDefinition,
+  value: unknown,
+  index: number,
+  { baseDir, pipeline }: Place,
+  problem: Problem,
+): PlannedSink | undefined {
+  const at = `to[${index}] ${definition.name}`;
+  const config = validated(definition.config, value, ['to', index, definition.name], problem);
+  if (config === undefined) return undefined;
+  return {
+    name: definition.name,
+    index,
+    at,
+    output: definition.output(config, { baseDir, names: unfilled(pipeline) }),
+    outputOf: (names) => definition.output(config, { baseDir, names }),
+    check: (columns, plan) => definition.check?.(config, columns, plan),
+    writes: (columns) => outputColumns(config, columns),
+    open: (context) => definition.open(config, { ...context, at }),
+  };
+}
+
+/** Steps and sinks are maps of a single key: the name of what they are. */
+function chooseOne<D>(
+  entry: Readonly<Record<string, unknown>>,
+  registry: Readonly<Record<string, D>>,
+  path: Path,
+  kind: string,
+  problem: Problem,
+): { name: string; definition: D; value: unknown } | undefined {
+  const [name, ...others] = Object.keys(entry);
+  const known = Object.keys(registry);
+  if (name === undefined || others.length > 0) {
+    problem(path, `a ${kind} is a map with a single key: one of ${known.join(', ')}`);
+    return undefined;
+  }
+  const definition = Object.hasOwn(registry, name) ? registry[name] : undefined;
+  if (definition === undefined) {
+    problem([...path, name], unknownName(kind, name, known), true);
+    return undefined;
+  }
+  return { name, definition, value: entry[name] };
+}
+
+/** What is known of a run before it. */
+export function unfilled(pipeline: string): PathNames {
+  return { pipeline, 'run.date': dayTemplate, 'run.id': runTemplate };
+}

@@ -1,0 +1,137 @@
+import type { z } from 'zod';
+import { getIn, issuesOf, keysOf, wantedAt, wrongKey, type Issue } from '../../options/index.js';
+import { hintAt } from '../../core/index.js';
+import type { Path } from './document.js';
+import type { Problem } from './references.js';
+
+/**
+ * Checks a value of a pipeline file against a schema and reports each problem with the nearest right name.
+ *
+ * Scalars of a file are text; where the schema wants a number or a flag, a text that spells one is taken as such.
+ *
+ * @returns The parsed value, or `undefined` when something was reported.
+ */
+export function validated<T>(schema: z.ZodType<T>, value: unknown, at: Path, problem: Problem): T | undefined {
+  const spelled = spelledOut(schema, value);
+  const result = schema.safeParse(spelled);
+  if (result.success) return result.data;
+  for (const issue of issuesOf(schema, spelled)) report(issue, { schema, at, problem });
+  return undefined;
+}
+
+/** Reports keys that JavaScript takes for something else: what is given to them would be lost on the way. */
+export function refuseLostKeys(value: unknown, problem: Problem, at: Path = []): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    const path = [...at, Array.isArray(value) ? Number(key) : key];
+    if (key === '__proto__') problem(path, `'${key}' is no name: what is given to it would be lost`, true);
+    else refuseLostKeys(inner, problem, path);
+  }
+}
+
+/** Converts texts where the schema says that it wants a number or a flag. */
+function spelledOut(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return value;
+  const spelled = structuredClone(value);
+  for (const issue of result.error.issues.flatMap(alternativesOf)) {
+    if (issue.code !== 'invalid_type') continue;
+    const converted = convert(issue.expected, getIn(spelled, issue.path));
+    if (converted !== undefined) setIn(spelled, issue.path, converted);
+  }
+  return spelled;
+}
+
+/** An issue, or those of all alternatives of a union. */
+function alternativesOf(issue: Issue): readonly Issue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  return issue.errors.flat().flatMap((inner) => alternativesOf({ ...inner, path: [...issue.path, ...inner.path] }));
+}
+
+function convert(expected: string, text: unknown): number | boolean | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (expected === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true';
+  if ((expected === 'number' || expected === 'int') && /^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  return undefined;
+}
+
+interface Place {
+  readonly schema: z.ZodType;
+  readonly at: Path;
+  readonly problem: Problem;
+}
+
+function report(issue: Issue, place: Place): void {
+  const inner = issue.path.map(asKey);
+  const path = [...place.at, ...inner];
+  if (issue.code === 'unrecognized_keys') {
+    const known = keysOf(wantedAt(place.schema, inner));
+    for (const key of issue.keys) place.problem([...path, key], wrongKey(key, issue, 'key', known), true);
+  } else if (issue.code === 'invalid_union') {
+    reportUnion(issue, path, place);
+  } else if (issue.code === 'invalid_key') {
+    place.problem(path, `'${String(path.at(-1))}': ${issue.issues.map((inner) => messageOf(inner, [])).join(', ')}`, true);
+  } else {
+    place.problem(path, messageOf(issue, path));
+  }
+}
+
+function asKey(part: PropertyKey): string | number {
+  return typeof part === 'symbol' ? String(part) : part;
+}
+
+/** None of the alternatives of a union is nearer than the others. */
+function reportUnion(issue: Extract<Issue, { code: 'invalid_union' }>, path: Path, { problem }: Place): void {
+  const expected = issue.errors.flat().map((inner) => messageOf(inner, path).replace(/^(?:'.*' is missing: )?expected /, ''));
+  const choices = [...new Set(expected)].join(', or ');
+  const key = path.at(-1);
+  problem(path, issue.input === undefined && typeof key === 'string' ? missing(choices, key) : `expected ${choices}`);
+}
+
+function messageOf(issue: Issue, path: Path): string {
+  const key = path.at(-1);
+  if (issue.code === 'invalid_value') {
+    const values = issue.values.map(String);
+    if (issue.input === undefined && typeof key === 'string') return missing(`one of ${values.join(', ')}`, key);
+    return `expected ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}${hintAt(issue.input, values)}`;
+  }
+  if (issue.code === 'invalid_type')
+    return issue.input === undefined && typeof key === 'string'
+      ? missing(kinds[issue.expected] ?? issue.expected, key)
+      : `expected ${kinds[issue.expected] ?? issue.expected}${form(issue.expected, issue.input)}`;
+  if (issue.code === 'too_small') return bound('at least', issue.origin, Number(issue.minimum));
+  if (issue.code === 'too_big') return bound('at most', issue.origin, Number(issue.maximum));
+  return issue.message;
+}
+
+/** How a value is written that is wanted where another kind of value, or none, stands. */
+function form(expected: string, input: unknown): string {
+  if (expected === 'array' && typeof input === 'string' && /^\w{1,40}$/.test(input)) return `, like [${input}]`;
+  if ((expected === 'object' || expected === 'record') && input === '') return '; nothing stands here, and {} is an empty one';
+  return '';
+}
+
+function bound(most: string, origin: string, count: number): string {
+  if (origin === 'string') return count === 1 ? 'must not be empty' : `must have ${most} ${count} characters`;
+  return origin === 'array' ? `must have ${most} ${count === 1 ? 'one entry' : `${count} entries`}` : `must be ${most} ${count}`;
+}
+
+function missing(expected: string, key: string): string {
+  return `'${key}' is missing: expected ${expected}`;
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  object: 'a map',
+  record: 'a map',
+  array: 'a list',
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+};
+
+function setIn(value: unknown, path: readonly PropertyKey[], to: unknown): void {
+  const parent = getIn(value, path.slice(0, -1));
+  const key = path.at(-1);
+  if (typeof parent === 'object' && parent !== null && key !== undefined) Reflect.set(parent, key, to);
+}

@@ -1,0 +1,104 @@
+import { EMPTY, concat, defer, type Observable } from 'rxjs';
+import type { AreaCode, Bridge, CollectionName, Lead, Link, Rows, User } from '../collections/index.js';
+import { createClient, type ClientOptions } from './fetch/client.js';
+import { GateError } from '../core/index.js';
+import { rows, type Page } from '../flow/index.js';
+import { checkConnection, checkIdentifier, checkRead } from './connect-options.js';
+import { driftOf, refuseUnstable } from './verdict.js';
+import { newConsistency, type Consistency } from './consistency.js';
+import { readPages } from './read.js';
+import type { ReadingOptions } from './options.js';
+
+/** How to reach and read a service. */
+export type ConnectOptions = ClientOptions &
+  Omit<ReadingOptions, 'onPage' | 'lookAgain' | 'expectedRows'> & {
+    /** Whether a list that no number of passes made sure of ends its stream all the same. Default false: it fails. */
+    readonly allowUnstable?: boolean | undefined;
+    /** Told what was found out of a collection when its pages have come to their end. */
+    readonly onConsistency?: ((collection: CollectionName, consistency: Consistency) => void) | undefined;
+  };
+
+/** What of a collection is wanted. */
+export interface ReadOptions {
+  /** Credential-like columns that are wanted all the same. Default: none. */
+  readonly reveal?: readonly string[];
+}
+
+/**
+ * A service to read from. Streams are cold and independent: each subscription reads the collection from its start, holds
+ * at most `window` pages, and aborts its requests on unsubscribe. Pages must be released; `rows` does it by itself. Where
+ * they are not, and the process has nothing else left to do, the stream fails with `E_RUN_STALLED`.
+ *
+ * With `consistency`, a stream ends with an error where a pipeline would be refused: `GateError` `E_GATE_CONSISTENCY` for an unstable
+ * list, and under `strict` `E_GATE_STRICT` for one that drifted, which without is a warning.
+ */
+export interface Service {
+  readonly leads$: Observable<Page<Lead>>;
+  readonly bridges$: Observable<Page<Bridge>>;
+  readonly areacodes$: Observable<Page<AreaCode>>;
+  readonly links$: Observable<Page<Link>>;
+  readonly users$: Observable<Page<User>>;
+  /** The pages of a collection, in page order. */
+  pages<N extends CollectionName>(collection: N, options?: ReadOptions): Observable<Page<Rows[N]>>;
+  /** The rows of a collection, one by one. */
+  rows<N extends CollectionName>(collection: N, options?: ReadOptions): Observable<Rows[N]>;
+  /** The records with an identifier: none, one, or (area codes) several. */
+  find<N extends CollectionName>(collection: N, id: string, options?: ReadOptions): Observable<readonly Rows[N][]>;
+  /** Closes idle connections. */
+  close(): void;
+}
+
+/**
+ * Connects to a service; nothing is requested before something is subscribed.
+ *
+ * @throws {SourceError} `E_SOURCE_CONFIG` for options that cannot be right.
+ *
+ * @example
+ * const service = connect({ baseUrl: 'https://data.example', auth: { rest_api_key: key } });
+ * service.rows('leads').pipe(take(10)).subscribe((lead) => console.log(lead.lead_id));
+ */
+export function connect(options: ConnectOptions): Service {
+  checkConnection(options);
+  const client = createClient(options);
+
+  function pages<N extends CollectionName>(collection: N, read: ReadOptions = {}): Observable<Page<Rows[N]>> {
+    checkRead(collection, read);
+    const { reveal } = read;
+    return defer(() => {
+      const consistency = newConsistency(options.consistency);
+      return concat(
+        readPages(client.reader(collection, reveal), options, consistency),
+        defer(() => conclude(collection, consistency, options)),
+      );
+    });
+  }
+
+  return {
+    leads$: pages('leads'),
+    bridges$: pages('bridges'),
+    areacodes$: pages('areacodes'),
+    links$: pages('links'),
+    users$: pages('users'),
+    pages,
+    rows: (collection, read) => pages(collection, read).pipe(rows()),
+    find: (collection, id, read = {}) => {
+      checkRead(collection, read);
+      checkIdentifier(collection, id);
+      return client.reader(collection, read.reveal).find(id);
+    },
+    close: client.close,
+  };
+}
+
+/** Holds a stream to what a pipeline is held to. */
+function conclude(collection: CollectionName, consistency: Consistency, options: ConnectOptions): Observable<never> {
+  options.onConsistency?.(collection, consistency);
+  const warnings = driftOf(collection, consistency);
+  if (!options.strict) warnings.forEach((warning) => options.onWarning?.(warning));
+  const failure = GateError.of([
+    ...(options.allowUnstable ? [] : refuseUnstable(collection, consistency)),
+    ...(options.strict ? warnings.map(({ code, message }) => ({ code: 'E_GATE_STRICT', message: `${code}: ${message}` }) as const) : []),
+  ]);
+  if (failure) throw failure;
+  return EMPTY;
+}

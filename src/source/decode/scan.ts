@@ -1,0 +1,249 @@
+import { isUtf8 } from 'node:buffer';
+import { FlatVector, Utf8Vector } from '../../vector/index.js';
+import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from '../../json/index.js';
+import { unescape } from './unescape.js';
+
+/** A list of records of one form. It is made of what can be handed to another thread. */
+export interface Scanned {
+  readonly rows: number;
+  /** Names of the fields, in the order in which they came. */
+  readonly names: readonly string[];
+  /** The answer, and behind it the texts that it does not have as they are: those with escapes, and of lists and records. */
+  readonly bytes: Uint8Array;
+  /** Where the texts are in it: two offsets each, record by record; -1 for `null`. */
+  readonly bounds: Int32Array;
+  /** Of each field the rows in which it is `null`, and those in which it is neither that nor a string. */
+  readonly nulls: Int32Array;
+  readonly notText: Int32Array;
+}
+
+/** A field of all records. */
+export interface SentColumn {
+  readonly vector: Utf8Vector | FlatVector;
+  /** Rows in which it is no string, nor `null`. */
+  readonly notText: number;
+}
+
+/** The fields as columns, in the order in which they came. */
+export function columnsIn({ rows, names, bytes, bounds, nulls, notText }: Scanned): ReadonlyMap<string, SentColumn> {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return new Map(
+    names.map((name, index) => {
+      const texts = new Utf8Vector(buffer, bounds, 2 * index, 2 * names.length, rows);
+      return [name, { vector: nulls[index] === 0 ? texts : withNulls(texts), notText: notText[index] ?? 0 }];
+    }),
+  );
+}
+
+function withNulls(texts: Utf8Vector): FlatVector {
+  return new FlatVector(Array.from({ length: texts.length }, (_, row) => (texts.start(row) < 0 ? null : texts.value(row))));
+}
+
+/**
+ * Reads a JSON array of records in which all have the same fields in the same order, as the service sends them: 1.3 µs for a record
+ * of 33 strings where UTF-8 and `JSON.parse` take 6.
+ *
+ * It looks for nothing else. What stands between the values of the first record must stand there in all others, byte by byte. A
+ * value that is no string is the text that it is in JSON; a number stays as it was written.
+ *
+ * @returns `undefined` for every other answer, valid or not; `readJson` has to look at it. So have texts with a NUL or half a
+ * surrogate pair.
+ */
+export function scan(answer: Uint8Array): Scanned | undefined {
+  const body = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
+  const form = formOf(body);
+  return form && isUtf8(body) ? new Scan(body, form).run() : undefined;
+}
+
+const { space, quote, comma, colon, backslash, openList, closeList, openRecord, closeRecord } = ascii;
+
+/** How the records of an answer are written. */
+interface Form {
+  readonly names: readonly string[];
+  /** Offset of the first record. */
+  readonly start: number;
+  /** What stands before each value of a record, behind one another, and how long each of these is. */
+  readonly gaps: Buffer;
+  readonly gapLengths: Uint32Array;
+  /** What stands behind the last. */
+  readonly close: Buffer;
+  /** Bytes of the first record. */
+  readonly length: number;
+}
+
+/** Takes the form from the first record. */
+function formOf(body: Buffer): Form | undefined {
+  let at = afterSpace(body, 0);
+  if (body[at] !== openList) return undefined;
+  const start = afterSpace(body, at + 1);
+  if (body[start] !== openRecord) return undefined;
+  const names = new Set<string>();
+  const gaps: Uint8Array[] = [];
+  let behind = start;
+  at = start;
+  do {
+    const key = afterSpace(body, at + 1);
+    const keyEnd = endOfText(body, key);
+    if (keyEnd < 0 || body.subarray(key, keyEnd).includes(backslash)) return undefined;
+    const between = afterSpace(body, keyEnd + 1);
+    if (body[between] !== colon) return undefined;
+    const value = afterSpace(body, between + 1);
+    const valueEnd = endOfValue(body, value);
+    if (valueEnd < 0) return undefined;
+    names.add(body.toString('utf8', key + 1, keyEnd));
+    gaps.push(body.subarray(behind, value));
+    behind = valueEnd;
+    at = afterSpace(body, behind);
+  } while (body[at] === comma);
+  if (body[at] !== closeRecord || names.size < gaps.length) return undefined;
+  const close = body.subarray(behind, at + 1);
+  const gapLengths = Uint32Array.from(gaps, ({ length }) => length);
+  return { names: [...names], start, gaps: Buffer.concat(gaps), gapLengths, close, length: at + 1 - start };
+}
+
+/** Offset behind the value that begins at an offset; -1 if none does. */
+function endOfValue(body: Buffer, start: number): number {
+  const byte = body[start];
+  if (byte !== quote) return byte === openList || byte === openRecord ? endOfNested(body, start) : endOfLiteral(body, start);
+  const end = endOfText(body, start);
+  return end < 0 ? -1 : end + 1;
+}
+
+/** One pass over an answer. */
+class Scan {
+  /** Where the values are: two offsets each, record by record. */
+  #bounds: Int32Array;
+  readonly #nulls: Int32Array;
+  readonly #notText: Int32Array;
+  /** Texts that the body does not have as they are; they get a place behind it. */
+  #plain = Buffer.alloc(0);
+  #plainLength = 0;
+
+  constructor(
+    private readonly body: Buffer,
+    private readonly form: Form,
+  ) {
+    const fields = form.gapLengths.length;
+    const records = Math.ceil((1.25 * body.length) / form.length) + 1;
+    this.#bounds = new Int32Array(records * 2 * fields);
+    this.#nulls = new Int32Array(fields);
+    this.#notText = new Int32Array(fields);
+  }
+
+  run(): Scanned | undefined {
+    const { body, form } = this;
+    const width = 2 * form.gapLengths.length;
+    let rows = 0;
+    let at = form.start;
+    for (;;) {
+      if ((rows + 1) * width > this.#bounds.length) this.#grow();
+      at = this.#record(at, rows * width);
+      if (at < 0) return undefined;
+      rows += 1;
+      at = afterSpace(body, at);
+      if (body[at] !== comma) break;
+      at = afterSpace(body, at + 1);
+    }
+    if (body[at] !== closeList || afterSpace(body, at + 1) !== body.length) return undefined;
+    const bytes = this.#plainLength === 0 ? body : Buffer.concat([body, this.#plain.subarray(0, this.#plainLength)]);
+    return { rows, names: form.names, bytes, bounds: this.#bounds, nulls: this.#nulls, notText: this.#notText };
+  }
+
+  /** @returns The offset behind the record; -1 if it has another form. */
+  #record(start: number, first: number): number {
+    const { body, form } = this;
+    const { gaps, gapLengths } = form;
+    const bounds = this.#bounds;
+    let at = start;
+    let gap = 0;
+    let bound = first;
+    for (let field = 0; field < gapLengths.length; field += 1) {
+      for (const end = gap + (gapLengths[field] ?? 0); gap < end; gap += 1) {
+        if (body[at] !== gaps[gap]) return -1;
+        at += 1;
+      }
+      if (body[at] === quote) {
+        const from = at + 1;
+        at = from;
+        let byte = body[at] ?? 0;
+        while (byte !== quote && byte !== backslash) {
+          if (byte < space) return -1;
+          at += 1;
+          byte = body[at] ?? 0;
+        }
+        if (byte === quote) {
+          bounds[bound] = from;
+          bounds[bound + 1] = at;
+        } else {
+          at = this.#escaped(from, bound);
+          if (at < 0) return -1;
+        }
+        at += 1;
+      } else {
+        at = this.#notString(at, bound, field);
+        if (at < 0) return -1;
+      }
+      bound += 2;
+    }
+    for (const byte of form.close) {
+      if (body[at] !== byte) return -1;
+      at += 1;
+    }
+    return at;
+  }
+
+  /** @returns The offset of the quote behind a text with escapes; -1 if it has to be looked at by others. */
+  #escaped(start: number, bound: number): number {
+    const { body } = this;
+    const end = endOfText(body, start - 1);
+    if (end < 0) return -1;
+    const plainEnd = unescape(body, start, end, this.#roomFor(end - start), this.#plainLength);
+    if (plainEnd < 0) return -1;
+    this.#place(bound, plainEnd);
+    return end;
+  }
+
+  /** @returns The offset behind a number, a flag, `null`, a list or a record; -1 if there is none. */
+  #notString(start: number, bound: number, field: number): number {
+    const { body } = this;
+    const end = endOfValue(body, start);
+    if (end < 0) return -1;
+    const nested = body[start] === openList || body[start] === openRecord;
+    if (nested) {
+      const text = compact(body, start, end);
+      if (text === undefined) return -1;
+      const length = Buffer.byteLength(text);
+      this.#place(bound, this.#plainLength + this.#roomFor(length).write(text, this.#plainLength));
+    } else {
+      const isNull = body[start] === letterN;
+      if (isNull) this.#nulls[field] = (this.#nulls[field] ?? 0) + 1;
+      this.#bounds[bound] = isNull ? -1 : start;
+      this.#bounds[bound + 1] = isNull ? -1 : end;
+      if (isNull) return end;
+    }
+    this.#notText[field] = (this.#notText[field] ?? 0) + 1;
+    return end;
+  }
+
+  /** The place behind the body, with room for some more bytes. */
+  #roomFor(length: number): Buffer {
+    const needed = this.#plainLength + length;
+    if (needed > this.#plain.length) this.#plain = Buffer.concat([this.#plain], Math.max(4096, 2 * needed));
+    return this.#plain;
+  }
+
+  /** The text of a value is what was written behind the body, up to an offset there. */
+  #place(bound: number, plainEnd: number): void {
+    this.#bounds[bound] = this.body.length + this.#plainLength;
+    this.#bounds[bound + 1] = this.body.length + plainEnd;
+    this.#plainLength = plainEnd;
+  }
+
+  #grow(): void {
+    const bounds = new Int32Array(2 * this.#bounds.length);
+    bounds.set(this.#bounds);
+    this.#bounds = bounds;
+  }
+}
+
+const letterN = 0x6e;

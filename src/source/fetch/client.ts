@@ -1,0 +1,230 @@
+import { catchError, defer, map, of, tap, throwError, type Observable } from 'rxjs';
+import { collections, type Collection, type CollectionName, type Rows } from '../../collections/index.js';
+import { batchFromRows, type RecordBatch } from '../../vector/index.js';
+import { SourceError, createRedactor } from '../../core/index.js';
+import type { JsonRecord } from '../../json/index.js';
+import {
+  type Answer,
+  type Target,
+  queryOf,
+  secretsOf,
+  type Credentials,
+  checkOptions,
+  createRequests,
+  discreet,
+  type RetryNotice,
+  type RetryPolicy,
+} from '../../http/index.js';
+import { createDecoder, type Decoder, type Findings, type KnownField } from '../decode/decoder.js';
+import { openFetching, type ScannedAnswer } from './fetching.js';
+import { readList, readSingle } from '../decode/records.js';
+import { scan } from '../decode/scan.js';
+
+/** How to reach a service. Times in milliseconds, sizes in bytes. */
+export interface ClientOptions {
+  /** Everything before `/api`; without user info and query. */
+  readonly baseUrl: string;
+  readonly auth: Credentials;
+  /** Rows asked for per page, 1 to 500. Default 30, the service's own recommendation. */
+  readonly limit?: number;
+  /** Connections to the service. Default 4. */
+  readonly concurrency?: number;
+  /** Requests that may start per second. Default: no limit. */
+  readonly ratePerSecond?: number;
+  /** Time until an answer begins; it may take twice as long to the end. Default 60,000. */
+  readonly timeoutMs?: number;
+  /** Default: 6 attempts, base 500, cap 30,000. */
+  readonly retry?: Partial<RetryPolicy>;
+  /** Largest answer after decompression. Default 64 MiB. */
+  readonly maxBodyBytes?: number;
+  /**
+   * Threads that fetch beside this one, 0 or 1. One relieves this thread of HTTP and of finding the texts in the answers, which is
+   * more than a third of reading. Default 0.
+   */
+  readonly threads?: number;
+  /** Values besides the key that names of fields and messages must not show. Default: none. */
+  readonly secrets?: readonly string[];
+  readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
+  /** Source of the jitter. Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** One page of a list. */
+export interface ListRequest {
+  /** Number as the service counts, usually from 1. Without, neither page nor limit are sent. */
+  readonly page?: number;
+  /** Rows per page, or `null` for as many as the service likes; default the client's limit. */
+  readonly limit?: number | null;
+  /** `probe` marks a request that only checks, for the log of the service. Default `page`. */
+  readonly purpose?: 'page' | 'probe';
+  /** Whether an answer that was kept will not do. Default false; the client itself keeps none. */
+  readonly fresh?: boolean;
+}
+
+/** A page by columns, and as the bytes that came. */
+export interface ListAnswer {
+  readonly batch: RecordBatch;
+  readonly body: Uint8Array;
+}
+
+/** Reads one collection. Observables are cold: each subscription is one request with its retries, aborted on unsubscribe. */
+export interface CollectionReader<T> {
+  readonly collection: Collection;
+  /** Rows asked for per page, unless a request says otherwise. */
+  readonly limit: number;
+  /**
+   * One page of the list, or the whole of one that is not paged.
+   *
+   * @param page Number as the service counts, usually from 1.
+   * @throws {SourceError} When the page could not be read in spite of retries.
+   */
+  list(page: number): Observable<readonly T[]>;
+  /** The same with everything that a request can say, and with the bytes that came. */
+  request(request: ListRequest): Observable<ListAnswer>;
+  /** The rows of an answer that was kept. @throws {SourceError} When it is no list of records. */
+  decode(body: Uint8Array): RecordBatch;
+  /**
+   * The records with an identifier: none, one, or (area codes) several.
+   *
+   * @throws {SourceError} `E_SOURCE_REFUSED` for an identifier that is empty, made of dots or no valid Unicode; it is never
+   * sent.
+   */
+  find(id: string): Observable<readonly T[]>;
+  /** What rows had so far that the definition of the collection does not say. */
+  readonly findings: Findings;
+  /** Gives undeclared fields the names that they have elsewhere. To be called before anything is read. */
+  reserve(fields: readonly KnownField[]): void;
+}
+
+/** Reads one service; all its readers share connections, pace and retries. */
+export interface ServiceClient {
+  /** @param reveal Secret columns that are wanted. Default: none. */
+  reader<N extends CollectionName>(collection: N, reveal?: readonly string[]): CollectionReader<Rows[N]>;
+  /** Closes idle connections. */
+  close(): void;
+}
+
+/** Rows per page that are asked for unless told otherwise. */
+export const defaultLimit = 30;
+
+/** @throws {SourceError} `E_SOURCE_CONFIG` when an option cannot be right. */
+export function createClient(options: ClientOptions): ServiceClient {
+  checkOptions(options);
+  const {
+    auth,
+    limit = defaultLimit,
+    concurrency = 4,
+    ratePerSecond = Infinity,
+    timeoutMs = 60_000,
+    maxBodyBytes = 64 * 1024 * 1024,
+    threads = 0,
+  } = options;
+  const baseUrl = addressOf(options.baseUrl);
+  const transport = openFetching({ baseUrl, query: queryOf(auth), concurrency, timeoutMs, maxBodyBytes }, threads);
+  const redact = createRedactor([...secretsOf(auth), ...(options.secrets ?? [])]);
+  const requests = createRequests(transport, {
+    concurrency,
+    ratePerSecond,
+    retry: { attempts: 6, baseMs: 500, capMs: 30_000, ...options.retry },
+    random: options.random ?? Math.random,
+    onRetry: options.onRetry,
+    redact,
+  });
+  const paths = new Map<CollectionName, string>();
+
+  function read<T>(request: Omit<Target, 'label'>, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
+    return requests.read({ ...request, label: labelOf(baseUrl, request) }, decode);
+  }
+
+  /** Tries the paths of a collection in order of preference and remembers the one that is there. */
+  function onPath<T>(collection: Collection, attempt: (path: string) => Observable<T>): Observable<T> {
+    return defer(() => {
+      const known = paths.get(collection.name);
+      const candidates = known === undefined ? collection.paths.map((path) => `/api/${path}`) : [known];
+      return candidates
+        .map((path) => attempt(path).pipe(tap({ complete: () => void paths.set(collection.name, path) })))
+        .reduce((tried$, other$) => tried$.pipe(catchError((error: unknown) => (isNotFound(error) ? other$ : throwError(() => error)))));
+    });
+  }
+
+  return {
+    reader: <N extends CollectionName>(name: N, reveal: readonly string[] = []): CollectionReader<Rows[N]> => {
+      const collection = collections[name];
+      const decoder = createDecoder(collection, reveal, redact);
+
+      function request({ page, limit: size = limit, purpose }: ListRequest): Observable<ListAnswer> {
+        const rows: Record<string, string> = size === null ? {} : { limit: String(size) };
+        const query: Record<string, string> = page === undefined ? {} : { page: String(page), ...rows };
+        return onPath(collection, (path) =>
+          read({ path, query, purpose }, (at, answer) => {
+            if (answer.status === 404) throw notFound(at, 'no such collection at this base_url');
+            return { batch: batchOf(decoder, at, answer, purpose !== 'probe'), body: answer.body };
+          }),
+        );
+      }
+
+      return {
+        collection,
+        limit,
+        findings: decoder.findings,
+        reserve: decoder.reserve,
+        decode: (body) => {
+          try {
+            return batchOf(decoder, collection.name, { status: 200, body });
+          } catch (error) {
+            throw discreet(error, redact);
+          }
+        },
+        list: (page) => request(collection.paged ? { page } : {}).pipe(map(({ batch }) => rowsIn<N>(batch))),
+        request,
+        find: (id) => {
+          if (/^\.*$/.test(id) || !id.isWellFormed()) {
+            const message = `${name}: an identifier must not be empty, made of dots or no valid Unicode`;
+            return throwError(() => new SourceError('E_SOURCE_REFUSED', 'permanent', message));
+          }
+          const single = (path: string) =>
+            read({ path: `${path}/${encodeURIComponent(id)}` }, (at, answer) =>
+              rowsIn<N>(batchFromRows(decoder.decode(readRecord(at, answer)))),
+            );
+          return onPath(collection, single).pipe(catchError((error: unknown) => (isNotFound(error) ? of([]) : throwError(() => error))));
+        },
+      };
+    },
+    close: transport.close,
+  };
+}
+
+function labelOf(baseUrl: string, { path, query = {} }: Omit<Target, 'label'>): string {
+  const page = query.page === undefined ? '' : ` page ${query.page}`;
+  return `${baseUrl.replace(/\/+$/, '')}${path}${page}`;
+}
+
+function readRecord(path: string, answer: Answer): readonly JsonRecord[] {
+  if (answer.status === 404) throw notFound(path, 'no such record');
+  return readSingle(path, answer);
+}
+
+function notFound(path: string, what: string): SourceError {
+  return new SourceError('E_SOURCE_REFUSED', 'permanent', `${path}: HTTP 404: ${what}`, { status: 404 });
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof SourceError && error.status === 404;
+}
+
+/** A decoder makes the columns of its collection, which the type system cannot follow through the map of collections. */
+function rowsIn<N extends CollectionName>(batch: RecordBatch): readonly Rows[N][] {
+  return batch.rows as readonly Rows[N][];
+}
+
+/** Answers of the usual form are read by columns; the others, and those that have to be refused, record by record. */
+function batchOf(decoder: Decoder, path: string, answer: ScannedAnswer, counted?: boolean): RecordBatch {
+  const scanned = answer.scanned === undefined ? scan(answer.body) : answer.scanned;
+  return (scanned ? decoder.decodeColumns(scanned, counted) : undefined) ?? batchFromRows(decoder.decode(readList(path, answer), counted));
+}
+
+/** Only what the check has seen goes on: a bare `?` or `#` would swallow the path. */
+function addressOf(checked: string): string {
+  const { origin, pathname } = new URL(checked);
+  return origin + pathname;
+}

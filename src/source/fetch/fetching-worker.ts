@@ -1,0 +1,53 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Subscription } from 'rxjs';
+import { SourceError } from '../../core/index.js';
+import { openTransport, type Answer, type TransportOptions } from '../../http/index.js';
+import type { Failure, Fetched, FetchedAnswer, Request } from './fetching.js';
+import { scan } from '../decode/scan.js';
+
+/** Its data are the options that `openFetching` was given. */
+const transport = openTransport(workerData as TransportOptions);
+const running = new Map<number, Subscription>();
+
+parentPort?.on('message', (request: Request) => {
+  if ('stop' in request) {
+    running.get(request.stop)?.unsubscribe();
+    running.delete(request.stop);
+    return;
+  }
+  const { id, target } = request;
+  const subscription = transport.get(target).subscribe({
+    next: (answer) => answered(id, fetched(answer)),
+    error: (thrown: unknown) => answered(id, { failure: failureOf(thrown) }),
+  });
+  running.set(id, subscription);
+});
+
+function answered(id: number, what: FetchedAnswer | { readonly failure: Failure }): void {
+  running.delete(id);
+  const message: Fetched = { id, ...what };
+  parentPort?.postMessage(message, 'bytes' in what ? movable(what) : []);
+}
+
+function fetched({ status, body }: Answer): FetchedAnswer {
+  const found = scan(body) ?? null;
+  const bytes = own(found?.bytes ?? body);
+  if (!found) return { status, bytes, length: body.length, scanned: null };
+  const { rows, names, bounds, nulls, notText } = found;
+  return { status, bytes, length: body.length, scanned: { rows, names, bounds, nulls, notText } };
+}
+
+/** Node keeps small buffers in one piece of memory, which cannot move. */
+function own(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.from(bytes);
+}
+
+function movable({ bytes, scanned }: FetchedAnswer): ArrayBuffer[] {
+  return [bytes.buffer, scanned?.bounds.buffer].filter((buffer) => buffer instanceof ArrayBuffer);
+}
+
+function failureOf(thrown: unknown): Failure {
+  if (!(thrown instanceof SourceError)) throw thrown;
+  const { code, kind, message, status, retryAfterMs } = thrown;
+  return { code, kind, message, status, retryAfterMs };
+}

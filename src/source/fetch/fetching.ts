@@ -1,0 +1,94 @@
+import { Observable } from 'rxjs';
+import { type CodeOf, limitReached, SourceError, type FailureKind } from '../../core/index.js';
+import { defaultThreads, Thread, threadProblem } from '../../threads/index.js';
+import { openTransport, type Answer, type Target, type Transport, type TransportOptions } from '../../http/index.js';
+import type { Scanned } from '../decode/scan.js';
+
+/** An answer that may have been looked through where it was fetched. */
+export interface ScannedAnswer extends Answer {
+  /** The body as columns, `null` where it is none; missing when nobody has looked yet. */
+  readonly scanned?: Scanned | null;
+}
+
+/** What the thread is told: to fetch something, or that it is not wanted any more. */
+export type Request = { readonly id: number; readonly target: Target } | { readonly stop: number };
+
+/** What it answers. Buffers move. */
+export type Fetched = { readonly id: number } & (FetchedAnswer | { readonly failure: Failure });
+
+export interface FetchedAnswer {
+  readonly status: number;
+  /** The answer, and behind it what `scanned` says. */
+  readonly bytes: Uint8Array;
+  /** Length of the answer. */
+  readonly length: number;
+  readonly scanned: Omit<Scanned, 'bytes'> | null;
+}
+
+/** A `SourceError`, whose class would be lost on the way. */
+export interface Failure {
+  readonly code: CodeOf<'SOURCE'>;
+  readonly kind: FailureKind;
+  readonly message: string;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+}
+
+const workerFile = new URL('./fetching-worker.js', import.meta.url);
+
+/** How many threads fetch unless told otherwise: 1, and 0 on a machine with one core, or where the file of the thread is missing. */
+export function defaultFetchingThreads(): 0 | 1 {
+  return defaultThreads(workerFile);
+}
+
+/**
+ * A transport of this thread, or one whose requests are made, and their answers looked through, in a thread next to this one: what is
+ * left here of a request is a message.
+ *
+ * @param threads 1 for the thread.
+ * @throws {SourceError} `E_SOURCE_CONFIG` when there can be none.
+ */
+export function openFetching(options: TransportOptions, threads: number): Transport<ScannedAnswer> {
+  if (threads === 0) return openTransport(options);
+  const problem = threadProblem(workerFile);
+  if (problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', problem);
+  return fetchingThread(options);
+}
+
+function fetchingThread(options: TransportOptions): Transport<ScannedAnswer> {
+  let started: Thread<Fetched> | undefined;
+
+  function get(target: Target): Observable<ScannedAnswer> {
+    return new Observable((subscriber) => {
+      const thread = (started ??= new Thread<Fetched>(workerFile, 'leadstream-fetch', options));
+      const asking = {
+        answered: (fetched: Fetched) => {
+          if ('failure' in fetched) return subscriber.error(errorOf(fetched.failure));
+          subscriber.next(answerOf(fetched));
+          subscriber.complete();
+        },
+        lost: (reason: string, cause: unknown) => {
+          const message = `${target.label}: the thread that fetches ended: ${reason}`;
+          subscriber.error(limitReached(cause) ?? new SourceError('E_SOURCE_UNAVAILABLE', 'permanent', message));
+        },
+      };
+      const id = thread.ask(asking, (id): Request => ({ id, target }));
+      return () => thread.forget(id, { stop: id } satisfies Request);
+    });
+  }
+
+  function close(): void {
+    void started?.end();
+    started = undefined;
+  }
+
+  return { get, close };
+}
+
+function answerOf({ status, bytes, length, scanned }: FetchedAnswer): ScannedAnswer {
+  return { status, body: bytes.subarray(0, length), scanned: scanned && { ...scanned, bytes } };
+}
+
+function errorOf({ code, kind, message, status, retryAfterMs }: Failure): SourceError {
+  return new SourceError(code, kind, message, { status, retryAfterMs });
+}

@@ -1,0 +1,28 @@
+import { readdir, rm, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errnoOf, temporaryEnding } from '../../store/index.js';
+import { markerName } from './marker.js';
+import { logName } from './page-log.js';
+
+/** Removes from the folder of a source what killed runs left half-written, and the files of an earlier version, which had one for each page. */
+export async function removeLeftovers(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) if (isLeftover(name)) await rm(join(folder, name), { force: true });
+}
+
+/** Removes the folder of a source with all files of ours; the folder stays when it holds anything else. */
+export async function removeSource(folder: string): Promise<void> {
+  const names = await readdir(folder).catch((thrown: unknown) => {
+    if (errnoOf(thrown) === 'ENOENT') return [];
+    throw thrown;
+  });
+  // The marker goes last, so that what an interrupted removal leaves still has an age.
+  for (const name of [...names.filter(isLeftover), logName, markerName]) await rm(join(folder, name), { force: true });
+  await rmdir(folder).catch(() => undefined);
+}
+
+const earlierPage = /^page-\d{7,}\.\d+\.[0-9a-f]{32}\.json$/;
+
+function isLeftover(name: string): boolean {
+  if (name.endsWith(temporaryEnding)) return name.startsWith('page-') || name.startsWith(markerName);
+  return earlierPage.test(name);
+}

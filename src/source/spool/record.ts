@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { readSync } from 'node:fs';
+import { errnoOf } from '../../store/index.js';
+
+/**
+ * Bytes of a record in front of the body, numbers little-endian:
+ *
+ * | offset | bytes | what                                                    |
+ * | ------ | ----- | ------------------------------------------------------- |
+ * | 0      | 4     | `89 4c 50 01`, which no JSON can contain                |
+ * | 4      | 4     | page number                                             |
+ * | 8      | 4     | bytes of the body                                       |
+ * | 12     | 4     | the same with every bit turned                          |
+ * | 16     | 16    | head of the SHA-256 of everything above, then the body  |
+ *
+ * The body follows raw, and the next record follows that.
+ */
+export const headerBytes = 32;
+
+const magic = 0x01_50_4c_89;
+const sumAt = 16;
+
+/** The header of a page's record. */
+export function headerOf(page: number, body: Uint8Array): Buffer {
+  const header = Buffer.allocUnsafe(headerBytes);
+  header.writeUInt32LE(magic, 0);
+  header.writeUInt32LE(page, 4);
+  header.writeUInt32LE(body.byteLength, 8);
+  header.writeUInt32LE(turned(body.byteLength), 12);
+  sumOf(header, body).copy(header, sumAt);
+  return header;
+}
+
+/** What a header says of its record, length with the header; `undefined` for other bytes. Whether it is true, `isIntact` tells. */
+function parseHeader(header: Buffer): { readonly page: number; readonly bytes: number } | undefined {
+  if (header.length < headerBytes || header.readUInt32LE(0) !== magic) return undefined;
+  const length = header.readUInt32LE(8);
+  // A wrong length would lead astray, and could ask for as much memory as the file is long.
+  if (header.readUInt32LE(12) !== turned(length)) return undefined;
+  return { page: header.readUInt32LE(4), bytes: headerBytes + length };
+}
+
+/** Whether bytes are a whole record of this page, as it was written. */
+export function isIntact(record: Buffer, page: number): boolean {
+  const found = parseHeader(record);
+  if (found?.page !== page || found.bytes !== record.length) return false;
+  return sumOf(record, record.subarray(headerBytes)).equals(record.subarray(sumAt, headerBytes));
+}
+
+/**
+ * The whole records at the head of a log, in their order: page number, and where the record ends, in bytes. Bodies are not looked at. Ends
+ * before the first record that reaches beyond the end of the file, or whose header is none.
+ *
+ * @param file Descriptor of the file.
+ * @param size Its bytes.
+ */
+export function* recordsIn(file: number, size: number): Generator<{ readonly page: number; readonly end: number }> {
+  const header = Buffer.allocUnsafe(headerBytes);
+  let end = 0;
+  for (;;) {
+    const found = parseHeader(header.subarray(0, readAt(file, header, end)));
+    if (found === undefined || end + found.bytes > size) return;
+    end += found.bytes;
+    yield { page: found.page, end };
+  }
+}
+
+/** A bad sector is as good as nothing; a lack of rights is another matter. */
+export function isLost(thrown: unknown): boolean {
+  return errnoOf(thrown) === 'EIO';
+}
+
+/** Thousands of reads of a few bytes: a thread for each would take twenty times as long. */
+function readAt(file: number, into: Buffer, position: number): number {
+  try {
+    return readSync(file, into, 0, into.length, position);
+  } catch (thrown) {
+    if (isLost(thrown)) return 0;
+    throw thrown;
+  }
+}
+
+function turned(length: number): number {
+  return ~length >>> 0;
+}
+
+function sumOf(header: Buffer, body: Uint8Array): Buffer {
+  const digest = createHash('sha256').update(header.subarray(0, sumAt)).update(body).digest();
+  return digest.subarray(0, headerBytes - sumAt);
+}

@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { LeadstreamError } from '../../core/index.js';
+import { isPrivate, lockOutputs } from '../../store/index.js';
+import { removeSource } from './folder.js';
+import { isFresh, readMarker } from './marker.js';
+import { inState } from './place.js';
+import { sourceName } from './source.js';
+
+/**
+ * Removes landings that are too old for the run that landed them, so that raw pages do not lie about when a pipeline is
+ * not run again. Only folders with names of ours, in them only files with names of ours; landings in use are left alone.
+ *
+ * @param folder `<state-dir>/landing`; nothing is done when it is missing.
+ * @returns Names of the folders that were removed.
+ * @throws {SinkError} `E_SINK_WRITE`.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` when the folder was not made by leadstream for this user.
+ */
+export async function sweepLandings(folder: string, now: () => number = Date.now): Promise<readonly string[]> {
+  const landings = resolve(folder);
+  return inState('E_SINK_WRITE', `cannot remove old landings in ${landings}`, async () => {
+    if (!(await isPrivate(landings))) return [];
+    const entries = await readdir(landings, { withFileTypes: true });
+    const names = entries.filter((entry) => entry.isDirectory() && sourceName.test(entry.name)).map(({ name }) => name);
+    const removed: string[] = [];
+    for (const name of names) if (await sweep(join(landings, name), now)) removed.push(name);
+    return removed;
+  });
+}
+
+/**
+ * Removes one landing, because its pages were published. One in use is left to the run that uses it.
+ *
+ * @param folder `<state-dir>/landing`.
+ * @param source Name of the folder of a source in it, or a path that ends in that.
+ * @throws {SinkError} `E_SINK_WRITE`.
+ */
+export async function removeLanding(folder: string, source: string): Promise<void> {
+  if (!sourceName.test(basename(source))) return;
+  const path = join(resolve(folder), basename(source));
+  await inState('E_SINK_WRITE', `cannot remove ${path}`, async () => {
+    if (await isPrivate(path)) await removeIf(path, () => Promise.resolve(true));
+  });
+}
+
+async function sweep(folder: string, now: () => number): Promise<boolean> {
+  const isOld = async () => !isFresh(await readMarker(folder), now());
+  // Looked at twice: the second time nobody else can have begun with it.
+  return (await isOld()) && removeIf(folder, isOld);
+}
+
+async function removeIf(folder: string, condition: () => Promise<boolean>): Promise<boolean> {
+  const lock = await lockOutputs([folder], { runId: `sweep-${randomBytes(4).toString('hex')}`, mode: 0o600 }).catch(unlessLocked);
+  if (lock === undefined) return false;
+  try {
+    if (!(await condition())) return false;
+    await removeSource(folder);
+    return true;
+  } finally {
+    await lock.release();
+  }
+}
+
+function unlessLocked(failure: unknown): undefined {
+  if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') return undefined;
+  throw failure;
+}

@@ -1,0 +1,22 @@
+import { castStep } from './cast/cast.js';
+import { dedupeStep } from './dedupe/dedupe.js';
+import { deriveStep } from './derive/derive.js';
+import { filterStep } from './filter/filter.js';
+import { joinStep } from './join/definition.js';
+import { maskStep } from './mask/mask.js';
+import { renameStep } from './rename/rename.js';
+import { selectStep } from './select/select.js';
+import { sortStep } from './sort/sort.js';
+
+/** The steps that pipeline files know, by name. */
+export const steps = {
+  dedupe: dedupeStep,
+  derive: deriveStep,
+  filter: filterStep,
+  join: joinStep,
+  select: selectStep,
+  rename: renameStep,
+  cast: castStep,
+  mask: maskStep,
+  sort: sortStep,
+} as const;

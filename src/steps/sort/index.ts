@@ -1,1 +1,0 @@
-export { sort, sortStep, type SortKey, type SortOptions } from './sort.js';

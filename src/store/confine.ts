@@ -1,0 +1,35 @@
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import type { Move } from './commit.js';
+
+/** The folder beside an output, `.<name>.runs`, in which the runs of a table are. */
+function runsOf(output: string): string {
+  return join(dirname(output), `.${basename(output)}.runs`);
+}
+
+/**
+ * The output that a move belongs to; `undefined` when there is none. What a move can do:
+ *
+ * - A partial file beside an output, `.<name>.<run>.partial`, becomes the output; then there is a SHA-256.
+ * - Something below the runs of an output, `.<name>.runs`, becomes something else there.
+ * - A link below the runs of an output to something there becomes the output.
+ *
+ * @param outputs Absolute paths.
+ */
+export function outputOf(outputs: readonly string[], { from, to, link, file }: Move): string | undefined {
+  return outputs.find((output) => {
+    const runs = runsOf(output);
+    if (!isWithin(from, runs)) return to === output && file?.sha256 !== undefined && isPartialOf(from, output);
+    if (link === undefined) return isWithin(to, runs);
+    return to === output && isWithin(join(dirname(output), link), runs);
+  });
+}
+
+/** Whether a path lies below a folder, and says so by its words alone. */
+function isWithin(path: string, folder: string): boolean {
+  return resolve(path) === path && path.startsWith(folder + sep);
+}
+
+function isPartialOf(path: string, output: string): boolean {
+  const head = join(dirname(output), `.${basename(output)}.`);
+  return path.startsWith(head) && /^[\w-]+\.partial$/.test(path.slice(head.length));
+}

@@ -1,0 +1,17 @@
+export { type Move, Publication, publish } from './commit.js';
+export { sha256File } from './digest.js';
+export { attempt, errnoOf, reworded, unlessMissing } from './failure.js';
+export { makeFolders, removeFolders, syncFolder } from './folders.js';
+export { linked } from './linked.js';
+export { linkInTheWay, refuseLinks } from './links.js';
+export { dayTemplate, filledPath, fixedPath, type PathNames, pathProblem, runTemplate } from './local-path.js';
+export { type Lock, lockOutputs } from './lock.js';
+export { overlap } from './overlap.js';
+export { isPrivate, makePrivate, makeState, openOwn, readOwn } from './own.js';
+export { PartialFile } from './partial-file.js';
+export { finishIntents, type Intent, removeIntent, writeIntent } from './redo-log.js';
+export { inPlace, openRegular, readRegular } from './regular.js';
+export { replaceFile } from './replace.js';
+export { reserveFile } from './reserve.js';
+export { type Extent, ScratchFile } from './scratch.js';
+export { removeTemporaries, temporaryEnding } from './temporary.js';

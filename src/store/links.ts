@@ -1,0 +1,34 @@
+import { lstat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { SinkError } from '../core/index.js';
+import { attempt, unlessMissing } from './failure.js';
+
+/**
+ * Makes sure that nothing between two folders is a link, where all folders are leadstream's own.
+ *
+ * @param above Absolute path; it may be or lead through links.
+ * @param folder Absolute path below it, existing or not.
+ * @throws {SinkError} `E_SINK_FOREIGN` with the link, or with what is no folder; `E_SINK_PATH` for a folder that cannot be entered.
+ */
+export async function refuseLinks(above: string, folder: string): Promise<void> {
+  let at = above;
+  for (const name of relative(above, folder).split(sep).filter(Boolean)) {
+    at = join(at, name);
+    const found = await attempt('E_SINK_PATH', `cannot look at ${at}, above which every folder must be accessible`, () =>
+      lstat(at).catch(unlessMissing(undefined)),
+    );
+    if (found === undefined) return;
+    if (found.isSymbolicLink()) throw linkInTheWay(at);
+    if (!found.isDirectory()) throw noFolder(at);
+  }
+}
+
+/** The error for a link where a folder of leadstream belongs. */
+export function linkInTheWay(path: string): SinkError {
+  return new SinkError('E_SINK_FOREIGN', `${path} is a link, where leadstream has a folder of its own; look where it leads, and remove it`);
+}
+
+function noFolder(path: string): SinkError {
+  const remedy = 'look what it is, and move it away';
+  return new SinkError('E_SINK_FOREIGN', `${path} is no folder, where leadstream has a folder of its own; ${remedy}`);
+}

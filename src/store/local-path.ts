@@ -1,0 +1,93 @@
+import { resolve } from 'node:path';
+import { nearest, LeadstreamError } from '../core/index.js';
+
+const names = ['run.date', 'run.id', 'pipeline'] as const;
+
+/**
+ * What `{{ … }}` stands for in the path of an output: the UTC date on which the run was first started (`YYYY-MM-DD`), the id of the run,
+ * and the name of the pipeline.
+ */
+export type PathNames = Readonly<Record<(typeof names)[number], string>>;
+
+/** The day of a path that is not filled in yet. */
+export const dayTemplate = '{{ run.date }}';
+
+/** The run of a path that is not filled in yet. */
+export const runTemplate = '{{ run.id }}';
+
+const template = /\{\{([^{}]*)\}\}/g;
+const scheme = /^(?:[a-z][a-z\d+.-]*:(?=\/\/)|[a-z][a-z\d+.-]+:(?=\/))/i;
+
+/** What is wrong with the path of something that is to be written, if anything: a scheme, what only a shell fills in, or braces that mean nothing. */
+export function pathProblem(path: string): string | undefined {
+  if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path has: half of a surrogate pair, or NUL';
+  const [found] = scheme.exec(path) ?? [];
+  if (found !== undefined)
+    return `'${found}' is a scheme, and outputs are files of this machine; write to a folder here and copy it from there`;
+  const unfit = unfitPlace(path);
+  if (unfit !== undefined) return unfit;
+  const templates = [...path.matchAll(template)];
+  const unknown = templates.find(([, name = '']) => !isName(name.trim()));
+  if (unknown) return unknownTemplate(unknown[0], unknown[1]?.trim() ?? '');
+  if (/\{\{|\}\}/.test(path.replaceAll(template, ''))) return `'{{' and '}}' belong around a name: there are ${list(names.map(braced))}`;
+  const behind = path.slice(templates[0]?.index ?? path.length);
+  return behind.split('/').includes('..') ? `'..' behind ${templates[0]?.[0] ?? ''} climbs out of what is named; leave it out` : undefined;
+}
+
+/** Names that would become folders here and that a shell would have filled in. */
+function unfitPlace(path: string): string | undefined {
+  if (/^~[\w.-]*(?:\/|$)/.test(path)) return "'~' is a home folder to a shell only; write the path in full, or ${HOME}/…";
+  const [, variable] = /(?:^|\/)\$(\w+)/.exec(path) ?? /\$([A-Z_][A-Z\d_]*)/.exec(path) ?? [];
+  if (variable !== undefined) return `'$${variable}' is filled in by a shell only; write \${${variable}} in the file, or the path in full`;
+  return undefined;
+}
+
+/**
+ * The absolute path of something that is there before a run begins.
+ *
+ * @param option What was given it, for the message.
+ * @throws {LeadstreamError} `E_USAGE` when it is no path of this machine, or has names in braces.
+ */
+export function fixedPath(path: string, option: string, baseDir: string): string {
+  const problem = pathProblem(path) ?? (path.includes('{{') ? 'only outputs and rejects of pipeline files take {{ … }}' : undefined);
+  if (problem !== undefined) throw new LeadstreamError('E_USAGE', `${option} ${path}: ${problem}`);
+  return resolve(baseDir, path);
+}
+
+/**
+ * Fills in what a path without a problem has in braces.
+ *
+ * @returns `undefined` when a value is no name and could climb somewhere.
+ */
+export function filledPath(path: string, values: PathNames): string | undefined {
+  let safe = true;
+  const filled = path.replaceAll(template, (_, inner: string) => {
+    const name = inner.trim();
+    const value = isName(name) ? values[name] : '';
+    safe &&= isSafe(value);
+    return value;
+  });
+  return safe ? filled : undefined;
+}
+
+function isName(text: string): text is (typeof names)[number] {
+  return names.some((name) => name === text);
+}
+
+function isSafe(value: string): boolean {
+  return value === dayTemplate || value === runTemplate || /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(value);
+}
+
+function unknownTemplate(whole: string, name: string): string {
+  // 'run' alone does not tell which of its parts is meant.
+  const near = names.some((known) => known.startsWith(`${name}.`)) ? undefined : nearest(name, names);
+  return `'${whole}' means nothing in a path${near === undefined ? `; there are ${list(names.map(braced))}` : `, did you mean '${braced(near)}'?`}`;
+}
+
+function braced(name: string): string {
+  return `{{ ${name} }}`;
+}
+
+function list(words: readonly string[]): string {
+  return `${words.slice(0, -1).join(', ')} and ${words.at(-1) ?? ''}`;
+}

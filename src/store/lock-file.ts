@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { open, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { LeadstreamError } from '../core/index.js';
+import { attempt } from './failure.js';
+import { makeFolders, removeFolders } from './folders.js';
+import { thisProcess } from './owner.js';
+import { linked } from './linked.js';
+import { acquire, beside, lockedBy, readLock, removeLeftovers } from './takeover.js';
+
+/** The lock of one output, `.<name>.lock` beside it. `succession.ts` says how it changes hands. */
+export class LockFile {
+  private constructor(
+    readonly output: string,
+    private readonly path: string,
+    private readonly id: string,
+    private readonly handle: FileHandle,
+    private readonly folders: readonly string[],
+  ) {}
+
+  /**
+   * @param output Absolute path of what is locked. Missing folders above it are made.
+   * @param mode Permissions of the lock file.
+   * @throws {LeadstreamError} `E_RUN_LOCKED` when a living run holds it, `E_SINK_PATH` when no lock can be written, `E_SINK_FOREIGN` when
+   * something stands there that is none.
+   */
+  static async take(output: string, run: string, mode: number): Promise<LockFile> {
+    const path = join(dirname(output), `.${basename(output)}.lock`);
+    const mine = await thisProcess(randomId(), run);
+    const folders = await makeFolders(dirname(output));
+    try {
+      return await attempt('E_SINK_PATH', `cannot lock ${output}`, async () => {
+        const draft = beside(path, randomId());
+        try {
+          await writeFile(draft, `${JSON.stringify(mine)}\n`, { flag: 'wx', mode, flush: true });
+          await acquire(path, draft, output);
+        } finally {
+          await rm(draft, { force: true });
+        }
+        await removeLeftovers(path);
+        return new LockFile(output, path, mine.id, await open(path), folders);
+      });
+    } catch (failure) {
+      await removeFolders(folders);
+      throw failure;
+    }
+  }
+
+  /** Gives a sign of life. It goes to the file that was opened, so it never prolongs the lock of another run. */
+  async beat(): Promise<void> {
+    const now = new Date();
+    await this.handle.utimes(now, now).catch(() => undefined);
+  }
+
+  /** @throws {LeadstreamError} `E_RUN_LOCKED` when the lock is not ours any more. */
+  async check(): Promise<void> {
+    const found = await attempt('E_SINK_WRITE', `cannot read ${this.path}`, () => readLock(this.path));
+    if (found === undefined) throw new LeadstreamError('E_RUN_LOCKED', `the lock of ${this.output} was removed while this run held it`);
+    if (found.id !== this.id) throw lockedBy(this.output, found);
+  }
+
+  /** Removes the lock file if it is still ours, and the folders made for it as far as they are empty. Never rejects. */
+  async release(): Promise<void> {
+    await this.handle.close().catch(() => undefined);
+    await this.#remove().catch(() => undefined);
+    await removeFolders(this.folders);
+  }
+
+  async #remove(): Promise<void> {
+    const right = beside(this.path, this.id);
+    if (!(await linked(this.path, right))) return;
+    if ((await readLock(this.path))?.id === this.id) await rm(this.path);
+    await rm(right, { force: true });
+  }
+}
+
+function randomId(): string {
+  return randomBytes(8).toString('hex');
+}

@@ -1,0 +1,165 @@
+import { constants, type Stats } from 'node:fs';
+import { chmod, lstat, mkdir, open, stat, type FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { LeadstreamError } from '../core/index.js';
+import { errnoOf, unlessMissing } from './failure.js';
+import { makeFolders } from './folders.js';
+import { inPlace } from './regular.js';
+
+/** The user that this process works as; `undefined` where the system has none. */
+const me = () => process.geteuid?.();
+
+/**
+ * Why something in the state folder cannot be what leadstream made there; `undefined` when it can. Whoever may write there could
+ * otherwise have files renamed, removed or cut in our name.
+ *
+ * @param user Default: the one that this process works as.
+ */
+export function foreignness(found: Stats, kind: 'file' | 'folder', user: number | undefined = me()): string | undefined {
+  if (found.isSymbolicLink()) return 'is a link';
+  if (kind === 'folder' && !found.isDirectory()) return 'is no folder';
+  if (kind === 'file' && !found.isFile()) return 'is no regular file';
+  if (user !== undefined && found.uid !== user) return `belongs to user ${found.uid}, not to ${user} who runs this`;
+  if ((found.mode & 0o002) !== 0) return 'can be written by everyone';
+  if (kind === 'file' && found.nlink > 1) return 'has a second name, as hard links give';
+  return undefined;
+}
+
+/**
+ * The same of the state folder itself, which may be one that the administrator made: it may belong to root, be a link of root's
+ * (systemd makes such ones), or be like `/tmp`, where nobody can move what is another's.
+ *
+ * @param target What the link leads to, if it is one.
+ */
+export function stateForeignness(found: Stats, target: Stats | undefined = found, user: number | undefined = me()): string | undefined {
+  if (found.isSymbolicLink() && (user === undefined || user === 0 || found.uid !== 0)) return 'is a link';
+  if (target === undefined || !target.isDirectory()) return 'is no folder';
+  if (user !== undefined && target.uid !== user && target.uid !== 0) return `belongs to user ${target.uid}, not to ${user} who runs this`;
+  return (target.mode & 0o1002) === 0o002 ? 'can be written by everyone' : undefined;
+}
+
+/**
+ * Makes a folder in the state folder that nobody else may look into, also when it was there and open to others. The state folder
+ * is made when it is missing, private as well.
+ *
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` when either cannot be ours, with what speaks against it.
+ * @throws The system's error; the caller knows the words for it.
+ */
+export async function makePrivate(folder: string): Promise<void> {
+  await makeState(dirname(folder));
+  await accessible(folder, () =>
+    mkdir(folder, { mode: 0o700 }).catch((thrown: unknown) => {
+      if (errnoOf(thrown) !== 'EEXIST') throw thrown;
+    }),
+  );
+  await accessible(folder, () => close(folder));
+}
+
+/**
+ * Makes the state folder when it is missing, private, and makes sure that it can only be ours.
+ *
+ * @throws As `makePrivate`.
+ */
+export async function makeState(folder: string): Promise<void> {
+  if (await isState(folder)) return;
+  await makeFolders(folder);
+  await chmod(folder, 0o700);
+}
+
+/**
+ * Makes sure that a folder in the state folder can only be ours; one that others may look into is closed to them.
+ *
+ * @returns `false` when it is missing.
+ * @throws As `makePrivate`.
+ */
+export async function isPrivate(folder: string): Promise<boolean> {
+  if (!(await isState(dirname(folder)))) return false;
+  return accessible(folder, () => close(folder).then(() => true, unlessMissing(false)));
+}
+
+async function isState(folder: string): Promise<boolean> {
+  const found = await lstat(folder).catch(unlessMissing(undefined));
+  if (found === undefined) return false;
+  const fault = stateForeignness(found, found.isSymbolicLink() ? await stat(folder).catch(unlessMissing(undefined)) : found);
+  if (fault !== undefined) throw foreign(folder, fault);
+  return true;
+}
+
+async function close(folder: string): Promise<void> {
+  const fault = foreignness(await lstat(folder), 'folder');
+  if (fault !== undefined) throw foreign(folder, fault);
+  // By a handle, since whoever can write above could put a link in its place.
+  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    if (((await handle.stat()).mode & 0o077) !== 0) await handle.chmod(0o700);
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Opens a file of the state folder. It never waits, as for the writer of a pipe.
+ *
+ * @param flags Of `node:fs` constants, `O_RDONLY` or more. Links are not followed.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` when the file cannot be ours.
+ * @throws The system's error; the caller knows the words for it.
+ */
+export async function openOwn(path: string, flags: number): Promise<FileHandle> {
+  const handle = await open(path, flags | inPlace, 0o600).catch((thrown: unknown) => {
+    throw errnoOf(thrown) === 'ELOOP' ? foreign(path, 'is a link') : thrown;
+  });
+  try {
+    const fault = foreignness(await handle.stat(), 'file');
+    if (fault !== undefined) throw foreign(path, fault);
+    return handle;
+  } catch (failure) {
+    await handle.close();
+    throw failure;
+  }
+}
+
+/**
+ * The text of a file of the state folder; `undefined` when it is missing.
+ *
+ * @throws As `openOwn`.
+ */
+export async function readOwn(path: string): Promise<string | undefined> {
+  const handle = await accessible(path, () => openOwn(path, constants.O_RDONLY).catch(unlessMissing(undefined)));
+  try {
+    return await handle?.readFile('utf8');
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** Does something in the state folder; what the user who runs this may not do there, or what is in the way, is told with its owner. */
+async function accessible<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const code = errnoOf(thrown);
+    if (code === undefined || !inaccessible.has(code)) throw thrown;
+    const blocking = await blockingAt(path);
+    throw foreign(blocking.path, `${code === 'ENOTDIR' ? 'is no folder' : `cannot be used (${code})`}${ownedBy(blocking.found)}`);
+  }
+}
+
+const inaccessible: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'ENOTDIR']);
+
+/** The first thing on the way to a path that can be looked at. */
+async function blockingAt(path: string): Promise<{ readonly path: string; readonly found: Stats | undefined }> {
+  const found = await lstat(path).catch(() => undefined);
+  return found !== undefined || dirname(path) === path ? { path, found } : blockingAt(dirname(path));
+}
+
+function ownedBy(found: Stats | undefined): string {
+  const user = me();
+  if (found === undefined || user === undefined || found.uid === user)
+    return '; make it accessible, or choose another place by --state-dir';
+  return `: it belongs to user ${found.uid}, not to ${user} who runs this; give it to that user, or choose another place by --state-dir`;
+}
+
+/** The error that says why something in the state folder is not taken for ours. */
+export function foreign(path: string, fault: string): LeadstreamError {
+  return new LeadstreamError('E_STATE_FOREIGN', `${path} ${fault}`);
+}

@@ -1,0 +1,56 @@
+import { lstat, readdir, readlink, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { SinkError } from '../core/index.js';
+import { attempt, errnoOf } from './failure.js';
+import { makeFolders, removeFolders } from './folders.js';
+import { PartialFile } from './partial-file.js';
+
+/**
+ * Reserves a file: makes the folders above it and an empty partial file beside it, `.<name>.<runId>.partial`. Partial
+ * files that killed runs left for the same destination are removed, so the caller holds the lock of the output.
+ *
+ * @param destination Absolute path. A file there stays as it is until the publication.
+ * @param mode Permissions of the file. Default `0o600`.
+ * @throws {SinkError} `E_SINK_PATH` when nothing can be written there, or when something other than a file is there.
+ */
+export async function reserveFile(destination: string, runId: string, mode?: number): Promise<PartialFile> {
+  await refuseNoFile(destination);
+  const folder = dirname(destination);
+  const made = await makeFolders(folder);
+  try {
+    await removeLeftovers(folder, basename(destination));
+    return await PartialFile.open(join(folder, `.${basename(destination)}.${runId}.partial`), destination, made, mode);
+  } catch (failure) {
+    await removeFolders(made);
+    throw failure;
+  }
+}
+
+/** A rename would put a file in the place of a pipe, a device or a link, whose file would stay as it was, and fail over a folder. */
+async function refuseNoFile(destination: string): Promise<void> {
+  const found = await attempt('E_SINK_PATH', `cannot write ${destination}`, () =>
+    lstat(destination).catch((thrown: unknown) => {
+      if (errnoOf(thrown) === 'ENOENT') return undefined;
+      throw thrown;
+    }),
+  );
+  if (found === undefined || found.isFile()) return;
+  if (found.isSymbolicLink()) {
+    const target = await readlink(destination).catch(() => 'elsewhere');
+    throw new SinkError('E_SINK_PATH', `cannot write ${destination}: it is a link to ${target}; name that file, or remove the link`);
+  }
+  throw new SinkError('E_SINK_PATH', `cannot write ${destination}: it is ${found.isDirectory() ? 'a folder' : 'no regular file'}`);
+}
+
+/** Ids of runs, as pipelines (with `Z`) and sinks in code give them; a person's file may have any other word in that place. */
+const runIdForm = /^\d{8}T\d{9}Z?-[0-9a-f]{8}$/;
+
+async function removeLeftovers(folder: string, name: string): Promise<void> {
+  const [head, tail] = [`.${name}.`, '.partial'];
+  await attempt('E_SINK_PATH', `cannot write in ${folder}`, async () => {
+    for (const entry of await readdir(folder)) {
+      const run = entry.startsWith(head) && entry.endsWith(tail) ? entry.slice(head.length, -tail.length) : '';
+      if (runIdForm.test(run)) await rm(join(folder, entry), { force: true });
+    }
+  });
+}

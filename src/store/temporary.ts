@@ -1,0 +1,51 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { lives, thisProcess, type Holder } from './owner.js';
+
+/** Ending of a file that is being written; one that a killed process left is rubbish. */
+export const temporaryEnding = '.tmp';
+
+/** Age from which a file is taken for rubbish whose writer cannot be asked, in milliseconds. */
+const longestWriteMs = 3_600_000;
+
+/** `<path>.<place>-<process>-<start>-<random>.tmp`: by the name alone others can tell whether the writer lives. */
+export async function temporaryName(path: string): Promise<string> {
+  const { pid, started, ...where } = await thisProcess('', '');
+  return `${path}.${placeOf(where)}-${pid}-${started ?? ''}-${randomBytes(6).toString('hex')}${temporaryEnding}`;
+}
+
+/**
+ * Removes from a folder the temporary files whose writers are dead: at once when that can be told, otherwise after an hour. Never
+ * rejects for a file that cannot be removed.
+ *
+ * @param isOurs Whether a temporary file of this name, without what was put behind it, is one of the caller's.
+ * @throws The system's error when the folder cannot be read.
+ */
+export async function removeTemporaries(folder: string, isOurs: (name: string) => boolean): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const [, whole, mark] = /^(.+)\.([^.]+)\.tmp$/.exec(name) ?? [];
+    if (whole === undefined || mark === undefined || !isOurs(whole)) continue;
+    const path = join(folder, name);
+    if (await isAbandoned(path, mark)) await rm(path, { force: true }).catch(() => undefined);
+  }
+}
+
+async function isAbandoned(path: string, mark: string): Promise<boolean> {
+  const [, place, pid, started] = /^([0-9a-f]{16})-(\d+)-(\d*)-[0-9a-f]{12}$/.exec(mark) ?? [];
+  const here = await thisProcess('', '');
+  if (place === placeOf(here) && pid !== undefined) {
+    const alive = await lives({ ...here, pid: Number(pid), started: started || null });
+    if (alive !== undefined) return !alive;
+  }
+  const written = await stat(path).catch(() => undefined);
+  return written !== undefined && Date.now() - written.mtimeMs > longestWriteMs;
+}
+
+/** Where process numbers mean the same, in few characters. */
+function placeOf({ host, space }: Pick<Holder, 'host' | 'space'>): string {
+  return createHash('sha256')
+    .update(JSON.stringify([host, space]))
+    .digest('hex')
+    .slice(0, 16);
+}

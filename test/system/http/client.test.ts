@@ -1,0 +1,309 @@
+import { describe, expect, test } from '@jest/globals';
+import { lastValueFrom } from 'rxjs';
+import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';
+import type { Credentials } from '../../../src/http/index.js';
+import { generate, startService, type RunningService, type RequestEntry } from '../../../src/service/index.js';
+import { answer, failureOf, inTurn, json, oddKey, withClient, withServer, type Handler } from '../../support/odd-server.js';
+
+const account = { uid: '7', key: 'pair key', restApiKey: oddKey };
+const source = generate({ leads: 70, bridges: 5, links: 40, users: 6, seed: 3 });
+
+async function withService(test: (service: RunningService, log: readonly RequestEntry[]) => Promise<void>): Promise<void> {
+  const log: RequestEntry[] = [];
+  const service = await startService({ source, accounts: [account], onRequest: (entry) => log.push(entry) });
+  try {
+    await test(service, log);
+  } finally {
+    await service.close();
+  }
+}
+
+const sentIds = (log: readonly RequestEntry[]): readonly (string | null)[] => log.map(({ id }) => id);
+
+describe('list', () => {
+  const forms: [string, Credentials][] = [
+    ['rest_api_key alone', { rest_api_key: oddKey }],
+    ['authorized_uid with authorized_rest_api_key', { authorized_uid: '7', authorized_rest_api_key: 'pair key' }],
+  ];
+
+  test.each(forms)('reads a page with %s', async (_name, auth) => {
+    await withService(async ({ url }) => {
+      await withClient({ baseUrl: url, auth }, async (client) => {
+        expect(await lastValueFrom(client.reader('leads').list(1))).toHaveLength(30);
+      });
+    });
+  });
+
+  test('asks for 30 rows a page by itself and for the limit that is set', async () => {
+    await withService(async ({ url }, log) => {
+      await withClient({ baseUrl: url }, (client) => lastValueFrom(client.reader('leads').list(3)).then(() => {}));
+      await withClient({ baseUrl: url, limit: 20 }, (client) => lastValueFrom(client.reader('leads').list(2)).then(() => {}));
+      expect(log.map(({ page, limit }) => [page, limit])).toEqual([
+        [3, 30],
+        [2, 20],
+      ]);
+    });
+  });
+
+  test('sends no page parameters for links, whose list has no pages', async () => {
+    await withServer(json([]), async ({ url, requests }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        await lastValueFrom(client.reader('links').list(1));
+        expect([...(requests[0]?.searchParams.keys() ?? [])]).toEqual(['rest_api_key']);
+      });
+    });
+  });
+
+  test('sends the credential as it is, whatever characters it has', async () => {
+    await withServer(json([]), async ({ url, requests }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        await lastValueFrom(client.reader('leads').list(1));
+        expect(requests[0]?.searchParams.get('rest_api_key')).toBe(oddKey);
+      });
+    });
+  });
+
+  test('gives no rows for an empty page', async () => {
+    await withService(async ({ url }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        expect(await lastValueFrom(client.reader('leads').list(4))).toEqual([]);
+      });
+    });
+  });
+
+  test('makes one request per subscription and none before', async () => {
+    await withService(async ({ url }, log) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        const page$ = client.reader('leads').list(1);
+        expect(log).toHaveLength(0);
+        await lastValueFrom(page$);
+        await lastValueFrom(page$);
+        expect(log).toHaveLength(2);
+      });
+    });
+  });
+
+  test.each(['', '/', '///'])('reads below a base URL with a path that ends in "%s"', async (end) => {
+    await withServer(json([]), async ({ url, requests }) => {
+      await withClient({ baseUrl: `${url}/v1/data${end}` }, async (client) => {
+        await lastValueFrom(client.reader('users').list(1));
+        expect(requests[0]?.pathname).toBe('/v1/data/api/users');
+      });
+    });
+  });
+});
+
+describe('find', () => {
+  const found = (body: Handler, id = '5') => {
+    let result: readonly unknown[] | undefined;
+    return withServer(body, async ({ url }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        result = await lastValueFrom(client.reader('users').find(id));
+      });
+    }).then(() => result);
+  };
+  const user = { uid: '5', email: 'a@b.c', affid: '1' };
+
+  test('reads the record of an identifier', async () => {
+    await withService(async ({ url }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        const [lead] = await lastValueFrom(client.reader('leads').list(1));
+        expect(await lastValueFrom(client.reader('leads').find(lead?.lead_id ?? ''))).toEqual([lead]);
+      });
+    });
+  });
+
+  test('reads all entries of an area code', async () => {
+    await withService(async ({ url }) => {
+      await withClient({ baseUrl: url, limit: 1 }, async (client) => {
+        const [entry] = await lastValueFrom(client.reader('areacodes').list(1));
+        const entries = await lastValueFrom(client.reader('areacodes').find(entry?.area_code ?? ''));
+        expect(entries.length).toBeGreaterThan(1);
+        expect(new Set(entries.map(({ area_code }) => area_code))).toEqual(new Set([entry?.area_code]));
+      });
+    });
+  });
+
+  test('takes an array of one', async () => expect(await found(json([user]))).toEqual([user]));
+  test('takes a bare object', async () => expect(await found(json(user))).toEqual([user]));
+
+  test.each([
+    ['[]', answer(200, '[]')],
+    ['{}', answer(200, '{}')],
+    ['null', answer(200, 'null')],
+    ['an empty body', answer(200)],
+    ['204', answer(204)],
+    ['404', answer(404, 'not here')],
+    ['404 with JSON', answer(404, '{"error":"not here"}')],
+  ])('takes %s for "none"', async (_name, handler) => {
+    expect(await found(handler)).toEqual([]);
+  });
+
+  test('takes {"error":…} of status 200 for no record', async () => {
+    await expect(found(json({ error: 'no' }))).rejects.toMatchObject({ code: 'E_SOURCE_ANSWER', kind: 'suspect' });
+  });
+
+  test.each(['', '.', '..', '...', '\ud800'])('never sends the identifier %j', async (id) => {
+    await withService(async ({ url }, log) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        await expect(lastValueFrom(client.reader('leads').find(id))).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED' });
+        expect(log).toEqual([]);
+      });
+    });
+  });
+
+  test.each(['a/b', 'ü', '%2e', '%2e%2e', '../users', 'a?b#c', 'a b+c', '..\\', '😀'])(
+    'sends %j as one segment of the path',
+    async (id) => {
+      await withService(async ({ url }, log) => {
+        await withClient({ baseUrl: url }, async (client) => {
+          expect(await lastValueFrom(client.reader('leads').find(id))).toEqual([]);
+          expect(sentIds(log)).toEqual([id]);
+          expect(log[0]?.collection).toBe('leads');
+        });
+      });
+    },
+  );
+});
+
+describe('the two paths of area codes', () => {
+  const entry = { area_code: '212', city: 'New York', state: 'NY' };
+  const singular: Handler = (response, url, attempt, request) =>
+    (url.pathname.startsWith('/api/areacode/') || url.pathname === '/api/areacode' ? json([entry]) : answer(404))(
+      response,
+      url,
+      attempt,
+      request,
+    );
+
+  test('falls back to the singular on 404 and remembers it', async () => {
+    await withServer(singular, async ({ url, requests }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        for (const page of [1, 2]) expect(await lastValueFrom(client.reader('areacodes').list(page))).toMatchObject([entry]);
+        expect(await lastValueFrom(client.reader('areacodes').find('212'))).toMatchObject([entry]);
+        const paths = requests.map(({ pathname }) => pathname);
+        expect(paths).toEqual(['/api/areacodes', '/api/areacode', '/api/areacode', '/api/areacode/212']);
+      });
+    });
+  });
+
+  test('falls back for a single read, too, instead of finding none', async () => {
+    await withServer(singular, async ({ url }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        expect(await lastValueFrom(client.reader('areacodes').find('212'))).toMatchObject([entry]);
+      });
+    });
+  });
+
+  test('stays with the plural once it answered', async () => {
+    await withServer(inTurn(json([entry]), answer(404)), async ({ url, requests }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        await lastValueFrom(client.reader('areacodes').list(1));
+        expect(await lastValueFrom(client.reader('areacodes').find('999'))).toEqual([]);
+        expect(requests.map(({ pathname }) => pathname)).toEqual(['/api/areacodes', '/api/areacodes/999']);
+      });
+    });
+  });
+
+  test('finds none when neither path knows the code', async () => {
+    await withServer(answer(404), async ({ url, requests }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        expect(await lastValueFrom(client.reader('areacodes').find('999'))).toEqual([]);
+        expect(requests).toHaveLength(2);
+      });
+    });
+  });
+
+  test('refuses the list when neither path is there', async () => {
+    await withServer(answer(404), async ({ url }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        const list = lastValueFrom(client.reader('areacodes').list(1));
+        await expect(list).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED', status: 404, kind: 'permanent' });
+      });
+    });
+  });
+
+  test('does not fall back on another failure', async () => {
+    await withServer(answer(400), async ({ url, requests }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        await expect(lastValueFrom(client.reader('areacodes').list(1))).rejects.toMatchObject({ status: 400 });
+        expect(requests).toHaveLength(1);
+      });
+    });
+  });
+});
+
+describe('options', () => {
+  const base: ClientOptions = { baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey } };
+
+  test.each([
+    ['http://user@host', 'user info'],
+    [`http://u:${encodeURIComponent(oddKey)}@host`, 'user info'],
+    ['http://host/?a=b', 'query'],
+    ['http://host/#top', 'fragment'],
+    ['ftp://host', 'http or https'],
+    ['host', 'http or https'],
+    ['', 'http or https'],
+  ])('refuse the base URL %j without repeating it', (baseUrl, reason) => {
+    expect(() => createClient({ ...base, baseUrl })).toThrow(
+      expect.objectContaining({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(reason) }),
+    );
+    expect(() => createClient({ ...base, baseUrl })).not.toThrow(/k%2B/);
+  });
+
+  test.each(['?', '#', '/?#'])('drop a bare %j at the end of the base URL, which would swallow the path', async (end) => {
+    await withServer(json([]), async ({ url, requests }) => {
+      await withClient({ baseUrl: `${url}${end}` }, async (client) => {
+        await lastValueFrom(client.reader('leads').list(1));
+        expect(requests[0]?.pathname).toBe('/api/leads');
+      });
+    });
+  });
+
+  test.each([0, 501, 1.5, -1, Number.NaN])('refuse a limit of %d', (limit) => {
+    expect(() => createClient({ ...base, limit })).toThrow('limit must be a whole number from 1 to 500');
+  });
+
+  test.each([
+    { concurrency: 0 },
+    { ratePerSecond: 0 },
+    { ratePerSecond: -1 },
+    { timeoutMs: Number.NaN },
+    { maxBodyBytes: 0 },
+    { threads: 2 },
+    { threads: Number.NaN },
+  ])('refuse %j', (options) => {
+    expect(() => createClient({ ...base, ...options })).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', exit: 78 }));
+  });
+
+  test('refuse a thread whose file is missing, as beside TypeScript source, and name it', () => {
+    expect(() => createClient({ ...base, threads: 1 })).toThrow(
+      expect.objectContaining({
+        code: 'E_SOURCE_CONFIG',
+        message: expect.stringMatching(
+          /^threads: 1 needs the file \/.*\/source\/fetch\/fetching-worker\.js, which a bundle has to bring along/,
+        ),
+      }),
+    );
+  });
+
+  test.each<[string, Credentials]>([
+    ['rest_api_key', { rest_api_key: 'short12' }],
+    ['rest_api_key', { rest_api_key: '' }],
+    ['authorized_rest_api_key', { authorized_uid: 'long-enough-for-a-key', authorized_rest_api_key: '7' }],
+  ])('refuse a key of fewer than eight characters: %s', (field, auth) => {
+    const message = `auth: ${field} is shorter than 8 characters, so it is no key; look where it comes from`;
+    expect(() => createClient({ ...base, auth })).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', exit: 78, message }));
+  });
+
+  test.each(['7', 'a'.repeat(200)])('take a user id of any length but none: %j', (uid) => {
+    const auth = { authorized_uid: uid, authorized_rest_api_key: 'eight ch' };
+    expect(() => createClient({ ...base, auth }).close()).not.toThrow();
+  });
+
+  test('take what is wrong with the address for a failure of the read, not of the client', async () => {
+    await withClient({ baseUrl: 'http://127.0.0.1:1', retry: { attempts: 1 } }, async (client) => {
+      expect((await failureOf(client)).code).toBe('E_SOURCE_UNAVAILABLE');
+    });
+  });
+});

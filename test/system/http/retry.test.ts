@@ -1,0 +1,294 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { describe, expect, test } from '@jest/globals';
+import { Subject, lastValueFrom, throwError } from 'rxjs';
+import { TestScheduler } from 'rxjs/testing';
+import { createPacer } from '../../../src/http/pacer.js';
+import { retryAfterMs } from '../../../src/http/retry-after.js';
+import { retryAttempts, type RetryNotice } from '../../../src/http/retry.js';
+import { SourceError } from '../../../src/core/errors.js';
+import { marbles, turns } from '../../support/pages.js';
+import { answer, failedRead, inTurn, json, withClient, withServer } from '../../support/odd-server.js';
+
+const down = (retryAfter?: number) => new SourceError('E_SOURCE_UNAVAILABLE', 'transient', 'down', { retryAfterMs: retryAfter });
+
+describe('backoff', () => {
+  test('is full jitter: random * min(cap, base * 2^(n-1))', () => {
+    const delays: number[] = [];
+    marbles(({ cold, expectObservable }) => {
+      const policy = { attempts: 7, baseMs: 10, capMs: 100 };
+      const retried = retryAttempts(
+        policy,
+        () => 0.5,
+        ({ delayMs }) => delays.push(delayMs),
+      );
+      expectObservable(cold('#', {}, down()).pipe(retried)).toBe(
+        '175ms #',
+        {},
+        expect.objectContaining({ message: 'down (after 7 attempts)' }),
+      );
+    });
+    expect(delays).toEqual([5, 10, 20, 40, 50, 50]);
+  });
+
+  test('asks for a new random number each time', async () => {
+    const randoms = [0, 0.25, 1];
+    const { notices } = await failedRead(answer(500), { retry: { attempts: 4, baseMs: 4, capMs: 8 }, random: () => randoms.shift() ?? 0 });
+    expect(notices.map(({ delayMs }) => delayMs)).toEqual([0, 2, 8]);
+  });
+
+  test('waits at least as long as the service asks', () => {
+    const notices: RetryNotice[] = [];
+    marbles(({ cold, expectObservable }) => {
+      const retried = retryAttempts(
+        { attempts: 2, baseMs: 10, capMs: 100 },
+        () => 1,
+        (notice) => notices.push(notice),
+      );
+      expectObservable(cold('#', {}, down(3000)).pipe(retried)).toBe('3s #', {}, expect.any(SourceError));
+    });
+    expect(notices).toMatchObject([{ attempt: 1, delayMs: 3000, error: { message: 'down' } }]);
+  });
+
+  test('waits longer than the service asks when the jitter says so', async () => {
+    const { notices } = await failedRead(answer(503, '', { 'retry-after': '0' }), { retry: { attempts: 2, baseMs: 7 }, random: () => 1 });
+    expect(notices.map(({ delayMs }) => delayMs)).toEqual([7]);
+  });
+
+  test('reads Retry-After in seconds', async () => {
+    const server = inTurn(answer(429, '', { 'retry-after': '1' }), json([]));
+    await withServer(server, async ({ url, requests }) => {
+      await withClient({ baseUrl: url }, async (client, notices) => {
+        await lastValueFrom(client.reader('leads').list(1));
+        expect(notices).toMatchObject([{ attempt: 1, delayMs: 1000, error: { status: 429, retryAfterMs: 1000 } }]);
+        expect(requests).toHaveLength(2);
+      });
+    });
+  });
+
+  test('reads Retry-After as a date', async () => {
+    await withServer(answer(503, '', { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }), async ({ url }) => {
+      const delayMs = await new Promise<number>((done, fail) => {
+        withClient({ baseUrl: url, onRetry: (notice) => done(notice.delayMs) }, async (client) => {
+          const subscription = client.reader('leads').list(1).subscribe();
+          await turns(200);
+          subscription.unsubscribe();
+        }).catch(fail);
+      });
+      expect(delayMs).toBeGreaterThan(50_000);
+      expect(delayMs).toBeLessThanOrEqual(60_000);
+    });
+  });
+
+  test('ends at once when the service asks for more than five minutes', async () => {
+    const { error, requests } = await failedRead(answer(429, '', { 'retry-after': '301' }));
+    expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', status: 429, retryAfterMs: 301_000 });
+    expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
+    expect(error.message).toContain(': HTTP 429: the service asks to wait 301 s');
+    expect(requests).toBe(1);
+  });
+
+  test('passes an error that is not of the service on at once', async () => {
+    const retried = retryAttempts(
+      { attempts: 5, baseMs: 0, capMs: 0 },
+      () => 0,
+      () => {},
+    );
+    await expect(lastValueFrom(throwError(() => new Error('defect')).pipe(retried))).rejects.toThrow(/^defect$/);
+  });
+
+  test('counts attempts anew for every subscription', async () => {
+    let subscribed = 0;
+    const failing$ = throwError(() => ((subscribed += 1), down()));
+    const retried$ = failing$.pipe(
+      retryAttempts(
+        { attempts: 3, baseMs: 0, capMs: 0 },
+        () => 0,
+        () => {},
+      ),
+    );
+    await expect(lastValueFrom(retried$)).rejects.toThrow('after 3 attempts');
+    await expect(lastValueFrom(retried$)).rejects.toThrow('after 3 attempts');
+    expect(subscribed).toBe(6);
+  });
+});
+
+describe('unsubscribe', () => {
+  test('during the backoff makes no more requests', async () => {
+    await withServer(answer(500), async ({ url, requests }) => {
+      const failed = new Subject<void>();
+      const options = { baseUrl: url, retry: { attempts: 5, baseMs: 20, capMs: 20 }, random: () => 1, onRetry: () => failed.next() };
+      await withClient(options, async (client) => {
+        const subscription = client.reader('leads').list(1).subscribe();
+        await new Promise<void>((done) => failed.subscribe(() => done()));
+        subscription.unsubscribe();
+        await new Promise((done) => setTimeout(done, 60));
+        expect(requests).toHaveLength(1);
+      });
+    });
+  });
+
+  test('aborts the request in flight', async () => {
+    let begun: (() => void) | undefined;
+    const arrived = new Promise<void>((done) => (begun = done));
+    let closed: Promise<unknown> | undefined;
+    const hang = (response: ServerResponse): void => {
+      closed = once(response, 'close');
+      begun?.();
+    };
+    await withServer(hang, async ({ url, aborted }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        const subscription = client.reader('leads').list(1).subscribe();
+        await arrived;
+        subscription.unsubscribe();
+        await closed;
+        expect(aborted()).toBe(1);
+      });
+    });
+  });
+
+  test('leaves no unhandled rejection and emits nothing', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    const seen: unknown[] = [];
+    await withServer(json([]), async ({ url }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        for (let wait = 0; wait < 6; wait += 1) {
+          const page$ = client.reader('leads').list(1);
+          const subscription = page$.subscribe({ error: (error: unknown) => seen.push(error) });
+          await turns(wait);
+          subscription.unsubscribe();
+        }
+        await turns(100);
+      });
+    });
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('pace', () => {
+  function paced(test: (clock: () => number, scheduler: TestScheduler) => void): void {
+    const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
+    scheduler.run(() => test(() => scheduler.now(), scheduler));
+  }
+
+  test('spaces the starts of requests evenly', () => {
+    paced((now, scheduler) => {
+      const pacer = createPacer(20, now);
+      const starts: number[] = [];
+      for (let n = 0; n < 4; n += 1)
+        scheduler
+          .createColdObservable('|')
+          .pipe(pacer.paced)
+          .subscribe({ complete: () => starts.push(now()) });
+      scheduler.flush();
+      expect(starts).toEqual([0, 50, 100, 150]);
+    });
+  });
+
+  test('lets a request start at once after a time without any', () => {
+    paced((now, scheduler) => {
+      const pacer = createPacer(20, now);
+      const starts: number[] = [];
+      const start = (): void =>
+        void scheduler
+          .createColdObservable('|')
+          .pipe(pacer.paced)
+          .subscribe({ complete: () => starts.push(now()) });
+      start();
+      scheduler.schedule(start, 400);
+      scheduler.flush();
+      expect(starts).toEqual([0, 400]);
+    });
+  });
+
+  test('holds every request that has not started, also those that wait for their turn', () => {
+    paced((now, scheduler) => {
+      const pacer = createPacer(20, now);
+      const starts: number[] = [];
+      for (let n = 0; n < 4; n += 1)
+        scheduler
+          .createColdObservable('|')
+          .pipe(pacer.paced)
+          .subscribe({ complete: () => starts.push(now()) });
+      scheduler.schedule(() => pacer.pause(1000), 60);
+      scheduler.flush();
+      expect(starts).toEqual([0, 50, 1060, 1110]);
+    });
+  });
+
+  test('without a limit starts everything at once, and holds it while paused', () => {
+    paced((now, scheduler) => {
+      const pacer = createPacer(Number.POSITIVE_INFINITY, now);
+      const starts: number[] = [];
+      const start = (): void =>
+        void scheduler
+          .createColdObservable('|')
+          .pipe(pacer.paced)
+          .subscribe({ complete: () => starts.push(now()) });
+      start();
+      start();
+      pacer.pause(30);
+      start();
+      scheduler.flush();
+      expect(starts).toEqual([0, 0, 30]);
+    });
+  });
+
+  test('counts retries as requests', async () => {
+    const { requests } = await failedRead(answer(500), { ratePerSecond: 200 });
+    expect(requests).toBe(4);
+  });
+
+  test('slows every request of the client after a 429, not only the page that got it', async () => {
+    const order: string[] = [];
+    const handler = inTurn(answer(429, '', { 'retry-after': '1' }), (response, url, attempt, request) => {
+      order.push(url.searchParams.get('page') ?? '');
+      json([])(response, url, attempt, request);
+    });
+    await withServer(handler, async ({ url }) => {
+      const paused = new Subject<void>();
+      await withClient({ baseUrl: url, onRetry: () => paused.next() }, async (client) => {
+        const reader = client.reader('leads');
+        const first = new Promise<void>((done) => paused.subscribe(() => done()));
+        const one = lastValueFrom(reader.list(1));
+        await first;
+        const two = lastValueFrom(reader.list(2));
+        await new Promise((done) => setTimeout(done, 300));
+        expect(order).toEqual([]);
+        await Promise.all([one, two]);
+        expect(order.sort()).toEqual(['1', '2']);
+      });
+    });
+  });
+});
+
+describe('retryAfterMs', () => {
+  const now = Date.UTC(2026, 10, 20, 12, 0, 0);
+
+  test.each([
+    [undefined, undefined],
+    ['', undefined],
+    ['0', 0],
+    ['1', 1000],
+    [' 120 ', 120_000],
+    ['9999999999', 9_999_999_999_000],
+    ['-5', undefined],
+    ['1.5', undefined],
+    ['1e3', undefined],
+    ['0x10', undefined],
+    ['soon', undefined],
+    ['2026', 2_026_000],
+    ['2026-11-20', undefined],
+    ['Fri, 20 Nov 2026 12:00:30 GMT', 30_000],
+    ['Friday, 20-Nov-26 12:00:30 GMT', 30_000],
+    ['Fri Nov 20 12:00:30 2026', 30_000],
+    ['Fri, 20 Nov 2026 11:59:00 GMT', 0],
+    ['Fri, never', undefined],
+  ])('of %j is %p', (header, expected) => {
+    expect(retryAfterMs(header, now)).toBe(expected);
+  });
+});

@@ -1,0 +1,227 @@
+import { describe, expect, test } from '@jest/globals';
+import { appendFile, chmod, link, mkdir, readdir, readFile, readlink, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Row } from '../../../src/core/index.js';
+import type { Warning } from '../../../src/core/errors.js';
+import { sha256File } from '../../../src/store/index.js';
+import { rollbackTable } from '../../../src/pipeline/index.js';
+import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
+import { publishedManifest, tableRuns, RunLog, verifyTable } from '../../../src/lake/index.js';
+import { duckdb } from '../../support/duckdb.js';
+import { column, recording, writeAll } from '../../support/sinks.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
+
+const columns = [column('id', 'text', { source: 'id' }), column('day', 'date')];
+const rowsOf = (day: string, ...ids: string[]): Row[] => ids.map((id) => ({ id, day }));
+const keeping: readonly Partial<ParquetOptions>[] = [
+  { mode: 'append' },
+  { mode: 'replace_partitions', partition_by: ['day'] },
+  { mode: 'append', keep: { runs: 1, copies: true } },
+  { mode: 'replace_partitions', partition_by: ['day'], keep: { runs: 1, copies: true } },
+];
+
+interface Place {
+  readonly key?: string | undefined;
+  readonly warnings?: Warning[];
+}
+
+function run(base: string, runId: string, options: Partial<ParquetOptions>, rows: readonly Row[], { key, warnings }: Place = {}) {
+  const runLog = new RunLog(join(base, 'state'), key);
+  const context = { ...recording(base, runId), key: ['id'], runLog, warn: (warning: Warning) => void warnings?.push(warning) };
+  return writeAll(parquet({ path: 't', ...options }, context), columns, rows);
+}
+
+const idsIn = async (base: string): Promise<readonly unknown[]> =>
+  (await duckdb(`SELECT id FROM read_parquet('${base}/**/*.parquet') ORDER BY id`)).map((row) => Object.values(row)[0]);
+
+/** The path of the first part of a run. */
+async function partOf(base: string, runId: string): Promise<string> {
+  const folder = join(base, '.t.runs', runId);
+  const [name = ''] = (await filesBelow(folder)).filter((one) => one.includes('.parquet'));
+  return join(folder, name);
+}
+
+describe.each<[string, (path: string) => Promise<unknown>]>([
+  ['removed', (path) => rm(path)],
+  ['renamed', (path) => rename(path, `${path}.bak`)],
+  ['an empty folder', async (path) => [await rm(path), await mkdir(path)]],
+])('a table whose link is %s', (_what, lose) => {
+  test.each(keeping)('is not begun anew by %j, and its runs stay', async (options) => {
+    const base = await temporaryFolder();
+    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'));
+    await run(base, 'run-2', options, rowsOf('20240102', 'c'));
+    await lose(join(base, 't'));
+    const before = await filesBelow(base);
+    await expect(run(base, 'run-3', options, rowsOf('20240103', 'd'))).rejects.toMatchObject({
+      code: 'E_SINK_RUN',
+      message: expect.stringMatching(/run-1, run-2\); .* leadstream rollback .*\/t --to RUN, or remove .*\/\.t\.runs to begin a new table/),
+    });
+    expect(await filesBelow(base)).toEqual(before);
+  });
+
+  test('gets it back by a rollback, and goes on', async () => {
+    const base = await temporaryFolder();
+    const path = join(base, 't');
+    const stateDir = join(base, 'state');
+    await run(base, 'run-1', { mode: 'append' }, rowsOf('20240101', 'a'));
+    await run(base, 'run-2', { mode: 'append' }, rowsOf('20240102', 'b'));
+    await lose(path);
+    expect((await tableRuns(path)).map(({ run: id, state }) => `${id} ${state}`)).toEqual(['run-2 unfinished', 'run-1 kept']);
+    await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
+      code: 'E_SINK_RUN',
+      message: `${path} is no link to a run any more; name the run with --to: run-2, run-1`,
+    });
+    expect(await rollbackTable(path, { stateDir, to: 'run-1' })).toEqual({ from: undefined, to: 'run-1' });
+    expect(await idsIn(base)).toEqual(['a']);
+    expect(await rollbackTable(path, { stateDir, to: 'run-2' })).toEqual({ from: 'run-1', to: 'run-2' });
+    await run(base, 'run-3', { mode: 'append' }, rowsOf('20240103', 'c'));
+    expect(await idsIn(join(base, 't'))).toEqual(['a', 'b', 'c']);
+    expect(await verifyTable(path, { stateDir })).toMatchObject({ differences: [] });
+  });
+
+  test('is made anew by replace, which says so and keeps the run that was published', async () => {
+    const base = await temporaryFolder();
+    const warnings: Warning[] = [];
+    await run(base, 'run-1', {}, rowsOf('20240101', 'a'));
+    await lose(join(base, 't'));
+    await run(base, 'run-2', {}, rowsOf('20240102', 'b'), { warnings });
+    expect(warnings).toEqual([{ code: 'W_SINK_LINK', message: expect.stringContaining('is no link to a run any more') }]);
+    expect(await publishedManifest(join(base, 't'))).toMatchObject({ run_id: 'run-2', replaced: 'run-1' });
+    expect((await tableRuns(join(base, 't'))).map(({ run: id, state }) => `${id} ${state}`)).toEqual(['run-2 published', 'run-1 kept']);
+    expect(await idsIn(join(base, 't'))).toEqual(['b']);
+  });
+});
+
+test('a folder of runs in which no run was published is that of a new table', async () => {
+  const base = await temporaryFolder();
+  await mkdir(join(base, '.t.runs/run-0'), { recursive: true });
+  await run(base, 'run-1', { mode: 'append' }, rowsOf('20240101', 'a'));
+  expect(await readdir(join(base, '.t.runs'))).not.toContain('run-0');
+});
+
+describe.each(keeping)('a table that is not what its run wrote, with %j', (options) => {
+  const next = (base: string, place?: Place) => run(base, 'run-2', options, rowsOf('20240102', 'c'), place);
+
+  /** Other data in the place of a part, and a manifest that says so. */
+  async function forge(base: string): Promise<void> {
+    const other = await temporaryFolder();
+    await run(other, 'run-1', options, rowsOf('20240101', 'x', 'y'));
+    await rm(join(base, '.t.runs'), { recursive: true });
+    await rename(join(other, '.t.runs'), join(base, '.t.runs'));
+  }
+
+  async function refused(base: string, place: Place, fault: RegExp): Promise<void> {
+    const before = await readlink(join(base, 't'));
+    const log = await readFile(join(base, 'state/runs.ndjson'));
+    await expect(next(base, place)).rejects.toMatchObject({ code: 'E_GATE_VERIFY', message: expect.stringMatching(fault) });
+    expect(await readlink(join(base, 't'))).toBe(before);
+    expect(await readFile(join(base, 'state/runs.ndjson'))).toEqual(log);
+  }
+
+  test.each([undefined, 'a key'])('is not vouched for by the next run (key: %s)', async (key) => {
+    const base = await temporaryFolder();
+    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'), { key });
+    await forge(base);
+    await refused(base, { key }, /the manifest of run run-1 is not the one that the run wrote .*; see leadstream verify$/);
+  });
+
+  test('is not vouched for when a run was put beside those that the log knows, or its HMAC taken away', async () => {
+    const base = await temporaryFolder();
+    const key = 'a key';
+    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'), { key });
+    const log = join(base, 'state/runs.ndjson');
+    const text = await readFile(log, 'utf8');
+    await writeFile(log, text.replace('"run":"run-1"', '"run":"run-0"'));
+    await refused(base, { key }, /run run-1 is not in the log of runs/);
+    await writeFile(log, text.replace('"run":"run-1"', '"run":"run-0"') + text.replace(/,"hmac_sha256":"\w+"/, ''));
+    await refused(base, { key }, /the HMAC of the manifest of run run-1 in .* is missing/);
+    await writeFile(log, text);
+    await refused(base, { key: 'another' }, /is not one of this key/);
+  });
+
+  test.each<[string, (part: string) => Promise<unknown>, RegExp]>([
+    ['is gone', (part) => rm(part), /cannot be read: .*ENOENT/],
+    ['is shorter', async (part) => truncate(part, (await stat(part)).size - 1), /has \d+ bytes, its manifest says \d+/],
+    ['is longer', (part) => appendFile(part, 'x'), /has \d+ bytes, its manifest says \d+/],
+    ['is no Parquet', async (part) => writeFile(part, Buffer.alloc((await stat(part)).size)), /is no Parquet file/],
+    ['is a folder', async (part) => [await rm(part), await mkdir(part)], /is no regular file/],
+  ])('is not taken over when a part %s', async (_what, damage, fault) => {
+    const base = await temporaryFolder();
+    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'));
+    await damage(await partOf(base, 'run-1'));
+    await refused(base, {}, fault);
+  });
+
+  test.each([undefined, 'a key'])('is taken at its word where the log does not know the table (key: %s)', async (key) => {
+    const base = await temporaryFolder();
+    const warnings: Warning[] = [];
+    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'), { key });
+    await rm(join(base, 'state/runs.ndjson'));
+    await next(base, { key, warnings });
+    expect(warnings.map(({ code }) => code)).toEqual(key === undefined ? [] : ['W_SINK_UNSIGNED']);
+    expect(await idsIn(join(base, 't'))).toEqual(['a', 'b', 'c']);
+    const found = await verifyTable(join(base, 't'), { stateDir: join(base, 'state'), manifestKey: key });
+    expect(found).toMatchObject({ differences: [], evidence: key === undefined ? 'sha256' : 'hmac' });
+  });
+
+  test('is signed from the first run on that has a key, which says so', async () => {
+    const base = await temporaryFolder();
+    const warnings: Warning[] = [];
+    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'));
+    await next(base, { key: 'a key', warnings });
+    expect(warnings).toEqual([
+      { code: 'W_SINK_UNSIGNED', message: expect.stringMatching(/HMAC .* is missing; .* signed from this run on$/) },
+    ]);
+    await run(base, 'run-3', options, rowsOf('20240103', 'd'), { key: 'a key', warnings });
+    expect(warnings).toHaveLength(1);
+  });
+});
+
+test('a partition that is replaced may be damaged', async () => {
+  const base = await temporaryFolder();
+  const options = { mode: 'replace_partitions', partition_by: ['day'] } as const;
+  await run(base, 'run-1', options, rowsOf('20240101', 'a'));
+  await truncate(await partOf(base, 'run-1'), 3);
+  await run(base, 'run-2', options, rowsOf('20240101', 'b'));
+  expect(await idsIn(join(base, 't'))).toEqual(['b']);
+});
+
+describe('a part with a name outside of the runs', () => {
+  test.each(keeping)('keeps its permissions, with %j', async (options) => {
+    const base = await temporaryFolder();
+    await run(base, 'run-1', options, rowsOf('20240101', 'a'));
+    const part = await partOf(base, 'run-1');
+    await link(part, join(base, 'elsewhere'));
+    await run(base, 'run-2', { ...options, permissions: '0644' }, rowsOf('20240102', 'b'));
+    expect((await stat(join(base, 'elsewhere'))).mode & 0o777).toBe(0o600);
+    const parts = (await filesBelow(join(base, '.t.runs/run-2'))).filter((name) => name.endsWith('.parquet'));
+    const modes = await Promise.all(parts.map(async (name) => (await stat(join(base, '.t.runs/run-2', name))).mode & 0o777));
+    expect(modes).toEqual([0o644, 0o644]);
+    expect(await idsIn(join(base, 't'))).toEqual(['a', 'b']);
+  });
+
+  test('that is another file of that size is not taken over, and not changed', async () => {
+    const base = await temporaryFolder();
+    await run(base, 'run-1', { mode: 'append' }, rowsOf('20240101', 'a'));
+    const part = await partOf(base, 'run-1');
+    const mine = join(base, 'mine');
+    const bytes = await readFile(part);
+    bytes[10] = (bytes[10] ?? 0) ^ 1;
+    await writeFile(mine, bytes);
+    await chmod(mine, 0o600);
+    await rm(part);
+    await link(mine, part);
+    const before = await sha256File(mine);
+    const again = run(base, 'run-2', { mode: 'append', permissions: '0644' }, rowsOf('20240102', 'b'));
+    await expect(again).rejects.toMatchObject({ code: 'E_SINK_VERIFY', message: expect.stringContaining('SHA-256') });
+    expect([await sha256File(mine), (await stat(mine)).mode & 0o777]).toEqual([before, 0o600]);
+  });
+
+  test('of runs alone shares new permissions with them', async () => {
+    const base = await temporaryFolder();
+    for (const id of ['run-1', 'run-2']) await run(base, id, { mode: 'append' }, rowsOf('20240101', id));
+    await run(base, 'run-3', { mode: 'append', permissions: '0644' }, rowsOf('20240102', 'c'));
+    const { mode, nlink } = await stat(join(base, '.t.runs/run-3', 'part-00001-run-3.parquet'));
+    expect([mode & 0o777, nlink > 1]).toEqual([0o644, true]);
+  });
+});

@@ -1,0 +1,282 @@
+import { describe, expect, test } from '@jest/globals';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { parquetMetadataAsync, asyncBufferFromFile } from 'hyparquet';
+import type { Row } from '../../../src/core/index.js';
+import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
+import { publishedManifest, verifyTable } from '../../../src/lake/index.js';
+import { pageOf } from '../../support/pages.js';
+import { rung } from '../../support/rung.js';
+import { column, recording, writeAll } from '../../support/sinks.js';
+import { duckdb } from '../../support/duckdb.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
+
+const columns = [column('id'), column('state'), column('n', 'integer')];
+
+function write(base: string, options: Partial<ParquetOptions>, rows: readonly Row[], with_ = columns, context = {}) {
+  return writeAll(parquet({ path: 't', partition_by: ['state'], ...options }, { ...recording(base), ...context }), with_, rows);
+}
+
+function read(base: string, what: string): Promise<Record<string, unknown>[]> {
+  return duckdb(`SELECT ${what} FROM read_parquet('${base}/t/**/*.parquet', hive_partitioning = true, hive_types_autocast = false)`);
+}
+
+describe('a partitioned table', () => {
+  test('has a folder per value, and the column in the names of folders only', async () => {
+    const folder = await temporaryFolder();
+    await write(folder, {}, [
+      { id: '1', state: 'CA', n: '1' },
+      { id: '2', state: 'NY', n: '2' },
+      { id: '3', state: 'CA', n: '3' },
+    ]);
+    expect(await readdir(join(folder, 't'))).toEqual(['state=CA', 'state=NY']);
+    expect(await read(folder, "list(state || ':' || id ORDER BY id) AS rows")).toEqual([{ rows: ['CA:1', 'NY:2', 'CA:3'] }]);
+    const [part = ''] = await readdir(join(folder, 't/state=CA'));
+    const { schema } = await parquetMetadataAsync(await asyncBufferFromFile(join(folder, 't/state=CA', part)));
+    expect(schema.slice(1).map(({ name }) => name)).toEqual(['id', 'n']);
+    expect((await verifyTable(join(folder, 't'))).differences).toEqual([]);
+  });
+
+  test('gives every value back to DuckDB, whatever its characters', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }), { minLength: 1, maxLength: 12 }),
+        async (values) => {
+          const folder = await temporaryFolder();
+          const distinct = [...new Set(values)].filter((value) => !value.includes('\0'));
+          if (distinct.length === 0) return;
+          await write(
+            folder,
+            {},
+            distinct.map((state, index) => ({ id: String(index), state, n: '1' })),
+          );
+          const rows = await read(folder, 'id, state');
+          expect(Object.fromEntries(rows.map(({ id, state }) => [String(id), state]))).toEqual({ ...distinct });
+        },
+      ),
+      { numRuns: rung(4, 150) },
+    );
+  });
+
+  test.each([
+    '..',
+    '.',
+    '../../x',
+    '/etc',
+    'a/b',
+    '__HIVE_DEFAULT_PARTITION__x',
+    'NULL',
+    'null',
+    'a=b',
+    '%2F',
+    ' x ',
+    'x.parquet',
+    "it's",
+    '*',
+    'ü😀',
+  ])('stays below its root with the value %j and gives it back', async (state) => {
+    const folder = await temporaryFolder();
+    await write(folder, {}, [{ id: '1', state, n: '1' }]);
+    expect(await readdir(folder)).toEqual(['.t.runs', 't']);
+    expect(await readdir(join(folder, 't'))).toHaveLength(1);
+    expect(await read(folder, 'state')).toEqual([{ state }]);
+  });
+
+  test('writes null and the empty text as the null of Hive', async () => {
+    const folder = await temporaryFolder();
+    await write(folder, {}, [
+      { id: '1', state: null, n: '1' },
+      { id: '2', state: '', n: '1' },
+    ]);
+    expect(await readdir(join(folder, 't'))).toContain('state=__HIVE_DEFAULT_PARTITION__');
+    expect(await read(folder, 'id, state')).toEqual([
+      { id: '1', state: null },
+      { id: '2', state: null },
+    ]);
+  });
+
+  test('rejects the text that Hive reads as null, for no folder can say it', async () => {
+    const folder = await temporaryFolder();
+    const context = recording(folder);
+    const rows = [
+      { id: '1', state: '__HIVE_DEFAULT_PARTITION__', n: '1' },
+      { id: '2', state: 'CA', n: '1' },
+    ];
+    await write(folder, {}, rows, columns, context);
+    expect(context.rejects).toEqual([
+      [
+        expect.objectContaining({ id: '1' }),
+        { field: 'state', reason: "is Hive's name for null, which the name of a folder cannot say otherwise" },
+      ],
+    ]);
+    expect(await read(folder, 'id, state')).toEqual([{ id: '2', state: 'CA' }]);
+  });
+
+  test('rejects a value that is too long for the name of a folder', async () => {
+    const folder = await temporaryFolder();
+    const context = recording(folder);
+    await write(folder, {}, [{ id: '1', state: '/'.repeat(100), n: '1' }], columns, context);
+    expect(context.rejects.map(([, fault]) => fault)).toEqual([{ field: 'state', reason: 'is too long for the name of a folder' }]);
+  });
+
+  test('takes typed columns, several levels and the date of the run', async () => {
+    const folder = await temporaryFolder();
+    const typed = [column('id'), column('day', 'date'), column('ok', 'flag'), column('at', 'timestamp')];
+    await write(
+      folder,
+      { partition_by: ['{{ run.date }}', 'day', 'ok', 'at'] },
+      [{ id: '1', day: '20240131', ok: 'yes', at: '1706659200' }],
+      typed,
+      { runDate: () => '2024-02-01' },
+    );
+    const [part = ''] = (await filesBelow(join(folder, '.t.runs/run-1'))).filter((name) => name.endsWith('.parquet'));
+    expect(part).toBe('run_date=2024-02-01/day=2024-01-31/ok=true/at=2024-01-31T00%3A00%3A00.000Z/part-00000-run-1.parquet');
+    expect(await duckdb(`SELECT * FROM read_parquet('${folder}/t/**/*.parquet', hive_partitioning = true)`)).toMatchObject([
+      { id: '1', ok: 'true' },
+    ]);
+  });
+
+  test.each([
+    ['arrow', ['state']],
+    ['hyparquet', ['state', '{{ run.date }}']],
+    ['parquetjs-lite', ['{{ run.date }}', 'state']],
+  ] as const)('of %s has one file at its root with every column when there are no rows, by %j', async (engine, by) => {
+    const folder = await temporaryFolder();
+    const all = [column('id'), column('state', 'flag', { original: 'The State' }), column('n', 'integer')];
+    await write(folder, { engine, partition_by: by, sort_by: engine === 'parquetjs-lite' ? [] : ['n'], naming: 'original' }, [], all, {
+      runDate: () => '2024-02-01',
+    });
+    expect(await filesBelow(join(folder, '.t.runs/run-1'))).toEqual(['part-00000-run-1.parquet']);
+    const described = await duckdb(`DESCRIBE SELECT * FROM '${folder}/t/**/*.parquet'`);
+    const found = Object.fromEntries(described.map((one) => [one['column_name'], one['column_type']]));
+    const date = by.length === 2 ? { run_date: 'DATE' } : {};
+    expect(found).toEqual({ id: 'VARCHAR', state: 'BOOLEAN', n: 'BIGINT', ...date });
+    expect(await publishedManifest(join(folder, 't'))).toMatchObject({ rows: 0, files: [{ rows: 0 }] });
+    expect((await verifyTable(join(folder, 't'))).differences).toEqual([]);
+  });
+
+  test.each(['append', 'replace_partitions', 'replace'] as const)(
+    'loses that file with the first run of mode: %s that has rows',
+    async (mode) => {
+      const folder = await temporaryFolder();
+      const keyed = [column('id', 'text', { source: 'id' }), ...columns.slice(1)];
+      const night = (run: number, ...rows: Row[]) => write(folder, { mode }, rows, keyed, { runId: `run-${run}`, key: ['id'] });
+      const parts = async () => (await filesBelow(join(folder, 't/'))).filter((name) => name.endsWith('.parquet'));
+      await night(1);
+      expect(await parts()).toEqual(['part-00000-run-1.parquet']);
+      await night(2);
+      expect(await parts()).toEqual(['part-00000-run-2.parquet']);
+      await night(3, { id: '1', state: 'CA', n: '1' });
+      expect(await parts()).toEqual(['state=CA/part-00000-run-3.parquet']);
+      if (mode !== 'replace') await night(4);
+      expect(await read(folder, 'id, state')).toEqual([{ id: '1', state: 'CA' }]);
+    },
+  );
+
+  test('refuses that every column is in partition_by', async () => {
+    const folder = await temporaryFolder();
+    await expect(write(folder, {}, [], [column('state')])).rejects.toMatchObject({ code: 'E_SINK_VALUE' });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('has every row once although there are more partitions than files may be open', async () => {
+    const folder = await temporaryFolder();
+    const rows = Array.from({ length: 5_000 }, (_, n) => ({ id: String(n), state: `s${(n * 7) % 120}`, n: String(n) }));
+    await write(folder, { row_group_rows: 100 }, rows);
+    expect(await read(folder, 'count(*)::int AS rows, count(DISTINCT n)::int AS different, count(DISTINCT state)::int AS states')).toEqual([
+      { rows: 5_000, different: 5_000, states: 120 },
+    ]);
+    expect((await verifyTable(join(folder, 't'))).differences).toEqual([]);
+  });
+
+  test('has the same contents for the same rows', async () => {
+    const folder = await temporaryFolder();
+    const rows = Array.from({ length: 2_000 }, (_, n) => ({ id: String(n), state: `s${n % 50}`, n: String(n) }));
+    const digests = async () => (await publishedManifest(join(folder, 't')))?.files.map(({ sha256 }) => sha256);
+    await write(folder, { row_group_rows: 100 }, rows);
+    const first = await digests();
+    await write(folder, { row_group_rows: 100 }, rows, columns, { runId: 'run-2' });
+    expect(await digests()).toEqual(first);
+  });
+});
+
+describe('a run of a partitioned table that is not published', () => {
+  test('leaves nothing, not even empty folders, after an abort', async () => {
+    const folder = await temporaryFolder();
+    const writer = await parquet({ path: 't', partition_by: ['state'], row_group_rows: 1 }, recording(folder));
+    await writer.begin(columns);
+    await writer.write(pageOf(1, [{ id: '1', state: 'CA', n: '1' }]));
+    await writer.abort();
+    expect(await filesBelow(folder)).toEqual([]);
+  });
+
+  test('and was killed is cleared away with its folders by the next one', async () => {
+    const folder = await temporaryFolder();
+    const killed = await parquet({ path: 't', partition_by: ['state'], row_group_rows: 1 }, recording(folder, 'run-0'));
+    await killed.begin(columns);
+    await killed.write(pageOf(1, [{ id: '1', state: 'CA', n: '1' }]));
+    await write(folder, {}, [{ id: '1', state: 'NY', n: '1' }]);
+    expect((await readdir(join(folder, '.t.runs'))).sort()).toEqual(['run-1', 'run-1.manifest.json']);
+    await killed.abort();
+  });
+});
+
+test('a partition is not named like another column of the files', async () => {
+  const folder = await temporaryFolder();
+  const two = [column('state', 'text', { original: 'S' }), column('id', 'text', { original: 'State' })];
+  await expect(write(folder, { naming: 'original' }, [], two)).rejects.toMatchObject({
+    code: 'E_SINK_VALUE',
+    message: expect.stringContaining('the partition state and the column State'),
+  });
+});
+
+test('{{ run.date }} does not go with a column run_date', async () => {
+  const folder = await temporaryFolder();
+  const options = { partition_by: ['{{ run.date }}'] };
+  await expect(write(folder, options, [], [column('id'), column('run_date')])).rejects.toMatchObject({ code: 'E_SINK_VALUE' });
+});
+
+describe('files', () => {
+  test('are rolled by bytes at the end of a row group', async () => {
+    const folder = await temporaryFolder();
+    const rows = Array.from({ length: 1_000 }, (_, n) => ({ id: `${n}-${Math.imul(n, 2_654_435_761)}`.repeat(20), state: 'x', n: '1' }));
+    await write(folder, { partition_by: [], compression: 'none', row_group_rows: 100, file_max_bytes: 60_000 }, rows);
+    const files = (await publishedManifest(join(folder, 't')))?.files ?? [];
+    expect(files.length).toBeGreaterThan(2);
+    expect(files.every(({ rows }) => rows % 100 === 0)).toBe(true);
+    expect((await read(folder, 'count(*)::int AS rows'))[0]).toEqual({ rows: 1_000 });
+  });
+
+  test('belong to their owner alone unless asked', async () => {
+    const folder = await temporaryFolder();
+    await write(folder, {}, [{ id: '1', state: 'CA', n: '1' }]);
+    const runs = join(folder, '.t.runs');
+    for (const name of await filesBelow(runs)) {
+      const found = await stat(join(runs, name));
+      expect([name, (found.mode & 0o777).toString(8)]).toEqual([name, found.isDirectory() ? '700' : '600']);
+    }
+    expect(((await stat(runs)).mode & 0o777).toString(8)).toBe('700');
+  });
+
+  test('get other permissions in the next run, carried ones too', async () => {
+    const folder = await temporaryFolder();
+    const options = { mode: 'replace_partitions' } as const;
+    await write(folder, { ...options, permissions: '0400' }, [{ id: '1', state: 'CA', n: '1' }]);
+    await write(folder, { ...options, permissions: '0644' }, [{ id: '2', state: 'NY', n: '1' }], columns, { runId: 'run-2' });
+    const parts = (await filesBelow(join(folder, '.t.runs/run-2'))).filter((name) => name.endsWith('.parquet'));
+    expect(parts).toHaveLength(2);
+    for (const part of parts) expect(((await stat(join(folder, '.t.runs/run-2', part))).mode & 0o777).toString(8)).toBe('644');
+    expect(((await stat(join(folder, '.t.runs'))).mode & 0o777).toString(8)).toBe('755');
+  });
+
+  test('have the permissions asked for, and folders the right to enter', async () => {
+    const folder = await temporaryFolder();
+    await write(folder, { permissions: '0644' }, [{ id: '1', state: 'CA', n: '1' }]);
+    const mode = async (name: string) => ((await stat(join(folder, name))).mode & 0o777).toString(8);
+    expect(await mode('.t.runs')).toBe('755');
+    expect(await mode('t/state=CA')).toBe('755');
+    expect(await mode('t/state=CA/part-00000-run-1.parquet')).toBe('644');
+    expect(await mode('.t.runs/run-1.manifest.json')).toBe('644');
+  });
+});

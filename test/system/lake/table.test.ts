@@ -1,0 +1,243 @@
+import { describe, expect, test } from '@jest/globals';
+import { cp, lstat, mkdir, open, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { publish, sha256File } from '../../../src/store/index.js';
+import { parquet } from '../../../src/sinks/index.js';
+import { publishedManifest } from '../../../src/lake/index.js';
+import { pageOf } from '../../support/pages.js';
+import { column, facts, recording, writeAll } from '../../support/sinks.js';
+import { duckdb } from '../../support/duckdb.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
+
+const columns = [column('uid', 'text', { original: 'UID' })];
+
+/** Publishes one row whose `uid` is the run's name. */
+function run(base: string, runId: string) {
+  return writeAll(parquet({ path: 'lake/t' }, recording(base, runId)), columns, [{ uid: runId }]);
+}
+
+let runs = 0;
+
+function rowsOf(glob: string): Promise<unknown[]> {
+  return duckdb(`SELECT uid FROM '${glob}' ORDER BY uid`);
+}
+
+describe('a table', () => {
+  test('is a link to the folder of its newest run', async () => {
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    expect(await readlink(join(folder, 'lake/t'))).toBe('.t.runs/run-1');
+    expect(await readdir(join(folder, 'lake/t'))).toEqual(['part-00000-run-1.parquet']);
+  });
+
+  test('stages under names that no glob for Parquet finds', async () => {
+    const folder = await temporaryFolder();
+    const writer = await parquet({ path: 'lake/t' }, recording(folder));
+    await writer.begin(columns);
+    await writer.write(pageOf(1, [{ uid: '1' }]));
+    await writer.finish();
+    expect(await filesBelow(folder)).toEqual([
+      'lake',
+      'lake/.t.runs',
+      'lake/.t.runs/run-1',
+      'lake/.t.runs/run-1/part-00000-run-1.parquet.partial',
+    ]);
+    await writer.abort();
+  });
+
+  test('moves parts, then _SUCCESS if asked for and the manifest, then the link, then the parts of the earlier run', async () => {
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    const writer = await parquet({ path: 'lake/t', success_file: true }, recording(folder, 'run-2'));
+    await writer.begin(columns);
+    const moves = await (await writer.finish()).publication(facts);
+    expect(moves.map(({ to }) => to.slice(folder.length + 1))).toEqual([
+      'lake/.t.runs/run-2/part-00000-run-2.parquet',
+      'lake/.t.runs/run-2/_SUCCESS',
+      'lake/.t.runs/run-2.manifest.json',
+      'lake/t',
+      'lake/.t.runs/run-1/part-00000-run-1.parquet.kept',
+    ]);
+    await writer.abort();
+  });
+
+  test('gives each row once to every glob, although the earlier run is kept', async () => {
+    const folder = await temporaryFolder();
+    for (const id of ['run-1', 'run-2', 'run-3']) await run(folder, id);
+    for (const glob of ['lake/t/*.parquet', 'lake/t/**/*.parquet', 'lake/**/*.parquet']) {
+      expect(await rowsOf(join(folder, glob))).toEqual([{ uid: 'run-3' }]);
+    }
+  });
+
+  test('keeps one earlier run and removes those before', async () => {
+    const folder = await temporaryFolder();
+    for (const id of ['run-1', 'run-2', 'run-3']) await run(folder, id);
+    expect(await filesBelow(join(folder, 'lake/.t.runs'))).toEqual([
+      'run-2',
+      'run-2.manifest.json',
+      'run-2/part-00000-run-2.parquet.kept',
+      'run-3',
+      'run-3.manifest.json',
+      'run-3/part-00000-run-3.parquet',
+    ]);
+  });
+
+  test('removes only what a manifest lists', async () => {
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    await writeFile(join(folder, 'lake/.t.runs/run-1/notes.txt'), 'mine');
+    await mkdir(join(folder, 'lake/.t.runs/mine'));
+    await writeFile(join(folder, 'lake/.t.runs/mine/x.parquet'), 'mine');
+    for (const id of ['run-2', 'run-3']) await run(folder, id);
+    expect(await readdir(join(folder, 'lake/.t.runs/run-1'))).toEqual(['notes.txt']);
+    expect(await readdir(join(folder, 'lake/.t.runs/mine'))).toEqual(['x.parquet']);
+  });
+
+  test('does not follow a manifest that names files elsewhere', async () => {
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    await writeFile(join(folder, 'precious.parquet'), '');
+    const path = join(folder, 'lake/.t.runs/run-1.manifest.json');
+    await writeFile(path, (await readFile(path, 'utf8')).replace('part-00000-run-1.parquet', '../../../precious.parquet'));
+    await expect(run(folder, 'run-2')).rejects.toMatchObject({
+      code: 'E_SINK_FOREIGN',
+      message: expect.stringContaining('cannot be read'),
+    });
+    expect(await readdir(folder)).toContain('precious.parquet');
+    expect(await rowsOf(join(folder, 'lake/t/*.parquet'))).toEqual([{ uid: 'run-1' }]);
+  });
+
+  test('leaves a copy alone that somebody made of a run', async () => {
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    await cp(join(folder, 'lake/.t.runs/run-1'), join(folder, 'lake/.t.runs/backup'), { recursive: true });
+    for (const id of ['run-2', 'run-3']) await run(folder, id);
+    expect(await readdir(join(folder, 'lake/.t.runs/backup'))).toEqual(['part-00000-run-1.parquet']);
+  });
+
+  test('describes itself in a manifest', async () => {
+    const folder = await temporaryFolder();
+    const staged = await run(folder, 'run-1');
+    const manifest = await publishedManifest(join(folder, 'lake/t'));
+    expect(manifest).toMatchObject({
+      version: 1,
+      run_id: 'run-1',
+      pipeline: 'test',
+      fingerprint: 'f00d',
+      collection: 'users',
+      pages: 1,
+      rows: 1,
+      bytes: staged.bytes,
+      schema: [{ name: 'uid', original: 'UID', type: 'text' }],
+      files: [
+        {
+          name: 'part-00000-run-1.parquet',
+          rows: 1,
+          bytes: staged.bytes,
+          sha256: await sha256File(join(folder, 'lake/t/part-00000-run-1.parquet')),
+          written_by: 'run-1',
+        },
+      ],
+    });
+  });
+
+  test('takes the place of an empty folder', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, 'lake/t'), { recursive: true });
+    await run(folder, 'run-1');
+    expect((await lstat(join(folder, 'lake/t'))).isSymbolicLink()).toBe(true);
+  });
+
+  test.each<[string, (path: string) => Promise<unknown>]>([
+    ['a folder with files', async (path) => [await mkdir(path), await writeFile(join(path, 'x'), '')]],
+    ['a file', (path) => writeFile(path, '')],
+    ['a link to elsewhere', (path) => symlink('elsewhere', path)],
+    ['a link that climbs', (path) => symlink('.t.runs/..', path)],
+  ])('refuses %s that is not ours', async (_name, make) => {
+    const folder = await temporaryFolder();
+    await make(join(folder, 't'));
+    const before = await filesBelow(folder);
+    await expect(parquet({ path: 't' }, recording(folder))).rejects.toMatchObject({ name: 'SinkError', code: 'E_SINK_FOREIGN' });
+    expect(await filesBelow(folder)).toEqual(before);
+  });
+
+  test('has data files only in every mode, and _SUCCESS where it is asked for', async () => {
+    const folder = await temporaryFolder();
+    for (const mode of ['replace', 'append', 'append'] as const) {
+      runs += 1;
+      const context = { ...recording(folder, `run-${runs}`), key: ['uid'] };
+      await writeAll(parquet({ path: 't', mode }, context), [column('uid', 'text', { source: 'uid' })], [{ uid: String(runs) }]);
+      expect((await readdir(join(folder, 't'))).filter((name) => !/^part-.*\.parquet$/.test(name))).toEqual([]);
+    }
+    await writeAll(parquet({ path: 't', success_file: true }, recording(folder, 'run-9')), columns, [{ uid: '9' }]);
+    expect(await readdir(join(folder, 't'))).toEqual(['_SUCCESS', 'part-00000-run-9.parquet']);
+    expect(await readFile(join(folder, 't/_SUCCESS'), 'utf8')).toBe('');
+  });
+
+  test('removes what stands beside dead runs, and nothing of others', async () => {
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    const dead = ['run-0.manifest.json.partial', 'run-0.keys.bin', 'run-0.keys.bin.partial'];
+    const others = ['notes.txt', 'run-0.manifest.json.mine', 'x y.link'];
+    for (const name of [...dead, ...others]) await writeFile(join(folder, 'lake/.t.runs', name), '');
+    await symlink('.t.runs/run-0', join(folder, 'lake/.t.runs/run-0.link'));
+    await run(folder, 'run-2');
+    expect((await readdir(join(folder, 'lake/.t.runs'))).sort()).toEqual(
+      ['run-1', 'run-1.manifest.json', 'run-2', 'run-2.manifest.json', ...others].sort(),
+    );
+  });
+
+  test('leaves a dead run alone when it contains a name that is not ours', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, 'lake/.t.runs/run-0'), { recursive: true });
+    for (const name of ['part-00000-run-0.parquet.partial', 'notes.txt']) await writeFile(join(folder, 'lake/.t.runs/run-0', name), '');
+    await run(folder, 'run-1');
+    expect(await readdir(join(folder, 'lake/.t.runs/run-0'))).toHaveLength(2);
+  });
+
+  test('refuses a run id that was published before', async () => {
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    await expect(run(folder, 'run-1')).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('earlier run') });
+    expect(await rowsOf(join(folder, 'lake/t/*.parquet'))).toEqual([{ uid: 'run-1' }]);
+  });
+
+  test('shows the earlier rows until the link is moved, and the new ones from then on', async () => {
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    const writer = await parquet({ path: 'lake/t' }, recording(folder, 'run-2'));
+    await writer.begin(columns);
+    await writer.write(pageOf(1, [{ uid: 'run-2' }]));
+    const moves = await (await writer.finish()).publication(facts);
+    const seen: unknown[] = [];
+    for (const move of moves) {
+      await publish([move]);
+      seen.push(await rowsOf(join(folder, 'lake/t/*.parquet')));
+    }
+    expect(seen).toEqual(['run-1', 'run-1', 'run-2', 'run-2'].map((uid) => [{ uid }]));
+  });
+
+  test('fails when a byte of a part changed between writing and reading back', async () => {
+    const folder = await temporaryFolder();
+    const writer = await parquet({ path: 't', row_group_rows: 1 }, recording(folder));
+    await writer.begin(columns);
+    for (const uid of ['1', '2', '3']) await writer.write(pageOf(1, [{ uid }]));
+    const file = await open(join(folder, '.t.runs/run-1/part-00000-run-1.parquet.partial'), 'r+');
+    await file.write(Buffer.from('?'), 0, 1, 6);
+    await file.close();
+    await expect(writer.finish()).rejects.toMatchObject({ code: 'E_SINK_VERIFY', message: expect.stringContaining('other bytes') });
+    await writer.abort();
+  });
+
+  test('fails when a part does not read back as it was written', async () => {
+    const folder = await temporaryFolder();
+    const writer = await parquet({ path: 't' }, recording(folder));
+    await writer.begin(columns);
+    await writer.write(pageOf(1, [{ uid: '1' }]));
+    const part = join(folder, '.t.runs/run-1/part-00000-run-1.parquet.partial');
+    await rm(part);
+    await writeFile(part, 'what another program wrote');
+    await expect(writer.finish()).rejects.toMatchObject({ code: 'E_SINK_VERIFY' });
+    await writer.abort();
+  });
+});

@@ -1,0 +1,379 @@
+import { describe, expect, test } from '@jest/globals';
+import { appendFile, copyFile, cp, link, mkdir, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { sha256File } from '../../../src/store/index.js';
+import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
+import { RunLog, tableRuns, verifyTable, type Manifest } from '../../../src/lake/index.js';
+import { column, recording, writeAll } from '../../support/sinks.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const columns = [column('uid', 'text', { source: 'uid' }), column('state')];
+
+/** A table with two files and a key index. */
+async function table(base: string, runId = 'run-1', more: Partial<ParquetOptions> = {}): Promise<string> {
+  const options = { path: 't', mode: 'append', row_group_rows: 10, file_max_rows: 10, ...more } as const;
+  const rows = Array.from({ length: 20 }, (_, n) => ({ uid: `${runId}-${n}`, state: n < 10 ? 'CA' : 'NY' }));
+  const context = { ...recording(base, runId), key: ['uid'], runLog: new RunLog(join(base, 'state')) };
+  await writeAll(parquet(options, context), columns, rows);
+  return join(base, 't');
+}
+
+const part = 'part-00000-run-1.parquet';
+const second = 'part-00001-run-1.parquet';
+const manifestIn = (path: string) => join(path, '../.t.runs/run-1.manifest.json');
+const keysIn = (path: string) => join(path, '../.t.runs/run-1.keys.bin');
+
+describe('verifyTable', () => {
+  test('finds nothing in a table that is as it was published', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    expect(await verifyTable(path)).toMatchObject({ run: 'run-1', files: 2, rows: 20, differences: [] });
+  });
+
+  test.each<[string, (path: string) => Promise<unknown>, string]>([
+    ['a missing file', (path) => rm(join(path, part)), `${part} is missing`],
+    ['a file that grew', (path) => appendFile(join(path, part), 'x'), ' bytes, the manifest says '],
+    ['a byte that flipped', (path) => flip(join(path, part)), `${part} has other contents than the manifest says (SHA-256)`],
+    ['a missing key index', (path) => rm(keysIn(path)), 'the key index is missing or has another size than the manifest says'],
+    ['a damaged key index', (path) => flip(keysIn(path)), 'the key index has other contents than the manifest says (SHA-256)'],
+    ['a sum that is wrong', (path) => edit(path, { rows: 21, keys: { rows: 21 } }), 'the manifest says 21 rows, its files have 20'],
+  ])('finds %s', async (_name, damage, difference) => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    await damage(path);
+    const { differences } = await verifyTable(path);
+    expect(differences).toEqual([expect.stringContaining(difference)]);
+  });
+
+  test.each(['more.parquet', 'more.parq', 'MORE.PARQUET', 'more', '.hidden', '_SUCCESS', '_manifest.json', 'state=TX/more.parquet'])(
+    'finds a file that somebody added: %s',
+    async (name) => {
+      const folder = await temporaryFolder();
+      const path = await table(folder);
+      await mkdir(dirname(join(path, name)), { recursive: true });
+      await copyFile(join(path, part), join(path, name));
+      expect((await verifyTable(path)).differences).toEqual([`${name} is there, but not in the manifest`]);
+    },
+  );
+
+  test('finds folders and links that are not of the table', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder, 'run-1', { partition_by: ['state'] });
+    await mkdir(join(folder, 'elsewhere'));
+    await copyFile(join(path, 'state=CA', part), join(folder, 'elsewhere/x.parquet'));
+    await symlink('../../elsewhere', join(path, 'state=TX'));
+    await symlink(part, join(path, 'state=CA/more'));
+    await mkdir(join(path, 'state=AZ/empty'), { recursive: true });
+    expect((await verifyTable(path)).differences).toEqual([
+      'state=AZ/empty is there (a folder), but not in the manifest',
+      'state=CA/more is there (a link), but not in the manifest',
+      'state=TX is there (a link), but not in the manifest',
+    ]);
+  });
+
+  test.each(['.t.runs/run-1/state=CA', `.t.runs/run-1/state=CA/${part}`, '.t.runs/run-1', '.t.runs'])(
+    'finds %s replaced by a link to the same',
+    async (name) => {
+      const folder = await temporaryFolder();
+      const path = await table(folder, 'run-1', { partition_by: ['state'] });
+      await rename(join(folder, name), join(folder, 'moved'));
+      await symlink(join(folder, 'moved'), join(folder, name));
+      const { differences } = await verifyTable(path);
+      expect(differences.join('\n')).toMatch(
+        / is there \(a link\), but not in the manifest|is a link, so that the files are somewhere else/,
+      );
+    },
+  );
+
+  test('finds a missing _SUCCESS where it was asked for', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder, 'run-1', { success_file: true });
+    expect((await verifyTable(path)).differences).toEqual([]);
+    await rm(join(path, '_SUCCESS'));
+    expect((await verifyTable(path)).differences).toEqual(['_SUCCESS is missing']);
+  });
+
+  test('finds a _SUCCESS that is not empty', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder, 'run-1', { success_file: true });
+    await writeFile(join(path, '_SUCCESS'), 'rows');
+    expect((await verifyTable(path)).differences).toEqual(['_SUCCESS has 4 bytes, and leadstream makes it empty']);
+  });
+
+  test('finds two names of one file', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    await rm(join(path, second));
+    await link(join(path, part), join(path, second));
+    const [{ bytes, sha256 }] = await filesIn(path);
+    await edit(path, { files: { 1: { bytes, sha256 } } });
+    expect((await verifyTable(path)).differences).toContain(`${part} and ${second} are one file`);
+  });
+
+  test.each<[string, (files: readonly unknown[]) => object, string]>([
+    ['a file that is listed twice', ([file]) => ({ rows: 20, files: [file, file] }), `the manifest lists ${part} more than once`],
+    ['another type', () => ({ schema: { 0: { type: 'integer' } } }), `${part} has columns of other types than the manifest says: uid`],
+    ['a column too few', () => ({ schema: [] }), `${part} has columns that the manifest does not list: uid, state`],
+    [
+      'a column too many',
+      () => ({ schema: { 2: { name: 'x', field: 'x', original: 'x', type: 'text' } } }),
+      `${part} lacks columns that the manifest lists: x`,
+    ],
+    ['another partitioning', () => ({ partition_by: ['uid'] }), `${part} is not in folders of uid`],
+    [
+      'rows that the footers have not',
+      () => ({ rows: 19, files: { 0: { rows: 9 } } }),
+      `${part} has 10 rows, 10 of them in row groups, the manifest says 9`,
+    ],
+    ['rows that the run did not write', () => ({ run: { written: 19 } }), 'the run wrote 19 rows, its files have 20'],
+    [
+      'books of other rows',
+      () => ({ books: { parquet: { written: 19, unchanged: 0 } } }),
+      'the books have 19 rows written and 0 unchanged, the run 20 and 0',
+    ],
+    ['books of another sink', () => ({ books: { csv: { written: 20, unchanged: 0 } } }), 'the books have nothing of parquet'],
+    ['an index of other rows', () => ({ keys: { rows: 7 } }), 'the key index has 7 rows, the table 20'],
+  ])('finds what a manifest says wrong: %s', async (_name, change, difference) => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    await edit(path, change(await filesIn(path)));
+    expect((await verifyTable(path)).differences).toContain(difference);
+  });
+
+  test('refuses what is no table', async () => {
+    const folder = await temporaryFolder();
+    await expect(verifyTable(join(folder, 'nothing'))).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    await writeFile(join(folder, 'file'), '');
+    await expect(verifyTable(join(folder, 'file'))).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+  });
+
+  test('does not believe a manifest of another run', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    await edit(path, { run_id: 'run-0' });
+    await expect(verifyTable(path)).rejects.toMatchObject({
+      code: 'E_SINK_RUN',
+      message: expect.stringContaining('no manifest that can be read'),
+    });
+  });
+
+  test('looks at a copy of the folder behind the link by its manifest', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    const copy = join(folder, 'copy');
+    await cp(path, copy, { recursive: true, dereference: true });
+    await expect(verifyTable(copy)).rejects.toMatchObject({ code: 'E_SINK_FOREIGN', message: expect.stringContaining('--manifest') });
+    expect(await verifyTable(copy, { manifest: manifestIn(path) })).toMatchObject({ run: 'run-1', rows: 20, differences: [] });
+    await flip(join(copy, part));
+    await writeFile(join(copy, 'more'), '');
+    expect((await verifyTable(copy, { manifest: manifestIn(path) })).differences).toHaveLength(2);
+    await expect(verifyTable(copy, { manifest: join(copy, part) })).rejects.toMatchObject({ code: 'E_SINK_RUN' });
+  });
+
+  test('looks at a kept run by its name', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    await table(folder, 'run-2');
+    expect(await verifyTable(path, { run: 'run-1' })).toMatchObject({ run: 'run-1', rows: 20, differences: [] });
+    expect(await verifyTable(path)).toMatchObject({ run: 'run-2', rows: 40, differences: [] });
+  });
+
+  test('takes files that lack a column which came later', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    const more = [...columns, column('late')];
+    const context = { ...recording(folder, 'run-2'), key: ['uid'] };
+    await writeAll(parquet({ path: 't', mode: 'append' }, context), more, [{ uid: 'x', state: 'NY', late: 'y' }]);
+    expect(await verifyTable(path)).toMatchObject({ rows: 21, differences: [] });
+  });
+});
+
+describe('verifyTable with the log of runs', () => {
+  const stateOf = (base: string) => ({ stateDir: join(base, 'state') });
+
+  /** The forger's work: other data, and a manifest that says so. */
+  async function forge(path: string): Promise<void> {
+    const other = await temporaryFolder();
+    await table(other, 'run-1', { file_max_rows: 20 });
+    await rm(join(path, second));
+    await cp(join(other, 't', part), join(path, part));
+    await cp(join(other, '.t.runs/run-1.manifest.json'), manifestIn(path));
+    await cp(join(other, '.t.runs/run-1.keys.bin'), keysIn(path));
+  }
+
+  test('tells by what the manifest was found to be right', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    expect(await verifyTable(path)).toMatchObject({ evidence: 'none', differences: [] });
+    expect(await verifyTable(path, stateOf(folder))).toMatchObject({ evidence: 'sha256', differences: [] });
+  });
+
+  test('finds a manifest that was edited together with the data', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    await forge(path);
+    expect((await verifyTable(path)).differences).toEqual([]);
+    const { differences } = await verifyTable(path, stateOf(folder));
+    expect(differences).toEqual([
+      `the manifest of run run-1 is not the one that the run wrote (SHA-256 in ${join(folder, 'state/runs.ndjson')})`,
+    ]);
+  });
+
+  test('finds a run that was put in the place of those that it knows', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    const log = await readFile(join(folder, 'state/runs.ndjson'));
+    await table(folder, 'run-2');
+    await writeFile(join(folder, 'state/runs.ndjson'), log);
+    const { differences } = await verifyTable(path, stateOf(folder));
+    expect(differences).toEqual([`run run-2 is not in the log of runs ${join(folder, 'state/runs.ndjson')}`]);
+  });
+
+  test('takes a run that was published before the log began at its word', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder, 'run-1');
+    await rm(join(folder, 'state/runs.ndjson'));
+    await table(folder, 'run-2');
+    expect(await verifyTable(path, { ...stateOf(folder), run: 'run-1' })).toMatchObject({ evidence: 'none', differences: [] });
+  });
+
+  test('finds the table behind another path of its folder, and reads on behind a line that was cut off', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    await appendFile(join(folder, 'state/runs.ndjson'), '{"run":"run-9","ta');
+    await table(folder, 'run-2');
+    await symlink(folder, join(folder, 'other'));
+    expect(await verifyTable(join(folder, 'other/t'), stateOf(folder))).toMatchObject({ run: 'run-2', evidence: 'sha256' });
+    expect(await verifyTable(path, { ...stateOf(folder), run: 'run-1' })).toMatchObject({ evidence: 'sha256' });
+  });
+
+  test.each([
+    ['an empty line', (log: string) => truncate(log, 700 * 2 ** 20)],
+    ['lines that are none', (log: string) => appendFile(log, `\n${'{"run":'.repeat(100_000)}\n{"run":1}\n\u0000\n`)],
+    ['as many lines', (log: string) => appendFile(log, `\n${'{"run":"run-0","table":"/elsewhere","sha256":"0"}\n'.repeat(50_000)}`)],
+  ])('reads on behind %s of a long log', async (_what, lengthen) => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    await lengthen(join(folder, 'state/runs.ndjson'));
+    await table(folder, 'run-2');
+    for (const run of ['run-1', 'run-2'])
+      expect(await verifyTable(path, { ...stateOf(folder), run })).toMatchObject({ evidence: 'sha256', differences: [] });
+  });
+
+  test('finds a line wherever pieces of the log end', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    const log = join(folder, 'state/runs.ndjson');
+    const line = (await readFile(log, 'utf8')).trim();
+    for (const before of [0, 1, line.length - 1, line.length, line.length + 1]) {
+      await writeFile(log, `${`${'x'.repeat(63)}\n`.repeat(2 ** 14).slice(before)}${line}`);
+      expect(await verifyTable(path, stateOf(folder))).toMatchObject({ evidence: 'sha256' });
+    }
+  });
+
+  test('does not follow a link in the place of the log', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, 'state'));
+    await symlink('../elsewhere', join(folder, 'state/runs.ndjson'));
+    await expect(table(folder)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN' });
+    expect(await readdir(folder)).not.toContain('elsewhere');
+  });
+
+  describe('under a key', () => {
+    const keyed = (base: string, manifestKey = 'a long secret') => ({ ...stateOf(base), manifestKey });
+    const logIn = (base: string) => join(base, 'state/runs.ndjson');
+
+    async function signed(base: string): Promise<string> {
+      const log = new RunLog(join(base, 'state'), 'a long secret');
+      await writeAll(parquet({ path: 't' }, { ...recording(base), runLog: log }), columns, [{ uid: '1', state: 'CA' }]);
+      return join(base, 't');
+    }
+
+    test('takes the HMAC for evidence, and without the key the SHA-256', async () => {
+      const folder = await temporaryFolder();
+      const path = await signed(folder);
+      expect(await verifyTable(path, keyed(folder))).toMatchObject({ evidence: 'hmac', differences: [] });
+      expect(await verifyTable(path, stateOf(folder))).toMatchObject({ evidence: 'sha256', differences: [] });
+    });
+
+    test.each<[string, (path: string, folder: string) => Promise<unknown>, string]>([
+      [
+        'a log that was forged too',
+        async (path, folder) => {
+          await edit(path, { pipeline: 'other' });
+          const sha256 = await sha256File(manifestIn(path));
+          const line = JSON.parse((await readFile(logIn(folder), 'utf8')).trim()) as object;
+          await writeFile(logIn(folder), JSON.stringify({ ...line, sha256 }));
+        },
+        'is not one of this key',
+      ],
+      [
+        'a log without HMACs',
+        async (_path, folder) => {
+          const line = JSON.parse((await readFile(logIn(folder), 'utf8')).trim()) as object;
+          await writeFile(logIn(folder), JSON.stringify({ ...line, hmac_sha256: undefined }));
+        },
+        'is missing',
+      ],
+      ['a log that is gone', (_path, folder) => rm(logIn(folder)), 'run run-1 is not in the log of runs'],
+    ])('refuses %s', async (_name, damage, difference) => {
+      const folder = await temporaryFolder();
+      const path = await signed(folder);
+      await damage(path, folder);
+      expect((await verifyTable(path, keyed(folder))).differences).toEqual([expect.stringContaining(difference)]);
+    });
+
+    test('refuses another key', async () => {
+      const folder = await temporaryFolder();
+      const path = await signed(folder);
+      const { differences } = await verifyTable(path, keyed(folder, 'another secret'));
+      expect(differences).toEqual([expect.stringContaining('is not one of this key')]);
+    });
+  });
+});
+
+test('tableRuns tells the runs, the newest first, and which one readers see', async () => {
+  const folder = await temporaryFolder();
+  for (const run of ['run-1', 'run-2', 'run-3']) await table(folder, run);
+  const runs = await tableRuns(join(folder, 't'));
+  expect(runs.map(({ run, state, manifest }) => [run, state, manifest.rows])).toEqual([
+    ['run-3', 'published', 60],
+    ['run-2', 'kept', 40],
+  ]);
+});
+
+test.each([
+  [0, 1],
+  [1, 2],
+  [3, 4],
+])('keep: %i leaves %i runs', async (keep, left) => {
+  const folder = await temporaryFolder();
+  for (let run = 1; run <= 6; run += 1) await writeAll(parquet({ path: 't', keep }, recording(folder, `run-${run}`)), columns);
+  expect((await readdir(join(folder, '.t.runs'))).filter((name) => !name.includes('.'))).toHaveLength(left);
+});
+
+async function flip(path: string): Promise<void> {
+  const bytes = await readFile(path);
+  bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
+  await writeFile(path, bytes);
+}
+
+/** What the manifest lists. */
+async function filesIn(path: string): Promise<[ManifestFile, ...ManifestFile[]]> {
+  return (JSON.parse(await readFile(manifestIn(path), 'utf8')) as { files: [ManifestFile] }).files;
+}
+
+type ManifestFile = Manifest['files'][number];
+
+/** Changes the manifest: an object changes what it names, a list by index. */
+async function edit(path: string, change: object): Promise<void> {
+  const manifest: unknown = JSON.parse(await readFile(manifestIn(path), 'utf8'));
+  await writeFile(manifestIn(path), JSON.stringify(changed(manifest, change)));
+}
+
+function changed(value: unknown, change: unknown): unknown {
+  if (typeof change !== 'object' || change === null || Array.isArray(change)) return change;
+  const result = (Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) }) as Record<string, unknown>;
+  for (const [key, inner] of Object.entries(change)) result[key] = changed(result[key], inner);
+  return result;
+}

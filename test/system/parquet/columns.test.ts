@@ -1,0 +1,166 @@
+import { describe, expect, test } from '@jest/globals';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import type { Row } from '../../../src/core/index.js';
+import { FlatVector, batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
+import { Batch } from '../../../src/vector/batch.js';
+import { publish } from '../../../src/store/index.js';
+import { pageOf } from '../../../src/flow/index.js';
+import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
+import { KeyIndex } from '../../../src/lake/key-index.js';
+import { appending } from '../../../src/lake/appending.js';
+import { partitionBy } from '../../../src/lake/partitions.js';
+import { textsOf } from '../../support/vectors.js';
+import { dictionaryBatches, batchOfTexts } from '../../support/batches.js';
+import { engineCodecs, enginesOnce, fileOf, output } from '../../support/parquet-files.js';
+import { rung } from '../../support/rung.js';
+import { column, facts, recording } from '../../support/sinks.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const engines = ['arrow', 'hyparquet', 'parquetjs-lite'] as const;
+
+const text = fc.oneof(
+  fc.string({ maxLength: 6 }),
+  fc.string({ unit: 'grapheme', maxLength: 4 }),
+  fc.constantFrom('', 'Yes', 'No', 'é', '😀', '__HIVE_DEFAULT_PARTITION__', '../..', 'x'.repeat(63), 'y'.repeat(64), 'z'.repeat(65)),
+  fc.constantFrom(255, 256, 257, 258, 259, 260, 1000).map((length) => 'ab'.repeat(length)),
+);
+const row = fc.record({
+  id: fc.integer({ min: 0, max: 9999 }).map(String),
+  name: text,
+  state: fc.constantFrom('CA', 'NY', '', 'ñ/x'),
+  score: fc.oneof(fc.integer().map(String), fc.constant('')),
+  note: fc.option(text),
+});
+const rows = fc.uniqueArray(row, { selector: ({ id }) => id, maxLength: 60 });
+const columns = [column('id', 'text', { source: 'id' }), column('name'), column('state'), column('score', 'integer'), column('note')];
+
+const names = columns.map(({ name }) => name);
+const asTable = (of: readonly Row[]) => batchOfTexts(of, names);
+
+/** The same as codes, whose dictionaries grow from page to page. */
+function coded(shared: boolean) {
+  const table = dictionaryBatches(shared);
+  return (of: readonly Row[]) => table(of, names);
+}
+
+const asRows = (of: readonly Row[]): RecordBatch => batchFromRows(of);
+
+/** Pages of ten rows. */
+function pagesOf(of: readonly Row[], content: (some: readonly Row[]) => RecordBatch): readonly RecordBatch[] {
+  return Array.from({ length: Math.ceil(of.length / 10) }, (_, page) => content(of.slice(page * 10, page * 10 + 10)));
+}
+
+/** Writes a run of the table `t`. @returns What it counted, and the contents of its Parquet files. */
+async function run(base: string, runId: string, options: Partial<ParquetOptions>, contents: readonly RecordBatch[]) {
+  const context = { ...recording(base, runId), key: ['id'] };
+  const writer = await parquet({ path: 't', row_group_rows: 16, ...options }, context);
+  await writer.begin(columns);
+  for (const [index, content] of contents.entries()) await writer.write(pageOf(index + 1, content, { release: () => undefined }));
+  const staged = await writer.finish();
+  const { rows: written, unchanged, changed } = staged;
+  await publish(await staged.publication(facts));
+  await staged.settle();
+  const names = (await readdir(join(base, 't'), { recursive: true })).filter((name) => name.endsWith('.parquet')).sort();
+  const files = await Promise.all(names.map(async (name) => [name, (await readFile(join(base, 't', name))).toString('base64')]));
+  return { written, unchanged, changed, rejects: context.rejects, files };
+}
+
+describe.each(engines)('by %s, a page of columns gives the files that its rows give', (engine) => {
+  const sorted = engine === 'parquetjs-lite' ? {} : { sort_by: ['name desc', 'id'] };
+
+  test.each<[string, Partial<ParquetOptions>]>([
+    ['as they come', {}],
+    ['with row groups closed by their texts', { row_group_rows: 10_000, row_group_bytes: 100 }],
+    ['sorted', sorted],
+    ['partitioned', { partition_by: ['state'] }],
+    ['partitioned by two columns, and sorted', { partition_by: ['score', 'state'], ...sorted }],
+    ['as texts only', { types: 'text' }],
+  ])('%s', async (_how, options) => {
+    await fc.assert(
+      fc.asyncProperty(rows, async (of) => {
+        const folder = await temporaryFolder();
+        const one = await run(join(folder, 'rows'), 'run', { engine, ...options }, pagesOf(of, asRows));
+        for (const [name, table] of [
+          ['table', asTable],
+          ['shared', coded(true)],
+          ['coded', coded(false)],
+        ] as const) {
+          expect(await run(join(folder, name), 'run', { engine, ...options }, pagesOf(of, table))).toEqual(one);
+        }
+      }),
+      { numRuns: rung(2, 30) },
+    );
+  });
+
+  test.each<[string, Partial<ParquetOptions>]>([
+    ['appended', {}],
+    ['appended into partitions', { partition_by: ['state'] }],
+  ])('%s', async (_how, options) => {
+    await fc.assert(
+      fc.asyncProperty(rows, rows, async (first, second) => {
+        const folder = await temporaryFolder();
+        const both = { engine, mode: 'append', ...options } as const;
+        const runs = [];
+        for (const [name, content] of [
+          ['rows', asRows],
+          ['table', asTable],
+          ['coded', coded(false)],
+        ] as const) {
+          const base = join(folder, name);
+          runs.push([await run(base, 'run-1', both, pagesOf(first, content)), await run(base, 'run-2', both, pagesOf(second, content))]);
+        }
+        expect(runs[1]).toEqual(runs[0]);
+        expect(runs[2]).toEqual(runs[0]);
+      }),
+      { numRuns: rung(1, 15) },
+    );
+  });
+});
+
+describe.each(rung(enginesOnce, engineCodecs))('a file by %s, %s', (engine, compression) => {
+  const outputs = columns.map(({ name }) => output(name, 'text'));
+
+  test.each([
+    ['as they come', {}],
+    ['in row groups of different sizes', { groupRows: [7, 1, 20] }],
+    ['as one of many', { many: true }],
+    ['sorted', { sortedBy: [{ column: 'name', descending: false }] }],
+  ])('has the same bytes for texts that come as bytes, %s', async (_how, options) => {
+    const folder = await temporaryFolder();
+    const of = [...fc.sample(row, { numRuns: 700, seed: 1 })];
+    const one = await fileOf(folder, outputs, of, { engine, compression, ...options });
+    const other = await fileOf(folder, outputs, of, { engine, compression, ...options, texts: true });
+    expect((await readFile(other)).equals(await readFile(one))).toBe(true);
+  });
+});
+
+test('texts and values may take turns in a column', async () => {
+  const folder = await temporaryFolder();
+  const of = Array.from({ length: 60 }, (_, index) => ({
+    a: index % 20 < 10 ? `é${index}` : index % 3 === 0 ? null : 'x'.repeat(index * 9),
+  }));
+  const one = await fileOf(folder, [output('a', 'text')], of, { groupRows: 10 });
+  const other = await fileOf(folder, [output('a', 'text')], of, { groupRows: 10, texts: true });
+  expect((await readFile(other)).equals(await readFile(one))).toBe(true);
+});
+
+test('partitions take texts apart without making values of the other columns', () => {
+  const { split } = partitionBy([output('id', 'text'), output('state', 'text')], ['state'], '2026-01-01');
+  const ids = textsOf(['1', '2', '3']);
+  const parts = split(new Batch(3, [ids, textsOf(['ñ/x', '', 'ñ/x'])]));
+  expect(parts.map(({ folder, batch }) => [folder, batch.rows])).toEqual([
+    ['state=ñ%2Fx', 2],
+    ['state=__HIVE_DEFAULT_PARTITION__', 1],
+  ]);
+  expect(parts.map(({ batch }) => batch.columns)).toEqual([[ids.take([0, 2])], [ids.take([1])]]);
+});
+
+test('appending keeps texts as bytes', () => {
+  const outputs = [output('id', 'text'), output('n', 'integer')];
+  const left = appending('parquet', new KeyIndex(), outputs, outputs.slice(0, 1), [0, 1]);
+  const ids = textsOf(['1', '2', '3']);
+  const batch = new Batch(3, [ids, new FlatVector([1n, 2n, null])]);
+  expect(left.take(batch)).toBe(batch);
+});

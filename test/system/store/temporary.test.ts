@@ -1,0 +1,61 @@
+import { describe, expect, test } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { readdir, utimes, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { finishIntents, removeTemporaries } from '../../../src/store/index.js';
+import { temporaryName } from '../../../src/store/temporary.js';
+import { openLanding } from '../../../src/source/spool/spool.js';
+import { sourceOf } from '../../support/landing.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
+
+/** The temporary file that a process left which is dead by now. */
+async function leftBehind(path: string): Promise<string> {
+  const { pid } = spawnSync('true');
+  const left = (await temporaryName(path)).replace(`-${process.pid}-`, `-${pid}-`);
+  await writeFile(left, '{"version"');
+  return left;
+}
+
+/** One that a process elsewhere is writing, or has left. */
+async function fromElsewhere(path: string, ageMs: number): Promise<string> {
+  const name = basename(await temporaryName(path)).replace(/[0-9a-f]{16}-/, '0123456789abcdef-');
+  const file = join(path, '..', name);
+  await writeFile(file, '');
+  const then = new Date(Date.now() - ageMs);
+  await utimes(file, then, then);
+  return file;
+}
+
+describe('removeTemporaries', () => {
+  test('removes what dead processes left, at once, and nothing else', async () => {
+    const folder = await temporaryFolder();
+    const path = join(folder, 'a.json');
+    await leftBehind(path);
+    await fromElsewhere(path, 3_700_000);
+    const stay = [await temporaryName(path), await leftBehind(join(folder, 'b.json')), join(folder, 'a.json'), join(folder, 'a.json.tmp')];
+    for (const file of stay) await writeFile(file, '');
+    stay.push(await fromElsewhere(path, 3_500_000));
+    await removeTemporaries(folder, (name) => name === 'a.json');
+    expect((await readdir(folder)).sort()).toEqual(stay.map((file) => basename(file)).sort());
+  });
+});
+
+test('the temporary file of an intent is tidied by the next run', async () => {
+  const folder = await temporaryFolder();
+  await leftBehind(join(folder, 'run-1.intent.json'));
+  expect(await finishIntents(folder, { runId: 'run-2' })).toEqual([]);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('so are those of a landing', async () => {
+  const folder = join(await temporaryFolder(), 'landing');
+  const options = { folder, source: sourceOf(), runId: 'run-1', maxAgeMs: 1_000 };
+  const landing = await openLanding(options);
+  await leftBehind(join(folder, 'account.key'));
+  await leftBehind(join(landing.folder, 'started.json'));
+  await landing.land(1, Buffer.from('[]'));
+  await landing.close();
+  const again = await openLanding(options);
+  expect((await filesBelow(folder)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  await again.remove();
+});

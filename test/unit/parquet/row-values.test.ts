@@ -1,0 +1,91 @@
+import { expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { DeclaredType, Value } from '../../../src/core/index.js';
+import { loadEngine } from '../../../src/parquet/load-engine.js';
+import { RowValues } from '../../../src/parquet/row-values.js';
+import { compareTexts } from '../../../src/vector/order.js';
+import { Batch } from '../../../src/vector/batch.js';
+import { FlatVector } from '../../../src/vector/index.js';
+import { textsOf } from '../../support/vectors.js';
+import { output } from '../../support/parquet-files.js';
+
+function sorted(type: DeclaredType, values: readonly Value[], descending = false): readonly Value[] | undefined {
+  const group = new RowValues([output('a', type)], { rows: values.length, text: Infinity, sortedBy: [{ column: 'a', descending }] });
+  group.add(new Batch(values.length, [new FlatVector(values)]), 0, values.length);
+  return group.take().columns[0];
+}
+
+test('sorts texts like their UTF-8 bytes', () => {
+  expect(sorted('text', ['😀', 'b', '\uff21', '', 'é', 'ab', null, '\ud7ff', 'a'])).toEqual([
+    '',
+    'a',
+    'ab',
+    'b',
+    'é',
+    '\ud7ff',
+    '\uff21',
+    '😀',
+    null,
+  ]);
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, other) => {
+      expect(Math.sign(compareTexts(one, other))).toBe(Buffer.compare(Buffer.from(one), Buffer.from(other)));
+    }),
+  );
+});
+
+test.each<[DeclaredType, readonly Value[]]>([
+  ['integer', [-(2n ** 63n), -1n, 9n, 10n, 2n ** 53n + 1n]],
+  ['decimal', [-1e300, -0.5, 0, 2, 10]],
+  ['flag', [false, false, true]],
+  ['timestamp', [new Date(-1), new Date(0), new Date(5)]],
+])('sorts a column of type %s by value, nulls last both ways', (type, ascending) => {
+  expect(sorted(type, [null, ...ascending.toReversed()])).toEqual([...ascending, null]);
+  expect(sorted(type, [null, ...ascending], true)).toEqual([...ascending.toReversed(), null]);
+});
+
+test('takes two times of one day for the same date, and keeps the order of equal rows', () => {
+  const columns = [output('day', 'date'), output('n', 'integer'), output('seen', 'integer')];
+  const group = new RowValues(columns, {
+    rows: 4,
+    text: Infinity,
+    sortedBy: [
+      { column: 'day', descending: false },
+      { column: 'n', descending: true },
+    ],
+  });
+  const days = ['1969-12-31T23:00Z', '1969-12-31T01:00Z', '1969-12-30T12:00Z', '1969-12-31T02:00Z'].map((text) => new Date(text));
+  const values = [days, [7n, 5n, 1n, 7n], [0n, 1n, 2n, 3n]];
+  group.add(
+    new Batch(
+      4,
+      values.map((some) => new FlatVector(some)),
+    ),
+    0,
+    4,
+  );
+  expect(group.take().columns[2]).toEqual([2n, 0n, 3n, 1n]);
+});
+
+test.each([
+  ['arrow', false],
+  ['arrow', true],
+  ['hyparquet', false],
+] as const)('a row group of %s closes when its texts have the bytes given, however they come', async (engine, many) => {
+  const { rowGroup } = await loadEngine(engine);
+  for (const cells of [(texts: string[]) => new FlatVector(texts), (texts: string[]) => textsOf(texts)]) {
+    const group = rowGroup([output('a', 'text')], { rows: 100, text: 10, sortedBy: [], many });
+    group.add(new Batch(2, [cells(['1234', '😀5'])]), 0, 2);
+    expect([group.rows, group.room]).toEqual([2, 98]);
+    group.add(new Batch(3, [cells(['x', '1', 'x'])]), 1, 2);
+    expect([group.rows, group.room]).toEqual([3, 0]);
+    group.take();
+    expect([group.rows, group.room]).toEqual([0, 100]);
+  }
+});
+
+test('refuses a sort key that is no column', () => {
+  expect(() => new RowValues([output('a', 'text')], { rows: 1, text: 1, sortedBy: [{ column: 'b', descending: false }] })).toThrow(
+    'there is no column b to sort by',
+  );
+});
