@@ -1,5 +1,5 @@
 /**
- * leadstream: paged collections as typed, cancellable, bounded streams, joined and landed as CSV, Parquet or text.
+ * leadstream: paged collections as typed, cancellable, bounded streams, joined and written as CSV, Parquet or text.
  *
  * @packageDocumentation
  */
@@ -49,13 +49,13 @@ export {
   StepError,
   type Warning,
   type FailureKind,
-  type Refusal,
+  type Violation,
   type SpecIssue,
 } from './core/index.js';
 
 // Streams of pages
 export {
-  createStallWatch,
+  createStallDetector,
   deliver,
   filterRows,
   liftRows,
@@ -69,7 +69,7 @@ export {
   type OnError,
   type Page,
   type PagedSourceOptions,
-  type StallWatch,
+  type StallDetector,
   type Step,
   type StepContext,
   type Tally,
@@ -132,7 +132,7 @@ export { readGroups } from './parquet/index.js';
 export {
   connectionFromEnvironment,
   finishRuns,
-  land,
+  writeTo,
   loadPipeline,
   loadPipelines,
   parsePipeline,
@@ -143,12 +143,12 @@ export {
   runPipeline,
   summaryOf,
   writesOver,
-  type Books,
+  type RowCounts,
   type Environment,
   type Expect,
   type FindingsReport,
-  type Landed,
-  type LandOptions,
+  type Written,
+  type WriteOptions,
   type LoadOptions,
   type Pipeline,
   type Progress,

@@ -2,7 +2,7 @@ import { limitReached, printable } from '../core/index.js';
 import type { Console } from './console.js';
 
 /** What a thrown value tells about itself. */
-interface Told {
+interface Description {
   readonly code: string;
   readonly message: string;
   /** The message by lines. */
@@ -18,14 +18,14 @@ interface Told {
  *
  * @param pipeline The one of several that failed.
  */
-export function tellFailure(console: Console, thrown: unknown, pipeline?: string): number {
+export function reportFailure(console: Console, thrown: unknown, pipeline?: string): number {
   const {
     code,
     lines: [first = '', ...others],
     help,
     exit,
     kept,
-  } = toldBy(thrown);
+  } = descriptionOf(thrown);
   const lines = [pipeline === undefined ? first : `${pipeline}: ${first}`, ...others];
   if (console.format === 'json') console.log('error', lines, { code, help, exit, ...(kept.length > 0 ? { kept } : {}) });
   else console.log('error', isSpecFailure(thrown) ? lines : sentences(code, lines, help, kept));
@@ -34,7 +34,7 @@ export function tellFailure(console: Console, thrown: unknown, pipeline?: string
 }
 
 /** What a failure tells to people and machines. */
-export function toldBy(failure: unknown): Told {
+export function descriptionOf(failure: unknown): Description {
   const thrown = limitReached(failure) ?? failure;
   if (thrown instanceof Error && 'code' in thrown && 'exit' in thrown && 'help' in thrown && typeof thrown.exit === 'number') {
     const { message } = thrown;

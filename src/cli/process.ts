@@ -1,7 +1,7 @@
 import { LeadstreamError } from '../core/index.js';
 import { createConsole } from './console.js';
 import { secretsIn } from './context.js';
-import { tellFailure } from './failure.js';
+import { reportFailure } from './failure.js';
 import { boundGarbage } from './memory.js';
 import { createSecrets } from './secrets.js';
 import { onSignals } from './signals.js';
@@ -37,6 +37,6 @@ function workingFolder(): string {
 
 /** Ends the process after an error that nobody caught. */
 export function crash(error: Error): never {
-  tellFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error);
+  reportFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error);
   process.exit(1);
 }

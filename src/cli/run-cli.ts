@@ -11,7 +11,7 @@ import { addVerify } from './commands/verify.js';
 import { catalogue, LeadstreamError, version } from '../core/index.js';
 import { createConsole } from './console.js';
 import { commonOptions, environmentOf, secretsIn, type CommandContext, type Runner } from './context.js';
-import { tellFailure } from './failure.js';
+import { reportFailure } from './failure.js';
 import { createSecrets, type Secrets } from './secrets.js';
 import { print } from './streams.js';
 import { asParsed, bareWords, logFormatIn, usageProblem, valueProblem, type Grammar } from './usage.js';
@@ -43,7 +43,7 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
     try {
       exit = await work({ ...surroundings, console, envFile, env: environmentOf(envFile, surroundings, secrets) });
     } catch (error) {
-      exit = tellFailure(console, error);
+      exit = reportFailure(console, error);
     }
   };
 
@@ -55,7 +55,7 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
     if (nothing) return catalogue.E_USAGE.exit;
     return help || versionAsked ? 0 : exit;
   } catch (error) {
-    return tellFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error);
+    return reportFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error);
   }
 }
 
@@ -69,7 +69,7 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
   };
   const parsed = await parser
     .scriptName('leadstream')
-    .usage('$0 <command>\n\nReads paged lead collections, joins them and lands them as CSV, Parquet or on stdout.')
+    .usage('$0 <command>\n\nReads paged lead collections, joins them and writes them as CSV, Parquet or on stdout.')
     .parserConfiguration({ 'boolean-negation': false, 'dot-notation': false })
     .demandCommand(1, 'name a command')
     .strict()

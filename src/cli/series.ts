@@ -1,7 +1,7 @@
 import type { Pipeline } from '../index.js';
 import type { CommandContext } from './context.js';
-import { tellFailure, toldBy } from './failure.js';
-import { runAndTell, type RunFlags } from './tell.js';
+import { reportFailure, descriptionOf } from './failure.js';
+import { runAndReport, type RunFlags } from './reporting.js';
 
 /** How the run of one pipeline ended, as reports say it: with the report of the run, or with what went wrong. */
 export type Ending =
@@ -23,7 +23,7 @@ export interface SeriesEnd {
 export async function runSeries(pipelines: readonly Pipeline[], context: CommandContext, options: RunFlags): Promise<SeriesEnd> {
   const { console, signal } = context;
   const endings: Ending[] = [];
-  let told: ReturnType<typeof toldBy> | undefined;
+  let told: ReturnType<typeof descriptionOf> | undefined;
   let exit = 0;
   let stopped = false;
 
@@ -33,17 +33,17 @@ export async function runSeries(pipelines: readonly Pipeline[], context: Command
       continue;
     }
     try {
-      endings.push({ status: 'published', ...(await runAndTell(pipeline, context, options)) });
+      endings.push({ status: 'published', ...(await runAndReport(pipeline, context, options)) });
     } catch (failure) {
       const ending = await endingOf(failure, pipeline, context);
       endings.push(ending);
       if (ending.status === 'closed') continue;
-      const failed = tellFailure(console, failure, pipelines.length > 1 ? pipeline.name : undefined);
-      stopped = signal.aborted || stopping.includes(toldBy(failure).code);
+      const failed = reportFailure(console, failure, pipelines.length > 1 ? pipeline.name : undefined);
+      stopped = signal.aborted || stopping.includes(descriptionOf(failure).code);
       // What stops all the others weighs more than what stopped one.
       if (exit === 0 || stopped) {
         exit = failed;
-        told = toldBy(failure);
+        told = descriptionOf(failure);
       }
     }
   }
@@ -69,7 +69,7 @@ const stopping = ['E_RUN_ABORTED', 'E_SOURCE_AUTH', 'E_USAGE'];
 export async function endingOf(failure: unknown, pipeline: Pipeline | undefined, { console }: CommandContext): Promise<Ending> {
   const { ClosedPipeError } = await import('../index.js');
   const closed = failure instanceof ClosedPipeError && pipeline?.plan.sinks.every(({ name }) => name === 'stdout');
-  const { code, message, kept } = toldBy(failure);
+  const { code, message, kept } = descriptionOf(failure);
   return {
     status: closed ? 'closed' : 'failed',
     pipeline: pipeline?.name,

@@ -72,7 +72,7 @@ export const catalogue = {
     help: 'Make room where rows beyond the memory of the step are kept (--state-dir chooses another place), or give the step more memory.',
   },
   E_STEP_MATCHES: { exit: 1, retry: false, help: 'Several rows match; choose pick: first, all, { max: field } or { min: field }.' },
-  E_SINK_CONFIG: { exit: 78, retry: false, help: 'Correct the options of the sink, or what land was given.' },
+  E_SINK_CONFIG: { exit: 78, retry: false, help: 'Correct the options of the sink, or what writeTo was given.' },
   E_SINK_PATH: { exit: 1, retry: false, help: 'Choose a path that can be written, or make this one writable.' },
   E_SINK_FOREIGN: {
     exit: 1,
@@ -167,7 +167,7 @@ export const warningCatalogue = {
   W_SOURCE_CAP: { help: 'The service gives fewer rows per page than were asked for; set service.limit to its cap.' },
   W_SOURCE_REPEATS: { help: 'The service repeats its last page instead of ending the list; the repeats were left out.' },
   W_SOURCE_PAGED: { help: 'The service pages a collection that its document calls unpaged; it was read page by page.' },
-  W_LANDING_STALE: { help: 'The pages of an interrupted run could not be used; nothing is lost but time.' },
+  W_SPOOL_STALE: { help: 'The pages of an interrupted run could not be used; nothing is lost but time.' },
   W_RUN_FINISHED: { help: 'An earlier run was killed while it published; what it had decided was completed first.' },
   W_SINK_TIDY: { help: 'Everything is published, but something superfluous could not be removed; the next run tries again.' },
   W_SINK_COLUMN: {

@@ -108,7 +108,7 @@ export class StepError extends CataloguedError<CodeOf<'STEP'>> {}
 export class SinkError extends CataloguedError<CodeOf<'SINK'>> {}
 
 /** What one gate has against publishing. */
-export interface Refusal {
+export interface Violation {
   readonly code: CodeOf<'GATE'>;
   readonly message: string;
 }
@@ -128,7 +128,7 @@ export class GateError extends CataloguedError<CodeOf<'GATE'>> {
   }
 
   /** All that was refused, as one error; `undefined` when that is nothing. */
-  static of(refusals: readonly Refusal[]): GateError | undefined {
+  static of(refusals: readonly Violation[]): GateError | undefined {
     const [first] = refusals;
     return (
       first &&
@@ -160,7 +160,7 @@ export function limitReached(thrown: unknown, message = reasonOf(thrown)): Leads
   if (tooManyFiles.has(reason)) return new LeadstreamError('E_RUN_FILES', message, { cause: thrown });
   if (noMemory.has(reason) || ranOut.test(said)) return new LeadstreamError('E_RUN_MEMORY', message, { cause: thrown });
   // Node looks for a module by opening files, and takes one that it may not open for one that is not there.
-  const limit = code === 'ERR_MODULE_NOT_FOUND' ? mostOpenFiles() : undefined;
+  const limit = code === 'ERR_MODULE_NOT_FOUND' ? maxOpenFiles() : undefined;
   if (limit === undefined || limit >= manyFiles) return undefined;
   const why = `no more than ${limit} files may be open, which is too few to load it`;
   return new LeadstreamError('E_RUN_FILES', `${message}; ${why}`, { cause: thrown });
@@ -176,7 +176,7 @@ const ranOut = /^(?:WebAssembly\.[^]*(?:out of memory|could not allocate)|Array 
 const manyFiles = 512;
 
 /** The limit of open files; `undefined` where there is none, or the system does not tell. */
-function mostOpenFiles(): number | undefined {
+function maxOpenFiles(): number | undefined {
   const report: { readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } } } = process.report.getReport();
   const soft = report.userLimits?.open_files?.soft;
   return typeof soft === 'number' ? soft : undefined;

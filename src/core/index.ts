@@ -6,7 +6,7 @@ export {
   LeadstreamError,
   limitReached,
   reasonOf,
-  type Refusal,
+  type Violation,
   SinkError,
   SourceError,
   SpecError,

@@ -2,7 +2,7 @@ import { textOf, type DeclaredType } from './types.js';
 
 const msPerDay = 86_400_000;
 /** Days that are remembered, some eleven years of them. */
-const mostDays = 4096;
+const maxDays = 4096;
 
 /** `textOf` for instants that mostly are of days that came before: the calendar is what takes long about them. */
 export function instantTexts(): (date: Date, type: DeclaredType) => string {
@@ -11,7 +11,7 @@ export function instantTexts(): (date: Date, type: DeclaredType) => string {
   function textOfDay(day: number): string {
     const known = days.get(day);
     if (known !== undefined) return known;
-    if (days.size >= mostDays) days.clear();
+    if (days.size >= maxDays) days.clear();
     const text = textOf(new Date(day * msPerDay), 'date') ?? '';
     days.set(day, text);
     return text;

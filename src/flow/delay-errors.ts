@@ -8,7 +8,7 @@ import { withLease, type Page } from './page.js';
  * RxJS lets errors overtake data: a queueing operator downstream drops the pages in its buffer and abandons the write in
  * progress as soon as an error arrives. Completion does not overtake.
  */
-export function holdErrors<T>() {
+export function delayErrors<T>() {
   return (source$: Observable<Page<T>>): Observable<Page<T>> =>
     new Observable((subscriber) => {
       let outstanding = 0;

@@ -8,5 +8,5 @@ export { mapAsync } from './map-async.js';
 export { batchOf, countOf, isPage, keepRows, type Lease, type Page, pageOf, type Step, withBatch } from './page.js';
 export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from './paged-source.js';
 export { preload } from './preload.js';
-export { createStallWatch, type StallWatch } from './stall-detector.js';
+export { createStallDetector, type StallDetector } from './stall-detector.js';
 export { type Ask, task } from './task.js';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { LeadstreamError } from '../core/index.js';
 import { callback, checkArguments } from '../options/index.js';
 import { whenDry } from './stalled.js';
-import { inOrder } from './in-order.js';
+import { reorder } from './reorder.js';
 import { withRows, type Page, type Step } from './page.js';
 
 /** A page, or the failure that stands in its place until its turn comes. */
@@ -63,7 +63,7 @@ export function mapAsync<T, U>(
             catchError(failed),
             map((item, number) => ({ item, number })),
             mergeMap(({ item, number }) => projected(item).pipe(map((outcome) => ({ number, outcome }))), concurrency),
-            inOrder(0),
+            reorder(0),
             map(({ outcome }) => {
               if ('page' in outcome) return outcome.page;
               throw outcome.failure;

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { SourceError, type Row } from '../core/index.js';
 import { optionProblems, settings } from '../options/index.js';
 import { refuseDry } from './stalled.js';
-import { holdErrors } from './delay-errors.js';
-import { inOrder } from './in-order.js';
+import { delayErrors } from './delay-errors.js';
+import { reorder } from './reorder.js';
 import type { RecordBatch } from '../vector/index.js';
 import { pageOf, type Lease, type Page } from './page.js';
 import { task } from './task.js';
@@ -111,7 +111,7 @@ function paged<T, C extends Content>(
 
         const pages$ = new Observable<Page<T>>((subscriber) =>
           merge(...Array.from({ length: chains }, (_, chain) => chain$(start + chain)))
-            .pipe(inOrder(start))
+            .pipe(reorder(start))
             .subscribe({
               next: (slot) => {
                 if (end !== undefined) return;
@@ -139,7 +139,7 @@ function paged<T, C extends Content>(
         return concat(pages$, rest$);
       });
 
-    return from$(firstPage).pipe(holdErrors(), refuseDry(name));
+    return from$(firstPage).pipe(delayErrors(), refuseDry(name));
   });
 }
 

@@ -3,7 +3,7 @@ import { LeadstreamError } from '../core/index.js';
 import { withLease, type Page } from './page.js';
 
 /** Watches a chain for pages that go into a stage and never come out. */
-export interface StallWatch {
+export interface StallDetector {
   /**
    * Counts what comes out of a stage, and what of it is released; to be put behind each, the source first, in order. One that is
    * at work may keep what it got.
@@ -32,7 +32,7 @@ interface Stage {
  * @param stallMs How long nothing may move, in milliseconds. Default 60,000.
  * @throws {LeadstreamError} `E_RUN_STALLED`, by the guarded stream, with the name of the stage.
  */
-export function createStallWatch(window: number, stallMs = 60_000): StallWatch {
+export function createStallDetector(window: number, stallMs = 60_000): StallDetector {
   const stages: Stage[] = [];
   let taken = 0;
   let moved = 0;

@@ -13,15 +13,15 @@ const told = { failures: new Set<() => void>(), stalls: new Set<() => void>() };
  * @returns Takes it back. There is one listener of the process for all, and none while nobody waits.
  */
 export function whenDry(kind: keyof typeof told, tell: () => void): () => void {
-  if (told.failures.size + told.stalls.size === 0) process.on('beforeExit', tellAll);
+  if (told.failures.size + told.stalls.size === 0) process.on('beforeExit', notifyAll);
   told[kind].add(tell);
   return () => {
     told[kind].delete(tell);
-    if (told.failures.size + told.stalls.size === 0) process.off('beforeExit', tellAll);
+    if (told.failures.size + told.stalls.size === 0) process.off('beforeExit', notifyAll);
   };
 }
 
-function tellAll(): void {
+function notifyAll(): void {
   for (const kind of [told.failures, told.stalls]) for (const tell of kind) tell();
 }
 

@@ -5,7 +5,7 @@ import type { Lease } from './page.js';
  * every page up to `n - size` was released. Granting by place, and not by order of asking, keeps the next page in order from
  * starving while later ones hold every place.
  */
-export interface Window {
+export interface LeaseWindow {
   /** Resolves with true when the page at a place may be fetched, and with false when the window was sealed below it. */
   enter(place: number): Promise<boolean>;
   /** The place of a page that was emitted, to be given back. */
@@ -18,7 +18,7 @@ export interface Window {
 }
 
 /** @param size Pages that may be in flight, waiting or in a chain at once. */
-export function createWindow(size: number): Window {
+export function createWindow(size: number): LeaseWindow {
   /** Lowest place that was not released. */
   let base = 0;
   let last = Infinity;

@@ -19,7 +19,7 @@ export interface RetryNotice {
 /** Attempts at an answer that came but is no list of records: the service rarely thinks better of it. */
 const suspectAttempts = 3;
 /** A service that asks to wait longer than this is read later, by another run. */
-const longestWaitMs = 5 * 60_000;
+const maxWaitMs = 5 * 60_000;
 
 /**
  * Repeats a failed attempt with exponential backoff and full jitter: `random * min(cap, base * 2^(n-1))`, with
@@ -44,7 +44,7 @@ export function retryAttempts(
             if (error.kind === 'suspect') suspect += 1;
             if (failed >= policy.attempts || suspect >= suspectAttempts) return throwError(() => exhausted(error, failed));
             const floor = error.retryAfterMs ?? 0;
-            if (floor > longestWaitMs) return throwError(() => tooLong(error, floor));
+            if (floor > maxWaitMs) return throwError(() => tooLong(error, floor));
             const delayMs = Math.max(floor, random() * Math.min(policy.capMs, policy.baseMs * 2 ** (failed - 1)));
             onRetry({ error, attempt: failed, delayMs });
             return timer(delayMs);

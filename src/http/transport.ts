@@ -41,7 +41,7 @@ export interface Transport<A extends Answer = Answer> {
 }
 
 /** The longest time that a timer of Node can wait; a longer one fires at once. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 /**
  * The only user of got: GET, no redirects, no other protocol, no retry of its own, a cap on the body, and one timer around
@@ -55,8 +55,8 @@ export function createTransport(options: TransportOptions): Transport {
     https: new HttpsAgent({ keepAlive: true, maxSockets: options.concurrency }),
   };
   const base = options.baseUrl.replace(/\/+$/, '');
-  const attemptMs = Math.min(2 * options.timeoutMs, longestTimerMs);
-  const timeout = { lookup: 5_000, connect: 10_000, secureConnect: 10_000, response: Math.min(options.timeoutMs, longestTimerMs) };
+  const attemptMs = Math.min(2 * options.timeoutMs, maxTimerMs);
+  const timeout = { lookup: 5_000, connect: 10_000, secureConnect: 10_000, response: Math.min(options.timeoutMs, maxTimerMs) };
   const client = got.extend({
     method: 'GET',
     retry: { limit: 0 },

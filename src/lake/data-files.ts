@@ -19,13 +19,13 @@ export interface DataFilesOptions {
 }
 
 /** Files that are open at a time. The one unused for longest is closed for another, and its partition gets one more file later. */
-const mostOpen = 32;
+const maxOpen = 32;
 
 /** Row groups' worth of rows that wait to be encoded, over all partitions; the largest group goes first. */
-const mostWaiting = 4;
+const maxWaiting = 4;
 
 /** Partitions of one run; a column with more values is no good folder. */
-const mostPartitions = 10_000;
+const maxPartitions = 10_000;
 
 /** What waits for one partition, and the file that it goes into. */
 interface Slot {
@@ -36,7 +36,7 @@ interface Slot {
 
 /**
  * The files of one run, rolled when they are long enough. While one row group is encoded and stored, the next is collected. Memory is
- * the one that is on its way, and at most `mostWaiting` of them that are being collected, whatever the number of partitions; without
+ * the one that is on its way, and at most `maxWaiting` of them that are being collected, whatever the number of partitions; without
  * partitions that is one.
  */
 export class DataFiles {
@@ -77,7 +77,7 @@ export class DataFiles {
       from = to;
       if (slot.group.room === 0 || (slot.open?.part.rows ?? 0) + slot.group.rows === fileRows) await this.#flush(slot);
     }
-    while (this.#waiting >= mostWaiting * groupRows) await this.#flush(this.#largest());
+    while (this.#waiting >= maxWaiting * groupRows) await this.#flush(this.#largest());
   }
 
   /**
@@ -103,8 +103,8 @@ export class DataFiles {
   }
 
   #slotOf(folder: string): Slot {
-    if (this.#slots.size >= mostPartitions && !this.#slots.has(folder))
-      throw new SinkError('E_SINK_VALUE', `partition_by makes more than ${mostPartitions} partitions; choose coarser columns`);
+    if (this.#slots.size >= maxPartitions && !this.#slots.has(folder))
+      throw new SinkError('E_SINK_VALUE', `partition_by makes more than ${maxPartitions} partitions; choose coarser columns`);
     const { row_group_rows: rows, row_group_bytes: text, file_max_rows: fileRows, encoding, partitioned } = this.options;
     const plan = { rows: Math.min(rows, fileRows), text, sortedBy: encoding.sortedBy, many: partitioned };
     const slot = this.#slots.get(folder) ?? { folder, group: this.engine.rowGroup(this.columns, plan), open: undefined };
@@ -156,6 +156,6 @@ export class DataFiles {
 
   async #makeRoom(): Promise<void> {
     const open = [...this.#slots.values()].filter((slot) => slot.open);
-    for (const slot of open.slice(0, Math.max(0, open.length - mostOpen + 1))) await this.#close(slot);
+    for (const slot of open.slice(0, Math.max(0, open.length - maxOpen + 1))) await this.#close(slot);
   }
 }

@@ -83,7 +83,7 @@ export async function prepareRollback(path: string, to?: string, log: Log = {}):
   if (!isRunId(target) || !kept.includes(target))
     throw new SinkError('E_SINK_RUN', `${path} has no kept run ${target}; there is ${kept.length === 0 ? 'none' : kept.join(', ')}`);
   await refuseDamaged(table, target, log);
-  const moves = [...(await table.revival(target)), await table.linkTo(target), ...(await table.retirement(from))];
+  const moves = [...(await table.restore(target)), await table.linkTo(target), ...(await table.expire(from))];
   return { to: target, from, moves };
 }
 
@@ -97,8 +97,8 @@ async function relinked(table: Table, runs: readonly TableRun[], to: string | un
     throw new SinkError('E_SINK_RUN', `${table.path} is no link to a run any more; ${which}`);
   }
   await refuseDamaged(table, to, log);
-  const retired = await Promise.all(names.filter((run) => run !== to).map((run) => table.retirement(run)));
-  return { to, from: undefined, moves: [...(await table.revival(to)), await table.linkTo(to), ...retired.flat()] };
+  const retired = await Promise.all(names.filter((run) => run !== to).map((run) => table.expire(run)));
+  return { to, from: undefined, moves: [...(await table.restore(to)), await table.linkTo(to), ...retired.flat()] };
 }
 
 async function refuseDamaged(table: Table, run: string, log: Log): Promise<void> {

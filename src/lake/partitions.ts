@@ -11,7 +11,7 @@ export const runDateColumn = 'run_date';
 const nullName = '__HIVE_DEFAULT_PARTITION__';
 
 /** Longest name of a folder, in bytes of UTF-8: what common file systems take. */
-const longestName = 255;
+const maxNameBytes = 255;
 
 /** Rows that go into one folder, without the columns that its name holds. */
 export interface PartitionedBatch {
@@ -71,7 +71,7 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
 export function notForFolder(name: string, value: Value, type: DeclaredType): string | undefined {
   // Readers decode the name before they compare it, so there is no other spelling.
   if (value === nullName) return "is Hive's name for null, which the name of a folder cannot say otherwise";
-  return Buffer.byteLength(folderName(name, value, type)) > longestName ? 'is too long for the name of a folder' : undefined;
+  return Buffer.byteLength(folderName(name, value, type)) > maxNameBytes ? 'is too long for the name of a folder' : undefined;
 }
 
 /**

@@ -110,7 +110,7 @@ export class RunLog {
 }
 
 /** Bytes of the longest line that is looked at; one of ours has a path in it, and some hundred more. */
-const longestLine = 65_536;
+const maxLineLength = 65_536;
 
 /** The lines of a file that are not too long to be ours, a piece of the file at a time. */
 async function* linesOf(file: FileHandle): AsyncIterable<string> {
@@ -122,12 +122,12 @@ async function* linesOf(file: FileHandle): AsyncIterable<string> {
     if (bytesRead === 0) break;
     let from = 0;
     for (let end = endIn(piece, from, bytesRead); end !== -1; end = endIn(piece, from, bytesRead)) {
-      if (!tooLong && head.length + end - from <= longestLine) yield Buffer.concat([head, piece.subarray(from, end)]).toString('utf8');
+      if (!tooLong && head.length + end - from <= maxLineLength) yield Buffer.concat([head, piece.subarray(from, end)]).toString('utf8');
       head = Buffer.alloc(0);
       tooLong = false;
       from = end + 1;
     }
-    tooLong ||= head.length + bytesRead - from > longestLine;
+    tooLong ||= head.length + bytesRead - from > maxLineLength;
     head = tooLong ? Buffer.alloc(0) : Buffer.concat([head, piece.subarray(from, bytesRead)]);
   }
   if (!tooLong) yield head.toString('utf8');

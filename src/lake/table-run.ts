@@ -226,7 +226,7 @@ export class PreparedRun {
     });
     await context.runLog?.record(table.path, runId, text);
     const files = [...links, ...moves, ...success, ...(keys ? [keys.move] : []), manifest];
-    return [...files, await table.linkTo(runId), ...(await table.retirement(before?.run))];
+    return [...files, await table.linkTo(runId), ...(await table.expire(before?.run))];
   }
 
   /** Removes the runs that are kept no longer. */

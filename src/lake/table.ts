@@ -16,7 +16,7 @@ import { besideRun, isRunId, keptEnding, keysEnding, linkEnding, manifestEnding 
  * | intent written (`<state-dir>/publishing`) | -> OLD | same | same | the next run or `run --finish`, which does all moves below |
  * | moves: parts, `_SUCCESS`, keys, manifest | -> OLD | `NEW/part-00000-NEW.parquet`, `NEW.manifest.json`, `NEW.link` | same | same |
  * | move: link | -> NEW | without `NEW.link` | same | same |
- * | moves: retirement | -> NEW | same | `OLD/part-00000-OLD.parquet.kept`, `OLD.manifest.json` | same |
+ * | moves: expire | -> NEW | same | `OLD/part-00000-OLD.parquet.kept`, `OLD.manifest.json` | same |
  * | intent removed | -> NEW | same | same | nobody needs to |
  * | settled | -> NEW | same | same; of the runs before OLD `keep` - 1 are left | the next run |
  *
@@ -24,7 +24,7 @@ import { besideRun, isRunId, keptEnding, keysEnding, linkEnding, manifestEnding 
  * describes the run stands beside it. All parts, hard-linked ones too, are in the folder of the run, below folders `column=value` when the
  * table is partitioned; so one rename of the link changes everything that readers of `lake/leads` see. DataFiles of a kept run lose
  * the ending `.parquet`, because `lake/**\/*.parquet` looks into hidden folders and would read its rows a second time: such a
- * glob from above can see both between the moves of the new parts and the retirement, a few milliseconds.
+ * glob from above can see both between the moves of the new parts and the expire, a few milliseconds.
  *
  * One run at a time works on a table: the caller holds its lock.
  */
@@ -154,14 +154,14 @@ export class Table {
   }
 
   /** The renames after which no glob finds the parts of a run any more. */
-  async retirement(run: string | undefined): Promise<readonly Move[]> {
+  async expire(run: string | undefined): Promise<readonly Move[]> {
     if (run === undefined) return [];
     const names = await this.#presentParts(run, '');
     return names.map((name) => ({ from: join(this.folder(run), name), to: join(this.folder(run), name + keptEnding) }));
   }
 
   /** The renames that give the parts of a kept run their names back. */
-  async revival(run: string): Promise<readonly Move[]> {
+  async restore(run: string): Promise<readonly Move[]> {
     const names = await this.#presentParts(run, keptEnding);
     return names.map((name) => ({ from: join(this.folder(run), name + keptEnding), to: join(this.folder(run), name) }));
   }

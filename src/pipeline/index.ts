@@ -1,9 +1,9 @@
 export type { Expect } from './gates/expect.js';
 export { finishRuns } from './ops/finish.js';
-export { land, type Landed, type LandOptions } from './ops/land.js';
+export { writeTo, type Written, type WriteOptions } from './ops/write-to.js';
 export { type RollbackOptions, rollbackTable } from './ops/rollback.js';
 export { type FindingsReport, type RunReport, type SinkReport, summaryOf } from './run/report.js';
-export type { Books } from './run/row-counts.js';
+export type { RowCounts } from './run/row-counts.js';
 export type { Progress, RunOptions } from './run/run-options.js';
 export { runPipeline } from './run/run.js';
 export { connectionFromEnvironment } from './spec/connection.js';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { CollectionName } from '../collections/index.js';
-import type { Table } from './source.js';
+import type { ServedTable } from './source.js';
 
 /** What an authorised request asks for. It carries no credential. */
 export interface RequestFacts {
@@ -60,7 +60,7 @@ export type Answerer = (facts: RequestFacts) => Answer | Promise<Answer>;
 export type Responder = (facts: RequestFacts, next: Answerer) => Answer | Promise<Answer>;
 
 /** The table that a request sees. It stays as it is while the request is answered. */
-export type View = (facts: RequestFacts) => Table;
+export type View = (facts: RequestFacts) => ServedTable;
 
 /** Puts responders around an answerer; the first one sees the request first and the answer last. */
 export function respondThrough(responders: readonly Responder[], answerer: Answerer): Answerer {

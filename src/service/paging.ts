@@ -1,6 +1,6 @@
 import { collections } from '../collections/index.js';
 import { failure, type Answer, type Answerer, type RequestFacts, type View } from './answer.js';
-import { rowsOf, type Table } from './source.js';
+import { rowsOf, type ServedTable } from './source.js';
 
 /** How lists are paged: the points of it that the service's document leaves open. */
 export interface Paging {
@@ -42,7 +42,7 @@ export function answerFrom(view: View, paging: Paging): Answerer {
 }
 
 /** The rows of a page, or the refusal of a page that cannot be. */
-function pageOf(table: Table, { page, limit }: RequestFacts, paging: Paging): Answer {
+function pageOf(table: ServedTable, { page, limit }: RequestFacts, paging: Paging): Answer {
   const { firstPage, cap } = paging;
   if (!(page >= firstPage)) return failure(400, `page must be a whole number from ${firstPage} on`);
   if (!(limit >= 1)) return failure(400, 'limit must be a whole number from 1 on');

@@ -5,7 +5,7 @@ import type { CollectionName } from '../collections/index.js';
  *
  * Rows are texts, so that none is parsed or built as an object on its way out.
  */
-export interface Table {
+export interface ServedTable {
   /** Number of rows. */
   readonly count: number;
   /** The row at a 0-based position below `count`. */
@@ -15,10 +15,10 @@ export interface Table {
 }
 
 /** What the service serves: a table for every collection. */
-export type DataSource = { readonly [N in CollectionName]: Table };
+export type DataSource = { readonly [N in CollectionName]: ServedTable };
 
 /** Up to `limit` rows from a 0-based offset on, each computed when it is taken; none past the end. */
-export function* rowsOf(table: Table, offset: number, limit: number): Generator<string> {
+export function* rowsOf(table: ServedTable, offset: number, limit: number): Generator<string> {
   const end = Math.min(offset + limit, table.count);
   for (let index = offset; index < end; index += 1) yield table.row(index);
 }

@@ -84,14 +84,14 @@ const quickCasts: { readonly [T in DeclaredType]?: QuickCast } = {
 };
 
 /** So many digits are exact in every type, and no instant of so few is out of bounds. */
-const mostDigits = 12;
+const maxDigits = 12;
 
 /** The whole number that a text is when it consists of 1 to 12 digits, or -1. */
 function digitsIn(texts: Utf8Vector, row: number): number {
   const { bytes } = texts;
   const start = texts.start(row);
   const end = texts.end(row);
-  if (end === start || end - start > mostDigits) return -1;
+  if (end === start || end - start > maxDigits) return -1;
   let whole = 0;
   for (let at = start; at < end; at += 1) {
     const digit = (bytes[at] ?? 0) - 0x30;

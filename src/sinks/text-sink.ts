@@ -1,7 +1,7 @@
 import { reserveFile } from '../store/index.js';
 import type { Column, OutputColumn } from '../core/index.js';
 import { batchOf } from '../flow/index.js';
-import { inOrder } from './in-order.js';
+import { inPhases } from './phases.js';
 import { project, type Projection, type ProjectionOptions } from './projection.js';
 import type { Batch } from '../vector/index.js';
 import type { SinkContext, SinkWriter, Staged } from './sink.js';
@@ -38,7 +38,7 @@ export function textSink(target: TextTarget, options: TextSink, context: SinkCon
   let format: TextFormat;
   let rows = 0;
   const put = async (piece: Piece): Promise<void> => (piece.length === 0 ? undefined : target.append(piece));
-  return inOrder(context.at, {
+  return inPhases(context.at, {
     async begin(columns: readonly Column[]) {
       projection = project(columns, options, context);
       format = options.format(projection.columns);

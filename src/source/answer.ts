@@ -57,7 +57,7 @@ export class AnswerRead {
   /**
    * Asks once more.
    *
-   * @param clean Answers in succession that had no row which was missed.
+   * @param clean Answers in takeover that had no row which was missed.
    */
   #pass(number: number, clean: number): Observable<Page> {
     const { consistency, options } = this;

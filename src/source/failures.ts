@@ -4,11 +4,11 @@ import { SourceError } from '../core/index.js';
 
 /** A failure to answer, as opposed to one that has been recognised, and to refused credentials. */
 export function isPlainFailure(error: unknown): boolean {
-  return isRefusal(error) || (error instanceof SourceError && error.code === 'E_SOURCE_UNAVAILABLE');
+  return isViolation(error) || (error instanceof SourceError && error.code === 'E_SOURCE_UNAVAILABLE');
 }
 
 /** An answer that has no rows for this request, and would have none the next time. */
-export function isRefusal(error: unknown): boolean {
+export function isViolation(error: unknown): boolean {
   return error instanceof SourceError && (error.code === 'E_SOURCE_REFUSED' || error.code === 'E_SOURCE_ANSWER');
 }
 

@@ -1,7 +1,7 @@
 import { catchError, map, of, throwError, type Observable } from 'rxjs';
 import { RecordBatch } from '../vector/index.js';
 import { task } from '../flow/index.js';
-import { isRefusal } from './failures.js';
+import { isViolation } from './failures.js';
 import type { ListReader } from './paging.js';
 import { namesOf } from './seen.js';
 
@@ -23,7 +23,7 @@ export function hasMorePages(reader: ListReader, all: RecordBatch): Observable<b
     reader.request({ page: number, limit, purpose: 'probe' }).pipe(
       map(({ batch }) => batch),
       // A service that does not know pages may refuse them; one that does not answer is not told apart from one that has pages.
-      catchError((error: unknown) => (isRefusal(error) ? of(RecordBatch.empty) : throwError(() => error))),
+      catchError((error: unknown) => (isViolation(error) ? of(RecordBatch.empty) : throwError(() => error))),
     );
   return task(async (ask) => {
     const second = await ask(page(2));

@@ -28,9 +28,9 @@ export interface PagedList {
    * @param fresh Whether an answer that was kept will not do. Default false.
    */
   page(number: number, fresh?: boolean): Observable<ListAnswer>;
-  /** A page as it is by now, also if it has landed, and without a look at the page before it. */
+  /** A page as it is by now, also if it has spooled, and without a look at the page before it. */
   again(number: number): Observable<ListAnswer>;
-  /** A page as it is by now, to compare it with; it does not land. */
+  /** A page as it is by now, to compare it with; it is not spooled. */
   probe(number: number): Observable<ListAnswer>;
   /** A page of another size, as it is by now. */
   sized(number: number, limit: number): Observable<ListAnswer>;

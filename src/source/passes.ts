@@ -2,7 +2,7 @@ import { EMPTY, catchError, concat, defer, filter, map, of, switchMap, takeWhile
 import { batchOf, pageOf, pagedBatches, task, type Ask, type Page } from '../flow/index.js';
 import type { Consistency } from './consistency.js';
 import type { EndOfList } from './end.js';
-import { isRefusal } from './failures.js';
+import { isViolation } from './failures.js';
 import { openList } from './list.js';
 import { windowOf, type ReadingOptions } from './options.js';
 import { otherLimit, resized } from './other-limit.js';
@@ -49,19 +49,19 @@ class Pass {
 
 /** Further passes over a list, which let the rows pass that were missed so far, until one has missed nothing. */
 export class Passes {
-  /** Passes in succession that missed nothing. */
+  /** Passes in takeover that missed nothing. */
   #clean = 0;
   #lastNumber: number;
   /** What the read before met, and the most keys that any read met. */
   #before: { readonly rows: number; readonly repeated: number; readonly distinct: number };
-  #mostKeys: number;
+  #maxKeys: number;
   /** Of an unordered list: its rows, the place since which as many different keys have to be seen, and how many were. */
   readonly #whole = { rows: undefined as number | undefined, since: 0, keys: 0 };
 
   constructor(private readonly first: FirstRead) {
     this.#lastNumber = first.lastNumber;
     this.#before = first;
-    this.#mostKeys = first.distinct;
+    this.#maxKeys = first.distinct;
   }
 
   /** The rows that the passes find, on pages that go on behind the last one. */
@@ -89,12 +89,12 @@ export class Passes {
     const opened = (limit: number) => openList(resized(reader, limit), { firstPage });
     return opened(otherLimit(list.limit, number)).pipe(
       // A service may take some page sizes only.
-      catchError((error: unknown) => (isRefusal(error) ? opened(list.limit) : throwError(() => error))),
+      catchError((error: unknown) => (isViolation(error) ? opened(list.limit) : throwError(() => error))),
       switchMap((resizedList) => {
         const end = endOf(resizedList, pass.trace);
         pass.end = end;
         pass.limit = resizedList.limit;
-        const mostRows = 3 * this.first.rows + 10 * list.limit;
+        const maxRows = 3 * this.first.rows + 10 * list.limit;
         return pagedBatches((page) => resizedList.page(page).pipe(map(({ batch }) => batch)), {
           name: reader.collection.name,
           window: windowOf(options),
@@ -103,7 +103,7 @@ export class Passes {
           confirmEnd: (claim) => (pass.isEndless ? of(undefined) : end.confirm(claim)),
         }).pipe(
           takeWhile((page) => {
-            pass.isEndless = pass.trace.rows > mostRows;
+            pass.isEndless = pass.trace.rows > maxRows;
             if (pass.isEndless) page.lease.release();
             return !pass.isEndless;
           }),
@@ -148,13 +148,13 @@ export class Passes {
     return false;
   }
 
-  /** Whether as many passes in succession as the mode asks for have missed nothing. */
+  /** Whether as many passes in takeover as the mode asks for have missed nothing. */
   async #isClean(ask: Ask, number: number, pass: Pass): Promise<boolean> {
     const { consistency, drifted, repeated, rows } = this.first;
     const proving = consistency.mode === 'prove';
     const clean = !pass.isEndless && !pass.gaps.found && this.#isLikeBefore(pass) && (await this.#isAllOf(ask, pass));
     this.#before = { rows: pass.trace.rows, repeated: pass.repeated, distinct: pass.distinct };
-    this.#mostKeys = Math.max(this.#mostKeys, pass.distinct);
+    this.#maxKeys = Math.max(this.#maxKeys, pass.distinct);
     this.#clean = clean ? this.#clean + 1 : 0;
     if (this.#clean < (proving ? 2 : 1)) return false;
     // What came again comes again: the list holds it twice.
@@ -172,7 +172,7 @@ export class Passes {
     const lost = distinct - this.first.seen.inCommon;
     const isTwice = pass.repeated === repeated && pass.missed === 0;
     const isExplained = pass.repeated === 0 || pass.trace.rows !== rows || isTwice;
-    return isExplained && lost <= slackOf(distinct) && pass.distinct * 2 >= this.#mostKeys;
+    return isExplained && lost <= slackOf(distinct) && pass.distinct * 2 >= this.#maxKeys;
   }
 
   /** Whether the pages of a pass go on to the last row of the list, as far as rows can be counted. */

@@ -1,8 +1,8 @@
-import type { Refusal, Warning } from '../core/index.js';
+import type { Violation, Warning } from '../core/index.js';
 import type { Consistency } from './consistency.js';
 
 /** Why a read must not be published: rows can be missing, and no number of passes made sure of them. */
-export function refuseUnstable(at: string, { outcome, passes, unordered, drift }: Consistency): readonly Refusal[] {
+export function refuseUnstable(at: string, { outcome, passes, unordered, drift }: Consistency): readonly Violation[] {
   if (outcome !== 'unstable') return [];
   const why = unordered
     ? `the list comes in another order each time, and ${passes} passes did not show as many different keys as it has rows`

@@ -8,7 +8,7 @@ import { thisProcess } from './owner.js';
 import { linked } from './linked.js';
 import { acquire, beside, lockedBy, readLock, removeLeftovers } from './takeover.js';
 
-/** The lock of one output, `.<name>.lock` beside it. `succession.ts` says how it changes hands. */
+/** The lock of one output, `.<name>.lock` beside it. `takeover.ts` says how it changes hands. */
 export class LockFile {
   private constructor(
     readonly output: string,

@@ -7,7 +7,7 @@ import { errnoOf } from './failure.js';
 const plain = z.string().regex(/^\P{C}{1,255}$/u);
 
 /** Who holds a lock, as the lock file says. */
-export const holder = z.object({
+export const owner = z.object({
   /** Unique per lock. */
   id: z.string().regex(/^[0-9a-f]{16}$/),
   run: plain,
@@ -24,16 +24,16 @@ export const holder = z.object({
   since: plain,
 });
 
-export type Holder = z.output<typeof holder>;
+export type Owner = z.output<typeof owner>;
 
-/** This process as the holder of a lock. */
-export async function thisProcess(id: string, run: string): Promise<Holder> {
+/** This process as the owner of a lock. */
+export async function thisProcess(id: string, run: string): Promise<Owner> {
   const started = (await processStat(process.pid))?.started ?? null;
   return { id, run, host: hostname(), space: await processSpace(), pid: process.pid, started, since: new Date().toISOString() };
 }
 
-/** Whether the process of a holder lives; `undefined` when that cannot be told from here. */
-export async function lives(other: Holder): Promise<boolean | undefined> {
+/** Whether the process of a owner lives; `undefined` when that cannot be told from here. */
+export async function lives(other: Owner): Promise<boolean | undefined> {
   if (other.host !== hostname() || other.space === null || other.space !== (await processSpace())) return undefined;
   try {
     process.kill(other.pid, 0);

@@ -21,7 +21,7 @@ const intent = z.object({
   outputs: z.array(z.string()).readonly(),
   /** All renames of the publication, in their order. */
   moves: z.array(z.object({ from: z.string(), to: z.string(), link: z.string().optional(), file: arriving.optional() })).readonly(),
-  /** Folders of landed pages that nobody may use once the moves are done. Absolute paths; only their names are to be believed. */
+  /** Folders of spooled pages that nobody may use once the moves are done. Absolute paths; only their names are to be believed. */
   spent: z.array(z.string()).readonly().optional(),
 });
 
@@ -41,7 +41,7 @@ export interface FinishOptions {
   readonly held?: readonly string[];
   /** Which intents are finished. Default: all. */
   readonly only?: (intent: Intent) => boolean;
-  /** Removes landed pages that were published; called when the moves are done, before the intent is forgotten. */
+  /** Removes spooled pages that were published; called when the moves are done, before the intent is forgotten. */
   readonly removeSpent?: (folder: string) => Promise<void>;
 }
 

@@ -2,11 +2,11 @@ import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { LeadstreamError, SinkError } from '../core/index.js';
 import { errnoOf } from './failure.js';
-import { holder, lives, type Holder } from './owner.js';
+import { owner, lives, type Owner } from './owner.js';
 import { linked } from './linked.js';
 import { openRegular } from './regular.js';
 
-/** A holder that cannot be asked is taken for dead when its last sign of life is older than this, or further ahead: no clock that agrees gave that. */
+/** A owner that cannot be asked is taken for dead when its last sign of life is older than this, or further ahead: no clock that agrees gave that. */
 const silenceMs = 60_000;
 
 /** Bytes of the longest lock file that is read; one of ours has some hundred. */
@@ -16,17 +16,17 @@ const longest = 65_536;
 export interface Found {
   readonly id: string | undefined;
   /** `undefined` for a file that is none of ours, or not yet: where there are no links, a lock is there before it is whole. */
-  readonly holder: Holder | undefined;
+  readonly owner: Owner | undefined;
   /** Whether nothing is in it. */
   readonly empty: boolean;
   readonly silentMs: number;
 }
 
 /**
- * Gives the complete file `draft` the name `path`, and that of a dead holder if need be. Of several takers one wins:
+ * Gives the complete file `draft` the name `path`, and that of a dead owner if need be. Of several takers one wins:
  *
  * - A free lock is taken by `link`, which fails when there is a file. The file linked is complete, so nobody reads half of it.
- * - Whoever removes or replaces the lock with id X, its own holder included, first takes the lock `.<name>.lock-X.lock`,
+ * - Whoever removes or replaces the lock with id X, its own owner included, first takes the lock `.<name>.lock-X.lock`,
  *   in the same way, and looks again whether X is still there. Identities are never used twice, so X cannot come back:
  *   a taker that judged X dead and was slow finds another id and touches nothing.
  * - A taker that dies on the way leaves such a lock behind, and its own is taken over in the same way.
@@ -53,9 +53,9 @@ export async function acquire(path: string, draft: string, output: string): Prom
   }
 }
 
-/** A holder that lives keeps its lock however silent it is; one that cannot be asked, as long as it gives signs of life. */
+/** A owner that lives keeps its lock however silent it is; one that cannot be asked, as long as it gives signs of life. */
 async function isHeld(found: Found): Promise<boolean> {
-  return (found.holder && (await lives(found.holder))) ?? Math.abs(found.silentMs) <= silenceMs;
+  return (found.owner && (await lives(found.owner))) ?? Math.abs(found.silentMs) <= silenceMs;
 }
 
 /** `undefined` when there is no such file. @throws For what is no regular file. */
@@ -67,7 +67,7 @@ export async function readLock(path: string): Promise<Found | undefined> {
       const head = Buffer.alloc(longest);
       const { bytesRead } = await file.read(head, 0, longest, 0);
       const found = parse(head.toString('utf8', 0, bytesRead));
-      return { id: found?.id, holder: found, empty: bytesRead === 0, silentMs: Date.now() - mtimeMs };
+      return { id: found?.id, owner: found, empty: bytesRead === 0, silentMs: Date.now() - mtimeMs };
     } finally {
       await file.close();
     }
@@ -77,16 +77,16 @@ export async function readLock(path: string): Promise<Found | undefined> {
   }
 }
 
-function parse(text: string): Holder | undefined {
+function parse(text: string): Owner | undefined {
   try {
-    return holder.safeParse(JSON.parse(text)).data;
+    return owner.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
 }
 
-/** The error that names the holder. */
-export function lockedBy(output: string, { holder: other }: Found): LeadstreamError {
+/** The error that names the owner. */
+export function lockedBy(output: string, { owner: other }: Found): LeadstreamError {
   const who = other ? `run ${other.run} (host ${other.host}, process ${other.pid}) since ${other.since}` : 'an unknown run';
   return new LeadstreamError('E_RUN_LOCKED', `${output} is held by ${who}`);
 }
@@ -107,7 +107,7 @@ export async function removeLeftovers(path: string): Promise<void> {
     const file = join(folder, name);
     if (!name.startsWith(head) || !asideName.test(name.slice(head.length))) continue;
     const found = await readLock(file).catch(() => undefined);
-    if (found && (found.empty || found.holder !== undefined) && !(await isHeld(found)))
+    if (found && (found.empty || found.owner !== undefined) && !(await isHeld(found)))
       await rm(file, { force: true }).catch(() => undefined);
   }
 }

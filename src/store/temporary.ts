@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lives, thisProcess, type Holder } from './owner.js';
+import { lives, thisProcess, type Owner } from './owner.js';
 
 /** Ending of a file that is being written; one that a killed process left is rubbish. */
 export const temporaryEnding = '.tmp';
 
 /** Age from which a file is taken for rubbish whose writer cannot be asked, in milliseconds. */
-const longestWriteMs = 3_600_000;
+const maxWriteMs = 3_600_000;
 
 /** `<path>.<place>-<process>-<start>-<random>.tmp`: by the name alone others can tell whether the writer lives. */
 export async function temporaryName(path: string): Promise<string> {
@@ -39,11 +39,11 @@ async function isAbandoned(path: string, mark: string): Promise<boolean> {
     if (alive !== undefined) return !alive;
   }
   const written = await stat(path).catch(() => undefined);
-  return written !== undefined && Date.now() - written.mtimeMs > longestWriteMs;
+  return written !== undefined && Date.now() - written.mtimeMs > maxWriteMs;
 }
 
 /** Where process numbers mean the same, in few characters. */
-function placeOf({ host, space }: Pick<Holder, 'host' | 'space'>): string {
+function placeOf({ host, space }: Pick<Owner, 'host' | 'space'>): string {
   return createHash('sha256')
     .update(JSON.stringify([host, space]))
     .digest('hex')

@@ -39,16 +39,16 @@ export const cases: readonly Case[] = [
   ),
   {
     id: 'program',
-    title: 'in a program: leads$ -> typed Parquet by land(), no landing',
+    title: 'in a program: leads$ -> typed Parquet by writeTo(), no spool',
     group: 'ours',
     work: 'program',
     output: 'out/*.parquet',
   },
   ours('joins-parquet', 'typed + dedupe + derive + two joins -> Parquet', { steps: all, to: parquet() }),
-  ours('joins-parquet-unlanded', 'typed + dedupe + derive + two joins -> Parquet, no landing', {
+  ours('joins-parquet-unspooled', 'typed + dedupe + derive + two joins -> Parquet, no spool', {
     steps: all,
     to: parquet(),
-    landing: 'off',
+    spool: 'off',
   }),
   ours('joins-parquet-lean', 'typed + derive + two joins -> Parquet (no dedupe)', { steps: enriched, to: parquet() }),
   ours('joins-parquet-unchecked', 'typed + derive + two joins -> Parquet (no dedupe, consistency off)', {

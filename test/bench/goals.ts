@@ -29,7 +29,7 @@ export function judged(results: readonly SectionResult[], helpMs: readonly numbe
   return [...plain.flatMap(ratios), ...results.flatMap(underLatency), ...memory(find), start];
 }
 
-/** Speed against the floor, against what a user would write instead, and without the landing; each within a table. */
+/** Speed against the floor, against what a user would write instead, and without the spool; each within a table. */
 function ratios({ rows, cases }: SectionResult): readonly Goal[] {
   const rate = (id: string) => cases.find((each) => each.id === id)?.rowsPerSecond.median ?? Number.NaN;
   const joins = 'two joins -> Parquet';
@@ -43,7 +43,7 @@ function ratios({ rows, cases }: SectionResult): readonly Goal[] {
       `${joins}, ${amount(rows)} rows`,
       'times the loop with parquetjs-lite, which joins nothing',
     ),
-    atLeast(0.9, rate('joins-parquet') / rate('joins-parquet-unlanded'), `landing, ${joins}, ${amount(rows)} rows`, 'of the same without'),
+    atLeast(0.9, rate('joins-parquet') / rate('joins-parquet-unspooled'), `spool, ${joins}, ${amount(rows)} rows`, 'of the same without'),
   ].filter(({ measured }) => measured !== 'NaN');
 }
 

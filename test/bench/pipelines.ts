@@ -5,8 +5,8 @@ export interface PipelineVariant {
   readonly to: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Default: the product's. */
   readonly consistency?: 'off';
-  /** Whether pages land. Default: the product's. */
-  readonly landing?: 'off';
+  /** Whether pages are spooled. Default: the product's. */
+  readonly spool?: 'off';
 }
 
 const steps = {
@@ -35,16 +35,13 @@ export interface Reading {
 }
 
 /** The text of a pipeline file (JSON, which is YAML). Outputs are relative; the key is the variable `BENCH_KEY`. */
-export function pipelineText(
-  { steps: names, to, consistency, landing }: PipelineVariant,
-  { baseUrl, limit, concurrency }: Reading,
-): string {
+export function pipelineText({ steps: names, to, consistency, spool }: PipelineVariant, { baseUrl, limit, concurrency }: Reading): string {
   return JSON.stringify({
     name: 'bench',
     service: { base_url: baseUrl, auth: { rest_api_key: '${BENCH_KEY}' }, limit, concurrency, window: 2 * concurrency },
     from: 'leads',
     ...(consistency && { consistency }),
-    ...(landing && { landing }),
+    ...(spool && { spool }),
     steps: names.flatMap((name): readonly object[] => steps[name]),
     to: [to],
   });

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { of } from 'rxjs';
 import type { Column, Row, DeclaredType } from '../../src/core/index.js';
-import { land } from '../../src/pipeline/index.js';
+import { writeTo } from '../../src/pipeline/index.js';
 import { parquet, type ParquetOptions } from '../../src/sinks/index.js';
 import { verifyTable } from '../../src/lake/index.js';
 
@@ -60,7 +60,7 @@ async function made(base: string, { name, options, runs, late }: Case, index: nu
     const key = options.mode === 'append' ? { key: ['id'] } : {};
     const sink = await parquet({ path, ...options, ...key }, { baseDir: base, runId: `run-${run}` });
     const page = { number: 1, rows: last ? some.map((row) => ({ ...row, late: 'x' })) : some, lease: { release: () => {} } };
-    await land(of(page), sink, { columns: last ? [...columns, column('late')] : columns });
+    await writeTo(of(page), sink, { columns: last ? [...columns, column('late')] : columns });
   }
   const link = join(base, path);
   const { differences } = await verifyTable(link);

@@ -394,7 +394,7 @@ export async function runOver(trap: Trap, consistency: 'repair' | 'prove', seed:
     },
     from,
     consistency,
-    landing: 'off',
+    spool: 'off',
     to: [{ ndjson: { path: file } }],
   });
   try {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { generate } from '../../src/service/index.js';
-import { pagesIn } from '../support/landing.js';
+import { pagesIn } from '../support/spool.js';
 import { cli, startCli } from '../support/cli.js';
 import { rung } from '../support/rung.js';
 import { pipelineText, service, type LoggedService } from '../support/services.js';
@@ -42,13 +42,13 @@ async function published(cwd: string): Promise<{ table: string | undefined; csv:
   return { table: digest(Buffer.concat(bytes)), csv };
 }
 
-/** The pages that a killed run has landed, as the request log names them. */
-async function landedPages(cwd: string): Promise<readonly string[]> {
-  const landings = join(cwd, '.leadstream', 'landing');
-  const logs = (await readdir(landings, { recursive: true }).catch(() => [])).filter((name) => name.endsWith('/pages.log'));
+/** The pages that a killed run has spooled, as the request log names them. */
+async function spooledPages(cwd: string): Promise<readonly string[]> {
+  const spools = join(cwd, '.leadstream', 'spool');
+  const logs = (await readdir(spools, { recursive: true }).catch(() => [])).filter((name) => name.endsWith('/pages.log'));
   const pages = logs.map(async (log) => {
     const [collection = ''] = log.split('-');
-    return (await pagesIn(join(landings, log))).map((page) => `${collection}?page=${page}&limit=100`);
+    return (await pagesIn(join(spools, log))).map((page) => `${collection}?page=${page}&limit=100`);
   });
   return (await Promise.all(pages)).flat();
 }
@@ -92,7 +92,7 @@ function isOver(finished: Promise<unknown>): () => boolean {
 
 describe('a run that is killed and run again', () => {
   test.each(Array.from({ length: kills }, (_, index) => (index + 0.5) / kills))(
-    'after %f of its work publishes what an undisturbed one does, and asks for no landed page again',
+    'after %f of its work publishes what an undisturbed one does, and asks for no spooled page again',
     async (part) => {
       const [from, cwd] = [await service(source, { faults, seed: Math.round(part * 1000) }), await workplace()];
       await killed(cwd, from, part);
@@ -100,13 +100,13 @@ describe('a run that is killed and run again', () => {
       expect([undefined, undisturbed.table]).toContain(between.table);
       expect([undefined, undisturbed.csv]).toContain(between.csv);
 
-      const landed = await landedPages(cwd);
+      const spooled = await spooledPages(cwd);
       from.requests.length = 0;
       const { code, stderr } = await cli(parameters, { cwd, env: from.env });
       expect({ code, stderr }).toMatchObject({ code: 0 });
-      expect(from.requests.filter((request) => landed.includes(request))).toEqual([]);
+      expect(from.requests.filter((request) => spooled.includes(request))).toEqual([]);
       expect(await published(cwd)).toEqual(undisturbed);
-      expect(await landedPages(cwd)).toEqual([]);
+      expect(await spooledPages(cwd)).toEqual([]);
     },
   );
 });

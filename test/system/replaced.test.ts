@@ -101,7 +101,7 @@ describe('a publication that is killed', () => {
 
     const table = join(cwd, 'lake/leads');
     const { rows, differences } = await verifyTable(table);
-    // A kill between link and retirement, or before the link, leaves files of the other run that the next run clears away.
+    // A kill between link and expire, or before the link, leaves files of the other run that the next run clears away.
     expect(differences).toEqual([]);
     expect([300, 400]).toContain(rows);
     expect(await run(cwd, after)).toMatchObject({ code: 0 });

@@ -30,7 +30,7 @@ import {
   type Lease,
   type Page,
   type Pipeline,
-  type Refusal,
+  type Violation,
   type RunOptions,
   type RunReport,
   type Service,
@@ -86,14 +86,14 @@ expectTypeOf(LeadstreamError).instance.toExtend<Error>();
 expectTypeOf<SourceError['kind']>().toEqualTypeOf<FailureKind>();
 expectTypeOf<LeadstreamError['exit']>().toEqualTypeOf<number>();
 expectTypeOf<GateError['kept']>().toEqualTypeOf<readonly string[]>();
-expectTypeOf(GateError.of).parameter(0).toEqualTypeOf<readonly Refusal[]>();
+expectTypeOf(GateError.of).parameter(0).toEqualTypeOf<readonly Violation[]>();
 new StepError('E_STEP_FIELD', 'x');
 // @ts-expect-error A code that the catalogue does not have.
 new StepError('E_STEP_FEILD', 'x');
 
 // every class has the codes of its own family, and knows it
 expectTypeOf<SinkError['code']>().toEqualTypeOf<CodeOf<'SINK'>>();
-expectTypeOf<Refusal['code']>().toEqualTypeOf<GateError['code']>();
+expectTypeOf<Violation['code']>().toEqualTypeOf<GateError['code']>();
 new SpecError('E_SPEC_INVALID', 'p.yaml', []);
 // @ts-expect-error A code of sources.
 new SpecError('E_SOURCE_AUTH', 'p.yaml', []);

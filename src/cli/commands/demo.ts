@@ -27,7 +27,7 @@ export function addDemo(yargs: Argv, runner: Runner): Argv {
 async function demo({ leads }: DemoArguments, context: CommandContext): Promise<number> {
   const { console, cwd, stdout } = context;
   const { generate, loadPipeline, startService } = await import('../../index.js');
-  const { runAndTell } = await import('../tell.js');
+  const { runAndReport } = await import('../reporting.js');
   const { previewTable } = await import('../preview.js');
   const key = randomBytes(16).toString('hex');
   console.hide([key]);
@@ -37,7 +37,7 @@ async function demo({ leads }: DemoArguments, context: CommandContext): Promise<
     const env = { ...context.env, LEADSTREAM_BASE_URL: service.url, LEADSTREAM_REST_API_KEY: key };
     const pipeline = await loadPipeline(file, { env, baseDir: resolve(cwd, folder) });
     console.log('info', `serving ${leads.toLocaleString('en-US')} leads on ${service.url}, running ${file} in the folder ${folder}`);
-    const report = await runAndTell(pipeline, context, { allowShrink: true });
+    const report = await runAndReport(pipeline, context, { allowShrink: true });
     const table = report.sinks.find(({ at }) => at.endsWith('parquet'))?.path;
     if (table !== undefined) {
       console.log('info', ['', `The first rows of ${join(table, '*.parquet')}:`, '']);

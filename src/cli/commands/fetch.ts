@@ -61,11 +61,11 @@ async function fetchRows(arguments_: FetchArguments, context: CommandContext): P
 
 async function fetchList(arguments_: FetchArguments, connection: ConnectOptions, context: CommandContext): Promise<number> {
   const { parsePipeline } = await import('../../index.js');
-  const { runAndTell } = await import('../tell.js');
+  const { runAndReport } = await import('../reporting.js');
   const { collection, format, pageSize, reveal } = arguments_;
   const spec = { name: `fetch-${collection}`, from: collection, reveal, to: [{ stdout: { format } }] };
   const pipeline = parsePipeline(JSON.stringify(spec), 'fetch', { env: context.env, baseDir: context.cwd });
-  await runAndTell({ ...pipeline, connection: { ...connection, limit: pageSize } }, context);
+  await runAndReport({ ...pipeline, connection: { ...connection, limit: pageSize } }, context);
   return 0;
 }
 
@@ -77,8 +77,8 @@ async function fetchOne(
 ): Promise<number> {
   const { connect, stdout: stdoutSink } = await import('../../index.js');
   const { firstValueFrom, fromEvent, of, takeUntil } = await import('rxjs');
-  const { tellRetry } = await import('../tell.js');
-  const service = connect({ ...connection, onRetry: (notice) => tellRetry(console, notice) });
+  const { reportRetry } = await import('../reporting.js');
+  const service = connect({ ...connection, onRetry: (notice) => reportRetry(console, notice) });
   const stop$ = signal.aborted ? of(signal) : fromEvent(signal, 'abort');
   try {
     const rows = await firstValueFrom(service.find(collection, id, { reveal }).pipe(takeUntil(stop$)), { defaultValue: undefined });

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { LeadstreamError } from '../../core/index.js';
 import type { Pipeline } from '../../index.js';
-import type { RunFlags } from '../tell.js';
+import type { RunFlags } from '../reporting.js';
 import type { ReportFile } from '../report.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 
@@ -33,7 +33,7 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
           describe: 'PATH=VALUE in place of a value of the file, like service.limit=100',
         })
         .option('report', { type: 'string', describe: 'File for the report as JSON' })
-        .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of landed pages and of publications under way' })
+        .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of spooled pages and of publications under way' })
         .option('restart', { type: 'boolean', default: false, describe: 'Read everything afresh, even if an interrupted run left pages' })
         .option('allow-shrink', {
           type: 'boolean',
@@ -91,9 +91,9 @@ async function runFile({ file, set, report: reportFile, ...rest }: FileArguments
 
 async function runOne(pipeline: Pipeline, context: CommandContext, options: RunFlags, report: ReportFile): Promise<number> {
   const { endingOf } = await import('../series.js');
-  const { runAndTell } = await import('../tell.js');
+  const { runAndReport } = await import('../reporting.js');
   try {
-    const done = await runAndTell(pipeline, context, options);
+    const done = await runAndReport(pipeline, context, options);
     await report.write({ status: 'published', ...done });
     return 0;
   } catch (error) {

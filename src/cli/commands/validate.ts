@@ -1,6 +1,6 @@
 import type { Argv } from 'yargs';
 import { commonOptions, type Runner } from '../context.js';
-import { tellFailure } from '../failure.js';
+import { reportFailure } from '../failure.js';
 
 /** Adds `leadstream validate`. */
 export function addValidate(yargs: Argv, runner: Runner): Argv {
@@ -28,7 +28,7 @@ export function addValidate(yargs: Argv, runner: Runner): Argv {
             }
           } catch (error) {
             // A wrong file leaves the others to be checked; the first failure gives the exit code.
-            const failed = tellFailure(console, error);
+            const failed = reportFailure(console, error);
             if (exit === 0) exit = failed;
           }
         }

@@ -1,8 +1,8 @@
 import type { CollectionName } from '../../collections/index.js';
-import { GateError, type Refusal, type Warning } from '../../core/index.js';
+import { GateError, type Violation, type Warning } from '../../core/index.js';
 import { driftOf, refuseUnstable } from '../../source/index.js';
-import type { Accounts } from '../run/ledger.js';
-import { refuseBooks } from '../run/row-counts.js';
+import type { Ledger } from '../run/ledger.js';
+import { refuseCounts } from '../run/row-counts.js';
 import type { Count, Counts } from '../run/counts.js';
 import type { Expectations, Measured } from './expectations.js';
 import type { Output } from '../run/outputs.js';
@@ -13,10 +13,10 @@ import { refuseChanges } from './schema.js';
 import { refuseShrunk, warnOfEmpty } from './shrink.js';
 
 /** What a run is judged by. */
-export interface Case {
+export interface GateInput {
   readonly pipeline: Pipeline;
   readonly report: RunReport;
-  readonly accounts: Accounts;
+  readonly ledger: Ledger;
   readonly outputs: readonly Output[];
   readonly rejects: Rejects;
   readonly expectations: Expectations | undefined;
@@ -28,17 +28,17 @@ export interface Case {
 /**
  * Checks everything that stands between a read and its publication, to the end: whoever has to act sees all of it at once.
  *
- * @param warn Told of what is recognised and is no failure.
+ * @param warn Description of what is recognised and is no failure.
  * @throws {GateError} When the read is unstable, books do not balance, a join found too few matches, too many rows were rejected,
  * a list shrank too much, frozen columns changed, or rows are not as expected; with one line per gate, and the code of the first.
  */
-export function judge(run: Case, warn: (warning: Warning) => void): void {
-  const { pipeline, report, accounts, outputs, rejects, expectations, counts, allowShrink } = run;
-  const reads = [{ at: report.collection, consistency: report.consistency }, ...accounts.sides];
-  const lists = accounts.lists().map((list) => ({ ...list, earlier: earlierOf(list.collection, counts, outputs) }));
+export function evaluateGates(run: GateInput, warn: (warning: Warning) => void): void {
+  const { pipeline, report, ledger, outputs, rejects, expectations, counts, allowShrink } = run;
+  const reads = [{ at: report.collection, consistency: report.consistency }, ...ledger.sides];
+  const lists = ledger.lists().map((list) => ({ ...list, earlier: earlierOf(list.collection, counts, outputs) }));
   const warnings = [
     ...reads.flatMap(({ at, consistency }) => driftOf(at, consistency)),
-    ...accounts.fieldWarnings(),
+    ...ledger.fieldWarnings(),
     ...warnOfEmpty(lists),
     ...remarksOf(run),
   ];
@@ -49,13 +49,13 @@ export function judge(run: Case, warn: (warning: Warning) => void): void {
     ...(pipeline.consistency.allowUnstable ? [] : reads.flatMap(({ at, consistency }) => refuseUnstable(at, consistency))),
     ...(allowShrink ? [] : refuseShrunk(lists, pipeline.expect?.max_read_shrink)),
     ...(strict ? warnings.map(refuseWarning) : []),
-    ...report.sinks.flatMap(({ at, books }) => refuseBooks(at, books)),
-    ...accounts.steps.flatMap(({ step, tally }) => {
+    ...report.sinks.flatMap(({ at, books }) => refuseCounts(at, books)),
+    ...ledger.steps.flatMap(({ step, tally }) => {
       const refusal = step.gate(tally);
       return refusal === undefined ? [] : [{ code: 'E_GATE_MATCH', message: `${step.at}: ${refusal}` } as const];
     }),
     ...rejects.refuse(report.rejects.rows, report.read + report.consistency.repaired),
-    ...(pipeline.schema === 'freeze' ? refuseColumns(accounts, outputs) : []),
+    ...(pipeline.schema === 'freeze' ? refuseColumns(ledger, outputs) : []),
     ...(expectations?.refuse(outputs.map(measured)) ?? []),
   ]);
   if (failure) throw failure;
@@ -77,10 +77,10 @@ function earlierOf(collection: CollectionName, counts: Counts, outputs: readonly
 }
 
 /** What steps did that can hardly be meant; an empty other side says enough by itself. */
-function remarksOf({ pipeline, report, accounts }: Case): readonly Warning[] {
-  const empty = new Set(accounts.sides.filter(({ rows }) => rows === 0).map(({ at }) => at));
+function remarksOf({ pipeline, report, ledger }: GateInput): readonly Warning[] {
+  const empty = new Set(ledger.sides.filter(({ rows }) => rows === 0).map(({ at }) => at));
   let arrived = report.read + report.consistency.repaired - report.consistency.duplicates;
-  return accounts.steps.flatMap(({ step, tally }): readonly Warning[] => {
+  return ledger.steps.flatMap(({ step, tally }): readonly Warning[] => {
     const remark = step.remark(tally, arrived);
     arrived += tally.expanded - tally.filtered - tally.duplicates - tally.unmatched - tally.rejected;
     const known = remark?.code === 'W_STEP_EMPTY' ? pipeline.expect?.min_rows !== undefined : empty.has(step.at);
@@ -88,14 +88,14 @@ function remarksOf({ pipeline, report, accounts }: Case): readonly Warning[] {
   });
 }
 
-function refuseWarning({ code, message }: Warning): Refusal {
+function refuseWarning({ code, message }: Warning): Violation {
   return { code: 'E_GATE_STRICT', message: `${code}: ${message}` };
 }
 
 /** A field that came too late for a column is as new as one of page 1. */
-function refuseColumns(accounts: Accounts, outputs: readonly Output[]): readonly Refusal[] {
-  const undeclared = accounts.undeclared();
-  const columns = accounts.columns(undeclared);
+function refuseColumns(ledger: Ledger, outputs: readonly Output[]): readonly Violation[] {
+  const undeclared = ledger.undeclared();
+  const columns = ledger.columns(undeclared);
   return refuseChanges(
     outputs.map(({ at, writes, earlier }) => ({ at, columns: writes(columns), earlier })),
     new Set([...undeclared, ...outputs.flatMap(({ earlier }) => earlier?.undeclared ?? [])].map(({ original }) => original)),

@@ -1,9 +1,9 @@
-import { textOf, type Column, type Refusal } from '../../core/index.js';
+import { textOf, type Column, type Violation } from '../../core/index.js';
 import { keysOf, memoOf, type RecordBatch } from '../../vector/index.js';
 import { batchOf, KeySet, type Page } from '../../flow/index.js';
 import type { Published } from '../../lake/index.js';
 import type { Expect } from './expect.js';
-import { amount, mostOf, percent, written, type Tolerance } from '../spec/units.js';
+import { amount, maxOf, percent, written, type Tolerance } from '../spec/units.js';
 
 /** An output as `max_shrink` and `max_growth` see it. */
 export interface Measured {
@@ -20,7 +20,7 @@ export interface Expectations {
   /** Counts the rows of a page that leaves the last step. */
   observe(page: Page): void;
   /** What the gates have against the rows that they saw, and against the outputs. */
-  refuse(outputs: readonly Measured[]): readonly Refusal[];
+  refuse(outputs: readonly Measured[]): readonly Violation[];
 }
 
 /** One expectation of the rows: what it counts, and what it has against the result, if anything. */
@@ -63,7 +63,7 @@ export function openExpectations(expect: Expect, columns: readonly Column[]): Ex
   };
 }
 
-function refuseFew({ min_rows: fewest = 0 }: Expect, rows: number): readonly Refusal[] {
+function refuseFew({ min_rows: fewest = 0 }: Expect, rows: number): readonly Violation[] {
   return rows >= fewest ? [] : refusal(`expect.min_rows: at least ${amount(fewest)} rows have to come, seen ${amount(rows)}`);
 }
 
@@ -91,10 +91,10 @@ function checkNulls(name: string, gate: string, most: Tolerance): Check {
       for (let row = 0; row < vector.length; row += 1) if (vector.isEmpty(row)) empty += 1;
     },
     refuse: (rows) => {
-      if (empty <= mostOf(most, rows)) return undefined;
+      if (empty <= maxOf(most, rows)) return undefined;
       const share = percent(empty / rows);
       const allowed =
-        mostOf(most, rows) === 0 ? 'no row' : 'share' in most ? `at most ${written(most)} of rows` : `at most ${written(most)} rows`;
+        maxOf(most, rows) === 0 ? 'no row' : 'share' in most ? `at most ${written(most)} of rows` : `at most ${written(most)} rows`;
       return `expect.${gate}: ${allowed} may be empty, seen ${share} (${amount(empty)} of ${amount(rows)})`;
     },
   };
@@ -146,6 +146,6 @@ function checkValues(name: string, accepted: readonly string[], column: Column |
   };
 }
 
-function refusal(message: string | undefined): readonly Refusal[] {
+function refusal(message: string | undefined): readonly Violation[] {
   return message === undefined ? [] : [{ code: 'E_GATE_EXPECT', message }];
 }

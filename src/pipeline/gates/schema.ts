@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Column, type Refusal, outputColumn, type OutputColumn } from '../../core/index.js';
+import { type Column, type Violation, outputColumn, type OutputColumn } from '../../core/index.js';
 import type { Published } from '../../lake/index.js';
 
 /** The columns of an output, now and in the last run. */
@@ -16,7 +16,7 @@ export interface Compared {
  *
  * @param undeclared Original names of undeclared fields: their columns are compared by these, all others by their names.
  */
-export function refuseChanges(outputs: readonly Compared[], undeclared: ReadonlySet<string>): readonly Refusal[] {
+export function refuseChanges(outputs: readonly Compared[], undeclared: ReadonlySet<string>): readonly Violation[] {
   const keyOf = ({ name, original }: OutputColumn) => (undeclared.has(original) ? `original ${original}` : `name ${name}`);
 
   function changesOf(columns: readonly OutputColumn[], earlier: readonly OutputColumn[]): readonly string[] {
@@ -31,7 +31,7 @@ export function refuseChanges(outputs: readonly Compared[], undeclared: Readonly
     return [list('new', added.map(nameOf)), list('missing', missing.map(nameOf)), list('of another type', retyped)].flat();
   }
 
-  return outputs.flatMap(({ at, columns, earlier }): readonly Refusal[] => {
+  return outputs.flatMap(({ at, columns, earlier }): readonly Violation[] => {
     const changes = earlier ? changesOf(columns, earlier.columns) : [];
     if (changes.length === 0) return [];
     return [{ code: 'E_GATE_SCHEMA', message: `${at}: schema: the columns of the last run are frozen, seen ${changes.join('; ')}` }];

@@ -1,5 +1,5 @@
 import type { CollectionName } from '../../collections/index.js';
-import type { Refusal, Warning } from '../../core/index.js';
+import type { Violation, Warning } from '../../core/index.js';
 import type { Count } from '../run/counts.js';
 import type { Expect } from './expect.js';
 import { amount, percent } from '../spec/units.js';
@@ -19,8 +19,8 @@ export interface ListCount {
 const defaultShrink = 0.5;
 
 /** What is against publishing what was made of lists that have become small. */
-export function refuseShrunk(lists: readonly ListCount[], allowed: Expect['max_read_shrink']): readonly Refusal[] {
-  return lists.flatMap(({ name, collection, rows, earlier }): readonly Refusal[] => {
+export function refuseShrunk(lists: readonly ListCount[], allowed: Expect['max_read_shrink']): readonly Violation[] {
+  return lists.flatMap(({ name, collection, rows, earlier }): readonly Violation[] => {
     const most = typeof allowed === 'number' ? allowed : (allowed?.[collection] ?? defaultShrink);
     const lost = earlier === undefined ? 0 : earlier.rows - rows;
     // A share like 29% is no exact number.

@@ -8,8 +8,8 @@ const begun = z.object({
   version: z.literal(1),
   /** When the first of the runs of this pipeline began that share the pages, ISO 8601. */
   startedAt: z.iso.datetime(),
-  /** When the landing of the collection began that the pipeline reads, ISO 8601. It tells these pages from others of the same source. */
-  landingSince: z.iso.datetime(),
+  /** When the spool of the collection began that the pipeline reads, ISO 8601. It tells these pages from others of the same source. */
+  spoolSince: z.iso.datetime(),
 });
 
 /** What is known of a pipeline whose run did not publish. */
@@ -36,11 +36,11 @@ export async function readBegun(folder: string, pipeline: string): Promise<Begun
  * @param folder `<state-dir>/begun`; made when missing, private (0700).
  * @throws {SinkError} `E_SINK_PATH`.
  */
-export async function writeBegun(folder: string, pipeline: string, { startedAt, landingSince }: Begun): Promise<void> {
+export async function writeBegun(folder: string, pipeline: string, { startedAt, spoolSince }: Begun): Promise<void> {
   await inState('E_SINK_PATH', `cannot note in ${folder} that a run has begun`, async () => {
     await makePrivate(folder);
     await removeTemporaries(folder, (name) => name.endsWith(ending));
-    await replaceFile(pathOf(folder, pipeline), `${JSON.stringify({ version: 1, startedAt, landingSince })}\n`, { mode: 0o600 });
+    await replaceFile(pathOf(folder, pipeline), `${JSON.stringify({ version: 1, startedAt, spoolSince })}\n`, { mode: 0o600 });
   });
 }
 

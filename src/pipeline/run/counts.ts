@@ -81,12 +81,12 @@ export async function openCounts({ folder, pipeline, connection, collections, on
 }
 
 /** Services come and go, and so do outputs. */
-const mostKept = 100;
+const maxKept = 100;
 
 function latest(counts: Readonly<Record<string, Count>>): Record<string, Count> {
   const entries = Object.entries(counts);
-  if (entries.length <= mostKept) return { ...counts };
-  return Object.fromEntries(entries.sort(([, a], [, b]) => (a.run < b.run ? 1 : -1)).slice(0, mostKept));
+  if (entries.length <= maxKept) return { ...counts };
+  return Object.fromEntries(entries.sort(([, a], [, b]) => (a.run < b.run ? 1 : -1)).slice(0, maxKept));
 }
 
 /** Ids of runs are sortable by time. */

@@ -3,7 +3,7 @@ import type { CollectionName } from '../../collections/index.js';
 import type { Column, Row, Warning } from '../../core/index.js';
 import { emptyTally, type Tally } from '../../flow/index.js';
 import type { Published, RunFacts } from '../../lake/index.js';
-import { booksOf, sumTallies } from './row-counts.js';
+import { rowCountsOf, sumTallies } from './row-counts.js';
 import { countSource, fieldWarnings, findingsOf, lateColumns, remembered, undeclaredColumns, type SourceCount } from './fields.js';
 import type { Output } from './outputs.js';
 import type { Pipeline } from '../spec/pipeline.js';
@@ -13,7 +13,7 @@ import type { ListCount } from '../gates/shrink.js';
 import type { Run } from './start.js';
 
 /** What a run counts, and what it knows of columns. */
-export interface Accounts {
+export interface Ledger {
   readonly source: SourceCount;
   readonly consistency: Consistency;
   /** The other sides of joins, as they are opened. */
@@ -57,7 +57,7 @@ function listed(rows: number, { repaired, duplicates }: Consistency): number {
 }
 
 /** @param reader What reads the source; its findings are taken over. */
-export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>): Accounts {
+export function openLedger(pipeline: Pipeline, reader: CollectionReader<Row>): Ledger {
   const { plan, reveal } = pipeline;
   const { findings } = reader;
   const source = countSource(reader, reveal);
@@ -68,7 +68,7 @@ export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>):
   let placed: readonly Column[] = [];
   const late = () => lateColumns(findings, placed);
 
-  function closeBooks(finished: readonly Output[]): readonly SinkReport[] {
+  function closeCounts(finished: readonly Output[]): readonly SinkReport[] {
     const sum = sumTallies(steps.map(({ tally }) => tally));
     const read = { read: source.rows, repaired: consistency.repaired, duplicates: consistency.duplicates };
     return finished.map(({ at, staged, rejected, nulled }) => ({
@@ -78,7 +78,7 @@ export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>):
       total: staged.total,
       changed: staged.changed,
       nulled,
-      books: booksOf(read, sum, { written: staged.rows, rejected, unchanged: staged.unchanged }),
+      books: rowCountsOf(read, sum, { written: staged.rows, rejected, unchanged: staged.unchanged }),
     }));
   }
 
@@ -104,8 +104,8 @@ export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>):
         leaving: plan.columns(placed),
         declared: plan.columns(),
       }),
-    report: ({ runId, startedAt, warnings }, finished, { rejects, ...landed }) => {
-      const sinks = closeBooks(finished);
+    report: ({ runId, startedAt, warnings }, finished, { rejects, ...spooled }) => {
+      const sinks = closeCounts(finished);
       return {
         pipeline: pipeline.name,
         runId,
@@ -114,7 +114,7 @@ export function openAccounts(pipeline: Pipeline, reader: CollectionReader<Row>):
         finishedAt: startedAt,
         pages: source.pages,
         read: source.rows,
-        ...landed,
+        ...spooled,
         sinks,
         steps: steps.map(({ step, tally }) => ({ at: step.at, tally })),
         findings: findingsOf(findings, late(), source.gone),

@@ -1,8 +1,8 @@
 import type { Collection } from '../../collections/index.js';
-import type { Column, Row, Value, Refusal } from '../../core/index.js';
+import type { Column, Row, Value, Violation } from '../../core/index.js';
 import { type PathNames, publish, reserveFile, type Move } from '../../store/index.js';
 import type { Fault } from '../../flow/index.js';
-import { mostOf, written, type Tolerance } from '../spec/units.js';
+import { maxOf, written, type Tolerance } from '../spec/units.js';
 
 /** The gate on rejected rows and their file, as a file of pipelines says it. */
 export interface RejectsPlan extends RejectsOptions {
@@ -35,7 +35,7 @@ export interface Rejects {
   add(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
   flush(): Promise<void>;
   /** What the gate has against more rejected rows than it allows of those read. */
-  refuse(rejected: number, read: number): readonly Refusal[];
+  refuse(rejected: number, read: number): readonly Violation[];
   /** Ends the file. @returns The rename that publishes it, one of those that the run decides; none without a file. */
   publication(): Promise<readonly Move[]>;
   /** Instead of a publication, or when it was not decided: the file gets its name when rows were rejected, and goes otherwise. */
@@ -85,7 +85,7 @@ export async function openRejects(options: RejectsOptions, collection: Collectio
     },
     flush,
     refuse: (rejected, read) => {
-      if (rejected <= mostOf(options.max, read)) return [];
+      if (rejected <= maxOf(options.max, read)) return [];
       const where = options.path === undefined ? '' : `; see ${options.path}`;
       const most = `${rejected} of ${read} rows were rejected, at most ${written(options.max)} may be`;
       return [{ code: 'E_GATE_REJECTS', message: `${most}${mostFrequent(reasons)}${where}` }];

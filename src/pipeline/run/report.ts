@@ -1,7 +1,7 @@
 import { type WarningCode, type Warning, printable } from '../../core/index.js';
 import type { Tally } from '../../flow/index.js';
 import type { Consistency } from '../../source/index.js';
-import type { Books } from './row-counts.js';
+import type { RowCounts } from './row-counts.js';
 import { amount } from '../spec/units.js';
 
 /** What a run did, for people and machines. It holds no credential and no person's data. */
@@ -15,7 +15,7 @@ export interface RunReport {
   readonly pages: number;
   /** Rows read. */
   readonly read: number;
-  /** Pages that an interrupted run had landed. */
+  /** Pages that an interrupted run had spooled. */
   readonly resumed: number;
   /** When the first run began whose pages are used, ISO 8601; that of this run when none are. */
   readonly since: string;
@@ -49,7 +49,7 @@ export interface SinkReport {
   readonly changed: number;
   /** Values that became `null` because they did not cast. */
   readonly nulled: number;
-  readonly books: Books;
+  readonly books: RowCounts;
 }
 
 /** What the rows had that the definition of the collection does not say. Counts are rows, by the service's field name. */
@@ -69,7 +69,7 @@ export function summaryOf(report: RunReport): string {
   const perSecond = seconds > 0 ? ` (${amount(Math.round(report.read / seconds))} rows/s)` : '';
   return [
     `${report.pipeline}: read ${amount(report.read)} ${report.collection} in ${amount(report.pages)} pages, ${seconds.toFixed(1)} s${perSecond}`,
-    ...(report.resumed > 0 ? [`  resumed: ${amount(report.resumed)} pages were landed by an interrupted run, since ${report.since}`] : []),
+    ...(report.resumed > 0 ? [`  resumed: ${amount(report.resumed)} pages were spooled by an interrupted run, since ${report.since}`] : []),
     ...consistencyLine(report.consistency),
     ...report.steps.flatMap(({ at, tally }) => stepLine(at, tally) ?? []),
     ...report.sinks.map(sinkLine),

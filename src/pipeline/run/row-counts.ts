@@ -1,8 +1,8 @@
-import type { Refusal } from '../../core/index.js';
+import type { Violation } from '../../core/index.js';
 import { emptyTally, type Tally } from '../../flow/index.js';
 
 /** The books of one sink, in rows. Both sides of the sum must agree before anything is published. */
-export interface Books {
+export interface RowCounts {
   readonly read: number;
   /** Rows that further passes over the list added. */
   readonly repaired: number;
@@ -39,11 +39,11 @@ const tallyKeys = [
 ] as const satisfies readonly (keyof Tally)[];
 
 /** Closes the books of a sink. */
-export function booksOf(
-  source: Pick<Books, 'read' | 'repaired' | 'duplicates'>,
+export function rowCountsOf(
+  source: Pick<RowCounts, 'read' | 'repaired' | 'duplicates'>,
   steps: Tally,
-  sink: Pick<Books, 'written' | 'rejected' | 'unchanged'>,
-): Books {
+  sink: Pick<RowCounts, 'written' | 'rejected' | 'unchanged'>,
+): RowCounts {
   return {
     read: source.read,
     repaired: source.repaired,
@@ -58,7 +58,7 @@ export function booksOf(
 }
 
 /** Both sides of the sum, when they differ. */
-export function refuseBooks(at: string, books: Books): readonly Refusal[] {
+export function refuseCounts(at: string, books: RowCounts): readonly Violation[] {
   const came = books.read + books.repaired + books.expanded;
   const went = outcomes.reduce((sum, outcome) => sum + books[outcome], 0);
   if (came === went) return [];
@@ -68,4 +68,11 @@ export function refuseBooks(at: string, books: Books): readonly Refusal[] {
 }
 
 /** What became of the rows. */
-const outcomes = ['written', 'filtered', 'duplicates', 'unmatched', 'rejected', 'unchanged'] as const satisfies readonly (keyof Books)[];
+const outcomes = [
+  'written',
+  'filtered',
+  'duplicates',
+  'unmatched',
+  'rejected',
+  'unchanged',
+] as const satisfies readonly (keyof RowCounts)[];

@@ -14,18 +14,18 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** Where the `stdout` sink writes. Default `process.stdout`. */
   readonly stdout?: NodeJS.WritableStream;
-  /** Folder of landed pages and intents to publish. Default `.leadstream` in the pipeline's base folder. */
+  /** Folder of spooled pages and intents to publish. Default `.leadstream` in the pipeline's base folder. */
   readonly stateDir?: string;
-  /** Whether pages that an interrupted run has landed are thrown away. Default false. */
+  /** Whether pages that an interrupted run has spooled are thrown away. Default false. */
   readonly restart?: boolean;
   /** Whether finished outputs that a gate refuses are put aside instead of removed; the `GateError` says where. Default false. */
   readonly keepFailed?: boolean;
   /** Whether lists and outputs that shrank more than is allowed are published this once. Default false. */
   readonly allowShrink?: boolean;
-  /** Told after every page. */
+  /** Description after every page. */
   readonly onProgress?: (progress: Progress) => void;
-  /** Told of every attempt that failed and will be repeated. */
+  /** Description of every attempt that failed and will be repeated. */
   readonly onRetry?: (notice: RetryNotice) => void;
-  /** Told of everything recognised that is no failure; the report has it too. */
+  /** Description of everything recognised that is no failure; the report has it too. */
   readonly onWarning?: (warning: Warning) => void;
 }

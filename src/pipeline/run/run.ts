@@ -4,19 +4,19 @@ import {
   createClient,
   defaultFetchingThreads,
   type ServiceClient,
-  noLandings,
+  noSpools,
   newConsistency,
   readPages,
   windowOf,
 } from '../../source/index.js';
 import type { CollectionName } from '../../collections/index.js';
 import { GateError, limitReached, SourceError } from '../../core/index.js';
-import { countOf, createStallWatch, deliver, type Page, type Tally } from '../../flow/index.js';
-import { openAccounts, type Accounts } from './ledger.js';
+import { countOf, createStallDetector, deliver, type Page, type Tally } from '../../flow/index.js';
+import { openLedger, type Ledger } from './ledger.js';
 import { completed } from './completed.js';
 import { noCounts, type Counts } from './counts.js';
 import { openExpectations } from '../gates/expectations.js';
-import { judge } from '../gates/evaluate.js';
+import { evaluateGates } from '../gates/evaluate.js';
 import { openOutputs, type Output, type Outputs } from './outputs.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { PlannedStep } from '../spec/plan.js';
@@ -43,7 +43,7 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
     try {
       return await runLocked(pipeline, options, run, claim);
     } catch (failure) {
-      // The pages that would have given the day are gone by now, so this happens once unless others land and fail meanwhile.
+      // The pages that would have given the day are gone by now, so this happens once unless others spool and fail meanwhile.
       if (!(failure instanceof StaleDay)) throw failure;
     } finally {
       await claim.lock.release();
@@ -78,15 +78,15 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     onRetry: options.onRetry,
   });
   const bare = client.reader(plan.collection.name, pipeline.reveal);
-  const accounts = openAccounts(pipeline, bare);
+  const ledger = openLedger(pipeline, bare);
   const expectations = pipeline.expect && openExpectations(pipeline.expect, plan.columns());
-  const { source } = accounts;
+  const { source } = ledger;
   // A list that is not paged is one answer, which nothing checks.
   const checked = wanted.mode !== 'off' && plan.collection.paged;
   /** Whether the other sides of joins have more rows by now, by name. */
   const sides: Observable<string | undefined>[] = [];
   let outputs: Outputs | undefined;
-  let landings = noLandings;
+  let spools = noSpools;
   let counts = noCounts;
   let decided = false;
 
@@ -102,37 +102,37 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       runDate: () => claim.date,
       runLog: new RunLog(run.stateDir, pipeline.manifestKey),
       warn: run.warn,
-      columns: accounts.fixColumns,
+      columns: ledger.fixColumns,
       reject: rejects.add,
     });
     // A field keeps its column, whatever other comes before it under a name like its own.
     bare.reserve(outputs.earlier.flatMap((published) => published?.undeclared ?? []));
     counts = await run.counts();
-    landings = await run.landings();
-    const reader = await landings.landed(bare);
-    if (!(await run.begin(claim, landings))) throw new StaleDay();
-    const pages$ = readPages(reader, { ...reading(plan.collection.name), lookAgain: true, onPage: source.observe }, accounts.consistency);
+    spools = await run.spools();
+    const reader = await spools.spooled(bare);
+    if (!(await run.begin(claim, spools))) throw new StaleDay();
+    const pages$ = readPages(reader, { ...reading(plan.collection.name), lookAgain: true, onPage: source.observe }, ledger.consistency);
     await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
     for (const side of sides) await completed(side.pipe(tap(refuseLateRows)), options.signal, pipeline.deadlineMs);
     const finished = await outputs.finish();
-    const report = accounts.report(run, finished, { resumed: landings.resumed, since: since(), rejects: claim.rejects });
-    judge(
-      { pipeline, report, accounts, outputs: finished, rejects, expectations, counts, allowShrink: options.allowShrink ?? false },
+    const report = ledger.report(run, finished, { resumed: spools.resumed, since: since(), rejects: claim.rejects });
+    evaluateGates(
+      { pipeline, report, ledger, outputs: finished, rejects, expectations, counts, allowShrink: options.allowShrink ?? false },
       run.warn,
     );
     await claim.lock.check();
     // The rejects come first: who sees the outputs finds what they lack.
-    const moves = [...(await rejects.publication()), ...(await outputs.publication(accounts.facts(report)))];
-    const publication = await run.decide(claim, moves, landings);
+    const moves = [...(await rejects.publication()), ...(await outputs.publication(ledger.facts(report)))];
+    const publication = await run.decide(claim, moves, spools);
     decided = true;
-    await run.carryOut(publication, landings);
+    await run.carryOut(publication, spools);
     await outputs.settle().catch(run.nuisance);
-    await keepCounts(counts, run.runId, accounts, finished).catch(run.forgotten);
+    await keepCounts(counts, run.runId, ledger, finished).catch(run.forgotten);
     return { ...report, finishedAt: new Date().toISOString() };
   } catch (failure) {
     if (!restsOnPages(failure)) throw failure;
-    // The next run must see what the service has by then: what is wrong may be what landed.
-    await run.forgetPages(landings).catch(run.nuisance);
+    // The next run must see what the service has by then: what is wrong may be what spooled.
+    await run.forgetPages(spools).catch(run.nuisance);
     if (!(failure instanceof GateError)) throw failure;
     throw options.keepFailed ? await kept(failure, outputs) : failure;
   } finally {
@@ -142,13 +142,13 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       // What went wrong first is what has to be told.
       await rejects.close().catch(run.nuisance);
     }
-    await landings.close();
+    await spools.close();
     client.close();
   }
 
   /** When the first of the runs began that share the pages. */
   function since(): string {
-    const { startedAt = run.startedAt } = landings;
+    const { startedAt = run.startedAt } = spools;
     return startedAt < run.startedAt ? startedAt : run.startedAt;
   }
 
@@ -157,14 +157,14 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
   }
 
   function chained(pages$: Observable<Page>, to: Outputs): Observable<unknown> {
-    const watch = createStallWatch(windowOf(connection));
+    const watch = createStallDetector(windowOf(connection));
     const write = async (page: Page) => {
       expectations?.observe(page);
       await to.write(page);
       await rejects.flush();
     };
     const start$ = pages$.pipe(watch.stage('source'));
-    return accounts.steps
+    return ledger.steps
       .reduce((chain$, { step, tally }) => {
         let atWork = false;
         const opened = openStep(step, tally, client, (is) => (atWork = is));
@@ -201,11 +201,11 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
           );
         const side = from.reader(collection, reveal);
         const count = { at: step.at, collection, consistency, findings: side.findings, rows: 0 };
-        accounts.sides.push(count);
+        ledger.sides.push(count);
         const onPage = (page: Page) => {
           count.rows += countOf(page);
         };
-        return defer(() => landings.landed(side)).pipe(
+        return defer(() => spools.spooled(side)).pipe(
           switchMap((reader) => readPages(reader, { ...reading(collection), onPage, onEnd }, consistency)),
         );
       },
@@ -240,8 +240,8 @@ function refuseLateRows(message: string | undefined): void {
 }
 
 /** Keeps what a published run counted, for the next one to be compared with. */
-function keepCounts(counts: Counts, runId: string, accounts: Accounts, finished: readonly Output[]): Promise<void> {
-  const lists = new Map(accounts.lists().map(({ collection, rows }) => [collection, rows]));
+function keepCounts(counts: Counts, runId: string, ledger: Ledger, finished: readonly Output[]): Promise<void> {
+  const lists = new Map(ledger.lists().map(({ collection, rows }) => [collection, rows]));
   const outputs = finished.flatMap(({ output, staged }): [string, number][] => (output === undefined ? [] : [[output, staged.total]]));
   return counts.keep(runId, lists, new Map(outputs));
 }

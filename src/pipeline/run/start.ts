@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { defaultLimit, landedSince, removeLanding, sweepLandings, noLandings, openLandings, type Landings } from '../../source/index.js';
+import { defaultLimit, spooledSince, removeSpool, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
 import { queryOf } from '../../http/index.js';
 import { reasonOf, SinkError, type Warning, printable } from '../../core/index.js';
 import {
@@ -47,12 +47,12 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   const startedAt = new Date().toISOString();
   const runId = newRunId(startedAt);
   const stateDir = fixedPath(options.stateDir ?? '.leadstream', '--state-dir', pipeline.baseDir);
-  const landingFolder = join(stateDir, 'landing');
+  const spoolFolder = join(stateDir, 'spool');
   const begunFolder = join(stateDir, 'begun');
   const { sinks, reads, collection } = pipeline.plan;
   const publishes = sinks.some(({ output }) => output !== undefined);
   const warnings: Warning[] = [];
-  /** Whether the landed pages are those of a run that is published by now. */
+  /** Whether the spooled pages are those of a run that is published by now. */
   let spent = false;
   const warn = ({ code, message }: Warning) => {
     const warning = { code, message: printable(message) };
@@ -91,11 +91,11 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
 
   /** When the first of the runs of this pipeline began that share the pages of its collection; when this one did if there are none. */
   async function firstStarted(): Promise<string> {
-    const { landingMaxAgeMs: maxAgeMs } = pipeline;
+    const { spoolMaxAgeMs: maxAgeMs } = pipeline;
     if (!publishes || maxAgeMs === undefined || spent || options.restart) return startedAt;
     const begun = await readBegun(begunFolder, pipeline.name);
     if (begun === undefined || begun.startedAt > startedAt) return startedAt;
-    return (await landedSince(landingFolder, source(), maxAgeMs)) === begun.landingSince ? begun.startedAt : startedAt;
+    return (await spooledSince(spoolFolder, source(), maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
   }
 
   function source() {
@@ -104,21 +104,21 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   }
 
   /**
-   * Notes whose pages this run lands, once the landing of the collection is open.
+   * Notes whose pages this run spools, once the spool of the collection is open.
    *
    * @returns `false` when the outputs have the day of an interrupted run whose pages turned out to be of no use.
    */
-  async function begin({ firstStart }: Claim, landed: Landings): Promise<boolean> {
-    if (landed.startedAt === undefined) return true;
-    if (firstStart !== startedAt && (await readBegun(begunFolder, pipeline.name))?.landingSince !== landed.startedAt) return false;
-    await writeBegun(begunFolder, pipeline.name, { startedAt: firstStart, landingSince: landed.startedAt });
+  async function begin({ firstStart }: Claim, spooled: Spools): Promise<boolean> {
+    if (spooled.startedAt === undefined) return true;
+    if (firstStart !== startedAt && (await readBegun(begunFolder, pipeline.name))?.spoolSince !== spooled.startedAt) return false;
+    await writeBegun(begunFolder, pipeline.name, { startedAt: firstStart, spoolSince: spooled.startedAt });
     return true;
   }
 
-  /** Forgets the landed pages, which are published or of no use, and whose they were. */
-  async function forgetPages(landed: Landings): Promise<void> {
-    await landed.remove();
-    if (landed.startedAt !== undefined) await removeBegun(begunFolder, pipeline.name);
+  /** Forgets the spooled pages, which are published or of no use, and whose they were. */
+  async function forgetPages(spooled: Spools): Promise<void> {
+    await spooled.remove();
+    if (spooled.startedAt !== undefined) await removeBegun(begunFolder, pipeline.name);
   }
 
   /**
@@ -134,14 +134,14 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     }
   }
 
-  async function landings(): Promise<Landings> {
-    if (!publishes) return noLandings;
+  async function spools(): Promise<Spools> {
+    if (!publishes) return noSpools;
     const { baseUrl, auth, firstPage = 1, maxBodyBytes } = pipeline.connection;
-    const { landingMaxAgeMs: maxAgeMs } = pipeline;
-    await sweepLandings(landingFolder);
-    if (maxAgeMs === undefined) return noLandings;
-    return openLandings({
-      folder: landingFolder,
+    const { spoolMaxAgeMs: maxAgeMs } = pipeline;
+    await sweepSpools(spoolFolder);
+    if (maxAgeMs === undefined) return noSpools;
+    return openSpools({
+      folder: spoolFolder,
       runId,
       baseUrl,
       auth,
@@ -164,19 +164,19 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
    * From here on the publication will be completed, by this run or by the next one. That of a run that only prints, which is its rejects,
    * by this one alone.
    */
-  async function decide({ outputs, rejects }: Claim, moves: readonly Move[], landed: Landings): Promise<Publication> {
+  async function decide({ outputs, rejects }: Claim, moves: readonly Move[], spooled: Spools): Promise<Publication> {
     if (!publishes) return Publication.of(moves);
     const paths = rejects === undefined ? outputs : [...outputs, rejects];
-    return writeIntent(intentsIn(stateDir), { runId, pipeline: pipeline.name, outputs: paths, moves, spent: await landed.folders() });
+    return writeIntent(intentsIn(stateDir), { runId, pipeline: pipeline.name, outputs: paths, moves, spent: await spooled.folders() });
   }
 
-  async function carryOut(decided: Publication, landed: Landings): Promise<void> {
+  async function carryOut(decided: Publication, spooled: Spools): Promise<void> {
     await decided.carryOut().catch((failure: unknown) => {
       if (!publishes) throw failure;
       throw reworded(failure, `${reasonOf(failure)}; the next run, or run --finish, completes what was decided`);
     });
     // Before the intent is forgotten: pages of a published run must not be read again by the next one.
-    await forgetPages(landed).catch(nuisance);
+    await forgetPages(spooled).catch(nuisance);
     // An intent that stays is carried out once more by the next run, which changes nothing.
     if (publishes) await removeIntent(intentsIn(stateDir), runId).catch(nuisance);
   }
@@ -191,7 +191,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     warn({ code: 'W_RUN_COUNTS', message: `what this run counted was not kept: ${reasonOf(failure)}` });
   }
 
-  return { runId, startedAt, stateDir, warnings, warn, nuisance, forgotten, claim, counts, landings, begin, forgetPages, decide, carryOut };
+  return { runId, startedAt, stateDir, warnings, warn, nuisance, forgotten, claim, counts, spools, begin, forgetPages, decide, carryOut };
 }
 
 function refuseOverlaps(paths: readonly string[]): void {
@@ -218,9 +218,9 @@ export function intentsIn(stateDir: string): string {
   return join(stateDir, 'publishing');
 }
 
-/** What removes landed pages that were published: those of this state folder, whatever place an intent says that they are in. */
+/** What removes spooled pages that were published: those of this state folder, whatever place an intent says that they are in. */
 export function spentIn(stateDir: string): (folder: string) => Promise<void> {
-  return (folder) => removeLanding(join(stateDir, 'landing'), folder);
+  return (folder) => removeSpool(join(stateDir, 'spool'), folder);
 }
 
 /** Unique, sortable by time, safe in file names. */

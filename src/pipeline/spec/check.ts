@@ -98,7 +98,7 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, cre
         maxPasses: shape.max_passes,
         allowUnstable: shape.allow_unstable ?? false,
       },
-      landingMaxAgeMs: shape.landing === 'off' ? undefined : (shape.landing?.max_age ?? 6 * 3_600_000),
+      spoolMaxAgeMs: shape.spool === 'off' ? undefined : (shape.spool?.max_age ?? 6 * 3_600_000),
       deadlineMs: shape.service?.deadline,
       hmacKey: env.LEADSTREAM_HMAC_KEY,
       manifestKey: env.LEADSTREAM_MANIFEST_KEY,

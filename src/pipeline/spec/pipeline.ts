@@ -19,8 +19,8 @@ export interface Pipeline {
   /** What becomes of columns that differ from those of the last run. */
   readonly schema: 'evolve' | 'freeze';
   readonly consistency: { readonly mode: ConsistencyMode; readonly maxPasses: number | undefined; readonly allowUnstable: boolean };
-  /** Age from which landed pages are not used, in milliseconds; `undefined` when no pages land. */
-  readonly landingMaxAgeMs: number | undefined;
+  /** Age from which spooled pages are not used, in milliseconds; `undefined` when no pages are spooled. */
+  readonly spoolMaxAgeMs: number | undefined;
   /** Longest time that a run may take, in milliseconds. */
   readonly deadlineMs: number | undefined;
   /** Key of `mask: hmac`, from the environment. */

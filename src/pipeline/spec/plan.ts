@@ -60,7 +60,7 @@ interface Place {
 type Said = Parameters<Problem> extends [unknown, ...infer Rest] ? Rest : never;
 
 /** Takes what is told of a file. */
-interface Told {
+interface Description {
   readonly problem: Problem;
   readonly warn: SpecWarning;
 }
@@ -84,7 +84,7 @@ export interface Plan {
 export function planPipeline(
   shape: Pick<PipelineShape, 'from' | 'reveal' | 'steps' | 'to'> & Partial<Pick<PipelineShape, 'expect'>>,
   { hmacKey, ...place }: Place & { readonly hmacKey: string | undefined },
-  told: Told,
+  told: Description,
 ): Plan {
   const { problem } = told;
   const collection = collections[shape.from];
@@ -97,7 +97,7 @@ export function planPipeline(
   refuseSharedOutputs(plannedSinks, problem);
 
   /** Follows the columns through the steps; gives those that arrive at each step, and last those that leave the chain. */
-  function follow(source: readonly Column[], told?: Told) {
+  function follow(source: readonly Column[], told?: Description) {
     const arriving: (readonly Column[])[] = [source];
     boundSteps.forEach((step, index) => {
       const input = arriving.at(-1) ?? source;

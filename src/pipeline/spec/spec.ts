@@ -69,7 +69,7 @@ export const pipelineShape = z.strictObject({
     .optional()
     .describe('Most further passes; after them a list is unstable. Default 8, and 30 for a list that comes in another order each time.'),
   allow_unstable: z.boolean().optional().describe('Whether an unstable list is published all the same. Default false.'),
-  landing: z
+  spool: z
     .union([
       z.literal('off'),
       z.strictObject({

@@ -36,7 +36,7 @@ export const share = z
   .transform((text) => Number.parseFloat(text) / 100);
 
 /** The most rows that a tolerance allows. */
-export function mostOf(allowed: Tolerance, rows: number): number {
+export function maxOf(allowed: Tolerance, rows: number): number {
   return 'share' in allowed ? allowed.share * rows : allowed.rows;
 }
 

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { collections, originalName, type Collection, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError } from '../../core/index.js';
-import type { DataSource, Table } from '../source.js';
+import type { DataSource, ServedTable } from '../source.js';
 import { csvRows } from './csv.js';
 import { ndjsonRows } from './ndjson.js';
 import { emptyTable, packTable } from './packed-table.js';
@@ -25,7 +25,7 @@ export async function openDirectory(directory: string): Promise<DataSource> {
   const entries = await readdir(directory).catch(() => {
     throw new LeadstreamError('E_DATA', `${directory}: is no folder that can be read`);
   });
-  const open = <N extends CollectionName>(name: N): Promise<Table> => openTable(directory, entries, collections[name]);
+  const open = <N extends CollectionName>(name: N): Promise<ServedTable> => openTable(directory, entries, collections[name]);
   return {
     leads: await open('leads'),
     bridges: await open('bridges'),
@@ -35,7 +35,7 @@ export async function openDirectory(directory: string): Promise<DataSource> {
   };
 }
 
-async function openTable(directory: string, entries: readonly string[], collection: Collection): Promise<Table> {
+async function openTable(directory: string, entries: readonly string[], collection: Collection): Promise<ServedTable> {
   const found = Object.entries(readers)
     .map(([extension, read]) => ({ entry: `${collection.name}.${extension}`, read }))
     .filter(({ entry }) => entries.includes(entry));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LeadstreamError } from '../../core/index.js';
 import { hashOf } from '../hash.js';
-import type { Table } from '../source.js';
+import type { ServedTable } from '../source.js';
 import type { TextRow } from './rows.js';
 
 const rowSchema = z.record(z.string(), z.string());
@@ -23,7 +23,7 @@ export interface Packing {
  *
  * @throws {LeadstreamError} `E_DATA` for more bytes than it can hold.
  */
-export async function packTable(rows: AsyncIterable<TextRow>, { file, idName, maxBytes = 2 ** 31 - 1 }: Packing): Promise<Table> {
+export async function packTable(rows: AsyncIterable<TextRow>, { file, idName, maxBytes = 2 ** 31 - 1 }: Packing): Promise<ServedTable> {
   let bytes = Buffer.allocUnsafe(Math.min(1 << 16, maxBytes));
   let size = 0;
   let ends = new Float64Array(1024);
@@ -53,9 +53,9 @@ function tooLarge(file: string, maxBytes: number): string {
 }
 
 /** A table without rows. */
-export const emptyTable: Table = { count: 0, row: () => '', find: () => [] };
+export const emptyTable: ServedTable = { count: 0, row: () => '', find: () => [] };
 
-function tableOf(bytes: Buffer, ends: Float64Array, hashes: Uint32Array, idName: string): Table {
+function tableOf(bytes: Buffer, ends: Float64Array, hashes: Uint32Array, idName: string): ServedTable {
   const row = (index: number): string => bytes.toString('utf8', ends[index - 1] ?? 0, ends[index]);
   return {
     count: ends.length,

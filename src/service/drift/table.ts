@@ -1,6 +1,6 @@
 import { collections, originalName, type Collection, type CollectionName } from '../../collections/index.js';
 import type { Draw } from '../generate/random.js';
-import type { Table } from '../source.js';
+import type { ServedTable } from '../source.js';
 
 /** What can happen to a list. */
 export type Change = 'insert-head' | 'insert-tail' | 'delete';
@@ -8,7 +8,7 @@ export type Change = 'insert-head' | 'insert-tail' | 'delete';
 /** A table whose rows come and go. */
 export interface DriftingTable {
   /** The table as it is now; a later change leaves it alone. */
-  readonly table: Table;
+  readonly table: ServedTable;
   /** Makes a change and says which row it met; nothing when the list has no row for it. */
   change(change: Change, draw: Draw): { readonly key: string; readonly position: number } | undefined;
   /** Keys now, and before the first change, in the order of the list. */
@@ -24,7 +24,7 @@ const firstNumber = 9_000_000_000;
  *
  * @param name The collection, whose key names the rows.
  */
-export function driftingTable(base: Table, name: CollectionName): DriftingTable {
+export function driftingTable(base: ServedTable, name: CollectionName): DriftingTable {
   const collection = collections[name];
   const count = base.count;
   /** Positions of the base; from `count` on, those of the rows that came. */
@@ -40,7 +40,7 @@ export function driftingTable(base: Table, name: CollectionName): DriftingTable 
   }
 
   return {
-    get table(): Table {
+    get table(): ServedTable {
       const now = positions;
       return {
         count: now.length,
@@ -65,12 +65,12 @@ export function driftingTable(base: Table, name: CollectionName): DriftingTable 
 }
 
 /** Remembered, because many services may drift from one source. */
-function baseKeys(base: Table, collection: Collection): readonly string[] {
+function baseKeys(base: ServedTable, collection: Collection): readonly string[] {
   const keys = known.get(base) ?? Array.from({ length: base.count }, (_, position) => keyOf(base.row(position), collection));
   known.set(base, keys);
   return keys;
 }
-const known = new WeakMap<Table, readonly string[]>();
+const known = new WeakMap<ServedTable, readonly string[]>();
 
 /** A row under another key: the column of the key that is no identifier of the path changes, if there is one. */
 function renamed(row: string, { key, id, fields }: Collection, value: string): string {

@@ -1,5 +1,5 @@
 import { collections } from '../../collections/index.js';
-import type { Table } from '../source.js';
+import type { ServedTable } from '../source.js';
 import { rowWriter } from './json-row.js';
 import { places, type City } from './places.js';
 import { mix } from './random.js';
@@ -10,7 +10,7 @@ import { purposes, type World } from './world.js';
  * its state. Which pairs there are does not depend on the seed; their numbers do. One small city in ten is left out,
  * so that some zipcodes lead nowhere.
  */
-export function areacodesTable({ seed }: World): Table {
+export function areacodesTable({ seed }: World): ServedTable {
   const write = rowWriter(collections.areacodes);
   return {
     get count() {

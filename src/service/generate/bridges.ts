@@ -1,5 +1,5 @@
 import { collections } from '../../collections/index.js';
-import type { Table } from '../source.js';
+import type { ServedTable } from '../source.js';
 import { rowWriter } from './json-row.js';
 import { flag, sometimes } from './people.js';
 import { Draw } from './random.js';
@@ -7,7 +7,7 @@ import { firstNames, lastNames } from './words.js';
 import { purposes, type World } from './world.js';
 
 /** Bridges, each owned by a user and in one campaign. Values that look like credentials begin with `fake-`. */
-export function bridgesTable({ seed, counts, ids, bridge }: World): Table {
+export function bridgesTable({ seed, counts, ids, bridge }: World): ServedTable {
   const write = rowWriter(collections.bridges);
   const draw = new Draw(seed, purposes.bridges);
   const fake = (kind: string, percent: number): string => sometimes(draw, percent, () => `fake-${kind}-${draw.hex()}`);

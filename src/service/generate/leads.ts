@@ -1,5 +1,5 @@
 import { collections } from '../../collections/index.js';
-import type { Table } from '../source.js';
+import type { ServedTable } from '../source.js';
 import { areaCodeOf } from './areacodes.js';
 import { rowWriter } from './json-row.js';
 import { emailOf, flag, ipAddress, phoneIn, sometimes } from './people.js';
@@ -13,7 +13,7 @@ const firstSecond = 1_672_531_200;
 const secondsApart = 31;
 
 /** Leads in order of arrival. Each belongs to a bridge, comes from an affiliate, and lives at a real zipcode. */
-export function leadsTable({ seed, counts, ids, bridge }: World): Table {
+export function leadsTable({ seed, counts, ids, bridge }: World): ServedTable {
   const write = rowWriter(collections.leads);
   const draw = new Draw(seed, purposes.leads);
   const dayOf = dayTexts();

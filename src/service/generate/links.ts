@@ -1,5 +1,5 @@
 import { collections } from '../../collections/index.js';
-import type { Table } from '../source.js';
+import type { ServedTable } from '../source.js';
 import { rowWriter } from './json-row.js';
 import { flag, sometimes } from './people.js';
 import { Draw } from './random.js';
@@ -9,7 +9,7 @@ import { purposes, type World } from './world.js';
 const legacy = 'LEGACY - NO LONGER USED';
 
 /** Links, each to a bridge and owned by the bridge's user. */
-export function linksTable({ seed, counts, ids, bridge }: World): Table {
+export function linksTable({ seed, counts, ids, bridge }: World): ServedTable {
   const write = rowWriter(collections.links);
   const draw = new Draw(seed, purposes.links);
   return {

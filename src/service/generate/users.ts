@@ -1,5 +1,5 @@
 import { collections } from '../../collections/index.js';
-import type { Table } from '../source.js';
+import type { ServedTable } from '../source.js';
 import { rowWriter } from './json-row.js';
 import { emailOf } from './people.js';
 import { Draw } from './random.js';
@@ -7,7 +7,7 @@ import { firstNames, lastNames } from './words.js';
 import { purposes, type World } from './world.js';
 
 /** Users: owners of bridges and links, and the affiliates that leads come from. */
-export function usersTable({ seed, counts, ids }: World): Table {
+export function usersTable({ seed, counts, ids }: World): ServedTable {
   const write = rowWriter(collections.users);
   const draw = new Draw(seed, purposes.users);
   return {

@@ -22,7 +22,7 @@ export function csvFormat(outputs: readonly OutputColumn[], { delimiter, bom, es
   const plain = plainExcept(special);
   const plainInBytes = plainBytes(plain, delimiter.charCodeAt(0) < 0x80);
   const formatted = cellFormatter(delimiter, always);
-  const oddly = memoOfTexts((text) => pieceOf(whole(disarmed(text))), mostOdd);
+  const oddly = memoOfTexts((text) => pieceOf(whole(disarmed(text))), maxOdd);
   const between = pieceOf(delimiter);
   const instant = instantTexts();
   const columns = outputs.map((column) => ({ column, encode: encoding((value) => whole(textIn(value, column))) }));
@@ -104,5 +104,5 @@ function cellFormatter(delimiter: string, quoteColumns: boolean): (cell: string)
 const formula = /^[=+\-@\t\r]/;
 const harmless = plainExcept(formula);
 /** Notes, tags and texts of JSON often are one of a few. */
-const mostOdd = 4096;
+const maxOdd = 4096;
 const lineEnd = pieceOf('\n');

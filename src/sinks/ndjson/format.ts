@@ -7,7 +7,7 @@ import type { TextFormat } from '../text-sink.js';
  * digits and a column may have any name.
  */
 export function ndjsonFormat(outputs: readonly OutputColumn[]): TextFormat {
-  const escaped = memoOfTexts((text) => pieceOf(JSON.stringify(text).slice(1)), mostEscaped);
+  const escaped = memoOfTexts((text) => pieceOf(JSON.stringify(text).slice(1)), maxEscaped);
   const instant = instantTexts();
   const out = new Utf8();
   const columns = outputs.map((column, index) => ({
@@ -67,6 +67,6 @@ export function ndjsonFormat(outputs: readonly OutputColumn[]): TextFormat {
 const plain = plainExcept(/[\0-\x1f"\\]/);
 const plainInBytes = plainBytes(plain, true);
 const quote = 0x22;
-const mostEscaped = 4096;
+const maxEscaped = 4096;
 const nothing = pieceOf('null');
 const end = pieceOf('}\n');

@@ -2,7 +2,7 @@ import { SinkError, type Column } from '../../core/index.js';
 import { batchOf } from '../../flow/index.js';
 import { OpenedRun, type BegunRun, type Table } from '../../lake/index.js';
 import type { ParquetEngine } from '../../parquet/index.js';
-import { inOrder } from '../in-order.js';
+import { inPhases } from '../phases.js';
 import { project, type Projection } from '../projection.js';
 import type { SinkContext, SinkWriter } from '../sink.js';
 import { encodingOf, type ParquetConfig } from './config.js';
@@ -37,7 +37,7 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
     },
     abort: () => opened.abort(),
   };
-  return { ...inOrder(at, writer), earlier: opened.earlier };
+  return { ...inPhases(at, writer), earlier: opened.earlier };
 }
 
 /** The fields that identify a row. @throws {SinkError} `E_SINK_KEY` when one does not reach the sink. */

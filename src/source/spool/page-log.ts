@@ -8,12 +8,12 @@ import { headerBytes, headerOf, isIntact, isLost, recordsIn } from './record.js'
 export const logName = 'pages.log';
 
 /**
- * The pages of one source: one file, in which record follows record in the order of landing. Of several records of a page the last one counts.
+ * The pages of one source: one file, in which record follows record in the order of spool. Of several records of a page the last one counts.
  * Holds some 50 bytes per page.
  *
  * Pages that come while others are being written go out together, in one write. One process at a time.
  *
- * Errors are those of the system; `Landing` gives them words.
+ * Errors are those of the system; `Spool` gives them words.
  */
 export class PageLog {
   #damaged = 0;

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { collectionNames, type CollectionName } from '../../collections/index.js';
 import { readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
 
-/** What landed pages come from. Pages of one source are never taken for those of another. */
-export interface LandedSource {
+/** What spooled pages come from. Pages of one source are never taken for those of another. */
+export interface SpooledSource {
   /** Origin and path of the service; user info and query do not count. */
   readonly baseUrl: string;
-  /** Credentials by their parameter names. Only a digest with a key of the landing folder is made of them. */
+  /** Credentials by their parameter names. Only a digest with a key of the spool folder is made of them. */
   readonly account: Readonly<Record<string, string>>;
   readonly collection: CollectionName;
   /** Rows per page asked for. */
@@ -21,18 +21,18 @@ export const sourceName = new RegExp(`^(${collectionNames.join('|')})-[0-9a-f]{3
 /**
  * The name of the folder of a source: its collection, and the head of a SHA-256 over everything that tells sources apart.
  *
- * @param key Random and secret to the landing folder, so that nobody can try credentials against the name.
+ * @param key Random and secret to the spool folder, so that nobody can try credentials against the name.
  */
-export function nameOf({ limit, firstPage, ...list }: LandedSource, key: Buffer): string {
+export function nameOf({ limit, firstPage, ...list }: SpooledSource, key: Buffer): string {
   return named(list, [limit, firstPage], key);
 }
 
 /** The same for a list, however it is paged. */
-export function countedName(list: Omit<LandedSource, 'limit' | 'firstPage'>, key: Buffer): string {
+export function countedName(list: Omit<SpooledSource, 'limit' | 'firstPage'>, key: Buffer): string {
   return named(list, [], key);
 }
 
-function named({ baseUrl, account, collection }: Omit<LandedSource, 'limit' | 'firstPage'>, how: readonly number[], key: Buffer): string {
+function named({ baseUrl, account, collection }: Omit<SpooledSource, 'limit' | 'firstPage'>, how: readonly number[], key: Buffer): string {
   const { origin, pathname } = new URL(baseUrl);
   const digest = createHmac('sha256', key)
     .update(JSON.stringify(Object.entries(account).sort(([one], [other]) => (one < other ? -1 : 1))))
@@ -41,7 +41,7 @@ function named({ baseUrl, account, collection }: Omit<LandedSource, 'limit' | 'f
   return `${collection}-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;
 }
 
-/** The key of a landing folder, made when there is none. Without it earlier landings are not found any more. */
+/** The key of a spool folder, made when there is none. Without it earlier spools are not found any more. */
 export async function accountKey(folder: string): Promise<Buffer> {
   const path = join(folder, keyName);
   await removeTemporaries(folder, (name) => name === keyName);
@@ -52,7 +52,7 @@ export async function accountKey(folder: string): Promise<Buffer> {
   return (await readKey(path)) ?? randomBytes(keyBytes);
 }
 
-/** The key of a landing folder that has one. */
+/** The key of a spool folder that has one. */
 export function knownKey(folder: string): Promise<Buffer | undefined> {
   return readKey(join(folder, keyName));
 }

@@ -5,41 +5,41 @@ import { removeLeftovers, removeSource } from './folder.js';
 import { isFresh, readMarker, writeMarker } from './marker.js';
 import { PageLog } from './page-log.js';
 import { inState } from './place.js';
-import { accountKey, nameOf, type LandedSource } from './source.js';
+import { accountKey, nameOf, type SpooledSource } from './source.js';
 
-/** Where pages land and which ones may be used again. */
-export interface LandingOptions {
-  /** `<state-dir>/landing`; made when missing, private (0700). Never inside a lake: pages hold everything that the service gave. */
+/** Where pages are spooled and which ones may be used again. */
+export interface SpoolOptions {
+  /** `<state-dir>/spool`; made when missing, private (0700). Never inside a lake: pages hold everything that the service gave. */
   readonly folder: string;
-  readonly source: LandedSource;
-  /** Run that uses the landing. */
+  readonly source: SpooledSource;
+  /** Run that uses the spool. */
   readonly runId: string;
-  /** Age from which landed pages are not used, counted from the start of the first run, in milliseconds. */
+  /** Age from which spooled pages are not used, counted from the start of the first run, in milliseconds. */
   readonly maxAgeMs: number;
-  /** Whether landed pages are thrown away. Default `false`. */
+  /** Whether spooled pages are thrown away. Default `false`. */
   readonly restart?: boolean;
-  /** Whether a page outlives a loss of power when `land` resolves. Default `false`: a torn page is recognised and read again. */
+  /** Whether a page outlives a loss of power when `write` resolves. Default `false`: a torn page is recognised and read again. */
   readonly durable?: boolean;
-  /** Bytes of the largest page; a landed one that claims more is damaged. Default 67,108,864. */
+  /** Bytes of the largest page; a spooled one that claims more is damaged. Default 67,108,864. */
   readonly maxPageBytes?: number | undefined;
   /** Default `Date.now`. */
   readonly now?: () => number;
 }
 
 /**
- * Opens the landing of a source for one run, and finds the pages that an interrupted run of the same source left. That
+ * Opens the spool of a source for one run, and finds the pages that an interrupted run of the same source left. That
  * it can be written is tried at once. Holds the place of each page in memory, nothing of the contents.
  *
  * @throws {LeadstreamError} `E_RUN_LOCKED` when another run uses it; `E_STATE_FOREIGN` when what is there was not made by leadstream for
  * this user.
  * @throws {SinkError} `E_SINK_PATH` when it cannot be written.
  */
-export async function openLanding(options: LandingOptions): Promise<Landing> {
+export async function openSpool(options: SpoolOptions): Promise<Spool> {
   const { source, runId, maxAgeMs, restart = false, durable = false, maxPageBytes = 64 * 1024 * 1024, now = Date.now } = options;
-  const landings = resolve(options.folder);
-  return inState('E_SINK_PATH', `cannot land pages in ${landings}`, async () => {
-    await makePrivate(landings);
-    const folder = join(landings, nameOf(source, await accountKey(landings)));
+  const spools = resolve(options.folder);
+  return inState('E_SINK_PATH', `cannot spool pages in ${spools}`, async () => {
+    await makePrivate(spools);
+    const folder = join(spools, nameOf(source, await accountKey(spools)));
     const lock = await lockOutputs([folder], { runId, mode: 0o600 });
     let log: PageLog | undefined;
     try {
@@ -53,7 +53,7 @@ export async function openLanding(options: LandingOptions): Promise<Landing> {
       const startedAt = usable && found && log.count > 0 ? found.startedAt : new Date(now()).toISOString();
       // Always written anew: this is how a full disk is noticed before the first request.
       await writeMarker(folder, { startedAt, maxAgeMs });
-      return new Landing(folder, log, lock, { startedAt, maxAgeMs, now });
+      return new Spool(folder, log, lock, { startedAt, maxAgeMs, now });
     } catch (failure) {
       await log?.close();
       await lock.release();
@@ -63,16 +63,16 @@ export async function openLanding(options: LandingOptions): Promise<Landing> {
 }
 
 /**
- * The landed pages of one source, which one run at a time may use. Calls for different pages may overlap.
+ * The spooled pages of one source, which one run at a time may use. Calls for different pages may overlap.
  *
  * Every method can throw `SinkError` `E_SINK_WRITE`, naming the folder and `--state-dir`.
  */
-export class Landing {
+export class Spool {
   #startedAt: string;
   #resumed: number;
   #open = true;
 
-  /** Use `openLanding`. */
+  /** Use `openSpool`. */
   constructor(
     /** Absolute path. */
     readonly folder: string,
@@ -89,36 +89,36 @@ export class Landing {
     return this.#resumed;
   }
 
-  /** Pages found damaged so far; they count as not landed. */
+  /** Pages found damaged so far; they count as not spooled. */
   get damaged(): number {
     return this.log.damaged;
   }
 
-  /** When the first run that landed these pages began, ISO 8601. */
+  /** When the first run that spooled these pages began, ISO 8601. */
   get startedAt(): string {
     return this.#startedAt;
   }
 
-  /** The highest page landed. */
+  /** The highest page spooled. */
   last(): number | undefined {
     return this.log.last();
   }
 
-  /** The bytes of a page as they were landed; `undefined` when it was not landed, or is damaged and thereby forgotten. */
+  /** The bytes of a page as they were spooled; `undefined` when it was not spooled, or is damaged and thereby forgotten. */
   async read(page: number): Promise<Uint8Array | undefined> {
-    if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} was asked for after its landing was closed`);
+    if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} was asked for after its spool was closed`);
     return inState('E_SINK_WRITE', `cannot read page ${page} in ${this.folder}`, () => this.log.read(page));
   }
 
-  /** Counts a page as damaged that read back as it was landed, and is nothing that can have been. */
+  /** Counts a page as damaged that read back as it was spooled, and is nothing that can have been. */
   forget(page: number): void {
     this.log.forget(page);
   }
 
-  /** Lands a page, or replaces it. Once it resolves, the page outlives the process. */
-  async land(page: number, body: Uint8Array): Promise<void> {
-    if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} came after its landing was closed`);
-    await inState('E_SINK_WRITE', `cannot land page ${page} in ${this.folder}`, () => this.log.write(page, body));
+  /** Writes a page, or replaces it. Once it resolves, the page outlives the process. */
+  async write(page: number, body: Uint8Array): Promise<void> {
+    if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} came after its spool was closed`);
+    await inState('E_SINK_WRITE', `cannot spool page ${page} in ${this.folder}`, () => this.log.write(page, body));
   }
 
   /** Throws all pages away and goes on with none, because the list has changed since. */
@@ -131,7 +131,7 @@ export class Landing {
     });
   }
 
-  /** Removes the pages after they were published, and ends the use of the landing. */
+  /** Removes the pages after they were published, and ends the use of the spool. */
   async remove(): Promise<void> {
     if (!this.#open) return;
     this.#open = false;
@@ -143,7 +143,7 @@ export class Landing {
     }
   }
 
-  /** Ends the use of the landing; its pages stay for a resumed run. Never rejects; may be called twice, and after `remove`. */
+  /** Ends the use of the spool; its pages stay for a resumed run. Never rejects; may be called twice, and after `remove`. */
   async close(): Promise<void> {
     if (!this.#open) return;
     this.#open = false;

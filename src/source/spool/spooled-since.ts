@@ -4,28 +4,28 @@ import { isPrivate, unlessMissing } from '../../store/index.js';
 import { isFresh, readMarker } from './marker.js';
 import { logName } from './page-log.js';
 import { inState } from './place.js';
-import { knownKey, nameOf, type LandedSource } from './source.js';
+import { knownKey, nameOf, type SpooledSource } from './source.js';
 
 /**
- * When the landing of a source began whose pages a run may use, ISO 8601; `undefined` without such pages. Nothing is locked or asked
+ * When the spool of a source began whose pages a run may use, ISO 8601; `undefined` without such pages. Nothing is locked or asked
  * for, so another run can take the pages away meanwhile.
  *
- * @param folder `<state-dir>/landing`, existing or not.
+ * @param folder `<state-dir>/spool`, existing or not.
  * @param maxAgeMs Age from which pages are not used.
  * @throws {LeadstreamError} `E_STATE_FOREIGN` when the folder was not made by leadstream for this user.
  */
-export async function landedSince(
+export async function spooledSince(
   folder: string,
-  source: LandedSource,
+  source: SpooledSource,
   maxAgeMs: number,
   now: () => number = Date.now,
 ): Promise<string | undefined> {
-  const landings = resolve(folder);
-  return inState('E_SINK_PATH', `cannot look for landed pages in ${landings}`, async () => {
-    if (!(await isPrivate(landings))) return undefined;
-    const key = await knownKey(landings);
+  const spools = resolve(folder);
+  return inState('E_SINK_PATH', `cannot look for spooled pages in ${spools}`, async () => {
+    if (!(await isPrivate(spools))) return undefined;
+    const key = await knownKey(spools);
     if (key === undefined) return undefined;
-    const path = join(landings, nameOf(source, key));
+    const path = join(spools, nameOf(source, key));
     const marker = await readMarker(path);
     if (!isFresh(marker, now(), maxAgeMs)) return undefined;
     const log = await stat(join(path, logName)).catch(unlessMissing(undefined));

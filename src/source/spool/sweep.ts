@@ -9,34 +9,34 @@ import { inState } from './place.js';
 import { sourceName } from './source.js';
 
 /**
- * Removes landings that are too old for the run that landed them, so that raw pages do not lie about when a pipeline is
- * not run again. Only folders with names of ours, in them only files with names of ours; landings in use are left alone.
+ * Removes spools that are too old for the run that spooled them, so that raw pages do not lie about when a pipeline is
+ * not run again. Only folders with names of ours, in them only files with names of ours; spools in use are left alone.
  *
- * @param folder `<state-dir>/landing`; nothing is done when it is missing.
+ * @param folder `<state-dir>/spool`; nothing is done when it is missing.
  * @returns Names of the folders that were removed.
  * @throws {SinkError} `E_SINK_WRITE`.
  * @throws {LeadstreamError} `E_STATE_FOREIGN` when the folder was not made by leadstream for this user.
  */
-export async function sweepLandings(folder: string, now: () => number = Date.now): Promise<readonly string[]> {
-  const landings = resolve(folder);
-  return inState('E_SINK_WRITE', `cannot remove old landings in ${landings}`, async () => {
-    if (!(await isPrivate(landings))) return [];
-    const entries = await readdir(landings, { withFileTypes: true });
+export async function sweepSpools(folder: string, now: () => number = Date.now): Promise<readonly string[]> {
+  const spools = resolve(folder);
+  return inState('E_SINK_WRITE', `cannot remove old spools in ${spools}`, async () => {
+    if (!(await isPrivate(spools))) return [];
+    const entries = await readdir(spools, { withFileTypes: true });
     const names = entries.filter((entry) => entry.isDirectory() && sourceName.test(entry.name)).map(({ name }) => name);
     const removed: string[] = [];
-    for (const name of names) if (await sweep(join(landings, name), now)) removed.push(name);
+    for (const name of names) if (await sweep(join(spools, name), now)) removed.push(name);
     return removed;
   });
 }
 
 /**
- * Removes one landing, because its pages were published. One in use is left to the run that uses it.
+ * Removes one spool, because its pages were published. One in use is left to the run that uses it.
  *
- * @param folder `<state-dir>/landing`.
+ * @param folder `<state-dir>/spool`.
  * @param source Name of the folder of a source in it, or a path that ends in that.
  * @throws {SinkError} `E_SINK_WRITE`.
  */
-export async function removeLanding(folder: string, source: string): Promise<void> {
+export async function removeSpool(folder: string, source: string): Promise<void> {
   if (!sourceName.test(basename(source))) return;
   const path = join(resolve(folder), basename(source));
   await inState('E_SINK_WRITE', `cannot remove ${path}`, async () => {

@@ -75,12 +75,12 @@ function casting(type: DeclaredType): (vector: Vector) => Mapped {
       const parsed = typeof value === 'string' ? parse(value) : value;
       return parsed === undefined ? unfit : parsed;
     },
-    { keepsBytes: type === 'text', most: mostRemembered },
+    { keepsBytes: type === 'text', most: maxRemembered },
   );
 }
 
 /** Texts of a column that are remembered with their values. */
-const mostRemembered = 16_384;
+const maxRemembered = 16_384;
 
 export const castStep = defineStep('cast', {
   summary: 'Turns text into typed values, by declared type or as named.',

@@ -5,7 +5,7 @@ import { keysOf, memoByKey, type RecordBatch } from '../../vector/index.js';
 import { batchOf, preload, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { requireFields } from '../require-fields.js';
-import { addable, unmatched, type Index, type Matches } from './addable.js';
+import { buildSide, unmatched, type Index, type Matches } from './build-side.js';
 import { preferenceOf, type Pick } from './pick.js';
 
 /** How two sides of a join meet. */
@@ -93,7 +93,7 @@ export function takenName(name: string): string {
 /**
  * Joins, whatever fields the rows have.
  *
- * @param taken Told of a name that rows have and that one of the added fields gets; when it returns, that one takes its place.
+ * @param taken Description of a name that rows have and that one of the added fields gets; when it returns, that one takes its place.
  */
 export function joining<Left extends Row, Right extends Row, As extends string, Field extends keyof Right & string>(
   other$: Observable<Page<Right>>,
@@ -132,7 +132,7 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
   }
 
   function joinWith(index: Index): Step<Left, Joined<Left, Right, As, Field>> {
-    const { places, columnsOf } = addable(index, select, added);
+    const { places, columnsOf } = buildSide(index, select, added);
     index.clear();
 
     const matchesIn = memoByKey(leftFields, (key): Matches => (key === undefined ? undefined : places.get(key)) ?? unmatched, fold);

@@ -274,7 +274,7 @@ describe('a field that is called after the key', () => {
     expect(finished.stdout).toBe(csv);
   });
 
-  test('is not told by landed pages that cannot be read', async () => {
+  test('is not told by spooled pages that cannot be read', async () => {
     const { createClient } = await import('../../../src/source/index.js');
     const client = createClient({ baseUrl: 'http://127.0.0.1:9', auth: { rest_api_key: 'plain-key' } });
     const decode = () => client.reader('users').decode(Buffer.from('[{"plain-key":"1"}]'));

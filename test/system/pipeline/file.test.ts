@@ -108,7 +108,7 @@ describe('a pipeline file', () => {
       'expected a map; nothing stands here, and {} is an empty one',
     ],
     ['a part that is missing', `from: leads\n${to}`, 'p.yaml:3:3', "'auth' is missing: expected a map"],
-    ['a switch that is none', `from: leads\nlanding: on\n${to}`, 'p.yaml:8:10', 'expected off, or a map'],
+    ['a switch that is none', `from: leads\nspool: on\n${to}`, 'p.yaml:8:10', 'expected off, or a map'],
     ['an empty text', `from: leads\nsteps:\n  - filter:\n${to}`, 'p.yaml:9:5', 'must not be empty'],
     ['no output', 'from: leads\nto: []', 'p.yaml:8:5', 'must have at least one entry'],
     [

@@ -14,7 +14,7 @@ const quickly = { 'service.retry.base': '1ms', 'service.retry.cap': '5ms' };
 /** For answers that never come; one that does come may take longer than this. */
 const impatient = { 'service.timeout': '300ms' };
 
-interface Case {
+interface GateInput {
   readonly from?: 'leads' | 'links' | 'users';
   readonly service: Partial<StartOptions>;
   readonly set?: Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ interface Case {
 }
 
 /** Runs a pipeline against a service that is odd in one way; gives the keys that came out, or the error. */
-async function read({ from = 'leads', service: odd, set = {}, spec = '' }: Case) {
+async function read({ from = 'leads', service: odd, set = {}, spec = '' }: GateInput) {
   const [server, folder] = [await service(source, odd), await temporaryFolder()];
   const text = pipelineText(`from: ${from}\n${spec}\nto:\n  - ndjson: { path: rows.ndjson }`);
   try {
@@ -49,7 +49,7 @@ const asked = (server: LoggedService, page: number) =>
   server.requests.filter((request) => request === `leads?page=${page}&limit=100`).length;
 
 describe('every row is read exactly', () => {
-  const exact: readonly (readonly [what: string, odd: Case, warned?: readonly string[]])[] = [
+  const exact: readonly (readonly [what: string, odd: GateInput, warned?: readonly string[]])[] = [
     ['a first page of 0, when told', { service: { quirks: { 'first-page': 0 } }, set: { 'service.first_page': '0' } }],
     ['another default limit', { service: { quirks: { 'default-limit': 7 } } }],
     ['a smaller cap', { service: { quirks: { cap: 30 } } }, ['W_SOURCE_CAP']],
@@ -117,7 +117,7 @@ describe('every row is read exactly', () => {
 });
 
 describe('nothing is published, and the failure has a name', () => {
-  const refused: readonly (readonly [string, Case, string, number])[] = [
+  const refused: readonly (readonly [string, GateInput, string, number])[] = [
     ['a first page of 0, untold', { service: { quirks: { 'first-page': 0 } } }, 'E_SOURCE_FIRST_PAGE', 69],
     ['page numbers that are ignored', { service: { quirks: { 'ignore-page': true } } }, 'E_SOURCE_PAGE_IGNORED', 69],
     ['rows after an empty page', { service: { quirks: { 'empty-page': 2 } } }, 'E_SOURCE_ORDER', 69],

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { createClient } from '../../../src/source/index.js';
 import { runPipeline } from '../../../src/pipeline/index.js';
-import type { Table } from '../../../src/service/source.js';
+import type { ServedTable } from '../../../src/service/source.js';
 import { pipelineFor, runIn } from '../../support/pipelines.js';
 import { service, testKey, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -14,14 +14,14 @@ const rows = 237;
 const idOf = (index: number) => String(12345678901234567890n + BigInt(index));
 
 /** Leads as a service sends them that knows numbers; in every second answer records differ in their fields. */
-const leads: Table = {
+const leads: ServedTable = {
   count: rows,
   row: (index) =>
     `{"lead_id":${idOf(index)},"bridge_id":null,"age":${index},"aff_sub":1.10,"PSID":1e400,"meta":{"z": 1, "a": [9007199254740993, -0]}${index % 200 < 100 ? '' : ',"late":1E5'}}`,
   find: (id) => [Number(BigInt(id) - 12345678901234567890n)],
 };
 
-const none: Table = { count: 0, row: () => '', find: () => [] };
+const none: ServedTable = { count: 0, row: () => '', find: () => [] };
 
 function numbers(): Promise<LoggedService> {
   return service({ leads, bridges: none, areacodes: none, links: none, users: none });

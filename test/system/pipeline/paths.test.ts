@@ -206,22 +206,22 @@ describe('outputs with names in braces', () => {
     const pipeline = pipelineFor(from, body, folder, set);
     const stopped = runPipeline(pipeline, { ...options, signal: stop.signal, onProgress: () => stop.abort() });
     await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
-    const landing = join(options.stateDir ?? '', 'landing');
+    const spool = join(options.stateDir ?? '', 'spool');
     let since = '';
-    for (const name of (await readdir(landing)).filter((name) => /^(?:leads|bridges)-/.test(name))) {
-      const marker = join(landing, name, 'started.json');
+    for (const name of (await readdir(spool)).filter((name) => /^(?:leads|bridges)-/.test(name))) {
+      const marker = join(spool, name, 'started.json');
       const started = JSON.parse(await readFile(marker, 'utf8')) as { startedAt: string };
       since = new Date(Date.parse(started.startedAt) - 2 * 86_400_000).toISOString();
       await writeFile(marker, JSON.stringify({ ...started, startedAt: since }));
     }
     const begun = join(options.stateDir ?? '', 'begun', `${pipeline.name}.json`);
     const note = JSON.parse(await readFile(begun, 'utf8')) as object;
-    await writeFile(begun, JSON.stringify({ ...note, startedAt: since, landingSince: since }));
+    await writeFile(begun, JSON.stringify({ ...note, startedAt: since, spoolSince: since }));
     return since;
   }
 
-  const dated = (steps = '', landing = '{ max_age: 72h }') =>
-    `from: leads\nconsistency: off\nlanding: ${landing}\n${steps}to:\n  - csv: { path: 'out/{{ run.date }}.csv' }\n  - parquet: { path: t, partition_by: ['{{ run.date }}'] }`;
+  const dated = (steps = '', spool = '{ max_age: 72h }') =>
+    `from: leads\nconsistency: off\nspool: ${spool}\n${steps}to:\n  - csv: { path: 'out/{{ run.date }}.csv' }\n  - parquet: { path: t, partition_by: ['{{ run.date }}'] }`;
 
   test('bear the day on which a resumed run was first started', async () => {
     const [from, folder] = [await serviceOf({ leads: leads(250) }), await temporaryFolder()];
@@ -236,8 +236,8 @@ describe('outputs with names in braces', () => {
   const joined = dated('steps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\n');
 
   test.each([
-    ['that landed the same collection', dated()],
-    ['that landed the other side of a join', dated().replace('from: leads', 'from: bridges')],
+    ['that spooled the same collection', dated()],
+    ['that spooled the other side of a join', dated().replace('from: leads', 'from: bridges')],
   ])('do not bear the day of another pipeline %s', async (_what, other) => {
     const folder = await temporaryFolder();
     const from = await serviceOf({ leads: leads(250), bridges: Array.from({ length: 250 }, (_, id) => ({ id, title: 'A' })) });
@@ -255,18 +255,18 @@ describe('outputs with names in braces', () => {
     const [from, folder] = [await serviceOf({ leads: leads(250) }), await temporaryFolder()];
     const options = { stateDir: join(folder, 'state') };
     const since = await stoppedTwoDaysAgo(from, dated(), folder, options);
-    const [landing = ''] = (await readdir(join(folder, 'state', 'landing'))).filter((name) => name.startsWith('leads-'));
+    const [spool = ''] = (await readdir(join(folder, 'state', 'spool'))).filter((name) => name.startsWith('leads-'));
     const page = Buffer.from('[{"lead_id":"of another list"}]');
-    await writeFile(join(folder, 'state', 'landing', landing, 'pages.log'), Buffer.concat([headerOf(1, page), page]));
+    await writeFile(join(folder, 'state', 'spool', spool, 'pages.log'), Buffer.concat([headerOf(1, page), page]));
     const report = await runPipeline(pipelineFor(from, dated(), folder), options);
-    expect(report.warnings.map(({ code }) => code)).toContain('W_LANDING_STALE');
+    expect(report.warnings.map(({ code }) => code)).toContain('W_SPOOL_STALE');
     expect(report.sinks[0]?.path).toBe(join(folder, 'out', `${today()}.csv`));
     expect(await readdir(join(folder, 'out'))).not.toContain(`${since.slice(0, 10)}.csv`);
   });
 
   test.each<[string, string, RunOptions]>([
     ['that was told to start over', dated(), { restart: true }],
-    ['that lands nothing', dated('', 'off'), {}],
+    ['that spools nothing', dated('', 'off'), {}],
     ['that finds pages which are too old', dated('', '{ max_age: 6h }'), {}],
   ])('bear the day of a run %s', async (_what, body, more) => {
     const [from, folder] = [await serviceOf({ leads: leads(250) }), await temporaryFolder()];
@@ -280,7 +280,7 @@ describe('outputs with names in braces', () => {
     const [from, folder] = [await serviceOf({ leads: leads(250) }), await temporaryFolder()];
     const options = { stateDir: join(folder, 'state') };
     const since = await stoppedTwoDaysAgo(from, dated(), folder, options);
-    const [spent = ''] = (await readdir(join(folder, 'state', 'landing'))).filter((name) => name.startsWith('leads-'));
+    const [spent = ''] = (await readdir(join(folder, 'state', 'spool'))).filter((name) => name.startsWith('leads-'));
     const earlier = join(folder, 'out', `${since.slice(0, 10)}.csv`);
     await mkdir(join(folder, 'out'));
     const file = await reserveFile(earlier, 'killed');
@@ -288,7 +288,7 @@ describe('outputs with names in braces', () => {
     await file.close();
     const moves = [file.move];
     const outputs = [earlier];
-    const intent = { runId: 'killed', pipeline: 'test', outputs, moves, spent: [join(folder, 'state', 'landing', spent)] };
+    const intent = { runId: 'killed', pipeline: 'test', outputs, moves, spent: [join(folder, 'state', 'spool', spent)] };
     await writeIntent(join(folder, 'state', 'publishing'), intent);
     const report = await runPipeline(pipelineFor(from, dated(), folder), options);
     expect(report.warnings).toContainEqual(expect.objectContaining({ code: 'W_RUN_FINISHED' }));

@@ -21,7 +21,7 @@ import type { Move } from '../../../src/store/index.js';
 import { finishRuns, runPipeline } from '../../../src/pipeline/index.js';
 import { cli } from '../../support/cli.js';
 import { headerOf } from '../../../src/source/spool/record.js';
-import { pagesIn } from '../../support/landing.js';
+import { pagesIn } from '../../support/spool.js';
 import { leads, pipelineFor } from '../../support/pipelines.js';
 import { serviceOf, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -164,10 +164,10 @@ describe('a planted intent', () => {
     expect(await contentsOf(victim)).toEqual(before);
   });
 
-  test('removes no landed pages but those of the state folder', async () => {
+  test('removes no spooled pages but those of the state folder', async () => {
     const { base, victim } = await place();
     const source = `leads-${'0'.repeat(32)}`;
-    for (const folder of [join(victim, source), join(base, '.leadstream/landing', source)]) {
+    for (const folder of [join(victim, source), join(base, '.leadstream/spool', source)]) {
       await mkdir(folder, { recursive: true });
       await writeFile(join(folder, 'pages.log'), '');
     }
@@ -176,7 +176,7 @@ describe('a planted intent', () => {
     await writeFile(join(base, '.leadstream/publishing/run-1.intent.json'), JSON.stringify(intent));
     expect(await finishRuns(join(base, '.leadstream'))).toEqual(['p']);
     expect(await contentsOf(victim)).toEqual(before);
-    expect(await readdir(join(base, '.leadstream/landing'))).toEqual([]);
+    expect(await readdir(join(base, '.leadstream/spool'))).toEqual([]);
   });
 
   test.each([
@@ -207,7 +207,7 @@ describe('a run', () => {
   const start = (from: LoggedService, base: string, body = outputs) => runPipeline(pipelineFor(from, body, base));
   const some = () => serviceOf({ leads: leads(3, (index) => ({ lead_status: index % 2 === 0 ? 'sold' : 'open' })) });
 
-  test.each(['.leadstream', '.leadstream/publishing', '.leadstream/landing', '.leadstream/counts', 'lake/.t.runs'])(
+  test.each(['.leadstream', '.leadstream/publishing', '.leadstream/spool', '.leadstream/counts', 'lake/.t.runs'])(
     'refuses a link at %s before any request, and leaves what it leads to',
     async (name) => {
       const [{ base, victim }, from] = [await place(), await some()];
@@ -225,19 +225,19 @@ describe('a run', () => {
 
   test('refuses a link at the folder of a source, in which it would remove and cut files', async () => {
     const [{ base, victim }, from] = [await place(), await some()];
-    const landings = join(base, '.leadstream/landing');
+    const spools = join(base, '.leadstream/spool');
     const name = await sourceOf(from, base);
-    await rm(join(landings, name), { recursive: true, force: true });
-    await symlink(victim, join(landings, name));
+    await rm(join(spools, name), { recursive: true, force: true });
+    await symlink(victim, join(spools, name));
     await writeFile(join(victim, 'pages.log'), 'mine, too');
     const before = await contentsOf(victim);
-    await expect(start(from, base)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN', message: `${landings}/${name} is a link` });
+    await expect(start(from, base)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN', message: `${spools}/${name} is a link` });
     expect(await contentsOf(victim)).toEqual(before);
   });
 
-  test('never cuts a file that has a second name in its landing', async () => {
+  test('never cuts a file that has a second name in its spool', async () => {
     const [{ base, victim }, from] = [await place(), await some()];
-    const source = join(base, '.leadstream/landing', await sourceOf(from, base));
+    const source = join(base, '.leadstream/spool', await sourceOf(from, base));
     await mkdir(source, { recursive: true });
     await link(join(victim, 'a'), join(source, 'pages.log'));
     await writeFile(join(source, 'started.json'), JSON.stringify({ startedAt: new Date().toISOString(), maxAgeMs: 60_000 }));
@@ -276,9 +276,9 @@ describe('a run', () => {
     );
   });
 
-  test.each(['account.key', 'SOURCE/started.json', 'SOURCE/pages.log'])('does not wait for a pipe at landing/%s', async (name) => {
+  test.each(['account.key', 'SOURCE/started.json', 'SOURCE/pages.log'])('does not wait for a pipe at spool/%s', async (name) => {
     const [{ base }, from] = [await place(), await some()];
-    const path = join(base, '.leadstream/landing', name.replace('SOURCE', await sourceOf(from, base)));
+    const path = join(base, '.leadstream/spool', name.replace('SOURCE', await sourceOf(from, base)));
     await mkdir(dirname(path), { recursive: true });
     await rm(path, { force: true });
     mkfifo(path);
@@ -296,23 +296,23 @@ describe('a run', () => {
     ['no text', Buffer.from([0xff, 0xfe, 0, 1])],
     ['a list of something else', '[1]'],
     ['nothing', ''],
-  ])('asks again for a landed page that is %s', async (_what, body) => {
+  ])('asks again for a spooled page that is %s', async (_what, body) => {
     const [{ base }, from] = [await place(), await serviceOf({ leads: leads(1_000) })];
     const stop = new AbortController();
     const pipeline = pipelineFor(from, 'from: leads\nto: [{ ndjson: { path: out/u } }]', base);
     let told = 0;
     const onProgress = () => void ((told += 1) > 3 && stop.abort());
     await expect(runPipeline(pipeline, { signal: stop.signal, onProgress })).rejects.toThrow();
-    const landings = join(base, '.leadstream/landing');
-    const [source = ''] = (await readdir(landings)).filter((name) => name.startsWith('leads-'));
-    const log = join(landings, source, 'pages.log');
+    const spools = join(base, '.leadstream/spool');
+    const [source = ''] = (await readdir(spools)).filter((name) => name.startsWith('leads-'));
+    const log = join(spools, source, 'pages.log');
     const pages = await pagesIn(log);
     expect(pages.length).toBeGreaterThan(1);
     const bytes = Buffer.from(body);
     const first = Math.min(...pages);
     await appendFile(log, Buffer.concat([headerOf(first, bytes), bytes]));
     const { read, resumed, warnings } = await runPipeline(pipeline);
-    expect({ read, fresh: warnings.some(({ code }) => code === 'W_LANDING_STALE') }).toEqual({ read: 1_000, fresh: false });
+    expect({ read, fresh: warnings.some(({ code }) => code === 'W_SPOOL_STALE') }).toEqual({ read: 1_000, fresh: false });
     expect(resumed).toBe(pages.length);
   });
 
@@ -413,12 +413,12 @@ describe('a run', () => {
     expect(await contentsOf(victim)).toEqual(before);
   });
 
-  /** Name of the folder in which the pages of a service land. */
+  /** Name of the folder in which the pages of a service are spooled. */
   async function sourceOf(from: LoggedService, base: string): Promise<string> {
     let name = '';
     const pipeline = pipelineFor(from, 'from: leads\nto: [{ csv: { path: out/other.csv } }]', base);
     const onProgress = () =>
-      void (async () => (name = (await readdir(join(base, '.leadstream/landing'))).find((one) => /^leads-/.test(one)) ?? ''))();
+      void (async () => (name = (await readdir(join(base, '.leadstream/spool'))).find((one) => /^leads-/.test(one)) ?? ''))();
     await runPipeline(pipeline, { onProgress });
     return name;
   }

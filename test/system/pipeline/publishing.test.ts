@@ -33,7 +33,7 @@ describe('a publication over several outputs', () => {
     expect((await readFile(join(baseDir, 'lake', 'users.csv'), 'utf8')).split('\n')).toHaveLength(302);
   });
 
-  test('and was completed by finishRuns is not read again from its landed pages', async () => {
+  test('and was completed by finishRuns is not read again from its spooled pages', async () => {
     const { pipeline, baseDir, inTheWay } = await halfPublished();
     await rm(inTheWay, { recursive: true });
     await finishRuns(join(baseDir, '.leadstream'));

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { of } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { lockOutputs, publish } from '../../../src/store/index.js';
-import { land, rollbackTable } from '../../../src/pipeline/index.js';
+import { writeTo, rollbackTable } from '../../../src/pipeline/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { RunLog, tableRuns, verifyTable } from '../../../src/lake/index.js';
 import { duckdb } from '../../support/duckdb.js';
@@ -17,7 +17,9 @@ async function lake(runs: number): Promise<{ path: string; stateDir: string; see
   const path = join(base, 'users');
   for (let run = 1; run <= runs; run += 1) {
     const row = { uid: String(run), email: null, affid: null };
-    await land(of(pageOf(1, [row])), await parquet({ path, keep: 5 }, { runId: `run-${run}` }), { columns: columnsOf(collections.users) });
+    await writeTo(of(pageOf(1, [row])), await parquet({ path, keep: 5 }, { runId: `run-${run}` }), {
+      columns: columnsOf(collections.users),
+    });
   }
   const seen = () => duckdb(`SELECT uid FROM '${base}/**/*.parquet'`);
   return { path, stateDir: join(base, '.leadstream'), seen };
@@ -63,7 +65,7 @@ describe('rollbackTable', () => {
   test('returns to the run that was replaced, not to one that was rolled back from', async () => {
     const { path, stateDir, seen } = await lake(2);
     await rollbackTable(path, { stateDir });
-    await land(of(pageOf(1, [{ uid: '3', email: null, affid: null }])), await parquet({ path, keep: 5 }, { runId: 'run-3' }), {
+    await writeTo(of(pageOf(1, [{ uid: '3', email: null, affid: null }])), await parquet({ path, keep: 5 }, { runId: 'run-3' }), {
       columns: columnsOf(collections.users),
     });
     expect(await rollbackTable(path, { stateDir })).toEqual({ from: 'run-3', to: 'run-1' });
@@ -75,7 +77,7 @@ describe('rollbackTable', () => {
     const path = join(await temporaryFolder(), 'users');
     for (const uid of ['1', '2']) {
       const sink = await parquet({ path, mode: 'append', key: ['uid'], keep }, { runId: `run-${uid}` });
-      await land(of(pageOf(1, [{ uid, email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
+      await writeTo(of(pageOf(1, [{ uid, email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
     }
     return { path, stateDir: join(path, '../.leadstream'), shared: join(path, 'part-00001-run-2.parquet') };
   }
@@ -110,7 +112,7 @@ describe('rollbackTable', () => {
     const { path, shared } = await appended({ runs: 1, copies: true });
     await damage(shared);
     const sink = await parquet({ path, mode: 'append', key: ['uid'], keep: { runs: 1, copies: true } }, { runId: 'run-3' });
-    const publishing = land(of(pageOf(1, [{ uid: '3', email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
+    const publishing = writeTo(of(pageOf(1, [{ uid: '3', email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
     await expect(publishing).rejects.toMatchObject({ code: 'E_SINK_VERIFY', message: expect.stringContaining('is not taken over') });
     expect(await tableRuns(path)).toHaveLength(2);
   });
@@ -120,7 +122,7 @@ describe('rollbackTable', () => {
     const [path, stateDir] = [join(base, 'users'), join(base, '.leadstream')];
     for (const uid of ['1', '2']) {
       const sink = await parquet({ path }, { runId: `run-${uid}`, runLog: new RunLog(stateDir, 'a long secret') });
-      await land(of(pageOf(1, [{ uid, email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
+      await writeTo(of(pageOf(1, [{ uid, email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
     }
     const manifest = join(base, '.users.runs/run-1.manifest.json');
     await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('"collection"', ' "collection"'));

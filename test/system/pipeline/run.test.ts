@@ -14,28 +14,28 @@ const objects = async (...path: string[]) =>
   (await lines(...path)).filter(Boolean).map((line): Record<string, unknown> => JSON.parse(line));
 
 describe('a run', () => {
-  test('under landing: off publishes without writing a page to the state folder', async () => {
+  test('under spool: off publishes without writing a page to the state folder', async () => {
     const [from, folder] = [await service(), await temporaryFolder()];
     const stateDir = join(folder, 'state');
-    const report = await run(from, 'from: leads\nlanding: off\nto:\n  - ndjson: { path: leads.ndjson }', folder, {
+    const report = await run(from, 'from: leads\nspool: off\nto:\n  - ndjson: { path: leads.ndjson }', folder, {
       stateDir,
-      onProgress: () => expect(existsSync(join(stateDir, 'landing'))).toBe(false),
+      onProgress: () => expect(existsSync(join(stateDir, 'spool'))).toBe(false),
     });
     expect(report).toMatchObject({ read: 1_200, resumed: 0 });
     expect(await lines(folder, 'leads.ndjson')).toHaveLength(1_200);
-    expect(existsSync(join(stateDir, 'landing'))).toBe(false);
+    expect(existsSync(join(stateDir, 'spool'))).toBe(false);
   });
 
-  test('under landing: off removes pages that an earlier run left too long', async () => {
+  test('under spool: off removes pages that an earlier run left too long', async () => {
     const [from, folder] = [await service(), await temporaryFolder()];
     const stateDir = join(folder, 'state');
     const stop = new AbortController();
-    const landing = (value: string) => `from: leads\nlanding: ${value}\nto:\n  - csv: { path: leads.csv }`;
-    const stopped = run(from, landing('{ max_age: 1ms }'), folder, { stateDir, signal: stop.signal, onProgress: () => stop.abort() });
+    const spool = (value: string) => `from: leads\nspool: ${value}\nto:\n  - csv: { path: leads.csv }`;
+    const stopped = run(from, spool('{ max_age: 1ms }'), folder, { stateDir, signal: stop.signal, onProgress: () => stop.abort() });
     await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
-    const kept = async () => (await readdir(join(stateDir, 'landing'))).filter((name) => name.startsWith('leads-'));
+    const kept = async () => (await readdir(join(stateDir, 'spool'))).filter((name) => name.startsWith('leads-'));
     expect(await kept()).not.toEqual([]);
-    await run(from, landing('off'), folder, { stateDir });
+    await run(from, spool('off'), folder, { stateDir });
     expect((await kept()).filter((name) => !name.includes('.'))).toEqual([]);
   });
 

@@ -107,8 +107,8 @@ describe('a list that has become small', () => {
     expect(await night({ leads: bridged(30) })).toMatchObject({ read: 30 });
   });
 
-  test('is remembered although a run that was refused read everything afresh, under landing: off too', async () => {
-    const body = `from: leads\nlanding: off\n${toCsv}`;
+  test('is remembered although a run that was refused read everything afresh, under spool: off too', async () => {
+    const body = `from: leads\nspool: off\n${toCsv}`;
     await night({}, { body });
     expect(await refused({ leads: [] }, { body })).toHaveLength(1);
   });

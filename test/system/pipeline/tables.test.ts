@@ -77,21 +77,21 @@ describe('columns that a sink names', () => {
 test('{{ run.date }} is the day on which a resumed run was first started', async () => {
   const folder = await temporaryFolder();
   const options = { stateDir: join(folder, 'state') };
-  const body = "from: leads\nconsistency: off\nlanding: { max_age: 72h }\nto:\n  - parquet: { path: t, partition_by: ['{{ run.date }}'] }";
+  const body = "from: leads\nconsistency: off\nspool: { max_age: 72h }\nto:\n  - parquet: { path: t, partition_by: ['{{ run.date }}'] }";
   const from = await serviceOf({ leads: leads(250) });
   const stop = new AbortController();
   const stopped = runPipeline(pipelineFor(from, body, folder), { ...options, signal: stop.signal, onProgress: () => stop.abort() });
   await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
 
-  const landing = join(options.stateDir, 'landing');
-  const [source = ''] = (await readdir(landing)).filter((name) => name.startsWith('leads-'));
-  const marker = join(landing, source, 'started.json');
+  const spool = join(options.stateDir, 'spool');
+  const [source = ''] = (await readdir(spool)).filter((name) => name.startsWith('leads-'));
+  const marker = join(spool, source, 'started.json');
   const started = JSON.parse(await readFile(marker, 'utf8')) as { startedAt: string };
   const since = new Date(Date.parse(started.startedAt) - 2 * 86_400_000).toISOString();
   await writeFile(marker, JSON.stringify({ ...started, startedAt: since }));
   const begun = join(options.stateDir, 'begun', 'test.json');
   const note = JSON.parse(await readFile(begun, 'utf8')) as object;
-  await writeFile(begun, JSON.stringify({ ...note, startedAt: since, landingSince: since }));
+  await writeFile(begun, JSON.stringify({ ...note, startedAt: since, spoolSince: since }));
 
   const report = await runPipeline(pipelineFor(from, body, folder), options);
   expect(report.resumed).toBeGreaterThan(0);
@@ -107,5 +107,5 @@ test('a run that a gate refused leaves no pages behind, so that the next one see
   const from = await serviceOf({ leads: leads(250) });
   const refused = pipelineFor(from, 'from: leads\nexpect: { min_rows: 1000 }\nto:\n  - parquet: { path: t }', folder);
   await expect(runPipeline(refused, options)).rejects.toMatchObject({ code: 'E_GATE_EXPECT' });
-  expect((await readdir(join(options.stateDir, 'landing'))).filter((name) => name.startsWith('leads-'))).toEqual([]);
+  expect((await readdir(join(options.stateDir, 'spool'))).filter((name) => name.startsWith('leads-'))).toEqual([]);
 });

@@ -4,29 +4,29 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFile, mkdir, readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openLanding, type Landing, type LandingOptions } from '../../../src/source/spool/spool.js';
-import { sweepLandings } from '../../../src/source/index.js';
+import { openSpool, type Spool, type SpoolOptions } from '../../../src/source/spool/spool.js';
+import { sweepSpools } from '../../../src/source/index.js';
 import { start } from '../store/support.js';
 import { turns } from '../../support/pages.js';
 import { rung } from '../../support/rung.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
-import { bodyOf, pagesIn, secret, sourceOf, startFull } from '../../support/landing.js';
+import { bodyOf, pagesIn, secret, sourceOf, startFull } from '../../support/spool.js';
 
 const hour = 3_600_000;
 const kills = rung(1, 20);
 const text = (body: Uint8Array | undefined) => body && Buffer.from(body).toString();
 const bytes = (body: string) => Buffer.from(body);
 
-function open(folder: string, changes: Partial<LandingOptions> = {}): Promise<Landing> {
-  return openLanding({ folder: join(folder, 'landing'), source: sourceOf(), runId: 'run-1', maxAgeMs: 6 * hour, ...changes });
+function open(folder: string, changes: Partial<SpoolOptions> = {}): Promise<Spool> {
+  return openSpool({ folder: join(folder, 'spool'), source: sourceOf(), runId: 'run-1', maxAgeMs: 6 * hour, ...changes });
 }
 
 /** What an interrupted run leaves: pages 1 to 3. */
-async function interrupted(folder: string, changes: Partial<LandingOptions> = {}): Promise<Landing> {
-  const landing = await open(folder, changes);
-  for (const page of [1, 2, 3]) await landing.land(page, bytes(`["${page}"]`));
-  await landing.close();
-  return landing;
+async function interrupted(folder: string, changes: Partial<SpoolOptions> = {}): Promise<Spool> {
+  const spool = await open(folder, changes);
+  for (const page of [1, 2, 3]) await spool.write(page, bytes(`["${page}"]`));
+  await spool.close();
+  return spool;
 }
 
 /** Files of an earlier version, which had one for each page, and such as a killed run leaves. */
@@ -37,14 +37,14 @@ const leftovers = [
 ];
 
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
-const logOf = (landing: Landing) => join(landing.folder, 'pages.log');
+const logOf = (spool: Spool) => join(spool.folder, 'pages.log');
 
 /** Bytes of the record of each page that `interrupted` leaves: 32 of a header, 5 of a body. */
 const recordBytes = 37;
 
-/** Changes the log of a landing on disk. */
-async function edit(landing: Landing, change: (log: Buffer) => Uint8Array): Promise<void> {
-  await writeFile(logOf(landing), change(await readFile(logOf(landing))));
+/** Changes the log of a spool on disk. */
+async function edit(spool: Spool, change: (log: Buffer) => Uint8Array): Promise<void> {
+  await writeFile(logOf(spool), change(await readFile(logOf(spool))));
 }
 
 /** With some bits of one byte turned. */
@@ -54,15 +54,15 @@ function flipped(log: Buffer, at: number, bits: number): Buffer {
 }
 
 /** What pages read back as. */
-async function contents(landing: Landing, ...pages: readonly number[]): Promise<readonly (string | undefined)[]> {
-  return Promise.all(pages.map(async (page) => text(await landing.read(page))));
+async function contents(spool: Spool, ...pages: readonly number[]): Promise<readonly (string | undefined)[]> {
+  return Promise.all(pages.map(async (page) => text(await spool.read(page))));
 }
 
-/** The same after the landing was closed and opened again. */
+/** The same after the spool was closed and opened again. */
 async function contentsAgain(folder: string, ...pages: readonly number[]): Promise<readonly (string | undefined)[]> {
-  const landing = await open(folder);
-  const found = await contents(landing, ...pages);
-  await landing.close();
+  const spool = await open(folder);
+  const found = await contents(spool, ...pages);
+  await spool.close();
   return found;
 }
 
@@ -72,37 +72,37 @@ async function openLogs(folder: string): Promise<readonly string[]> {
   return (await Promise.all(links)).filter((name) => name.startsWith(folder) && name.includes('pages.log'));
 }
 
-describe('a landing', () => {
+describe('a spool', () => {
   test('gives an interrupted run its pages back', async () => {
     const folder = await temporaryFolder();
     const first = await interrupted(folder, { now: () => Date.now() - hour });
-    const landing = await open(folder);
+    const spool = await open(folder);
 
-    expect(landing).toMatchObject({ resumed: 3, damaged: 0, startedAt: first.startedAt });
-    expect(landing.last()).toBe(3);
-    expect(text(await landing.read(2))).toBe('["2"]');
-    expect(await landing.read(4)).toBeUndefined();
-    await landing.close();
+    expect(spool).toMatchObject({ resumed: 3, damaged: 0, startedAt: first.startedAt });
+    expect(spool.last()).toBe(3);
+    expect(text(await spool.read(2))).toBe('["2"]');
+    expect(await spool.read(4)).toBeUndefined();
+    await spool.close();
   });
 
   test('lays a page out as number, bytes, checksum and body', async () => {
     const folder = await temporaryFolder();
-    const landing = await open(folder);
-    await landing.land(258, bytes('[]'));
+    const spool = await open(folder);
+    await spool.write(258, bytes('[]'));
     const head = Buffer.from('894c5001' + '02010000' + '02000000' + 'fdffffff', 'hex');
     const sum = createHash('sha256').update(head).update('[]').digest().subarray(0, 16);
-    expect((await readFile(logOf(landing))).toString('hex')).toBe(Buffer.concat([head, sum, bytes('[]')]).toString('hex'));
-    expect(await readdir(landing.folder)).toEqual(['pages.log', 'started.json']);
-    await landing.close();
+    expect((await readFile(logOf(spool))).toString('hex')).toBe(Buffer.concat([head, sum, bytes('[]')]).toString('hex'));
+    expect(await readdir(spool.folder)).toEqual(['pages.log', 'started.json']);
+    await spool.close();
   });
 
-  test('replaces a page that lands again', async () => {
+  test('replaces a page that spools again', async () => {
     const folder = await temporaryFolder();
-    const landing = await open(folder);
-    for (const body of ['[1]', '[1]', '[2]']) await landing.land(1, bytes(body));
-    expect(await contents(landing, 1)).toEqual(['[2]']);
-    expect(await readdir(landing.folder)).toHaveLength(2);
-    await landing.close();
+    const spool = await open(folder);
+    for (const body of ['[1]', '[1]', '[2]']) await spool.write(1, bytes(body));
+    expect(await contents(spool, 1)).toEqual(['[2]']);
+    expect(await readdir(spool.folder)).toHaveLength(2);
+    await spool.close();
 
     const again = await open(folder);
     expect(again.resumed).toBe(1);
@@ -112,11 +112,11 @@ describe('a landing', () => {
 
   test.each([false, true])('takes many pages at once, also while others are on their way (durable: %j)', async (durable) => {
     const folder = await temporaryFolder();
-    const landing = await open(folder, { durable });
-    const land = (page: number) => landing.land(page, bytes(JSON.stringify('x'.repeat(page * 100))));
-    await Promise.all([...range(1, 40).map(land), turns(1).then(() => Promise.all(range(41, 80).map(land)))]);
-    await landing.land(81, new Uint8Array());
-    await landing.close();
+    const spool = await open(folder, { durable });
+    const write = (page: number) => spool.write(page, bytes(JSON.stringify('x'.repeat(page * 100))));
+    await Promise.all([...range(1, 40).map(write), turns(1).then(() => Promise.all(range(41, 80).map(write)))]);
+    await spool.write(81, new Uint8Array());
+    await spool.close();
 
     const again = await open(folder);
     expect(again).toMatchObject({ resumed: 81, damaged: 0 });
@@ -126,107 +126,107 @@ describe('a landing', () => {
 
   test('is private, also when its folder was not', async () => {
     const folder = await temporaryFolder();
-    await mkdir(join(folder, 'landing'));
-    const landing = await open(folder);
-    await landing.land(1, bytes('[]'));
+    await mkdir(join(folder, 'spool'));
+    const spool = await open(folder);
+    await spool.write(1, bytes('[]'));
 
-    for (const name of ['landing', ...(await filesBelow(join(folder, 'landing'))).map((name) => join('landing', name))]) {
+    for (const name of ['spool', ...(await filesBelow(join(folder, 'spool'))).map((name) => join('spool', name))]) {
       const found = await stat(join(folder, name));
       expect([name, (found.mode & 0o777).toString(8)]).toEqual([name, found.isDirectory() ? '700' : '600']);
     }
-    await landing.close();
+    await spool.close();
   });
 
   test('shows no credential in a name or a file', async () => {
     const folder = await temporaryFolder();
-    const landing = await open(folder, { source: sourceOf({ baseUrl: `https://user:${secret}@data.example/v1` }) });
+    const spool = await open(folder, { source: sourceOf({ baseUrl: `https://user:${secret}@data.example/v1` }) });
     for (const name of await filesBelow(folder)) {
       expect(name).not.toContain(secret);
       const path = join(folder, name);
       if ((await stat(path)).isFile()) expect(await readFile(path, 'utf8')).not.toContain(secret);
     }
-    await landing.close();
+    await spool.close();
   });
 
-  test('can not be guessed from a credential: its name is another one in every landing folder', async () => {
+  test('can not be guessed from a credential: its name is another one in every spool folder', async () => {
     const one = await temporaryFolder();
     const two = await temporaryFolder();
-    const landings = [await open(one), await open(two)];
-    expect(new Set(landings.map(({ folder }) => folder.split('/').at(-1))).size).toBe(2);
-    for (const landing of landings) await landing.close();
+    const spools = [await open(one), await open(two)];
+    expect(new Set(spools.map(({ folder }) => folder.split('/').at(-1))).size).toBe(2);
+    for (const spool of spools) await spool.close();
   });
 
   test('serves one run at a time', async () => {
     const folder = await temporaryFolder();
-    const landing = await open(folder);
+    const spool = await open(folder);
     await expect(open(folder, { runId: 'run-2' })).rejects.toMatchObject({
       code: 'E_RUN_LOCKED',
       message: expect.stringContaining('run run-1'),
     });
-    await landing.close();
-    await landing.close();
+    await spool.close();
+    await spool.close();
     await (await open(folder)).close();
   });
 
   test('is removed with all its pages, and then free', async () => {
     const folder = await temporaryFolder();
-    const landing = await open(folder);
-    await landing.land(1, bytes('[]'));
-    await landing.remove();
-    await landing.remove();
-    await landing.close();
-    expect(await filesBelow(folder)).toEqual(['landing', 'landing/account.key']);
+    const spool = await open(folder);
+    await spool.write(1, bytes('[]'));
+    await spool.remove();
+    await spool.remove();
+    await spool.close();
+    expect(await filesBelow(folder)).toEqual(['spool', 'spool/account.key']);
   });
 
-  test('leaves nothing when no page landed', async () => {
+  test('leaves nothing when no page spooled', async () => {
     const folder = await temporaryFolder();
     await (await open(folder)).close();
-    expect(await filesBelow(folder)).toEqual(['landing', 'landing/account.key']);
+    expect(await filesBelow(folder)).toEqual(['spool', 'spool/account.key']);
   });
 
   test('goes on with none after clear', async () => {
     const folder = await temporaryFolder();
     const now = Date.now();
     await interrupted(folder, { now: () => now - hour });
-    const landing = await open(folder, { now: () => now });
-    await landing.clear();
-    expect(landing.resumed).toBe(0);
-    expect(landing.last()).toBeUndefined();
-    expect(landing.startedAt).toBe(new Date(now).toISOString());
-    await landing.land(1, bytes('[]'));
-    await landing.close();
+    const spool = await open(folder, { now: () => now });
+    await spool.clear();
+    expect(spool.resumed).toBe(0);
+    expect(spool.last()).toBeUndefined();
+    expect(spool.startedAt).toBe(new Date(now).toISOString());
+    await spool.write(1, bytes('[]'));
+    await spool.close();
     expect(await contentsAgain(folder, 1, 2, 3)).toEqual(['[]', undefined, undefined]);
   });
 
   test('throws pages away that were on their way when it was cleared, and keeps those that came then', async () => {
     const folder = await temporaryFolder();
-    const landing = await open(folder);
-    const landed = [landing.land(1, bodyOf(1)), landing.clear(), landing.land(2, bytes('[]'))];
-    await Promise.all(landed);
-    expect(await contents(landing, 1, 2)).toEqual([undefined, '[]']);
-    await landing.close();
+    const spool = await open(folder);
+    const spooled = [spool.write(1, bodyOf(1)), spool.clear(), spool.write(2, bytes('[]'))];
+    await Promise.all(spooled);
+    expect(await contents(spool, 1, 2)).toEqual([undefined, '[]']);
+    await spool.close();
     expect(await contentsAgain(folder, 1, 2)).toEqual([undefined, '[]']);
   });
 
   test('waits for pages on their way before it closes, and takes none afterwards', async () => {
     const folder = await temporaryFolder();
-    const landing = await open(folder);
-    const landed = landing.land(1, bodyOf(1));
-    await landing.close();
-    await landed;
-    await expect(landing.land(2, bytes('[]'))).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
-    await expect(landing.read(1)).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
-    expect(await readdir(landing.folder)).toHaveLength(2);
+    const spool = await open(folder);
+    const spooled = spool.write(1, bodyOf(1));
+    await spool.close();
+    await spooled;
+    await expect(spool.write(2, bytes('[]'))).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
+    await expect(spool.read(1)).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
+    expect(await readdir(spool.folder)).toHaveLength(2);
     expect(await contentsAgain(folder, 1)).toEqual([text(bodyOf(1))]);
   });
 
   test('keeps no file open once it is closed, removed or could not be opened', async () => {
     const folder = await temporaryFolder();
     for (let turn = 0; turn < 30; turn += 1) {
-      const landing = await open(folder);
-      await landing.land(1, bytes('[]'));
-      expect(await openLogs(folder)).toEqual([logOf(landing)]);
-      await (turn % 3 === 0 ? landing.remove() : landing.close());
+      const spool = await open(folder);
+      await spool.write(1, bytes('[]'));
+      expect(await openLogs(folder)).toEqual([logOf(spool)]);
+      await (turn % 3 === 0 ? spool.remove() : spool.close());
       expect(await openLogs(folder)).toEqual([]);
     }
     const { folder: source } = await interrupted(folder);
@@ -237,7 +237,7 @@ describe('a landing', () => {
   });
 });
 
-describe('is another landing with another', () => {
+describe('is another spool with another', () => {
   test.each([
     ['service', { baseUrl: 'https://data.example/v2' }],
     ['collection', { collection: 'users' }],
@@ -248,9 +248,9 @@ describe('is another landing with another', () => {
   ] as const)('%s', async (_what, change) => {
     const folder = await temporaryFolder();
     await interrupted(folder);
-    const landing = await open(folder, { source: sourceOf(change) });
-    expect(landing.resumed).toBe(0);
-    await landing.close();
+    const spool = await open(folder, { source: sourceOf(change) });
+    expect(spool.resumed).toBe(0);
+    await spool.close();
     expect(await open(folder).then(async (again) => (await again.close(), again.resumed))).toBe(3);
   });
 
@@ -259,9 +259,9 @@ describe('is another landing with another', () => {
     async (baseUrl) => {
       const folder = await temporaryFolder();
       await interrupted(folder);
-      const landing = await open(folder, { source: sourceOf({ baseUrl }) });
-      expect(landing.resumed).toBe(3);
-      await landing.close();
+      const spool = await open(folder, { source: sourceOf({ baseUrl }) });
+      expect(spool.resumed).toBe(3);
+      await spool.close();
     },
   );
 });
@@ -278,12 +278,12 @@ describe('a damaged page is asked for again:', () => {
       for (const bit of bits) {
         const folder = await temporaryFolder();
         await edit(await interrupted(folder), (log) => flipped(log, recordBytes + offset, bit));
-        const landing = await open(folder);
-        expect([offset, bit, await contents(landing, 1, 2, 3)]).toEqual([offset, bit, ['["1"]', undefined, '["3"]']]);
-        if (from > 4) expect(landing).toMatchObject({ resumed: 3, damaged: 1 });
-        await landing.land(2, bytes('[2]'));
-        expect(await contents(landing, 2)).toEqual(['[2]']);
-        await landing.close();
+        const spool = await open(folder);
+        expect([offset, bit, await contents(spool, 1, 2, 3)]).toEqual([offset, bit, ['["1"]', undefined, '["3"]']]);
+        if (from > 4) expect(spool).toMatchObject({ resumed: 3, damaged: 1 });
+        await spool.write(2, bytes('[2]'));
+        expect(await contents(spool, 2)).toEqual(['[2]']);
+        await spool.close();
         expect(await contentsAgain(folder, 1, 2, 3)).toEqual(['["1"]', '[2]', '["3"]']);
       }
     }
@@ -297,10 +297,10 @@ describe('a damaged page is asked for again:', () => {
       for (const bit of bits) {
         const folder = await temporaryFolder();
         await edit(await interrupted(folder), (log) => flipped(log, recordBytes + offset, bit));
-        const landing = await open(folder);
-        expect([offset, bit, await contents(landing, 1, 2, 3)]).toEqual([offset, bit, ['["1"]', undefined, undefined]]);
-        for (const page of [2, 3]) await landing.land(page, bytes(`[${page}]`));
-        await landing.close();
+        const spool = await open(folder);
+        expect([offset, bit, await contents(spool, 1, 2, 3)]).toEqual([offset, bit, ['["1"]', undefined, undefined]]);
+        for (const page of [2, 3]) await spool.write(page, bytes(`[${page}]`));
+        await spool.close();
         expect(await contentsAgain(folder, 1, 2, 3)).toEqual(['["1"]', '[2]', '[3]']);
       }
     }
@@ -316,12 +316,12 @@ describe('a damaged page is asked for again:', () => {
   ])('%s under a run', async (_how, damage) => {
     const folder = await temporaryFolder();
     await interrupted(folder);
-    const landing = await open(folder);
-    await edit(landing, damage);
-    expect(await landing.read(2)).toBeUndefined();
-    expect(await landing.read(2)).toBeUndefined();
-    expect(landing).toMatchObject({ resumed: 3, damaged: 1 });
-    await landing.close();
+    const spool = await open(folder);
+    await edit(spool, damage);
+    expect(await spool.read(2)).toBeUndefined();
+    expect(await spool.read(2)).toBeUndefined();
+    expect(spool).toMatchObject({ resumed: 3, damaged: 1 });
+    await spool.close();
   });
 
   test.each([10, 1_000, 0x7fff_fff0, 0xffff_fff0])('that claims to have %i bytes, more than a page may', async (length) => {
@@ -331,12 +331,12 @@ describe('a damaged page is asked for again:', () => {
     [0x0150_4c89, 2, length, ~length >>> 0].forEach((word, index) => header.writeUInt32LE(word, 4 * index));
     await appendFile(log, header);
     await truncate(log, 3 * recordBytes + 32 + length);
-    const landing = await open(folder, { maxPageBytes: 9 });
-    expect(await contents(landing, 1, 2, 2, 3)).toEqual(['["1"]', undefined, undefined, '["3"]']);
-    expect(landing).toMatchObject({ resumed: 3, damaged: 1 });
-    await landing.land(2, bytes('[2]'));
-    expect(await contents(landing, 2)).toEqual(['[2]']);
-    await landing.remove();
+    const spool = await open(folder, { maxPageBytes: 9 });
+    expect(await contents(spool, 1, 2, 2, 3)).toEqual(['["1"]', undefined, undefined, '["3"]']);
+    expect(spool).toMatchObject({ resumed: 3, damaged: 1 });
+    await spool.write(2, bytes('[2]'));
+    expect(await contents(spool, 2)).toEqual(['[2]']);
+    await spool.remove();
   });
 
   test('that is larger than pages may be by now', async () => {
@@ -346,32 +346,32 @@ describe('a damaged page is asked for again:', () => {
       [5, '["2"]'],
       [4, undefined],
     ] as const) {
-      const landing = await open(folder, { maxPageBytes });
-      expect(await contents(landing, 2)).toEqual([found]);
-      await landing.close();
+      const spool = await open(folder, { maxPageBytes });
+      expect(await contents(spool, 2)).toEqual([found]);
+      await spool.close();
     }
   });
 
   test('the last one, and then it is no longer the last', async () => {
     const folder = await temporaryFolder();
     await edit(await interrupted(folder), (log) => log.fill('!', log.length - 1));
-    const landing = await open(folder);
-    expect(landing.last()).toBe(3);
-    expect(await landing.read(3)).toBeUndefined();
-    expect(landing.last()).toBe(2);
-    await landing.close();
+    const spool = await open(folder);
+    expect(spool.last()).toBe(3);
+    expect(await spool.read(3)).toBeUndefined();
+    expect(spool.last()).toBe(2);
+    await spool.close();
   });
 
   test('what it replaced does not come back', async () => {
     const folder = await temporaryFolder();
     const earlier = await open(folder);
-    for (const body of ['["1"]', '["2"]']) await earlier.land(1, bytes(body));
+    for (const body of ['["1"]', '["2"]']) await earlier.write(1, bytes(body));
     await earlier.close();
     await edit(earlier, (log) => log.fill('!', log.length - 1));
-    const landing = await open(folder);
-    expect(await contents(landing, 1, 1)).toEqual([undefined, undefined]);
-    expect(landing).toMatchObject({ resumed: 1, damaged: 1 });
-    await landing.close();
+    const spool = await open(folder);
+    expect(await contents(spool, 1, 1)).toEqual([undefined, undefined]);
+    expect(spool).toMatchObject({ resumed: 1, damaged: 1 });
+    await spool.close();
   });
 });
 
@@ -381,13 +381,13 @@ describe('at opening', () => {
       const folder = await temporaryFolder();
       const killed = await interrupted(folder);
       await truncate(logOf(killed), 2 * recordBytes + left);
-      const landing = await open(folder);
+      const spool = await open(folder);
 
-      expect([left, landing.resumed, landing.damaged, landing.last()]).toEqual([left, 2, 0, 2]);
-      expect([left, (await stat(logOf(landing))).size]).toEqual([left, 2 * recordBytes]);
-      expect([left, await contents(landing, 1, 2, 3)]).toEqual([left, ['["1"]', '["2"]', undefined]]);
-      for (const page of [4, 3]) await landing.land(page, bytes(`[${page}]`));
-      await landing.close();
+      expect([left, spool.resumed, spool.damaged, spool.last()]).toEqual([left, 2, 0, 2]);
+      expect([left, (await stat(logOf(spool))).size]).toEqual([left, 2 * recordBytes]);
+      expect([left, await contents(spool, 1, 2, 3)]).toEqual([left, ['["1"]', '["2"]', undefined]]);
+      for (const page of [4, 3]) await spool.write(page, bytes(`[${page}]`));
+      await spool.close();
       expect([left, await contentsAgain(folder, 1, 2, 3, 4)]).toEqual([left, ['["1"]', '["2"]', '[3]', '[4]']]);
     }
   });
@@ -399,10 +399,10 @@ describe('at opening', () => {
   ])('%s behind the last record go', async (_what, tail) => {
     const folder = await temporaryFolder();
     await edit(await interrupted(folder), (log) => Buffer.concat([log, tail]));
-    const landing = await open(folder);
-    expect(landing).toMatchObject({ resumed: 3, damaged: 0 });
-    await landing.land(4, bytes('[4]'));
-    await landing.close();
+    const spool = await open(folder);
+    expect(spool).toMatchObject({ resumed: 3, damaged: 0 });
+    await spool.write(4, bytes('[4]'));
+    await spool.close();
     expect(await contentsAgain(folder, 1, 2, 3, 4)).toEqual(['["1"]', '["2"]', '["3"]', '[4]']);
   });
 
@@ -410,52 +410,52 @@ describe('at opening', () => {
     const folder = await temporaryFolder();
     const { folder: source } = await interrupted(folder);
     for (const name of leftovers) await writeFile(join(source, name), '[');
-    const landing = await open(folder);
+    const spool = await open(folder);
     expect(await readdir(source)).toEqual(['pages.log', 'started.json']);
-    expect(landing.resumed).toBe(3);
-    await landing.close();
+    expect(spool.resumed).toBe(3);
+    await spool.close();
   });
 
   test('a log that is a link is refused, and what it leads to stays', async () => {
     const folder = await temporaryFolder();
-    const landing = await interrupted(folder);
-    await rm(logOf(landing));
+    const spool = await interrupted(folder);
+    await rm(logOf(spool));
     await writeFile(join(folder, 'mine.txt'), 'mine');
-    await symlink(join(folder, 'mine.txt'), logOf(landing));
-    await expect(open(folder)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN', message: `${logOf(landing)} is a link` });
+    await symlink(join(folder, 'mine.txt'), logOf(spool));
+    await expect(open(folder)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN', message: `${logOf(spool)} is a link` });
     expect(await readFile(join(folder, 'mine.txt'), 'utf8')).toBe('mine');
   });
 
   test('a log that is no file is refused, and not kept open', async () => {
     const folder = await temporaryFolder();
-    const landing = await interrupted(folder);
-    await rm(logOf(landing));
-    execFileSync('mkfifo', [logOf(landing)]);
-    await expect(open(folder)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN', message: `${logOf(landing)} is no regular file` });
+    const spool = await interrupted(folder);
+    await rm(logOf(spool));
+    execFileSync('mkfifo', [logOf(spool)]);
+    await expect(open(folder)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN', message: `${logOf(spool)} is no regular file` });
     expect(await openLogs(folder)).toEqual([]);
   });
 
-  test.each<[string, Partial<LandingOptions>]>([
+  test.each<[string, Partial<SpoolOptions>]>([
     ['too old', { now: () => Date.now() + 7 * hour }],
     ['from the future', { now: () => Date.now() - 7 * hour }],
     ['unwanted', { restart: true }],
   ])('pages are removed when they are %s', async (_why, changes) => {
     const folder = await temporaryFolder();
     await interrupted(folder);
-    const landing = await open(folder, changes);
-    expect(landing.resumed).toBe(0);
-    expect(await readdir(landing.folder)).toEqual(['pages.log', 'started.json']);
-    expect((await stat(logOf(landing))).size).toBe(0);
-    await landing.close();
+    const spool = await open(folder, changes);
+    expect(spool.resumed).toBe(0);
+    expect(await readdir(spool.folder)).toEqual(['pages.log', 'started.json']);
+    expect((await stat(logOf(spool))).size).toBe(0);
+    await spool.close();
   });
 
   test.each(['', '{"startedAt":"yesterday","maxAgeMs":1}'])('pages of unknown age are removed: %j', async (marker) => {
     const folder = await temporaryFolder();
     const { folder: source } = await interrupted(folder);
     await writeFile(join(source, 'started.json'), marker);
-    const landing = await open(folder);
-    expect(landing.resumed).toBe(0);
-    await landing.close();
+    const spool = await open(folder);
+    expect(spool.resumed).toBe(0);
+    await spool.close();
   });
 
   test('pages age from the first run on, however often they are resumed', async () => {
@@ -467,9 +467,9 @@ describe('at opening', () => {
       [5, 3],
       [7, 0],
     ] as const) {
-      const landing = await open(folder, { now: () => begin + hours * hour });
-      expect([hours, landing.resumed]).toEqual([hours, resumed]);
-      await landing.close();
+      const spool = await open(folder, { now: () => begin + hours * hour });
+      expect([hours, spool.resumed]).toEqual([hours, resumed]);
+      await spool.close();
     }
   });
 
@@ -479,7 +479,7 @@ describe('at opening', () => {
     await expect(open(join(folder, 'file/state'))).rejects.toMatchObject({
       name: 'SinkError',
       code: 'E_SINK_PATH',
-      message: expect.stringMatching(new RegExp(`${folder}/file/state/landing.*: ENOTDIR: .*; --state-dir chooses another place$`)),
+      message: expect.stringMatching(new RegExp(`${folder}/file/state/spool.*: ENOTDIR: .*; --state-dir chooses another place$`)),
     });
   });
 });
@@ -487,38 +487,40 @@ describe('at opening', () => {
 describe('pages that cannot be written', () => {
   test('name page, folder and option, and do not harm those before and after', async () => {
     const folder = await temporaryFolder();
-    const landings = join(folder, 'landing');
-    const told = await startFull(landings);
+    const spools = join(folder, 'spool');
+    const told = await startFull(spools);
     const log = join(told.folder, 'pages.log');
     expect(told.failed.map(({ message }) => message)).toEqual(
-      told.failed.map(({ page }) => `cannot land page ${page} in ${told.folder}: EFBIG: file too large; --state-dir chooses another place`),
+      told.failed.map(
+        ({ page }) => `cannot spool page ${page} in ${told.folder}: EFBIG: file too large; --state-dir chooses another place`,
+      ),
     );
     expect(told.failed.length).toBeGreaterThan(0);
-    expect(told.landed.length).toBeGreaterThan(told.failed.length);
-    // The last page landed behind the failure, so nothing of the failed ones is left in front of it or behind.
-    expect(told.landed.at(-1)).toBeGreaterThan(told.failed.at(-1)?.page ?? Infinity);
-    expect(await pagesIn(log)).toEqual(told.landed);
+    expect(told.spooled.length).toBeGreaterThan(told.failed.length);
+    // The last page spooled behind the failure, so nothing of the failed ones is left in front of it or behind.
+    expect(told.spooled.at(-1)).toBeGreaterThan(told.failed.at(-1)?.page ?? Infinity);
+    expect(await pagesIn(log)).toEqual(told.spooled);
     expect((await stat(log)).size).toBe(told.bytes);
 
-    const landing = await open(folder);
-    expect(landing).toMatchObject({ resumed: told.landed.length });
-    for (const page of told.landed) expect([page, (await landing.read(page))?.length]).toEqual([page, expect.any(Number)]);
-    expect(landing.damaged).toBe(0);
-    await landing.close();
+    const spool = await open(folder);
+    expect(spool).toMatchObject({ resumed: told.spooled.length });
+    for (const page of told.spooled) expect([page, (await spool.read(page))?.length]).toEqual([page, expect.any(Number)]);
+    expect(spool.damaged).toBe(0);
+    await spool.close();
   });
 });
 
-describe('sweepLandings', () => {
+describe('sweepSpools', () => {
   const later = () => Date.now() + 7 * hour;
 
   test('removes what is too old, by the age that the run gave it', async () => {
     const folder = await temporaryFolder();
-    const landings = join(folder, 'landing');
+    const spools = join(folder, 'spool');
     const old = await interrupted(folder);
     const kept = await interrupted(folder, { source: sourceOf({ collection: 'users' }), maxAgeMs: 24 * hour });
-    expect(await sweepLandings(landings)).toEqual([]);
-    expect(await sweepLandings(landings, later)).toEqual([old.folder.slice(landings.length + 1)]);
-    expect((await readdir(landings)).sort()).toEqual(['account.key', kept.folder.slice(landings.length + 1)]);
+    expect(await sweepSpools(spools)).toEqual([]);
+    expect(await sweepSpools(spools, later)).toEqual([old.folder.slice(spools.length + 1)]);
+    expect((await readdir(spools)).sort()).toEqual(['account.key', kept.folder.slice(spools.length + 1)]);
   });
 
   test('removes the files of an earlier version, which had one for each page', async () => {
@@ -526,57 +528,57 @@ describe('sweepLandings', () => {
     const { folder: source } = await interrupted(folder);
     for (const name of leftovers) await writeFile(join(source, name), '[');
     await rm(join(source, 'pages.log'));
-    await sweepLandings(join(folder, 'landing'), later);
-    expect(await readdir(join(folder, 'landing'))).toEqual(['account.key']);
+    await sweepSpools(join(folder, 'spool'), later);
+    expect(await readdir(join(folder, 'spool'))).toEqual(['account.key']);
   });
 
   test('removes nothing that is not ours', async () => {
     const folder = await temporaryFolder();
-    const landings = join(folder, 'landing');
+    const spools = join(folder, 'spool');
     const { folder: source } = await interrupted(folder);
     await writeFile(join(source, 'mine.txt'), '');
-    await mkdir(join(landings, 'leads-mine'));
-    await symlink(folder, join(landings, `leads-${'0'.repeat(32)}`));
-    await sweepLandings(landings, later);
-    expect((await readdir(landings)).sort()).toHaveLength(4);
+    await mkdir(join(spools, 'leads-mine'));
+    await symlink(folder, join(spools, `leads-${'0'.repeat(32)}`));
+    await sweepSpools(spools, later);
+    expect((await readdir(spools)).sort()).toHaveLength(4);
     expect(await readdir(source)).toEqual(['mine.txt']);
   });
 
-  test('leaves a landing in use alone', async () => {
+  test('leaves a spool in use alone', async () => {
     const folder = await temporaryFolder();
-    const landing = await open(folder);
-    await landing.land(1, bytes('[]'));
-    expect(await sweepLandings(join(folder, 'landing'), later)).toEqual([]);
-    expect(await readdir(landing.folder)).toHaveLength(2);
-    await landing.close();
+    const spool = await open(folder);
+    await spool.write(1, bytes('[]'));
+    expect(await sweepSpools(join(folder, 'spool'), later)).toEqual([]);
+    expect(await readdir(spool.folder)).toHaveLength(2);
+    await spool.close();
   });
 
-  test('does nothing where there is no landing', async () => {
+  test('does nothing where there is no spool', async () => {
     const folder = await temporaryFolder();
-    expect(await sweepLandings(join(folder, 'landing'))).toEqual([]);
+    expect(await sweepSpools(join(folder, 'spool'))).toEqual([]);
     expect(await filesBelow(folder)).toEqual([]);
   });
 });
 
-test('killed at any moment, a run finds every page that it was told had landed', async () => {
+test('killed at any moment, a run finds every page that it was told had spooled', async () => {
   const folder = await temporaryFolder();
-  const landings = join(folder, 'landing');
-  const landed = new Set<number>();
+  const spools = join(folder, 'spool');
+  const spooled = new Set<number>();
   for (let kill = 0; kill < kills; kill += 1) {
-    const child = start('test/support/landing-child.ts', [landings, String(1 + Math.max(0, ...landed))]);
-    const enough = landed.size + 3 + 7 * kill;
+    const child = start('test/support/spool-child.ts', [spools, String(1 + Math.max(0, ...spooled))]);
+    const enough = spooled.size + 3 + 7 * kill;
     const gone = once(child, 'exit');
     child.on('message', (told: { page?: number }) => {
-      if (told.page !== undefined) landed.add(told.page);
-      if (landed.size >= enough) child.kill('SIGKILL');
+      if (told.page !== undefined) spooled.add(told.page);
+      if (spooled.size >= enough) child.kill('SIGKILL');
     });
     await gone;
   }
-  const landing = await open(folder);
+  const spool = await open(folder);
 
-  for (const page of landed) expect([page, text(await landing.read(page))]).toEqual([page, text(bodyOf(page))]);
-  expect(landing.damaged).toBe(0);
-  expect((await readdir(landing.folder)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
-  await landing.remove();
-  expect(await filesBelow(folder)).toEqual(['landing', 'landing/account.key']);
+  for (const page of spooled) expect([page, text(await spool.read(page))]).toEqual([page, text(bodyOf(page))]);
+  expect(spool.damaged).toBe(0);
+  expect((await readdir(spool.folder)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  await spool.remove();
+  expect(await filesBelow(folder)).toEqual(['spool', 'spool/account.key']);
 });

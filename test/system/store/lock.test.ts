@@ -20,7 +20,7 @@ async function ownHolder(folder: string): Promise<Record<string, unknown>> {
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-/** Waits until the holder of a lock shows that it lives. */
+/** Waits until the owner of a lock shows that it lives. */
 async function signOfLife(output: string): Promise<void> {
   await utimes(lockPath(output), 0, 0);
   await until(async () => (await stat(lockPath(output))).mtimeMs > 0);

@@ -165,10 +165,10 @@ describe('what the user who runs this may not use', () => {
     const base = await temporaryFolder();
     await chmod(base, 0o755);
     const state = join(base, 'state');
-    await mkdir(join(state, 'landing'), { recursive: true });
+    await mkdir(join(state, 'spool'), { recursive: true });
     await chmod(state, 0);
-    await expect(unprivileged(() => isPrivate(join(state, 'landing')))).rejects.toMatchObject(refused(state));
-    await expect(unprivileged(() => makePrivate(join(state, 'landing')))).rejects.toMatchObject(refused(state));
+    await expect(unprivileged(() => isPrivate(join(state, 'spool')))).rejects.toMatchObject(refused(state));
+    await expect(unprivileged(() => makePrivate(join(state, 'spool')))).rejects.toMatchObject(refused(state));
     await chmod(state, 0o700);
   });
 
@@ -197,7 +197,7 @@ describe('what the user who runs this may not use', () => {
       code: 'E_SINK_FOREIGN',
       message: `${base}/.t.runs is no folder, where leadstream has a folder of its own; look what it is, and move it away`,
     });
-    await expect(isPrivate(join(base, '.t.runs/landing'))).rejects.toMatchObject({
+    await expect(isPrivate(join(base, '.t.runs/spool'))).rejects.toMatchObject({
       code: 'E_STATE_FOREIGN',
       message: expect.stringContaining(`${base}/.t.runs is no folder`),
     });

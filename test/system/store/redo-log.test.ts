@@ -147,10 +147,10 @@ describe('finishIntents', () => {
   test('gives the spent pages away before it forgets the intent', async () => {
     const folder = await temporaryFolder();
     const { state, intent } = await staged(folder);
-    await writeIntent(state, { ...intent, spent: ['/landing/leads'] });
+    await writeIntent(state, { ...intent, spent: ['/spool/leads'] });
     const seen: unknown[] = [];
     await finishIntents(state, { ...run, removeSpent: async (spent) => void seen.push(spent, await readdir(state)) });
-    expect(seen).toEqual(['/landing/leads', ['run-1.intent.json']]);
+    expect(seen).toEqual(['/spool/leads', ['run-1.intent.json']]);
   });
 
   test.each([0, 1, 2, 3])('completes a run that was killed after %i of 3 moves', async (done) => {

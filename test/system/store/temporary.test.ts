@@ -4,8 +4,8 @@ import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { finishIntents, removeTemporaries } from '../../../src/store/index.js';
 import { temporaryName } from '../../../src/store/temporary.js';
-import { openLanding } from '../../../src/source/spool/spool.js';
-import { sourceOf } from '../../support/landing.js';
+import { openSpool } from '../../../src/source/spool/spool.js';
+import { sourceOf } from '../../support/spool.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 /** The temporary file that a process left which is dead by now. */
@@ -47,15 +47,15 @@ test('the temporary file of an intent is tidied by the next run', async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('so are those of a landing', async () => {
-  const folder = join(await temporaryFolder(), 'landing');
+test('so are those of a spool', async () => {
+  const folder = join(await temporaryFolder(), 'spool');
   const options = { folder, source: sourceOf(), runId: 'run-1', maxAgeMs: 1_000 };
-  const landing = await openLanding(options);
+  const spool = await openSpool(options);
   await leftBehind(join(folder, 'account.key'));
-  await leftBehind(join(landing.folder, 'started.json'));
-  await landing.land(1, Buffer.from('[]'));
-  await landing.close();
-  const again = await openLanding(options);
+  await leftBehind(join(spool.folder, 'started.json'));
+  await spool.write(1, Buffer.from('[]'));
+  await spool.close();
+  const again = await openSpool(options);
   expect((await filesBelow(folder)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   await again.remove();
 });

@@ -4,7 +4,7 @@ import type { Row } from '../../../src/core/index.js';
 import {
   blocking,
   type Collector,
-  createStallWatch,
+  createStallDetector,
   deliver,
   pagedSource,
   standalone,
@@ -19,7 +19,7 @@ const source = (pages: number, window: number) =>
 
 /** Runs a chain of one step under a watch that loses patience after 10 ms. */
 async function run(step: Step<number, number>, write: (page: Page<number>) => Promise<void> | number[] = () => [0]) {
-  const watch = createStallWatch(3, 10);
+  const watch = createStallDetector(3, 10);
   const chain$ = source(10, 3).pipe(
     watch.stage('source'),
     step,
@@ -42,7 +42,7 @@ describe('a stall watch', () => {
   });
 
   test('leaves a blocking step alone that is at work', async () => {
-    const watch = createStallWatch(3, 10);
+    const watch = createStallDetector(3, 10);
     let atWork = false;
     const batches: RecordBatch[] = [];
     const collector: Collector = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { booksOf, refuseBooks } from '../../../src/pipeline/run/row-counts.js';
+import { rowCountsOf, refuseCounts } from '../../../src/pipeline/run/row-counts.js';
 import { summaryOf, type RunReport } from '../../../src/pipeline/index.js';
 import { emptyTally } from '../../../src/flow/index.js';
 import { newConsistency } from '../../../src/source/index.js';
@@ -8,14 +8,14 @@ describe('the books of a sink that appends', () => {
   const read = { read: 10, repaired: 0, duplicates: 0 };
 
   test('balance when rows that it has already are counted', () => {
-    const books = booksOf(read, { ...emptyTally(), filtered: 1 }, { written: 4, rejected: 2, unchanged: 3 });
+    const books = rowCountsOf(read, { ...emptyTally(), filtered: 1 }, { written: 4, rejected: 2, unchanged: 3 });
     expect(books).toMatchObject({ written: 4, unchanged: 3 });
-    expect(refuseBooks('to[0] parquet', books)).toEqual([]);
+    expect(refuseCounts('to[0] parquet', books)).toEqual([]);
   });
 
   test('are refused with both sides of the sum when a row is missing', () => {
-    const books = booksOf(read, emptyTally(), { written: 4, rejected: 2, unchanged: 3 });
-    expect(refuseBooks('to[0] parquet', books)).toEqual([
+    const books = rowCountsOf(read, emptyTally(), { written: 4, rejected: 2, unchanged: 3 });
+    expect(refuseCounts('to[0] parquet', books)).toEqual([
       {
         code: 'E_GATE_BOOKS',
         message:
@@ -25,7 +25,7 @@ describe('the books of a sink that appends', () => {
   });
 
   test('are told in the summary, with the rows whose content differs', () => {
-    const books = booksOf(read, emptyTally(), { written: 7, rejected: 0, unchanged: 3 });
+    const books = rowCountsOf(read, emptyTally(), { written: 7, rejected: 0, unchanged: 3 });
     const sink = { at: 'to[0] parquet', path: '/t', bytes: 5, total: 107, changed: 2, nulled: 0, books };
     expect(summaryOf({ ...report, sinks: [sink] })).toContain(
       'to[0] parquet: 10 read = 7 written + 3 unchanged (2 of them with other content), 5 bytes -> /t',

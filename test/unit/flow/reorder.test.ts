@@ -1,39 +1,39 @@
 import { describe, test } from '@jest/globals';
 import { take } from 'rxjs';
-import { inOrder } from '../../../src/flow/in-order.js';
+import { reorder } from '../../../src/flow/reorder.js';
 import { marbles } from '../../support/pages.js';
 
 const values = { a: { number: 1 }, b: { number: 2 }, c: { number: 3 }, d: { number: 4 } };
 
-describe('inOrder', () => {
+describe('reorder', () => {
   test('passes items that are in order at once', () => {
     marbles(({ cold, expectObservable }) => {
-      expectObservable(cold('a-b-c|', values).pipe(inOrder(1))).toBe('a-b-c|', values);
+      expectObservable(cold('a-b-c|', values).pipe(reorder(1))).toBe('a-b-c|', values);
     });
   });
 
   test('holds what comes early until its turn', () => {
     marbles(({ cold, expectObservable }) => {
-      expectObservable(cold('--b-d---a-----(c|)', values).pipe(inOrder(1))).toBe('--------(ab)--(cd|)', values);
+      expectObservable(cold('--b-d---a-----(c|)', values).pipe(reorder(1))).toBe('--------(ab)--(cd|)', values);
     });
   });
 
   test('begins at the number it is told', () => {
     marbles(({ cold, expectObservable }) => {
-      expectObservable(cold('d-(c|)', values).pipe(inOrder(3))).toBe('--(cd|)', values);
+      expectObservable(cold('d-(c|)', values).pipe(reorder(3))).toBe('--(cd|)', values);
     });
   });
 
   test('passes an error at once, with what waited lost', () => {
     marbles(({ cold, expectObservable }) => {
-      expectObservable(cold('a-c-#', values).pipe(inOrder(1))).toBe('a---#', values);
+      expectObservable(cold('a-c-#', values).pipe(reorder(1))).toBe('a---#', values);
     });
   });
 
   test('stops in the middle of what it held when the subscriber has enough', () => {
     marbles(({ cold, expectObservable, expectSubscriptions }) => {
       const source = cold('b-c-a-d-|', values);
-      expectObservable(source.pipe(inOrder(1), take(2))).toBe('----(ab|)', values);
+      expectObservable(source.pipe(reorder(1), take(2))).toBe('----(ab|)', values);
       expectSubscriptions(source.subscriptions).toBe('^---!');
     });
   });

@@ -4,22 +4,22 @@ import { publish } from '../../store/index.js';
 import { countOf, deliver, type Page } from '../../flow/index.js';
 import type { SinkWriter } from '../../sinks/index.js';
 import { completed } from '../run/completed.js';
-import { checkColumns, checkLanding, checkPage, claimSink } from './land-check.js';
+import { checkColumns, checkWriting, checkPage, claimSink } from './write-to-check.js';
 
-/** What landing a stream takes besides stream and sink. */
-export interface LandOptions {
+/** What writing a stream takes besides stream and sink. */
+export interface WriteOptions {
   /** The columns of the rows, in output order; `columnsOf(collections.leads)` for untouched leads. */
   readonly columns: readonly Column[];
-  /** Name that a manifest gives to what was landed. Default `land`. */
+  /** Name that a manifest gives to what was written. Default `writeTo`. */
   readonly name?: string;
   /** Stops it; nothing is published. */
   readonly signal?: AbortSignal;
-  /** Told of declared columns that the first rows do not have (`W_SINK_COLUMN`); fewer than half of them are an error. */
+  /** Description of declared columns that the first rows do not have (`W_SINK_COLUMN`); fewer than half of them are an error. */
   readonly onWarning?: (warning: Warning) => void;
 }
 
 /** What was published, in rows and bytes. */
-export interface Landed {
+export interface Written {
   readonly rows: number;
   readonly bytes: number;
   /** Where it is; absent for stdout. */
@@ -35,17 +35,17 @@ export interface Landed {
  * for columns of which the rows have fewer than half.
  *
  * @example
- * await land(service.users$, await csv({ path: 'users.csv' }), { columns: columnsOf(collections.users) });
+ * await writeTo(service.users$, await csv({ path: 'users.csv' }), { columns: columnsOf(collections.users) });
  */
-export async function land<T extends Row>(pages$: Observable<Page<T>>, sink: SinkWriter, options: LandOptions): Promise<Landed> {
+export async function writeTo<T extends Row>(pages$: Observable<Page<T>>, sink: SinkWriter, options: WriteOptions): Promise<Written> {
   await claimSink(sink);
   const startedAt = new Date().toISOString();
   let pages = 0;
   let columnsChecked = false;
   let published = false;
   try {
-    checkLanding(pages$, options);
-    const { columns, name = 'land', signal, onWarning = () => {} } = options;
+    checkWriting(pages$, options);
+    const { columns, name = 'writeTo', signal, onWarning = () => {} } = options;
     await sink.begin(columns);
     const write = (page: Page<T>) => {
       pages += 1;

@@ -5,7 +5,7 @@ import type { SinkWriter } from './sink.js';
  * Holds a writer to the order `begin`, `write`…, `finish`. After a failed call every further one but `abort` fails with the
  * same error, so that an output with a hole is never finished. `abort` works once and at any time.
  */
-export function inOrder(at: string, writer: SinkWriter): SinkWriter {
+export function inPhases(at: string, writer: SinkWriter): SinkWriter {
   let next: 'begin' | 'write' | 'nothing' = 'begin';
   let failure: unknown;
 

@@ -15,7 +15,7 @@ const options = z.strictObject({
   onWarning: callback.optional(),
 });
 
-/** The sinks that something was landed into: a second time would take back what the first one published. */
+/** The sinks that something was written into: a second time would take back what the first one published. */
 const used = new WeakSet<object>();
 
 /**
@@ -30,12 +30,12 @@ export async function claimSink(sink: SinkWriter | PromiseLike<SinkWriter>): Pro
     throw wrong('the sink is a promise, which has to be awaited, like: await csv({ path })');
   }
   if (!isSink(sink)) throw wrong(`the second argument is a sink, like await csv({ path }), and not ${given(sink)}`);
-  if (used.has(sink)) throw wrong('something was landed into this sink before; open another one for another stream');
+  if (used.has(sink)) throw wrong('something was wrote to this sink before; open another one for another stream');
   used.add(sink);
 }
 
 /** @throws {SinkError} `E_SINK_CONFIG` for a stream that is none, and options that cannot be right. */
-export function checkLanding(pages$: unknown, given$: unknown): void {
+export function checkWriting(pages$: unknown, given$: unknown): void {
   if (!isObservable(pages$)) throw wrong(`the first argument is a stream of pages, like service.leads$, and not ${given(pages$)}`);
   const [problem] = optionProblems(options, given$);
   if (problem !== undefined) throw wrong(`the third argument, like { columns: columnsOf(collections.leads) }: ${problem}`);
@@ -44,7 +44,7 @@ export function checkLanding(pages$: unknown, given$: unknown): void {
 /** @throws {SinkError} `E_SINK_CONFIG` for what a stream gives that is no page. */
 export function checkPage(page: unknown): void {
   if (isPage(page)) return;
-  throw wrong(`the stream gives ${given(page)} that is no page; land service.leads$ or service.pages(…), and not rows`);
+  throw wrong(`the stream gives ${given(page)} that is no page; write service.leads$ or service.pages(…), and not rows`);
 }
 
 /**
@@ -59,7 +59,7 @@ export function checkColumns(columns: readonly Column[], page: Page, onWarning: 
   if (absent.length === 0) return;
   const message = `${absent.length} of ${columns.length} columns are in no row of page ${page.number}: ${listed(absent)}`;
   if (2 * absent.length > columns.length) throw wrong(`${message}; declare the columns of these rows, which have ${listed([...fields])}`);
-  onWarning({ code: 'W_SINK_COLUMN', message: `land: ${message}` });
+  onWarning({ code: 'W_SINK_COLUMN', message: `writeTo: ${message}` });
 }
 
 function listed(names: readonly string[]): string {
@@ -79,5 +79,5 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function wrong(message: string): SinkError {
-  return new SinkError('E_SINK_CONFIG', `land: ${message}`);
+  return new SinkError('E_SINK_CONFIG', `writeTo: ${message}`);
 }

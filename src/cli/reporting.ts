@@ -6,7 +6,7 @@ import type { CommandContext } from './context.js';
 export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed' | 'allowShrink'>;
 
 /** Runs a pipeline and tells on stderr what happens: progress, retries, warnings, and in the end the summary. */
-export async function runAndTell(
+export async function runAndReport(
   pipeline: Pipeline,
   { console, signal, stdout, stderr }: CommandContext,
   options: RunFlags = {},
@@ -25,7 +25,7 @@ export async function runAndTell(
     },
     onRetry: (notice) => {
       progress.end();
-      tellRetry(console, notice);
+      reportRetry(console, notice);
     },
     onWarning: ({ code, message }) => {
       progress.end();
@@ -37,6 +37,6 @@ export async function runAndTell(
 }
 
 /** Tells that an attempt failed and will be repeated. */
-export function tellRetry(console: Console, { error, attempt, delayMs }: RetryNotice): void {
+export function reportRetry(console: Console, { error, attempt, delayMs }: RetryNotice): void {
   console.log('warn', `retry ${attempt} in ${Math.round(delayMs)} ms: ${error.message}`, { code: error.code });
 }

@@ -11,7 +11,7 @@ export type Matches = number | readonly number[];
 export const unmatched = 0;
 
 /** The fields of the other side that rows may get. */
-export interface Addable {
+export interface BuildSide {
   /** The rows that share a key, by the key. */
   readonly places: ReadonlyMap<string, Matches>;
   /** The columns that are added to rows that match these. Where the other side is small, the same dictionaries for all pages. */
@@ -19,7 +19,7 @@ export interface Addable {
 }
 
 /** @param names What the selected fields are called where they are added. */
-export function addable(index: Index, select: readonly string[], names: readonly string[]): Addable {
+export function buildSide(index: Index, select: readonly string[], names: readonly string[]): BuildSide {
   const columns = select.map((field, at) => ({ field, name: names[at] ?? field, values: [null] as Value[] }));
   const places = new Map<string, Matches>();
   let rows = 1;

@@ -8,7 +8,7 @@ import {
   columnsOf,
   connect,
   csv,
-  land,
+  writeTo,
   mapRows,
   ndjson,
   parquet,
@@ -20,7 +20,7 @@ import {
 import { service, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
-describe('land', () => {
+describe('writeTo', () => {
   const connected = async () => {
     const from = await service();
     return connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, endWaitMs: 1 });
@@ -29,8 +29,8 @@ describe('land', () => {
 
   test('publishes a stream of pages', async () => {
     const [users, folder] = [await connected(), await temporaryFolder()];
-    const landed = await land(users.users$, await csv({ path: join(folder, 'users.csv') }), { columns });
-    expect(landed).toMatchObject({ rows: 300, path: join(folder, 'users.csv') });
+    const written = await writeTo(users.users$, await csv({ path: join(folder, 'users.csv') }), { columns });
+    expect(written).toMatchObject({ rows: 300, path: join(folder, 'users.csv') });
     expect((await readFile(join(folder, 'users.csv'), 'utf8')).split('\n')).toHaveLength(302);
   });
 
@@ -41,7 +41,7 @@ describe('land', () => {
   });
 
   /** As a program without types calls it. */
-  const untyped: (...given: readonly unknown[]) => Promise<unknown> = land as never;
+  const untyped: (...given: readonly unknown[]) => Promise<unknown> = writeTo as never;
 
   test.each<[string, (users: Service) => readonly [unknown, unknown?], string]>([
     ['no columns', ({ users$ }) => [users$, {}], 'columns is missing: it must be a list that is not empty'],
@@ -62,7 +62,7 @@ describe('land', () => {
     [
       'rows',
       (users) => [users.rows('users'), { columns }],
-      'the stream gives an object that is no page; land service.leads$ or service.pages(…), and not rows',
+      'the stream gives an object that is no page; write service.leads$ or service.pages(…), and not rows',
     ],
     ['nothing in place of pages', () => [of(null), { columns }], 'the stream gives null that is no page'],
     ['the service', (users) => [users, { columns }], 'the first argument is a stream of pages, like service.leads$, and not an object'],
@@ -85,49 +85,49 @@ describe('land', () => {
 
   test('refuses a sink that was not awaited, and leaves nothing', async () => {
     const [users, folder] = [await connected(), await temporaryFolder()];
-    const landed = untyped(users.users$, csv({ path: join(folder, 'users.csv') }), { columns });
-    await expect(landed).rejects.toMatchObject(refused('the sink is a promise, which has to be awaited, like: await csv({ path })'));
+    const written = untyped(users.users$, csv({ path: join(folder, 'users.csv') }), { columns });
+    await expect(written).rejects.toMatchObject(refused('the sink is a promise, which has to be awaited, like: await csv({ path })'));
     expect(await readdir(folder)).toEqual([]);
     await expect(untyped(users.users$, csv({} as never), { columns })).rejects.toMatchObject(refused('csv: path is missing'));
   });
 
   test.each([undefined, { path: 'users.csv' }, 'users.csv'])('refuses %j in place of a sink', async (sink) => {
     await expect(untyped((await connected()).users$, sink, { columns })).rejects.toMatchObject(
-      refused('land: the second argument is a sink'),
+      refused('writeTo: the second argument is a sink'),
     );
   });
 
-  test('refuses a sink that it landed into before, and leaves what it published then', async () => {
+  test('refuses a sink that it wrote to before, and leaves what it published then', async () => {
     const [users, folder] = [await connected(), await temporaryFolder()];
     for (const sink of [await csv({ path: join(folder, 'users.csv') }), await parquet({ path: join(folder, 'users') })]) {
-      const { path = '' } = await land(users.users$, sink, { columns });
+      const { path = '' } = await writeTo(users.users$, sink, { columns });
       const before = await readdir(folder, { recursive: true });
-      await expect(land(users.users$, sink, { columns })).rejects.toMatchObject(refused('landed into this sink before; open another one'));
+      await expect(writeTo(users.users$, sink, { columns })).rejects.toMatchObject(refused('wrote to this sink before; open another one'));
       expect(await readdir(folder, { recursive: true })).toEqual(before);
       expect(existsSync(path)).toBe(true);
     }
   });
 
-  test('refuses a sink that another stream is landing into, which goes on', async () => {
+  test('refuses a sink that another stream is writing into, which goes on', async () => {
     const [users, folder] = [await connected(), await temporaryFolder()];
     const sink = await csv({ path: join(folder, 'users.csv') });
-    const landing = land(users.users$, sink, { columns });
-    await expect(land(users.users$, sink, { columns })).rejects.toMatchObject(refused('landed into this sink before'));
-    expect(await landing).toMatchObject({ rows: 300 });
+    const writing = writeTo(users.users$, sink, { columns });
+    await expect(writeTo(users.users$, sink, { columns })).rejects.toMatchObject(refused('wrote to this sink before'));
+    expect(await writing).toMatchObject({ rows: 300 });
   });
 
   test('warns of columns that the rows do not have while they have most', async () => {
     const [users, folder] = [await connected(), await temporaryFolder()];
     const warnings: Warning[] = [];
     const options = { columns, onWarning: (warning: Warning) => warnings.push(warning) };
-    await land(users.users$.pipe(select(['uid', 'affid'])), await csv({ path: join(folder, 'users.csv') }), options);
-    expect(warnings).toEqual([{ code: 'W_SINK_COLUMN', message: 'land: 1 of 3 columns are in no row of page 1: email' }]);
+    await writeTo(users.users$.pipe(select(['uid', 'affid'])), await csv({ path: join(folder, 'users.csv') }), options);
+    expect(warnings).toEqual([{ code: 'W_SINK_COLUMN', message: 'writeTo: 1 of 3 columns are in no row of page 1: email' }]);
   });
 
   test('leaves nothing when the stream fails', async () => {
     const folder = await temporaryFolder();
     const failing$ = throwError(() => new Error('broken'));
-    await expect(land(failing$, await csv({ path: join(folder, 'users.csv') }), { columns })).rejects.toThrow('broken');
+    await expect(writeTo(failing$, await csv({ path: join(folder, 'users.csv') }), { columns })).rejects.toThrow('broken');
     expect(await readdir(folder)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { Observable, type MonoTypeOperatorFunction } from 'rxjs';
 
 /** Puts items back into the order of their numbers. It holds what arrives early, which the window bounds. */
-export function inOrder<T extends { readonly number: number }>(first: number): MonoTypeOperatorFunction<T> {
+export function reorder<T extends { readonly number: number }>(first: number): MonoTypeOperatorFunction<T> {
   return (source$) =>
     new Observable((subscriber) => {
       const early = new Map<number, T>();

@@ -1,0 +1,2 @@
+/** A spool whose run is killed many times. */
+import '../system/source/spool.test.js';
