@@ -10,13 +10,10 @@ export interface Field<T extends DeclaredType = DeclaredType> {
 
 export type Fields = Readonly<Record<string, Field>>;
 
-/** The five collections of the service. */
-export type CollectionName = 'leads' | 'bridges' | 'areacodes' | 'links' | 'users';
-
 /**
  * What is known of a collection. `fields` is keyed by column name (snake_case), in the order of the service's document.
  */
-export interface Collection<N extends CollectionName = CollectionName, F extends Fields = Fields> {
+export interface Collection<N extends string = string, F extends Fields = Fields> {
   readonly name: N;
   /** Path segments below `/api` that serve the collection, the preferred one first. */
   readonly paths: readonly [string, ...string[]];
@@ -32,7 +29,7 @@ export interface Collection<N extends CollectionName = CollectionName, F extends
 }
 
 /** Declares a collection; the row types follow from it. */
-export function defineCollection<N extends CollectionName, const F extends Fields>(
+export function defineCollection<const N extends string, const F extends Fields>(
   collection: Collection<N, F> & { readonly key: readonly (keyof F)[]; readonly id: keyof F },
 ): Collection<N, F> {
   return collection;

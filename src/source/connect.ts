@@ -1,6 +1,16 @@
 import { EMPTY, concat, defer, type Observable } from 'rxjs';
-import type { AreaCode, Bridge, CollectionName, Lead, Link, Rows, User } from '../collections/index.js';
-import { createClient, type ClientOptions } from './fetch/client.js';
+import {
+  collections,
+  type AreaCode,
+  type Bridge,
+  type Collection,
+  type CollectionName,
+  type Lead,
+  type Link,
+  type Rows,
+  type User,
+} from '../collections/index.js';
+import { createClient, type ClientOptions, type CollectionReader } from './fetch/client.js';
 import { GateError } from '../core/index.js';
 import { rows, type Page } from '../flow/index.js';
 import { checkConnection, checkIdentifier, checkRead } from './connect-options.js';
@@ -61,13 +71,18 @@ export function connect(options: ConnectOptions): Service {
   checkConnection(options);
   const client = createClient(options);
 
+  /** The reader of a collection by its name, which the type system cannot follow through the map of collections. */
+  function reader<N extends CollectionName>(name: N, reveal: readonly string[] = []): CollectionReader<Rows[N]> {
+    return client.reader<Collection>(collections[name], reveal) as CollectionReader<Rows[N]>;
+  }
+
   function pages<N extends CollectionName>(collection: N, read: ReadOptions = {}): Observable<Page<Rows[N]>> {
     checkRead(collection, read);
     const { reveal } = read;
     return defer(() => {
       const consistency = newConsistency(options.consistency);
       return concat(
-        readPages(client.reader(collection, reveal), options, consistency),
+        readPages(reader(collection, reveal), options, consistency),
         defer(() => conclude(collection, consistency, options)),
       );
     });
@@ -84,7 +99,7 @@ export function connect(options: ConnectOptions): Service {
     find: (collection, id, read = {}) => {
       checkRead(collection, read);
       checkIdentifier(collection, id);
-      return client.reader(collection, read.reveal).find(id);
+      return reader(collection, read.reveal).find(id);
     },
     close: client.close,
   };

@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs';
 import type { z } from 'zod';
-import type { Collection, CollectionName } from '../collections/index.js';
+import type { Collection, Registry } from '../collections/index.js';
 import type { Column, Warning } from '../core/index.js';
 import type { OnError, Page, Step, StepContext, Tally } from '../flow/index.js';
 
@@ -11,6 +11,8 @@ export type ConfigPath = readonly (string | number)[];
 export interface PlanContext {
   /** The collection that the chain starts from. */
   readonly collection: Collection;
+  /** What other collections there are. */
+  readonly collections: Registry;
   /** Secret columns that the file reveals at its top level. */
   readonly reveal: readonly string[];
   /** Key of `mask: hmac`; where the property is absent, keys are not judged. */
@@ -29,6 +31,7 @@ export interface PlanContext {
 /** What a step gets to run in a pipeline. */
 export interface StepRuntime extends StepContext {
   readonly collection: Collection;
+  readonly collections: Registry;
   /** Columns that arrive at the step. */
   readonly input: readonly Column[];
   readonly onError: OnError;
@@ -39,7 +42,7 @@ export interface StepRuntime extends StepContext {
   /** Private folder for what does not fit into memory; made when it is needed. */
   readonly scratch: string;
   /** Pages of another collection, with some of its secret columns if wanted. */
-  read(collection: CollectionName, reveal: readonly string[]): Observable<Page>;
+  read(collection: Collection, reveal: readonly string[]): Observable<Page>;
 }
 
 /** Something that a step did which can be right and seldom is. */
@@ -57,7 +60,7 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   /** The columns that leave the step. */
   columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[];
   /** The other collection that it reads. */
-  reads?(config: C): CollectionName;
+  reads?(config: C): string;
   open(config: C, runtime: StepRuntime): Step;
   /** What the step's own gate has against publishing, judged by its tally. */
   gate?(config: C, tally: Tally): string | undefined;

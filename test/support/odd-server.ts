@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { lastValueFrom } from 'rxjs';
 import { expect } from '@jest/globals';
+import { collections } from '../../src/collections/index.js';
 import { createClient, type ClientOptions, type ServiceClient } from '../../src/source/fetch/client.js';
 import type { RetryNotice } from '../../src/http/index.js';
 import { SourceError } from '../../src/core/errors.js';
@@ -126,7 +127,7 @@ export async function withClient(
 
 /** The error that reading the first page of leads ends with. */
 export async function failureOf(client: ServiceClient): Promise<SourceError> {
-  const outcome: unknown = await lastValueFrom(client.reader('leads').list(1)).catch((error: unknown) => error);
+  const outcome: unknown = await lastValueFrom(client.reader(collections.leads).list(1)).catch((error: unknown) => error);
   if (!(outcome instanceof SourceError)) throw new Error('the page was read, or failed with an error of somebody else');
   return outcome;
 }

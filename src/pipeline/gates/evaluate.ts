@@ -1,4 +1,3 @@
-import type { CollectionName } from '../../collections/index.js';
 import { GateError, type Violation, type Warning } from '../../core/index.js';
 import { driftOf, refuseUnstable } from '../../source/index.js';
 import type { Ledger } from '../run/ledger.js';
@@ -68,7 +67,7 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
 }
 
 /** What a list was before: the most that the last run counted, or the run whose table stands at an output, which can be an earlier one. */
-function earlierOf(collection: CollectionName, counts: Counts, outputs: readonly Output[]): Count | undefined {
+function earlierOf(collection: string, counts: Counts, outputs: readonly Output[]): Count | undefined {
   const manifests = outputs.flatMap(({ earlier }): readonly Count[] => {
     const rows = earlier?.reads[collection];
     return earlier === undefined || rows === undefined ? [] : [{ rows, run: earlier.runId }];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { collectionNames, type CollectionName } from '../../collections/index.js';
+import { collectionNames } from '../../collections/index.js';
 import { nearest, type Column } from '../../core/index.js';
 import { distinct } from '../../options/index.js';
 import type { Problem } from '../spec/references.js';
@@ -37,7 +37,7 @@ export const expectShape = z.strictObject({
 export type Expect = z.output<typeof expectShape>;
 
 /** Reports what of `expect` names columns that do not leave the last step, and lists that are not read; paths start at `expect`. */
-export function checkExpect(expect: Expect, columns: readonly Column[], lists: readonly CollectionName[], problem: Problem): void {
+export function checkExpect(expect: Expect, columns: readonly Column[], lists: readonly string[], problem: Problem): void {
   for (const name of Object.keys(typeof expect.max_read_shrink === 'object' ? expect.max_read_shrink : {})) {
     if (lists.some((list) => list === name)) continue;
     problem(['expect', 'max_read_shrink', name], `${name} is not read here; there are ${lists.join(', ')}`, true);

@@ -1,14 +1,12 @@
-import type { CollectionName } from '../../collections/index.js';
 import type { Violation, Warning } from '../../core/index.js';
 import type { Count } from '../run/counts.js';
-import type { Expect } from './expect.js';
 import { amount, percent } from '../spec/units.js';
 
 /** A list that was read. */
 export interface ListCount {
   /** Name in messages. */
   readonly name: string;
-  readonly collection: CollectionName;
+  readonly collection: string;
   /** All of its rows, whatever the steps left of them. */
   readonly rows: number;
   /** What it was before, as far as anything remembers. */
@@ -19,7 +17,10 @@ export interface ListCount {
 const defaultShrink = 0.5;
 
 /** What is against publishing what was made of lists that have become small. */
-export function refuseShrunk(lists: readonly ListCount[], allowed: Expect['max_read_shrink']): readonly Violation[] {
+export function refuseShrunk(
+  lists: readonly ListCount[],
+  allowed: number | Readonly<Record<string, number | undefined>> | undefined,
+): readonly Violation[] {
   return lists.flatMap(({ name, collection, rows, earlier }): readonly Violation[] => {
     const most = typeof allowed === 'number' ? allowed : (allowed?.[collection] ?? defaultShrink);
     const lost = earlier === undefined ? 0 : earlier.rows - rows;

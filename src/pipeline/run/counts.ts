@@ -2,7 +2,6 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { queryOf } from '../../http/index.js';
-import type { CollectionName } from '../../collections/index.js';
 import { reasonOf, type Warning } from '../../core/index.js';
 import { errnoOf, makePrivate, readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
 import { accountKey, countedName, inState, type ConnectOptions } from '../../source/index.js';
@@ -25,11 +24,11 @@ export type Count = z.output<typeof count>;
 /** What the last published runs counted: of lists, whatever their steps left of them, and of outputs. */
 export interface Counts {
   /** The rows of a list, by the last run of this pipeline that read it, or of any with this state folder. */
-  ofList(collection: CollectionName): Count | undefined;
+  ofList(collection: string): Count | undefined;
   /** The rows of an output of this pipeline. @param path As far as it is known before a run. */
   ofOutput(path: string): Count | undefined;
   /** Keeps what a run counted that was published. */
-  keep(run: string, lists: ReadonlyMap<CollectionName, number>, outputs: ReadonlyMap<string, number>): Promise<void>;
+  keep(run: string, lists: ReadonlyMap<string, number>, outputs: ReadonlyMap<string, number>): Promise<void>;
 }
 
 export interface CountsOptions {
@@ -38,7 +37,7 @@ export interface CountsOptions {
   readonly pipeline: string;
   readonly connection: Pick<ConnectOptions, 'baseUrl' | 'auth'>;
   /** Lists that may be asked for. */
-  readonly collections: readonly CollectionName[];
+  readonly collections: readonly string[];
   readonly onWarning: (warning: Warning) => void;
 }
 
@@ -57,7 +56,7 @@ export async function openCounts({ folder, pipeline, connection, collections, on
     await removeTemporaries(folder, (name) => name.endsWith(ending));
     return accountKey(folder);
   });
-  const nameOf = (collection: CollectionName) => countedName({ baseUrl, account: queryOf(auth), collection }, key);
+  const nameOf = (collection: string) => countedName({ baseUrl, account: queryOf(auth), collection }, key);
   const own = (await read(pathOf(folder, pipeline), onWarning)) ?? { version: 1, sources: {}, outputs: {} };
   const missing = collections.map(nameOf).filter((name) => !own.sources[name]);
   const others = missing.length > 0 ? await readOthers(folder, pipeline, onWarning) : [];

@@ -1,5 +1,4 @@
 import { type CollectionReader, type Findings, newConsistency, type Consistency } from '../../source/index.js';
-import type { CollectionName } from '../../collections/index.js';
 import type { Column, Row, Warning } from '../../core/index.js';
 import { emptyTally, type Tally } from '../../flow/index.js';
 import type { Published, RunFacts } from '../../lake/index.js';
@@ -44,7 +43,7 @@ export interface HowRead extends Pick<RunReport, 'resumed' | 'since'> {
 /** What is known of the other side of a join. */
 export interface SideCount {
   readonly at: string;
-  readonly collection: CollectionName;
+  readonly collection: string;
   readonly consistency: Consistency;
   readonly findings: Findings;
   /** Rows as they came. */

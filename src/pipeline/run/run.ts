@@ -9,7 +9,6 @@ import {
   readPages,
   windowOf,
 } from '../../source/index.js';
-import type { CollectionName } from '../../collections/index.js';
 import { GateError, limitReached, SourceError } from '../../core/index.js';
 import { countOf, createStallDetector, deliver, type Page, type Tally } from '../../flow/index.js';
 import { openLedger, type Ledger } from './ledger.js';
@@ -77,7 +76,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     secrets: pipeline.secrets,
     onRetry: options.onRetry,
   });
-  const bare = client.reader(plan.collection.name, pipeline.reveal);
+  const bare = client.reader(plan.collection, pipeline.reveal);
   const ledger = openLedger(pipeline, bare);
   const expectations = pipeline.expect && openExpectations(pipeline.expect, plan.columns());
   const { source } = ledger;
@@ -152,7 +151,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     return startedAt < run.startedAt ? startedAt : run.startedAt;
   }
 
-  function reading(collection: CollectionName) {
+  function reading(collection: string) {
     return { ...connection, maxPasses: wanted.maxPasses, expectedRows: counts.ofList(collection)?.rows, onWarning: run.warn };
   }
 
@@ -188,6 +187,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       working,
       reject: (row, fault) => rejects.add(step.at, step.input, row, fault),
       collection: plan.collection,
+      collections: plan.collections,
       input: step.input,
       onError: pipeline.onError,
       distinct: checked && plan.steps.slice(0, plan.steps.indexOf(step)).every(({ name }) => name === 'filter' || name === 'sort'),
@@ -197,16 +197,16 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
         const consistency = newConsistency(wanted.mode);
         const onEnd = (hasMore: () => Observable<boolean>) =>
           void sides.push(
-            hasMore().pipe(map((more) => (more ? `${step.at}: rows came to ${collection} after they were read` : undefined))),
+            hasMore().pipe(map((more) => (more ? `${step.at}: rows came to ${collection.name} after they were read` : undefined))),
           );
         const side = from.reader(collection, reveal);
-        const count = { at: step.at, collection, consistency, findings: side.findings, rows: 0 };
+        const count = { at: step.at, collection: collection.name, consistency, findings: side.findings, rows: 0 };
         ledger.sides.push(count);
         const onPage = (page: Page) => {
           count.rows += countOf(page);
         };
         return defer(() => spools.spooled(side)).pipe(
-          switchMap((reader) => readPages(reader, { ...reading(collection), onPage, onEnd }, consistency)),
+          switchMap((reader) => readPages(reader, { ...reading(collection.name), onPage, onEnd }, consistency)),
         );
       },
     });

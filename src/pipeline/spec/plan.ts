@@ -1,4 +1,4 @@
-import { collections, columnsOf, type Collection, type CollectionName } from '../../collections/index.js';
+import { collections, columnsOf, type Collection, type Registry } from '../../collections/index.js';
 import { type Column, type Warning, unknownName, type OutputColumn } from '../../core/index.js';
 import type { Step, Tally } from '../../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../../store/index.js';
@@ -19,7 +19,7 @@ interface BoundStep {
   readonly at: string;
   columns(input: readonly Column[], plan: PlanContext): readonly Column[];
   /** The other collection that it reads. */
-  readonly reads: CollectionName | undefined;
+  readonly reads: string | undefined;
   open(runtime: StepRuntime): Step;
   gate(tally: Tally): string | undefined;
   remark(tally: Tally, arrived: number): StepRemark | undefined;
@@ -68,8 +68,10 @@ interface Description {
 /** What a chain is made of. */
 export interface Plan {
   readonly collection: Collection;
+  /** What collections there are. */
+  readonly collections: Registry;
   /** All that is read: that collection, and the other sides of joins. */
-  readonly reads: readonly CollectionName[];
+  readonly reads: readonly string[];
   readonly steps: readonly PlannedStep[];
   readonly sinks: readonly PlannedSink[];
   /** The columns that leave the last step, with undeclared ones of the source added. */
@@ -87,7 +89,7 @@ export function planPipeline(
   told: Description,
 ): Plan {
   const { problem } = told;
-  const collection = collections[shape.from];
+  const collection: Collection = collections[shape.from];
   const reveal = shape.reveal ?? [];
   reveal.forEach((name, index) => {
     if (!Object.hasOwn(collection.fields, name)) problem(['reveal', index], unknownName('field', name, Object.keys(collection.fields)));
@@ -103,6 +105,7 @@ export function planPipeline(
       const input = arriving.at(-1) ?? source;
       const context = {
         collection,
+        collections,
         reveal,
         hmacKey,
         problem: (path: ConfigPath, ...said: Said) => step && told?.problem(['steps', index, step.name, ...path], ...said),
@@ -123,6 +126,7 @@ export function planPipeline(
 
   return {
     collection,
+    collections,
     reads,
     steps: boundSteps.flatMap((step, index) => (step ? [{ ...step, input: arriving[index] ?? [] }] : [])),
     sinks: plannedSinks,

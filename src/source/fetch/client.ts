@@ -1,5 +1,5 @@
 import { catchError, defer, map, of, tap, throwError, type Observable } from 'rxjs';
-import { collections, type Collection, type CollectionName, type Rows } from '../../collections/index.js';
+import type { Collection, RowOf } from '../../collections/index.js';
 import { batchFromRows, type RecordBatch } from '../../vector/index.js';
 import { SourceError, createRedactor } from '../../core/index.js';
 import type { JsonRecord } from '../../json/index.js';
@@ -99,7 +99,7 @@ export interface CollectionReader<T> {
 /** Reads one service; all its readers share connections, pace and retries. */
 export interface ServiceClient {
   /** @param reveal Secret columns that are wanted. Default: none. */
-  reader<N extends CollectionName>(collection: N, reveal?: readonly string[]): CollectionReader<Rows[N]>;
+  reader<C extends Collection>(collection: C, reveal?: readonly string[]): CollectionReader<RowOf<C>>;
   /** Closes idle connections. */
   close(): void;
 }
@@ -130,7 +130,7 @@ export function createClient(options: ClientOptions): ServiceClient {
     onRetry: options.onRetry,
     redact,
   });
-  const paths = new Map<CollectionName, string>();
+  const paths = new Map<string, string>();
 
   function read<T>(request: Omit<Target, 'label'>, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
     return requests.read({ ...request, label: labelOf(baseUrl, request) }, decode);
@@ -148,8 +148,7 @@ export function createClient(options: ClientOptions): ServiceClient {
   }
 
   return {
-    reader: <N extends CollectionName>(name: N, reveal: readonly string[] = []): CollectionReader<Rows[N]> => {
-      const collection = collections[name];
+    reader: <C extends Collection>(collection: C, reveal: readonly string[] = []): CollectionReader<RowOf<C>> => {
       const decoder = createDecoder(collection, reveal, redact);
 
       function request({ page, limit: size = limit, purpose }: ListRequest): Observable<ListAnswer> {
@@ -175,16 +174,16 @@ export function createClient(options: ClientOptions): ServiceClient {
             throw discreet(error, redact);
           }
         },
-        list: (page) => request(collection.paged ? { page } : {}).pipe(map(({ batch }) => rowsIn<N>(batch))),
+        list: (page) => request(collection.paged ? { page } : {}).pipe(map(({ batch }) => rowsIn<C>(batch))),
         request,
         find: (id) => {
           if (/^\.*$/.test(id) || !id.isWellFormed()) {
-            const message = `${name}: an identifier must not be empty, made of dots or no valid Unicode`;
+            const message = `${collection.name}: an identifier must not be empty, made of dots or no valid Unicode`;
             return throwError(() => new SourceError('E_SOURCE_REFUSED', 'permanent', message));
           }
           const single = (path: string) =>
             read({ path: `${path}/${encodeURIComponent(id)}` }, (at, answer) =>
-              rowsIn<N>(batchFromRows(decoder.decode(readRecord(at, answer)))),
+              rowsIn<C>(batchFromRows(decoder.decode(readRecord(at, answer)))),
             );
           return onPath(collection, single).pipe(catchError((error: unknown) => (isNotFound(error) ? of([]) : throwError(() => error))));
         },
@@ -212,9 +211,9 @@ function isNotFound(error: unknown): boolean {
   return error instanceof SourceError && error.status === 404;
 }
 
-/** A decoder makes the columns of its collection, which the type system cannot follow through the map of collections. */
-function rowsIn<N extends CollectionName>(batch: RecordBatch): readonly Rows[N][] {
-  return batch.rows as readonly Rows[N][];
+/** A decoder makes the columns of its collection, which the type system cannot follow. */
+function rowsIn<C extends Collection>(batch: RecordBatch): readonly RowOf<C>[] {
+  return batch.rows as readonly RowOf<C>[];
 }
 
 /** Answers of the usual form are read by columns; the others, and those that have to be refused, record by record. */

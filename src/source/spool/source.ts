@@ -1,6 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { collectionNames, type CollectionName } from '../../collections/index.js';
 import { readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
 
 /** What spooled pages come from. Pages of one source are never taken for those of another. */
@@ -9,14 +8,15 @@ export interface SpooledSource {
   readonly baseUrl: string;
   /** Credentials by their parameter names. Only a digest with a key of the spool folder is made of them. */
   readonly account: Readonly<Record<string, string>>;
-  readonly collection: CollectionName;
+  /** Its name. */
+  readonly collection: string;
   /** Rows per page asked for. */
   readonly limit: number;
   readonly firstPage: number;
 }
 
 /** Names of the folders of sources: `<collection>-<32 hexadecimal digits>`. */
-export const sourceName = new RegExp(`^(${collectionNames.join('|')})-[0-9a-f]{32}$`);
+export const sourceName = /^[a-z]\w*-[0-9a-f]{32}$/;
 
 /**
  * The name of the folder of a source: its collection, and the head of a SHA-256 over everything that tells sources apart.

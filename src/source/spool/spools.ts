@@ -1,7 +1,6 @@
 import { defer, firstValueFrom, map, of, switchMap, type Observable } from 'rxjs';
 import { queryOf, type Credentials } from '../../http/index.js';
 import type { CollectionReader, ListAnswer, ListRequest } from '../fetch/client.js';
-import type { CollectionName } from '../../collections/index.js';
 import { type Row, SourceError, type Warning } from '../../core/index.js';
 import { openSpool, type Spool } from './spool.js';
 
@@ -56,7 +55,7 @@ export const noSpools: Spools = {
 
 /** The spools of a run; each is opened when its collection is first read. */
 export function openSpools(options: SpoolsOptions): Spools {
-  const opened = new Map<CollectionName, Promise<Spool>>();
+  const opened = new Map<string, Promise<Spool>>();
   let resumed = 0;
   let startedAt: string | undefined;
 

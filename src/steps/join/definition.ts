@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { collectionNames, collections, columnsOf } from '../../collections/index.js';
+import { collectionNames, columnsOf, type Collection, type Registry } from '../../collections/index.js';
 import type { Column } from '../../core/index.js';
 import { refuseRepeats, requireColumn, rowsOf, unknownName } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
@@ -42,12 +42,13 @@ export const joinStep = defineStep('join', {
     { with: 'areacodes', on: { zipcode: 'city' }, normalize: 'casefold', pick: { max: 'city_population' }, as: 'area', min_match: '0%' },
   ],
   columns: (join, input, plan) => {
-    const right = columnsOf(collections[join.with], join.reveal);
-    const rightPlan: PlanContext = { ...plan, collection: collections[join.with], reveal: join.reveal ?? [] };
-    for (const [left, other] of Object.entries(join.on)) {
+    const other = otherOf(join, plan.collections);
+    const right = columnsOf(other, join.reveal);
+    const rightPlan: PlanContext = { ...plan, collection: other, reveal: join.reveal ?? [] };
+    for (const [left, field] of Object.entries(join.on)) {
       const column = requireColumn(left, input, plan, ['on', left], true);
       if (column?.cast && column.type !== 'text') plan.problem(['on', left], neverMatches(column), true);
-      requireColumn(other, right, rightPlan, ['on', left]);
+      requireColumn(field, right, rightPlan, ['on', left]);
     }
     if (Object.keys(join.on).length === 0) plan.problem(['on'], 'needs at least one pair of fields');
     if (typeof join.pick === 'object') {
@@ -55,8 +56,8 @@ export const joinStep = defineStep('join', {
       requireColumn(pickedField(join.pick), right, rightPlan, ['pick', side]);
     }
     join.reveal?.forEach((field, index) => {
-      if (!Object.hasOwn(collections[join.with].fields, field)) {
-        plan.problem(['reveal', index], unknownName('field', field, Object.keys(collections[join.with].fields), rightPlan));
+      if (!Object.hasOwn(other.fields, field)) {
+        plan.problem(['reveal', index], unknownName('field', field, Object.keys(other.fields), rightPlan));
       }
     });
     refuseRepeats(join.select ?? [], plan, ['select']);
@@ -70,10 +71,10 @@ export const joinStep = defineStep('join', {
   },
   reads: (join) => join.with,
   open: (config, runtime) => {
-    const collection = collections[config.with];
+    const collection = otherOf(config, runtime.collections);
     const right = columnsOf(collection, config.reveal);
     return joining(
-      runtime.read(config.with, config.reveal ?? []),
+      runtime.read(collection, config.reveal ?? []),
       {
         on: config.on,
         as: config.as ?? config.with,
@@ -101,6 +102,13 @@ export const joinStep = defineStep('join', {
       ? { code: 'W_STEP_NO_MATCH', message: `none of ${rowsOf(missed)} found a match in ${other}; min_match refuses that` }
       : undefined,
 });
+
+/** The collection that is joined. @throws {Error} When there is none of that name, which is a defect: names are checked before. */
+function otherOf({ with: name }: JoinConfig, collections: Registry): Collection {
+  const other = collections[name];
+  if (!other) throw new Error(`no collection ${name}`);
+  return other;
+}
 
 /** The other side arrives as text, always. */
 function neverMatches({ name, type }: Column): string {

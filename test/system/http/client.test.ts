@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
+import { collections } from '../../../src/collections/index.js';
 import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';
 import type { Credentials } from '../../../src/http/index.js';
 import { generate, startService, type RunningService, type RequestEntry } from '../../../src/service/index.js';
@@ -29,15 +30,15 @@ describe('list', () => {
   test.each(forms)('reads a page with %s', async (_name, auth) => {
     await withService(async ({ url }) => {
       await withClient({ baseUrl: url, auth }, async (client) => {
-        expect(await lastValueFrom(client.reader('leads').list(1))).toHaveLength(30);
+        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toHaveLength(30);
       });
     });
   });
 
   test('asks for 30 rows a page by itself and for the limit that is set', async () => {
     await withService(async ({ url }, log) => {
-      await withClient({ baseUrl: url }, (client) => lastValueFrom(client.reader('leads').list(3)).then(() => {}));
-      await withClient({ baseUrl: url, limit: 20 }, (client) => lastValueFrom(client.reader('leads').list(2)).then(() => {}));
+      await withClient({ baseUrl: url }, (client) => lastValueFrom(client.reader(collections.leads).list(3)).then(() => {}));
+      await withClient({ baseUrl: url, limit: 20 }, (client) => lastValueFrom(client.reader(collections.leads).list(2)).then(() => {}));
       expect(log.map(({ page, limit }) => [page, limit])).toEqual([
         [3, 30],
         [2, 20],
@@ -48,7 +49,7 @@ describe('list', () => {
   test('sends no page parameters for links, whose list has no pages', async () => {
     await withServer(json([]), async ({ url, requests }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        await lastValueFrom(client.reader('links').list(1));
+        await lastValueFrom(client.reader(collections.links).list(1));
         expect([...(requests[0]?.searchParams.keys() ?? [])]).toEqual(['rest_api_key']);
       });
     });
@@ -57,7 +58,7 @@ describe('list', () => {
   test('sends the credential as it is, whatever characters it has', async () => {
     await withServer(json([]), async ({ url, requests }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        await lastValueFrom(client.reader('leads').list(1));
+        await lastValueFrom(client.reader(collections.leads).list(1));
         expect(requests[0]?.searchParams.get('rest_api_key')).toBe(oddKey);
       });
     });
@@ -66,7 +67,7 @@ describe('list', () => {
   test('gives no rows for an empty page', async () => {
     await withService(async ({ url }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        expect(await lastValueFrom(client.reader('leads').list(4))).toEqual([]);
+        expect(await lastValueFrom(client.reader(collections.leads).list(4))).toEqual([]);
       });
     });
   });
@@ -74,7 +75,7 @@ describe('list', () => {
   test('makes one request per subscription and none before', async () => {
     await withService(async ({ url }, log) => {
       await withClient({ baseUrl: url }, async (client) => {
-        const page$ = client.reader('leads').list(1);
+        const page$ = client.reader(collections.leads).list(1);
         expect(log).toHaveLength(0);
         await lastValueFrom(page$);
         await lastValueFrom(page$);
@@ -86,7 +87,7 @@ describe('list', () => {
   test.each(['', '/', '///'])('reads below a base URL with a path that ends in "%s"', async (end) => {
     await withServer(json([]), async ({ url, requests }) => {
       await withClient({ baseUrl: `${url}/v1/data${end}` }, async (client) => {
-        await lastValueFrom(client.reader('users').list(1));
+        await lastValueFrom(client.reader(collections.users).list(1));
         expect(requests[0]?.pathname).toBe('/v1/data/api/users');
       });
     });
@@ -98,7 +99,7 @@ describe('find', () => {
     let result: readonly unknown[] | undefined;
     return withServer(body, async ({ url }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        result = await lastValueFrom(client.reader('users').find(id));
+        result = await lastValueFrom(client.reader(collections.users).find(id));
       });
     }).then(() => result);
   };
@@ -107,8 +108,8 @@ describe('find', () => {
   test('reads the record of an identifier', async () => {
     await withService(async ({ url }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        const [lead] = await lastValueFrom(client.reader('leads').list(1));
-        expect(await lastValueFrom(client.reader('leads').find(lead?.lead_id ?? ''))).toEqual([lead]);
+        const [lead] = await lastValueFrom(client.reader(collections.leads).list(1));
+        expect(await lastValueFrom(client.reader(collections.leads).find(lead?.lead_id ?? ''))).toEqual([lead]);
       });
     });
   });
@@ -116,8 +117,8 @@ describe('find', () => {
   test('reads all entries of an area code', async () => {
     await withService(async ({ url }) => {
       await withClient({ baseUrl: url, limit: 1 }, async (client) => {
-        const [entry] = await lastValueFrom(client.reader('areacodes').list(1));
-        const entries = await lastValueFrom(client.reader('areacodes').find(entry?.area_code ?? ''));
+        const [entry] = await lastValueFrom(client.reader(collections.areacodes).list(1));
+        const entries = await lastValueFrom(client.reader(collections.areacodes).find(entry?.area_code ?? ''));
         expect(entries.length).toBeGreaterThan(1);
         expect(new Set(entries.map(({ area_code }) => area_code))).toEqual(new Set([entry?.area_code]));
       });
@@ -146,7 +147,7 @@ describe('find', () => {
   test.each(['', '.', '..', '...', '\ud800'])('never sends the identifier %j', async (id) => {
     await withService(async ({ url }, log) => {
       await withClient({ baseUrl: url }, async (client) => {
-        await expect(lastValueFrom(client.reader('leads').find(id))).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED' });
+        await expect(lastValueFrom(client.reader(collections.leads).find(id))).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED' });
         expect(log).toEqual([]);
       });
     });
@@ -157,7 +158,7 @@ describe('find', () => {
     async (id) => {
       await withService(async ({ url }, log) => {
         await withClient({ baseUrl: url }, async (client) => {
-          expect(await lastValueFrom(client.reader('leads').find(id))).toEqual([]);
+          expect(await lastValueFrom(client.reader(collections.leads).find(id))).toEqual([]);
           expect(sentIds(log)).toEqual([id]);
           expect(log[0]?.collection).toBe('leads');
         });
@@ -179,8 +180,8 @@ describe('the two paths of area codes', () => {
   test('falls back to the singular on 404 and remembers it', async () => {
     await withServer(singular, async ({ url, requests }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        for (const page of [1, 2]) expect(await lastValueFrom(client.reader('areacodes').list(page))).toMatchObject([entry]);
-        expect(await lastValueFrom(client.reader('areacodes').find('212'))).toMatchObject([entry]);
+        for (const page of [1, 2]) expect(await lastValueFrom(client.reader(collections.areacodes).list(page))).toMatchObject([entry]);
+        expect(await lastValueFrom(client.reader(collections.areacodes).find('212'))).toMatchObject([entry]);
         const paths = requests.map(({ pathname }) => pathname);
         expect(paths).toEqual(['/api/areacodes', '/api/areacode', '/api/areacode', '/api/areacode/212']);
       });
@@ -190,7 +191,7 @@ describe('the two paths of area codes', () => {
   test('falls back for a single read, too, instead of finding none', async () => {
     await withServer(singular, async ({ url }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        expect(await lastValueFrom(client.reader('areacodes').find('212'))).toMatchObject([entry]);
+        expect(await lastValueFrom(client.reader(collections.areacodes).find('212'))).toMatchObject([entry]);
       });
     });
   });
@@ -198,8 +199,8 @@ describe('the two paths of area codes', () => {
   test('stays with the plural once it answered', async () => {
     await withServer(inTurn(json([entry]), answer(404)), async ({ url, requests }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        await lastValueFrom(client.reader('areacodes').list(1));
-        expect(await lastValueFrom(client.reader('areacodes').find('999'))).toEqual([]);
+        await lastValueFrom(client.reader(collections.areacodes).list(1));
+        expect(await lastValueFrom(client.reader(collections.areacodes).find('999'))).toEqual([]);
         expect(requests.map(({ pathname }) => pathname)).toEqual(['/api/areacodes', '/api/areacodes/999']);
       });
     });
@@ -208,7 +209,7 @@ describe('the two paths of area codes', () => {
   test('finds none when neither path knows the code', async () => {
     await withServer(answer(404), async ({ url, requests }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        expect(await lastValueFrom(client.reader('areacodes').find('999'))).toEqual([]);
+        expect(await lastValueFrom(client.reader(collections.areacodes).find('999'))).toEqual([]);
         expect(requests).toHaveLength(2);
       });
     });
@@ -217,7 +218,7 @@ describe('the two paths of area codes', () => {
   test('refuses the list when neither path is there', async () => {
     await withServer(answer(404), async ({ url }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        const list = lastValueFrom(client.reader('areacodes').list(1));
+        const list = lastValueFrom(client.reader(collections.areacodes).list(1));
         await expect(list).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED', status: 404, kind: 'permanent' });
       });
     });
@@ -226,7 +227,7 @@ describe('the two paths of area codes', () => {
   test('does not fall back on another failure', async () => {
     await withServer(answer(400), async ({ url, requests }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        await expect(lastValueFrom(client.reader('areacodes').list(1))).rejects.toMatchObject({ status: 400 });
+        await expect(lastValueFrom(client.reader(collections.areacodes).list(1))).rejects.toMatchObject({ status: 400 });
         expect(requests).toHaveLength(1);
       });
     });
@@ -254,7 +255,7 @@ describe('options', () => {
   test.each(['?', '#', '/?#'])('drop a bare %j at the end of the base URL, which would swallow the path', async (end) => {
     await withServer(json([]), async ({ url, requests }) => {
       await withClient({ baseUrl: `${url}${end}` }, async (client) => {
-        await lastValueFrom(client.reader('leads').list(1));
+        await lastValueFrom(client.reader(collections.leads).list(1));
         expect(requests[0]?.pathname).toBe('/api/leads');
       });
     });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
+import { collections } from '../../../src/collections/index.js';
 import {
   answer,
   endless,
@@ -33,7 +34,7 @@ describe('transient failures', () => {
   test('reads the page when a later attempt succeeds', async () => {
     await withServer(inTurn(answer(503), answer(500), json([{ lead_id: '1' }])), async ({ url, requests }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        expect(await lastValueFrom(client.reader('leads').list(1))).toMatchObject([{ lead_id: '1' }]);
+        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toMatchObject([{ lead_id: '1' }]);
         expect(requests).toHaveLength(3);
       });
     });
@@ -92,7 +93,7 @@ describe('transient failures', () => {
     };
     await withServer(slowBody, async ({ url, requests }) => {
       await withClient({ baseUrl: url, timeoutMs: 450 }, async (client) => {
-        expect(await lastValueFrom(client.reader('leads').list(1))).toEqual([]);
+        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toEqual([]);
         expect(requests).toHaveLength(1);
       });
     });
@@ -137,7 +138,7 @@ describe('suspect answers', () => {
     const handler = inTurn(answer(503), answer(503), answer(503), answer(200, '<html>'), json([]));
     await withServer(handler, async ({ url, requests }) => {
       await withClient({ baseUrl: url, retry: { attempts: 6, baseMs: 0 } }, async (client) => {
-        expect(await lastValueFrom(client.reader('leads').list(1))).toEqual([]);
+        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toEqual([]);
         expect(requests).toHaveLength(5);
       });
     });
@@ -145,7 +146,9 @@ describe('suspect answers', () => {
 
   test('takes JSON with a byte order mark', async () => {
     await withServer(answer(200, '\ufeff[]'), async ({ url }) => {
-      await withClient({ baseUrl: url }, async (client) => expect(await lastValueFrom(client.reader('leads').list(1))).toEqual([]));
+      await withClient({ baseUrl: url }, async (client) =>
+        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toEqual([]),
+      );
     });
   });
 });
@@ -168,7 +171,7 @@ describe('a status that is not 200', () => {
   test.each([206, 203])('has no single record (HTTP %d)', async (status) => {
     await withServer(answer(status, rows), async ({ url }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        await expect(lastValueFrom(client.reader('leads').find('1'))).rejects.toMatchObject({ code: 'E_SOURCE_ANSWER', status });
+        await expect(lastValueFrom(client.reader(collections.leads).find('1'))).rejects.toMatchObject({ code: 'E_SOURCE_ANSWER', status });
       });
     });
   });
@@ -176,7 +179,7 @@ describe('a status that is not 200', () => {
   test('reads the page when a later attempt has 200', async () => {
     await withServer(inTurn(answer(206, rows), json([{ lead_id: '2' }])), async ({ url }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        expect(await lastValueFrom(client.reader('leads').list(1))).toMatchObject([{ lead_id: '2' }]);
+        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toMatchObject([{ lead_id: '2' }]);
       });
     });
   });
@@ -209,7 +212,9 @@ describe('an answer that never ends', () => {
       response.end('[]');
     };
     await withServer(announced, async ({ url }) => {
-      await withClient({ baseUrl: url }, async (client) => expect(await lastValueFrom(client.reader('leads').list(1))).toEqual([]));
+      await withClient({ baseUrl: url }, async (client) =>
+        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toEqual([]),
+      );
     });
   });
 
@@ -223,7 +228,7 @@ describe('an answer that never ends', () => {
       };
       await withServer(handler, async ({ url }) => {
         await withClient({ baseUrl: url }, async (client) => {
-          await expect(lastValueFrom(client.reader('leads').list(1))).rejects.toMatchObject({ status: 101 });
+          await expect(lastValueFrom(client.reader(collections.leads).list(1))).rejects.toMatchObject({ status: 101 });
           await Promise.all(sockets.map(async (socket) => (socket.closed ? [] : once(socket, 'close'))));
         });
       });
@@ -235,7 +240,7 @@ describe('an answer that never ends', () => {
     const slow: Handler = (response) => setTimeout(() => response.end('[]'), 20);
     await withServer(slow, async ({ url }) => {
       await withClient({ baseUrl: url, timeoutMs: 2 ** 31 }, async (client, notices) => {
-        expect(await lastValueFrom(client.reader('leads').list(1))).toEqual([]);
+        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toEqual([]);
         expect(notices).toEqual([]);
       });
     });
@@ -298,7 +303,7 @@ describe('the size of an answer', () => {
   test('may be exactly the largest', async () => {
     await withServer(answer(200, body(1000)), async ({ url }) => {
       await withClient({ baseUrl: url, maxBodyBytes: 1000 }, async (client) => {
-        expect(await lastValueFrom(client.reader('leads').list(1))).toEqual([]);
+        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toEqual([]);
       });
     });
   });

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import { Subject, lastValueFrom, throwError } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
+import { collections } from '../../../src/collections/index.js';
 import { createPacer } from '../../../src/http/pacer.js';
 import { retryAfterMs } from '../../../src/http/retry-after.js';
 import { retryAttempts, type RetryNotice } from '../../../src/http/retry.js';
@@ -59,7 +60,7 @@ describe('backoff', () => {
     const server = inTurn(answer(429, '', { 'retry-after': '1' }), json([]));
     await withServer(server, async ({ url, requests }) => {
       await withClient({ baseUrl: url }, async (client, notices) => {
-        await lastValueFrom(client.reader('leads').list(1));
+        await lastValueFrom(client.reader(collections.leads).list(1));
         expect(notices).toMatchObject([{ attempt: 1, delayMs: 1000, error: { status: 429, retryAfterMs: 1000 } }]);
         expect(requests).toHaveLength(2);
       });
@@ -70,7 +71,7 @@ describe('backoff', () => {
     await withServer(answer(503, '', { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }), async ({ url }) => {
       const delayMs = await new Promise<number>((done, fail) => {
         withClient({ baseUrl: url, onRetry: (notice) => done(notice.delayMs) }, async (client) => {
-          const subscription = client.reader('leads').list(1).subscribe();
+          const subscription = client.reader(collections.leads).list(1).subscribe();
           await turns(200);
           subscription.unsubscribe();
         }).catch(fail);
@@ -119,7 +120,7 @@ describe('unsubscribe', () => {
       const failed = new Subject<void>();
       const options = { baseUrl: url, retry: { attempts: 5, baseMs: 20, capMs: 20 }, random: () => 1, onRetry: () => failed.next() };
       await withClient(options, async (client) => {
-        const subscription = client.reader('leads').list(1).subscribe();
+        const subscription = client.reader(collections.leads).list(1).subscribe();
         await new Promise<void>((done) => failed.subscribe(() => done()));
         subscription.unsubscribe();
         await new Promise((done) => setTimeout(done, 60));
@@ -138,7 +139,7 @@ describe('unsubscribe', () => {
     };
     await withServer(hang, async ({ url, aborted }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        const subscription = client.reader('leads').list(1).subscribe();
+        const subscription = client.reader(collections.leads).list(1).subscribe();
         await arrived;
         subscription.unsubscribe();
         await closed;
@@ -155,7 +156,7 @@ describe('unsubscribe', () => {
     await withServer(json([]), async ({ url }) => {
       await withClient({ baseUrl: url }, async (client) => {
         for (let wait = 0; wait < 6; wait += 1) {
-          const page$ = client.reader('leads').list(1);
+          const page$ = client.reader(collections.leads).list(1);
           const subscription = page$.subscribe({ error: (error: unknown) => seen.push(error) });
           await turns(wait);
           subscription.unsubscribe();
@@ -252,7 +253,7 @@ describe('pace', () => {
     await withServer(handler, async ({ url }) => {
       const paused = new Subject<void>();
       await withClient({ baseUrl: url, onRetry: () => paused.next() }, async (client) => {
-        const reader = client.reader('leads');
+        const reader = client.reader(collections.leads);
         const first = new Promise<void>((done) => paused.subscribe(() => done()));
         const one = lastValueFrom(reader.list(1));
         await first;

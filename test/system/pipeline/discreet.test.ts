@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { collections } from '../../../src/collections/index.js';
 import { failure, type Responder } from '../../../src/service/answer.js';
 import { cli, startCli, type Finished } from '../../support/cli.js';
 import { pipelineText, service, serviceOf, testKey } from '../../support/services.js';
@@ -277,7 +278,7 @@ describe('a field that is called after the key', () => {
   test('is not told by spooled pages that cannot be read', async () => {
     const { createClient } = await import('../../../src/source/index.js');
     const client = createClient({ baseUrl: 'http://127.0.0.1:9', auth: { rest_api_key: 'plain-key' } });
-    const decode = () => client.reader('users').decode(Buffer.from('[{"plain-key":"1"}]'));
+    const decode = () => client.reader(collections.users).decode(Buffer.from('[{"plain-key":"1"}]'));
     expect(decode).toThrow('it is an object with the keys [redacted]');
   });
 });

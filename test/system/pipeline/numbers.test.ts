@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
+import { collections } from '../../../src/collections/index.js';
 import { createClient } from '../../../src/source/index.js';
 import { runPipeline } from '../../../src/pipeline/index.js';
 import type { ServedTable } from '../../../src/service/source.js';
@@ -53,7 +54,9 @@ describe('numbers of the service', () => {
   test('stay so in a single record', async () => {
     const { url } = await numbers();
     const client = createClient({ baseUrl: url, auth: { rest_api_key: testKey } });
-    expect(await lastValueFrom(client.reader('leads').find(idOf(7)))).toMatchObject([{ lead_id: idOf(7), aff_sub: '1.10', psid: '1e400' }]);
+    expect(await lastValueFrom(client.reader(collections.leads).find(idOf(7)))).toMatchObject([
+      { lead_id: idOf(7), aff_sub: '1.10', psid: '1e400' },
+    ]);
     client.close();
   });
 });
@@ -67,7 +70,7 @@ test.each(['csv: { path: out.csv }', 'ndjson: { path: out.ndjson }', 'parquet: {
     const report = await runIn(from, `from: leads\nto:\n  - ${sink}`, await temporaryFolder());
     expect(report.sinks).toMatchObject([{ books: { read: 3, written: 3 } }]);
     const client = createClient({ baseUrl: from.url, auth: { rest_api_key: testKey } });
-    expect(await lastValueFrom(client.reader('leads').find('1'))).toMatchObject([{ lead_id: '1', meta: deep }]);
+    expect(await lastValueFrom(client.reader(collections.leads).find('1'))).toMatchObject([{ lead_id: '1', meta: deep }]);
     client.close();
   },
 );

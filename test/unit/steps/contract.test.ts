@@ -239,6 +239,7 @@ test('every step says why a credential-like field is not there', () => {
   const problems: string[] = [];
   const plan = {
     collection: collections.bridges,
+    collections,
     reveal: [],
     problem: (_path: unknown, message: string) => {
       problems.push(message);

@@ -400,7 +400,7 @@ describe('join in a file', () => {
   test('asks the service only for the secrets that it reveals', async () => {
     const asked: unknown[] = [];
     const { read } = runtime();
-    const context = runtime({ read: (collection, reveal) => (asked.push([collection, reveal]), read(collection, reveal)) });
+    const context = runtime({ read: (collection, reveal) => (asked.push([collection.name, reveal]), read(collection, reveal)) });
     const step = opened(steps.join, { ...config, as: 'b', reveal: ['crm_key'] }, context);
     const [row] = await rowsThrough(step, leads);
     expect(asked).toEqual([['bridges', ['crm_key']]]);

@@ -69,7 +69,7 @@ export const leads: readonly Row[] = [
 ];
 
 /** Sample rows for a definition that reads another collection. */
-const others: { readonly [N in CollectionName]: readonly Row[] } = {
+const others: Readonly<Record<string, readonly Row[]>> = {
   leads,
   bridges: [sample('bridges', { id: '4', title: 'Auto' })],
   areacodes: [sample('areacodes', { area_code: '212', city: '10001', state: 'NY' })],
@@ -82,13 +82,16 @@ export function runtime(overrides: Partial<StepRuntime> = {}): StepRuntime & Wat
   return {
     ...watched(),
     collection: collections.leads,
+    collections,
     input: columnsOf(collections.leads),
     onError: 'reject',
     hmacKey: 'sixteen characters at least',
     scratch: join(tmpdir(), 'leadstream-test', 'scratch'),
     read: (collection, reveal) => {
-      const visible = columnsOf(collections[collection], reveal).map(({ name }) => name);
-      const rows = others[collection].map((row) => Object.fromEntries(visible.map((name): [string, Value] => [name, row[name] ?? null])));
+      const visible = columnsOf(collection, reveal).map(({ name }) => name);
+      const rows = (others[collection.name] ?? []).map((row) =>
+        Object.fromEntries(visible.map((name): [string, Value] => [name, row[name] ?? null])),
+      );
       return from(otherSide(rows));
     },
     ...overrides,
@@ -117,6 +120,7 @@ export function planned<C>(
   const warnings: { path: ConfigPath; message: string }[] = [];
   const plan = {
     collection: collections.leads,
+    collections,
     reveal: [],
     problem: (path: ConfigPath, message: string) => {
       problems.push({ path, message });
