@@ -1,3 +1,5 @@
+import type { ExitCode } from '../core/index.js';
+
 /** The signals that ask a command to end: SIGINT, SIGTERM, and SIGHUP of a terminal that closes. */
 export interface Signals {
   /** Aborted by the first signal. */
@@ -8,9 +10,9 @@ export interface Signals {
   release(): void;
 }
 
-const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+const exits = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const satisfies Record<string, ExitCode>;
 
-type Ending = keyof typeof exitCodes;
+type Ending = keyof typeof exits;
 
 const names: readonly Ending[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
@@ -21,8 +23,8 @@ export function onSignals(): Signals {
 
   function take(name: NodeJS.Signals): void {
     if (!isEnding(name)) return;
-    if (exitCode !== undefined) process.exit(exitCodes[name]);
-    exitCode = exitCodes[name];
+    if (exitCode !== undefined) process.exit(exits[name]);
+    exitCode = exits[name];
     abort.abort();
   }
 
@@ -39,5 +41,5 @@ export function onSignals(): Signals {
 }
 
 function isEnding(name: NodeJS.Signals): name is Ending {
-  return Object.hasOwn(exitCodes, name);
+  return Object.hasOwn(exits, name);
 }

@@ -1,5 +1,15 @@
-export { catalogue, type CodeOf, type ErrorCode, type GeneralCode, type WarningCode } from './catalogue.js';
+export {
+  catalogue,
+  type CodeOf,
+  type ErrorCode,
+  type ExitCode,
+  exitCodes,
+  type GeneralCode,
+  type WarningCode,
+  warningCatalogue,
+} from './catalogue.js';
 export { type Column, type Row, type Sensitivity, snakeCase } from './column.js';
+export { environment, type EnvironmentName, secretVariables } from './environment.js';
 export {
   type FailureKind,
   GateError,
@@ -18,7 +28,7 @@ export { instantTexts } from './instant-text.js';
 export { nearest } from './nearest.js';
 export { type Naming, type OutputColumn, outputColumn, type OutputOptions, type Refuses } from './output-column.js';
 export { jsonOf, printable, printableLines } from './printable.js';
-export { createRedactor, minSecretLength, type Redactor, secretVariables } from './redact.js';
+export { createRedactor, minSecretLength, type Redactor } from './redact.js';
 export { hintAt, meant, unknownName } from './suggestions.js';
 export { type DeclaredType, declaredTypes, expectations, parserOf, textOf, type Value, type ValueOf } from './types.js';
 export { version } from './version.js';

@@ -1,13 +1,5 @@
 import { printable } from './printable.js';
 
-/** Environment variables that hold keys by their names. */
-export const secretVariables = [
-  'LEADSTREAM_REST_API_KEY',
-  'LEADSTREAM_AUTHORIZED_REST_API_KEY',
-  'LEADSTREAM_HMAC_KEY',
-  'LEADSTREAM_MANIFEST_KEY',
-] as const;
-
 /** What is shorter is no secret: it is refused as a key, and it would be found in every other word. */
 export const minSecretLength = 8;
 

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import { catalogue, environment, exitCodes, warningCatalogue } from '../../core/index.js';
 import { sinks, type SinkDefinition } from '../../sinks/index.js';
 import { expressionFunctions, steps, type StepDefinition } from '../../steps/index.js';
 import { pipelineShape } from './spec.js';
@@ -71,7 +72,7 @@ export function pipelineReference(): string {
     '## rejects',
     keyTable(shape.properties?.rejects ?? {}),
     '## expect',
-    'Every gate that refuses is told, and nothing is published (exit 65). Columns are those that leave the last step, by their snake_case names.',
+    'Every violation is reported, and nothing is published (exit 65). Columns are those that leave the last step, by their snake_case names.',
     keyTable(shape.properties?.expect ?? {}),
     '## Several pipelines in one file',
     'Documents separated by `---` are pipelines of their own. `leadstream run` checks all of them and runs one after another; their names and outputs must differ.',
@@ -82,6 +83,29 @@ export function pipelineReference(): string {
     functionTable(),
     '## Sinks',
     ...definitions.sinks.flatMap((definition) => section(definition, 'to')),
+    '## Exit codes',
+    table(
+      ['exit', 'what happened', 'what to do'],
+      Object.entries(exitCodes).map(([exit, { meaning, action }]) => [exit, meaning, action]),
+    ),
+    '## Errors',
+    'Codes are stable. `retry` says whether the same command can succeed later without a change.',
+    table(
+      ['code', 'exit', 'retry', 'what to do'],
+      Object.entries(catalogue).map(([code, { exit, retry, help }]) => [`\`${code}\``, String(exit), retry ? 'yes' : 'no', help]),
+    ),
+    '## Warnings',
+    'The run goes on; with `service.strict` a warning is a failure (exit 65).',
+    table(
+      ['code', 'what to do'],
+      Object.entries(warningCatalogue).map(([code, { help }]) => [`\`${code}\``, help]),
+    ),
+    '## Environment',
+    'Credentials come from the environment or from files, never from flags.',
+    table(
+      ['variable', 'meaning'],
+      Object.entries(environment).map(([name, { summary, secret }]) => [`\`${name}\``, secret ? `${summary} Never shown.` : summary]),
+    ),
   ].join('\n\n');
 }
 

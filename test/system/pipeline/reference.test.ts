@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { Ajv } from 'ajv';
 import { parseAllDocuments } from 'yaml';
+import { environment } from '../../../src/core/index.js';
 import { pipelineReference, pipelineSchema } from '../../../src/pipeline/index.js';
 
 test('REFERENCE.md says what the definitions say; `npm run reference` writes it', async () => {
@@ -17,6 +18,14 @@ test.each((await readdir('pipelines')).filter((name) => name.endsWith('.yaml')))
   const validate = new Ajv({ strict: false }).compile(pipelineSchema());
   for (const document of parseAllDocuments(await readFile(join('pipelines', name), 'utf8')))
     expect([validate(document.toJS()), validate.errors]).toEqual([true, null]);
+});
+
+test('every environment variable that the code names is in the reference', async () => {
+  const files = (await readdir('src', { recursive: true })).filter((name) => name.endsWith('.ts'));
+  const named = await Promise.all(
+    files.map(async (name) => (await readFile(join('src', name), 'utf8')).match(/LEADSTREAM_[A-Z_]*[A-Z]/g) ?? []),
+  );
+  expect([...new Set(named.flat())].sort()).toEqual(Object.keys(environment).sort());
 });
 
 test('an editor finds what is wrong', () => {

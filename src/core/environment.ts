@@ -1,0 +1,17 @@
+/** The environment variables that leadstream reads, what they mean, and which of them hold keys. The reference lists them. */
+export const environment = {
+  LEADSTREAM_BASE_URL: { secret: false, summary: 'Address of the service, where a pipeline file has no `service`, and for `fetch`.' },
+  LEADSTREAM_REST_API_KEY: { secret: true, summary: 'Key for that service; of `serve`, the key that it accepts.' },
+  LEADSTREAM_AUTHORIZED_UID: { secret: false, summary: 'User of the other form of credentials.' },
+  LEADSTREAM_AUTHORIZED_REST_API_KEY: { secret: true, summary: 'Key of that user.' },
+  LEADSTREAM_HMAC_KEY: { secret: true, summary: 'Key of `mask: hmac`, at least 16 characters.' },
+  LEADSTREAM_MANIFEST_KEY: {
+    secret: true,
+    summary: 'Key of the HMACs that `run` and `rollback` put into the log of runs, and that `verify` compares.',
+  },
+} as const;
+
+export type EnvironmentName = keyof typeof environment;
+
+/** Those that hold keys: what they hold is redacted wherever it appears. */
+export const secretVariables: readonly string[] = Object.entries(environment).flatMap(([name, { secret }]) => (secret ? [name] : []));
