@@ -27,6 +27,7 @@ export {
 export { instantTexts } from './instant-text.js';
 export { nearest } from './nearest.js';
 export { type Naming, type OutputColumn, outputColumn, type OutputOptions, type Refuses } from './output-column.js';
+export { itemAt } from './item-at.js';
 export { jsonOf, printable, printableLines } from './printable.js';
 export { createRedactor, minSecretLength, type Redactor } from './redact.js';
 export { hintAt, meant, unknownName } from './suggestions.js';

@@ -36,7 +36,7 @@ export interface StepContext {
   readonly tally: Tally;
   /** Takes a row out of the stream and into the rejects. The step counts it in `tally.rejected`. */
   reject(row: Row, fault: Fault): void;
-  /** Description when a blocking step begins and ends work during which it keeps pages that it got. */
+  /** Called when a blocking step begins and ends work during which it keeps pages that it got. */
   working?(is: boolean): void;
 }
 

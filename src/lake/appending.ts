@@ -1,4 +1,4 @@
-import { type Value, SinkError, type OutputColumn } from '../core/index.js';
+import { itemAt, type Value, SinkError, type OutputColumn } from '../core/index.js';
 import type { Batch } from '../vector/index.js';
 import type { KeyIndex } from './key-index.js';
 
@@ -23,7 +23,7 @@ export function appending(
   kept: readonly number[],
 ): Appending {
   const keyAt = key.map((column) => columns.indexOf(column));
-  const contentAt = kept.map((index) => [columns[index]?.name ?? '', index] as const).sort(byName);
+  const contentAt = kept.map((index) => [itemAt(columns, index).name, index] as const).sort(byName);
   let unchanged = 0;
   let changed = 0;
 

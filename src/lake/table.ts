@@ -22,9 +22,9 @@ import { besideRun, isRunId, keptEnding, keysEnding, linkEnding, manifestEnding 
  *
  * The folder of a run holds data files only (and `_SUCCESS` on request), because some readers take every file in it for Parquet; what
  * describes the run stands beside it. All parts, hard-linked ones too, are in the folder of the run, below folders `column=value` when the
- * table is partitioned; so one rename of the link changes everything that readers of `lake/leads` see. DataFiles of a kept run lose
+ * table is partitioned; so one rename of the link changes everything that readers of `lake/leads` see. Data files of a kept run lose
  * the ending `.parquet`, because `lake/**\/*.parquet` looks into hidden folders and would read its rows a second time: such a
- * glob from above can see both between the moves of the new parts and the expire, a few milliseconds.
+ * glob from above can see both between the moves of the new files and the expiry, a few milliseconds.
  *
  * One run at a time works on a table: the caller holds its lock.
  */

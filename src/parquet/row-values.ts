@@ -1,4 +1,4 @@
-import { SinkError, type Value, type OutputColumn } from '../core/index.js';
+import { itemAt, SinkError, type Value, type OutputColumn } from '../core/index.js';
 import { comparing, type Compare, type Batch } from '../vector/index.js';
 import type { GroupPlan, RowGroup, SortKey } from './encoder.js';
 
@@ -53,7 +53,7 @@ export class RowValues implements RowGroup<ValueBatch> {
 
   #sorted(): Value[][] {
     if (this.#orders.length === 0) return this.#columns;
-    const keys = this.#orders.map(({ index, compare }) => ({ values: this.#columns[index] ?? [], compare }));
+    const keys = this.#orders.map(({ index, compare }) => ({ values: itemAt(this.#columns, index), compare }));
     const places = Array.from({ length: this.#rows }, (_, row) => row);
     places.sort((one, other) => {
       for (const { values, compare } of keys) {

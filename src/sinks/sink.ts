@@ -22,7 +22,7 @@ export interface SinkContext {
   readonly key: readonly string[];
   /** Where the run logs its manifests, apart from the tables. Default: nowhere. */
   readonly runLog?: RunLog | undefined;
-  /** Description of what somebody should look at, although the run goes on. Default: nobody. */
+  /** Called with what somebody should look at, although the run goes on. Default: nobody. */
   readonly warn?: ((warning: Warning) => void) | undefined;
   /** UTC date on which the run was first started, also when it was resumed: `YYYY-MM-DD`. */
   runDate(): string;

@@ -1,3 +1,4 @@
+import { itemAt } from '../core/index.js';
 import { EMPTY, concat, defer, filter, map, of, switchMap, timer, type Observable } from 'rxjs';
 import { Drain, pageOf, task, type Page } from '../flow/index.js';
 import type { Consistency } from './consistency.js';
@@ -57,7 +58,7 @@ export class AnswerRead {
   /**
    * Asks once more.
    *
-   * @param clean Answers in takeover that had no row which was missed.
+   * @param clean Answers in a row that had no row which was missed.
    */
   #pass(number: number, clean: number): Observable<Page> {
     const { consistency, options } = this;
@@ -75,7 +76,7 @@ export class AnswerRead {
         }
         const cleanNow = missing.length === 0 ? clean + 1 : 0;
         consistency.repaired += missing.length;
-        this.#names = [...this.#names, ...missing.map((row) => names[row] ?? '')];
+        this.#names = [...this.#names, ...missing.map((row) => itemAt(names, row))];
         const found$ = missing.length === 0 ? EMPTY : of(pageOf(number + 1, batch.take(missing), { release: () => {} }));
         if (cleanNow >= (mode === 'prove' ? 2 : 1)) {
           const isStill = consistency.drift.length === 0;

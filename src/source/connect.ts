@@ -24,7 +24,7 @@ export type ConnectOptions = ClientOptions &
   Omit<ReadingOptions, 'onPage' | 'lookAgain' | 'expectedRows'> & {
     /** Whether a list that no number of passes made sure of ends its stream all the same. Default false: it fails. */
     readonly allowUnstable?: boolean | undefined;
-    /** Description what was found out of a collection when its pages have come to their end. */
+    /** Called with what was found out of a collection when its pages have come to their end. */
     readonly onConsistency?: ((collection: CollectionName, consistency: Consistency) => void) | undefined;
   };
 

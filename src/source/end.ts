@@ -18,7 +18,7 @@ export interface EndOptions extends PagingOptions {
   readonly known: (name: string) => boolean;
   /** Whether drift is judged, so that a page of which other rows were read is no loss without a word. */
   readonly isChecked: boolean;
-  /** Description of what speaks against a list that stood still. */
+  /** Called with what speaks against a list that stood still. */
   readonly onDrift: (what: string) => void;
   /** Rows that the list is known to have had; an end before them waits. */
   readonly expected: number;

@@ -22,14 +22,14 @@ export interface ReadingOptions extends PagingOptions {
   readonly endWaitMs?: number | undefined;
   /** Rows that the list had when it was read last; an end before them waits, and one behind them does not. Default: not known. */
   readonly expectedRows?: number | undefined;
-  /** Description, at the confirmed end of the list, how to find out later whether rows have come behind it. */
+  /** Called at the confirmed end of the list with a way to find out later whether rows have come behind it. */
   readonly onEnd?: ((hasMore: () => Observable<boolean>) => void) | undefined;
   /**
    * Whether the end is looked at once more when every page was released, so that what came meanwhile is read as well. Only for
    * chains that release what they get: others would wait for ever. Default false.
    */
   readonly lookAgain?: boolean | undefined;
-  /** Description of every page of the list as it came, before the check. */
+  /** Called with every page of the list as it came, before the check. */
   readonly onPage?: ((page: Page) => void) | undefined;
 }
 

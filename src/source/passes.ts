@@ -49,7 +49,7 @@ class Pass {
 
 /** Further passes over a list, which let the rows pass that were missed so far, until one has missed nothing. */
 export class Passes {
-  /** Passes in takeover that missed nothing. */
+  /** Passes in a row that missed nothing. */
   #clean = 0;
   #lastNumber: number;
   /** What the read before met, and the most keys that any read met. */
@@ -148,7 +148,7 @@ export class Passes {
     return false;
   }
 
-  /** Whether as many passes in takeover as the mode asks for have missed nothing. */
+  /** Whether as many passes in a row as the mode asks for have missed nothing. */
   async #isClean(ask: Ask, number: number, pass: Pass): Promise<boolean> {
     const { consistency, drifted, repeated, rows } = this.first;
     const proving = consistency.mode === 'prove';

@@ -1,6 +1,6 @@
 import { EMPTY, concat, defer, map, switchMap, type Observable } from 'rxjs';
 import type { CollectionReader } from './fetch/client.js';
-import type { Row } from '../core/index.js';
+import { itemAt, type Row } from '../core/index.js';
 import { digestOf, type RecordBatch } from '../vector/index.js';
 import { Drain, batchOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
 import { AnswerRead } from './answer.js';
@@ -146,7 +146,7 @@ class ListRead {
       this.#repeated += again.length;
       this.#distinct += sighting.distinct;
       for (const { row, first } of again.slice(0, maxProbes))
-        this.#repeats.push({ first, position: position + row, name: names[row] ?? '' });
+        this.#repeats.push({ first, position: position + row, name: itemAt(names, row) });
     }
     return isFresh.size === batch.length ? page : withBatch(page, batch.take([...isFresh]));
   }

@@ -56,7 +56,7 @@ export class SeenRows {
   /**
    * Takes the rows of a page.
    *
-   * @param onRow Description of the mark that every key had before; 0 without one.
+   * @param onRow Called with the mark that every key had before; 0 without one.
    */
   take(batch: RecordBatch, names: readonly string[], onRow?: (before: number) => void): Sighting {
     const digests = digestsOf(batch);

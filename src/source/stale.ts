@@ -3,7 +3,7 @@ import { SourceError } from '../core/index.js';
 import { task, type Ask } from '../flow/index.js';
 import type { PagedList } from './paging.js';
 
-/** Pages in takeover that have no row that was not read before: after some of them it is looked whether the list has an end at all. */
+/** Pages in a row that have no row that was not read before: after some of them it is looked whether the list has an end at all. */
 export class StalePages {
   #pages = 0;
 

@@ -1,5 +1,5 @@
 import { columnReader } from './copier.js';
-import type { Row, Value } from '../core/index.js';
+import { itemAt, type Row, type Value } from '../core/index.js';
 import { byShape } from './by-shape.js';
 import { FlatVector } from './flat-vector.js';
 import { RecordBatch } from './record-batch.js';
@@ -17,7 +17,7 @@ export function batchFromRows(rows: readonly Row[]): RecordBatch {
 /** Of rows that all have the same fields in the same order. */
 function columnsOf(names: readonly string[], rows: readonly Row[]): Iterable<readonly [string, readonly Value[]]> {
   const columns = readerOf(names)(rows);
-  return columns.map((values, index) => [names[index] ?? '', values]);
+  return columns.map((values, index) => [itemAt(names, index), values]);
 }
 
 function columnsOfAny(rows: readonly Row[]): Iterable<readonly [string, readonly Value[]]> {

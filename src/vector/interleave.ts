@@ -1,4 +1,4 @@
-import type { Value } from '../core/index.js';
+import { itemAt, type Value } from '../core/index.js';
 import { FlatVector } from './flat-vector.js';
 import { RecordBatch } from './record-batch.js';
 import { Utf8Vector } from './utf8-vector.js';
@@ -30,14 +30,14 @@ function areTexts(vectors: readonly Vector[]): vectors is readonly Utf8Vector[] 
 function interleaveTexts(vectors: readonly Utf8Vector[], { batches, rows }: Picks): Utf8Vector {
   const bounds = new Int32Array(2 * rows.length);
   let length = 0;
-  for (let index = 0; index < rows.length; index += 1) length += vectors[batches[index] ?? 0]?.byteLength(rows[index] ?? 0) ?? 0;
+  for (let index = 0; index < rows.length; index += 1) length += itemAt(vectors, batches[index] ?? -1).byteLength(rows[index] ?? 0);
   const bytes = Buffer.allocUnsafe(length);
   let end = 0;
   for (let index = 0; index < rows.length; index += 1) {
-    const vector = vectors[batches[index] ?? 0];
+    const vector = itemAt(vectors, batches[index] ?? -1);
     const row = rows[index] ?? 0;
     bounds[2 * index] = end;
-    if (vector) end += vector.bytes.copy(bytes, end, vector.start(row), vector.end(row));
+    end += vector.bytes.copy(bytes, end, vector.start(row), vector.end(row));
     bounds[2 * index + 1] = end;
   }
   return new Utf8Vector(bytes, bounds, 0, 2, rows.length);
@@ -45,6 +45,6 @@ function interleaveTexts(vectors: readonly Utf8Vector[], { batches, rows }: Pick
 
 function interleaveValues(vectors: readonly Vector[], { batches, rows }: Picks): FlatVector {
   const values = new Array<Value>(rows.length);
-  for (let index = 0; index < values.length; index += 1) values[index] = vectors[batches[index] ?? 0]?.value(rows[index] ?? 0) ?? null;
+  for (let index = 0; index < values.length; index += 1) values[index] = itemAt(vectors, batches[index] ?? -1).value(rows[index] ?? 0);
   return new FlatVector(values);
 }

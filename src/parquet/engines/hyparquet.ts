@@ -1,7 +1,7 @@
 import { daysOf } from '../../vector/index.js';
 import { gzipSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter, type ColumnSource } from 'hyparquet-writer';
-import type { DeclaredType, Value, OutputColumn } from '../../core/index.js';
+import { itemAt, type DeclaredType, type Value, type OutputColumn } from '../../core/index.js';
 import { type ValueBatch, RowValues } from '../row-values.js';
 import { bloomTypes, codecs, metadataOf, type ByteTarget, type Encoding, type ParquetEngine } from '../encoder.js';
 import { zstd } from '../zstd.js';
@@ -38,7 +38,7 @@ export const hyparquetEngine: ParquetEngine<ValueBatch> = {
         await writer.write({
           rowGroupSize: rows,
           pageSize: encoding.columnIndex ? indexedPageBytes : pageBytes,
-          columnData: columns.map((column, index) => sourceOf(column, values[index] ?? [], encoding)),
+          columnData: columns.map((column, index) => sourceOf(column, itemAt(values, index), encoding)),
         });
       },
       async finish() {

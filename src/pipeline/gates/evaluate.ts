@@ -27,7 +27,7 @@ export interface GateInput {
 /**
  * Checks everything that stands between a read and its publication, to the end: whoever has to act sees all of it at once.
  *
- * @param warn Description of what is recognised and is no failure.
+ * @param warn Called with what is recognised and is no failure.
  * @throws {GateError} When the read is unstable, books do not balance, a join found too few matches, too many rows were rejected,
  * a list shrank too much, frozen columns changed, or rows are not as expected; with one line per gate, and the code of the first.
  */

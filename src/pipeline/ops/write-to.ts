@@ -14,7 +14,7 @@ export interface WriteOptions {
   readonly name?: string;
   /** Stops it; nothing is published. */
   readonly signal?: AbortSignal;
-  /** Description of declared columns that the first rows do not have (`W_SINK_COLUMN`); fewer than half of them are an error. */
+  /** Called with declared columns that the first rows do not have (`W_SINK_COLUMN`); fewer than half of them are an error. */
   readonly onWarning?: (warning: Warning) => void;
 }
 

@@ -34,7 +34,7 @@ export interface Outputs {
   /**
    * Instead of a publication: puts the outputs that are finished aside for inspection. `abort` leaves these alone.
    *
-   * @param failed Description of an output that could not be put aside; the others are.
+   * @param failed Called with an output that could not be put aside; the others are.
    * @returns Where they are.
    */
   setAside(failed: (failure: unknown) => void): Promise<readonly string[]>;

@@ -22,10 +22,10 @@ export interface RunOptions {
   readonly keepFailed?: boolean;
   /** Whether lists and outputs that shrank more than is allowed are published this once. Default false. */
   readonly allowShrink?: boolean;
-  /** Description after every page. */
+  /** Called after every page. */
   readonly onProgress?: (progress: Progress) => void;
-  /** Description of every attempt that failed and will be repeated. */
+  /** Called with every attempt that failed and will be repeated. */
   readonly onRetry?: (notice: RetryNotice) => void;
-  /** Description of everything recognised that is no failure; the report has it too. */
+  /** Called with everything recognised that is no failure; the report has it too. */
   readonly onWarning?: (warning: Warning) => void;
 }

@@ -59,8 +59,8 @@ interface Place {
 /** What is said of a place. */
 type Said = Parameters<Problem> extends [unknown, ...infer Rest] ? Rest : never;
 
-/** Takes what is told of a file. */
-interface Description {
+/** Takes what is found in a file. */
+interface Findings {
   readonly problem: Problem;
   readonly warn: SpecWarning;
 }
@@ -81,14 +81,14 @@ export interface Plan {
 /**
  * Checks steps and sinks against their definitions and the fields that are known at each of them.
  *
- * @param told Takes what is wrong, and what is right and probably not meant.
+ * @param findings Takes what is wrong, and what is right and probably not meant.
  */
 export function planPipeline(
   shape: Pick<PipelineShape, 'from' | 'reveal' | 'steps' | 'to'> & Partial<Pick<PipelineShape, 'expect'>>,
   { hmacKey, ...place }: Place & { readonly hmacKey: string | undefined },
-  told: Description,
+  findings: Findings,
 ): Plan {
-  const { problem } = told;
+  const { problem } = findings;
   const collection: Collection = collections[shape.from];
   const reveal = shape.reveal ?? [];
   reveal.forEach((name, index) => {
@@ -99,7 +99,7 @@ export function planPipeline(
   refuseSharedOutputs(plannedSinks, problem);
 
   /** Follows the columns through the steps; gives those that arrive at each step, and last those that leave the chain. */
-  function follow(source: readonly Column[], told?: Description) {
+  function follow(source: readonly Column[], found?: Findings) {
     const arriving: (readonly Column[])[] = [source];
     boundSteps.forEach((step, index) => {
       const input = arriving.at(-1) ?? source;
@@ -108,15 +108,15 @@ export function planPipeline(
         collections,
         reveal,
         hmacKey,
-        problem: (path: ConfigPath, ...said: Said) => step && told?.problem(['steps', index, step.name, ...path], ...said),
-        warn: (path: ConfigPath, warning: Warning) => step && told?.warn(['steps', index, step.name, ...path], warning),
+        problem: (path: ConfigPath, ...said: Said) => step && found?.problem(['steps', index, step.name, ...path], ...said),
+        warn: (path: ConfigPath, warning: Warning) => step && found?.warn(['steps', index, step.name, ...path], warning),
       };
       arriving.push(step ? step.columns(input, context) : input);
     });
     return arriving;
   }
 
-  const arriving = follow(columnsOf(collection, reveal), told);
+  const arriving = follow(columnsOf(collection, reveal), findings);
   const leaving = arriving.at(-1) ?? [];
   const reads = [...new Set([shape.from, ...boundSteps.flatMap((step) => step?.reads ?? [])])];
   if (shape.expect) checkExpect(shape.expect, leaving, reads, problem);

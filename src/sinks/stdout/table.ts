@@ -1,4 +1,4 @@
-import { textOf, type OutputColumn } from '../../core/index.js';
+import { itemAt, textOf, type OutputColumn } from '../../core/index.js';
 import type { TextFormat } from '../text-sink.js';
 
 /**
@@ -37,7 +37,7 @@ export function tableFormat(columns: readonly OutputColumn[], maxWidth: number):
 
 function line(cells: readonly string[], widths: readonly number[]): string {
   return `${cells
-    .map((cell, index) => fit(cell, widths[index] ?? 0))
+    .map((cell, index) => fit(cell, itemAt(widths, index)))
     .join('  ')
     .trimEnd()}\n`;
 }

@@ -93,7 +93,7 @@ export function takenName(name: string): string {
 /**
  * Joins, whatever fields the rows have.
  *
- * @param taken Description of a name that rows have and that one of the added fields gets; when it returns, that one takes its place.
+ * @param taken Called with a name that rows have and that one of the added fields gets; when it returns, that one takes its place.
  */
 export function joining<Left extends Row, Right extends Row, As extends string, Field extends keyof Right & string>(
   other$: Observable<Page<Right>>,

@@ -34,7 +34,7 @@ export function rename<T extends Row, const M extends Partial<Record<keyof T & s
   return pipe(requireFields<T>('rename', Object.keys(names)), renamed);
 }
 
-/** @param taken Description of a name that a field gets and another one has; when it returns, that other field goes. */
+/** @param taken Called with a name that a field gets and another one has; when it returns, that other field goes. */
 function renaming<T extends Row, const M extends Partial<Record<keyof T & string, string>>>(
   names: M,
   taken: (name: string) => void,

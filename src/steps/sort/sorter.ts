@@ -1,4 +1,4 @@
-import { SinkError, StepError } from '../../core/index.js';
+import { itemAt, SinkError, StepError } from '../../core/index.js';
 import { attempt, ScratchFile, type Extent } from '../../store/index.js';
 import type { BatchReader, Collector, OnError, StepContext } from '../../flow/index.js';
 import { decodeBlock, encodeBlock, interleave, RecordBatch, taking } from '../../vector/index.js';
@@ -97,8 +97,8 @@ export class Sorter implements Collector {
       }
     }
     const sorted = Uint32Array.from(rows.keys()).sort((one, other) => {
-      const [a, b] = [chunks[batches[one] ?? 0], chunks[batches[other] ?? 0]];
-      const order = a && b ? this.order.compare(a.keys, rows[one] ?? 0, b.keys, rows[other] ?? 0) : 0;
+      const [a, b] = [itemAt(chunks, batches[one] ?? -1), itemAt(chunks, batches[other] ?? -1)];
+      const order = this.order.compare(a.keys, rows[one] ?? 0, b.keys, rows[other] ?? 0);
       return order === 0 ? one - other : order;
     });
     const all = chunks.map(({ batch }) => batch);
