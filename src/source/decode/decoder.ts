@@ -1,6 +1,6 @@
-import { copier, textCopier, FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
+import { copier, textCopier, type Copier, FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
-import { snakeCase, type Column, SourceError, type Redactor } from '../../core/index.js';
+import { snakeCase, type Column, SourceError, type Redactor, type Sensitivity } from '../../core/index.js';
 import { JsonText, type JsonRecord, type JsonValue } from '../../json/index.js';
 import { freeNames } from './free-names.js';
 import { nameShape } from './records.js';
@@ -26,22 +26,20 @@ export interface KnownField {
   readonly original: string;
 }
 
-export interface Decoder {
-  /**
-   * Turns records into rows: declared columns first, snake_case, text or `null`.
-   *
-   * @param counted Whether `findings` count them; default true. Records that are read again were counted before.
-   */
-  decode(records: readonly JsonRecord[], counted?: boolean): Record<string, string | null>[];
-  /**
-   * The same by columns, of records that all have the same fields.
-   *
-   * @returns `undefined` for records that `decode` has to refuse.
-   */
-  decodeColumns(scanned: Scanned, counted?: boolean): RecordBatch | undefined;
-  readonly findings: Findings;
-  /** Gives undeclared fields the names that they have elsewhere, whatever comes first. To be called before anything is decoded. */
-  reserve(fields: readonly KnownField[]): void;
+/** A declared field as it is decoded. */
+interface Declared {
+  readonly column: string;
+  /** The service's own name. */
+  readonly original: string;
+  /** Whether it is no secret, or one that is wanted. */
+  readonly wanted: boolean;
+}
+
+/** An undeclared field that was met. */
+interface Discovered {
+  readonly column: Column;
+  rows: number;
+  readonly wanted: boolean;
 }
 
 /**
@@ -50,149 +48,174 @@ export interface Decoder {
  * A declared field that is missing (or JSON `null`) is `null`; a field that nobody declared is kept under its
  * snake_case name; a value that is no string is kept as its JSON text, a number as it was written. Secret fields stay behind unless `reveal`
  * names their column. What is called after a credential gets another name; values stay what they are.
- *
- * @param redact Takes credentials out of the names of fields.
- * @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, by `decode` for a record without any declared field, and for
- * records that all lack their key.
  */
-export function createDecoder(collection: Collection, reveal: readonly string[] = [], redact: Redactor = (name) => name): Decoder {
-  const declared = Object.entries(collection.fields).map(([column, field]) => ({
-    column,
-    original: originalName(column, field),
-    wanted: field.sensitivity !== 'secret' || reveal.includes(column),
-  }));
-  const declaredNames = new Set(declared.map(({ original }) => original));
-  const wanted = declared.filter((field) => field.wanted);
-  const withheld = declared.filter((field) => !field.wanted);
-  const rowOfTexts = textCopier(new Map(wanted.map(({ column, original }) => [column, original])));
-  const rowOf = copier<string | null>(new Map(wanted.map(({ column }, index) => [column, index])));
-  const declaredColumns = declared.map(({ column }) => column);
-  const reserved = new Map<string, string>();
-  let nameOf = freeNames(declaredColumns);
-  const seenNameOf = freeNames(declaredNames, ' ');
+export class Decoder {
+  readonly #declared: readonly Declared[];
+  readonly #declaredNames: ReadonlySet<string>;
+  readonly #wanted: readonly Declared[];
+  readonly #withheld: readonly Declared[];
+  readonly #rowOfTexts: (record: JsonRecord) => Record<string, string | null> | undefined;
+  readonly #rowOf: Copier<string | null>;
+  readonly #reserved = new Map<string, string>();
+  #nameOf: (name: string) => string;
+  readonly #seenNameOf: (name: string) => string;
   /** By the name that the service sent, and by the one that may be seen. */
-  const unknown = new Map<string, { column: Column; rows: number; wanted: boolean }>();
-  const seen = new Map<string, { readonly column: Column; readonly rows: number }>();
-  const missing = new Map<string, number>();
-  const notText = new Map<string, number>();
-  let counting = true;
+  readonly #unknown = new Map<string, Discovered>();
+  readonly #seen = new Map<string, Discovered>();
+  readonly #missing = new Map<string, number>();
+  readonly #notText = new Map<string, number>();
+  /** Whether findings count what is decoded now. */
+  #counting = true;
 
-  function discover(sent: string) {
-    if (declared.length + unknown.size >= maxFields)
-      throw tooWide(collection, `records have more than ${amount(maxFields)} different fields`);
-    const original = seenNameOf(redact(sent));
-    const column: Column = {
-      name: reserved.get(original) ?? nameOf(snakeCase(original)),
-      original,
-      type: 'text',
-      cast: false,
-      sensitivity: collection.unknown,
-    };
-    const found = { column, rows: 0, wanted: column.sensitivity !== 'secret' || reveal.includes(column.name) };
-    unknown.set(sent, found);
-    seen.set(original, found);
-    return found;
+  /** @param redact Takes credentials out of the names of fields. */
+  constructor(
+    private readonly collection: Collection,
+    private readonly reveal: readonly string[] = [],
+    private readonly redact: Redactor = (name) => name,
+  ) {
+    this.#declared = Object.entries(collection.fields).map(([column, field]) => ({
+      column,
+      original: originalName(column, field),
+      wanted: this.#isWanted(column, field.sensitivity),
+    }));
+    this.#declaredNames = new Set(this.#declared.map(({ original }) => original));
+    this.#wanted = this.#declared.filter(({ wanted }) => wanted);
+    this.#withheld = this.#declared.filter(({ wanted }) => !wanted);
+    this.#rowOfTexts = textCopier(new Map(this.#wanted.map(({ column, original }) => [column, original])));
+    this.#rowOf = copier<string | null>(new Map(this.#wanted.map(({ column }, index) => [column, index])));
+    this.#nameOf = freeNames(this.#declared.map(({ column }) => column));
+    this.#seenNameOf = freeNames(this.#declaredNames, ' ');
   }
 
-  function asText(column: string, value: JsonValue): string | null {
-    if (!(value instanceof JsonText)) return value;
-    if (counting) count(notText, column);
-    return value.text;
+  get findings(): Findings {
+    return { unknown: this.#seen, missing: this.#missing, notText: this.#notText };
   }
 
-  function decodeUnknown(record: JsonRecord, row: Record<string, string | null>): void {
-    for (const [original, value] of Object.entries(record)) {
-      if (declaredNames.has(original)) continue;
-      const found = unknown.get(original) ?? discover(original);
-      if (counting) found.rows += 1;
-      if (found.wanted) row[found.column.name] = asText(found.column.name, value);
-    }
+  /**
+   * Turns records into rows: declared columns first, snake_case, text or `null`.
+   *
+   * @param counted Whether `findings` count them. Records that are read again were counted before.
+   * @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, for a record without any declared field, and for records that all lack their
+   * key.
+   */
+  decode(records: readonly JsonRecord[], counted = true): Record<string, string | null>[] {
+    this.#counting = counted;
+    const rows = records.map((record) => this.#decodeRecord(record));
+    if (rows.length > 0 && rows.every((row) => this.#lacksKey(row))) throw keyless(this.collection);
+    return rows;
   }
 
-  /** A record that lacks a declared field, or has one that is no text. */
-  function decodeOdd(record: JsonRecord): Record<string, string | null> {
-    const values: (string | null)[] = [];
-    let present = 0;
-    for (const { column, original, wanted } of declared) {
-      const value = record[original];
-      if (value !== undefined) present += 1;
-      else if (counting) count(missing, column);
-      if (!wanted) continue;
-      values.push(value === undefined ? null : asText(column, value));
-    }
-    if (present === 0) throw stranger(collection, record);
-    const row = rowOf({}, values);
-    if (widthOf(record) > present) decodeUnknown(record, row);
-    return row;
-  }
-
-  function decodeRecord(record: JsonRecord): Record<string, string | null> {
-    const row = withheld.every(({ original }) => record[original] !== undefined) ? rowOfTexts(record) : undefined;
-    if (row === undefined) return decodeOdd(record);
-    if (widthOf(record) > declared.length) decodeUnknown(record, row);
-    return row;
-  }
-
-  function widthOf(record: JsonRecord): number {
-    return checkedWidth(collection, Object.keys(record).length);
-  }
-
-  function decodeColumns(scanned: Scanned): RecordBatch | undefined {
+  /**
+   * The same by columns, of records that all have the same fields.
+   *
+   * @returns `undefined` for records that `decode` has to refuse.
+   */
+  decodeColumns(scanned: Scanned, counted = true): RecordBatch | undefined {
+    this.#counting = counted;
     const { rows, names } = scanned;
-    checkedWidth(collection, names.length);
+    checkedWidth(this.collection, names.length);
     const sent = columnsIn(scanned);
     const columns = new Map<string, Vector>();
-    for (const { column, original } of wanted) columns.set(column, sent.get(original)?.vector ?? FlatVector.ofNulls(rows));
-    const absent = declared.filter(({ original }) => !sent.has(original));
-    if (!collection.key.some((column) => hasText(columns.get(column))) || absent.length === declared.length) return undefined;
-    if (counting) for (const { column } of absent) count(missing, column, rows);
+    for (const { column, original } of this.#wanted) columns.set(column, sent.get(original)?.vector ?? FlatVector.ofNulls(rows));
+    const absent = this.#declared.filter(({ original }) => !sent.has(original));
+    if (!this.collection.key.some((column) => hasText(columns.get(column))) || absent.length === this.#declared.length) return undefined;
+    for (const { column } of absent) this.#count(this.#missing, column, rows);
     for (const [original, { vector }] of sent) {
-      if (declaredNames.has(original)) continue;
-      const found = unknown.get(original) ?? discover(original);
-      if (counting) found.rows += rows;
+      if (this.#declaredNames.has(original)) continue;
+      const found = this.#unknown.get(original) ?? this.#discover(original);
+      if (this.#counting) found.rows += rows;
       if (found.wanted) columns.set(found.column.name, vector);
     }
-    if (counting) countNotText(sent);
+    this.#countNotText(sent);
     return new RecordBatch(rows, columns);
   }
 
-  function countNotText(sent: ReadonlyMap<string, SentColumn>): void {
-    const kept = [
-      ...wanted,
-      ...[...unknown].flatMap(([original, found]) => (found.wanted ? [{ original, column: found.column.name }] : [])),
-    ];
-    for (const { column, original } of kept) {
-      const rows = sent.get(original)?.notText ?? 0;
-      if (rows > 0) count(notText, column, rows);
+  /** Gives undeclared fields the names that they have elsewhere, whatever comes first. To be called before anything is decoded. */
+  reserve(fields: readonly KnownField[]): void {
+    const taken = new Set(this.#declared.map(({ column }) => column));
+    for (const { name, original } of fields) {
+      if (taken.has(name) || this.#reserved.has(original) || this.#declaredNames.has(original)) continue;
+      this.#reserved.set(original, name);
+      taken.add(name);
+    }
+    this.#nameOf = freeNames(taken);
+  }
+
+  #isWanted(column: string, sensitivity: Sensitivity): boolean {
+    return sensitivity !== 'secret' || this.reveal.includes(column);
+  }
+
+  #count(counts: Map<string, number>, name: string, rows = 1): void {
+    if (this.#counting) counts.set(name, (counts.get(name) ?? 0) + rows);
+  }
+
+  #discover(sent: string): Discovered {
+    if (this.#declared.length + this.#unknown.size >= maxFields)
+      throw tooWide(this.collection, `records have more than ${amount(maxFields)} different fields`);
+    const original = this.#seenNameOf(this.redact(sent));
+    const name = this.#reserved.get(original) ?? this.#nameOf(snakeCase(original));
+    const sensitivity = this.collection.unknown;
+    const column: Column = { name, original, type: 'text', cast: false, sensitivity };
+    const found = { column, rows: 0, wanted: this.#isWanted(name, sensitivity) };
+    this.#unknown.set(sent, found);
+    this.#seen.set(original, found);
+    return found;
+  }
+
+  #decodeRecord(record: JsonRecord): Record<string, string | null> {
+    const row = this.#withheld.every(({ original }) => record[original] !== undefined) ? this.#rowOfTexts(record) : undefined;
+    if (row === undefined) return this.#decodeOdd(record);
+    if (this.#widthOf(record) > this.#declared.length) this.#decodeUnknown(record, row);
+    return row;
+  }
+
+  /** A record that lacks a declared field, or has one that is no text. */
+  #decodeOdd(record: JsonRecord): Record<string, string | null> {
+    const values: (string | null)[] = [];
+    let present = 0;
+    for (const { column, original, wanted } of this.#declared) {
+      const value = record[original];
+      if (value !== undefined) present += 1;
+      else this.#count(this.#missing, column);
+      if (!wanted) continue;
+      values.push(value === undefined ? null : this.#asText(column, value));
+    }
+    if (present === 0) throw stranger(this.collection, record);
+    const row = this.#rowOf({}, values);
+    if (this.#widthOf(record) > present) this.#decodeUnknown(record, row);
+    return row;
+  }
+
+  #decodeUnknown(record: JsonRecord, row: Record<string, string | null>): void {
+    for (const [original, value] of Object.entries(record)) {
+      if (this.#declaredNames.has(original)) continue;
+      const found = this.#unknown.get(original) ?? this.#discover(original);
+      if (this.#counting) found.rows += 1;
+      if (found.wanted) row[found.column.name] = this.#asText(found.column.name, value);
     }
   }
 
-  function lacksKey(row: Record<string, string | null>): boolean {
-    return collection.key.every((column) => (row[column] ?? '') === '');
+  #asText(column: string, value: JsonValue): string | null {
+    if (!(value instanceof JsonText)) return value;
+    this.#count(this.#notText, column);
+    return value.text;
   }
 
-  return {
-    decode: (records, counted = true) => {
-      counting = counted;
-      const rows = records.map(decodeRecord);
-      if (rows.length > 0 && rows.every(lacksKey)) throw keyless(collection);
-      return rows;
-    },
-    decodeColumns: (scanned, counted = true) => {
-      counting = counted;
-      return decodeColumns(scanned);
-    },
-    findings: { unknown: seen, missing, notText },
-    reserve: (fields) => {
-      const taken = new Set(declaredColumns);
-      for (const { name, original } of fields) {
-        if (taken.has(name) || reserved.has(original) || declaredNames.has(original)) continue;
-        reserved.set(original, name);
-        taken.add(name);
-      }
-      nameOf = freeNames(taken);
-    },
-  };
+  #widthOf(record: JsonRecord): number {
+    return checkedWidth(this.collection, Object.keys(record).length);
+  }
+
+  #lacksKey(row: Record<string, string | null>): boolean {
+    return this.collection.key.every((column) => (row[column] ?? '') === '');
+  }
+
+  #countNotText(sent: ReadonlyMap<string, SentColumn>): void {
+    const unknown = [...this.#unknown].flatMap(([original, { wanted, column }]) => (wanted ? [{ original, column: column.name }] : []));
+    for (const { column, original } of [...this.#wanted, ...unknown]) {
+      const rows = sent.get(original)?.notText ?? 0;
+      if (rows > 0) this.#count(this.#notText, column, rows);
+    }
+  }
 }
 
 /** Whether any row has a text in a column that is not empty. */
@@ -234,8 +257,4 @@ export function discoveredColumns(findings: Findings, reveal: readonly string[] 
   return [...findings.unknown.values()]
     .map(({ column }) => column)
     .filter(({ name, sensitivity }) => sensitivity !== 'secret' || reveal.includes(name));
-}
-
-function count(counts: Map<string, number>, name: string, rows = 1): void {
-  counts.set(name, (counts.get(name) ?? 0) + rows);
 }

@@ -15,7 +15,7 @@ import {
   type RetryNotice,
   type RetryPolicy,
 } from '../../http/index.js';
-import { createDecoder, type Decoder, type Findings, type KnownField } from '../decode/decoder.js';
+import { Decoder, type Findings, type KnownField } from '../decode/decoder.js';
 import { openFetching, type ScannedAnswer } from './fetching.js';
 import { readList, readSingle } from '../decode/records.js';
 import { scan } from '../decode/scan.js';
@@ -149,7 +149,7 @@ export function createClient(options: ClientOptions): ServiceClient {
 
   return {
     reader: <C extends Collection>(collection: C, reveal: readonly string[] = []): CollectionReader<RowOf<C>> => {
-      const decoder = createDecoder(collection, reveal, redact);
+      const decoder = new Decoder(collection, reveal, redact);
 
       function request({ page, limit: size = limit, purpose }: ListRequest): Observable<ListAnswer> {
         const rows: Record<string, string> = size === null ? {} : { limit: String(size) };
@@ -166,7 +166,7 @@ export function createClient(options: ClientOptions): ServiceClient {
         collection,
         limit,
         findings: decoder.findings,
-        reserve: decoder.reserve,
+        reserve: (fields) => decoder.reserve(fields),
         decode: (body) => {
           try {
             return batchOf(decoder, collection.name, { status: 200, body });

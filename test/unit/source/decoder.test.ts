@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { discoveredColumns } from '../../../src/source/index.js';
-import { createDecoder } from '../../../src/source/decode/decoder.js';
+import { Decoder } from '../../../src/source/decode/decoder.js';
 import { readList } from '../../../src/source/decode/records.js';
 import { scan } from '../../../src/source/decode/scan.js';
 import { bridges } from '../../../src/collections/bridges.js';
@@ -18,17 +18,17 @@ const sent = (...records: readonly (object | string)[]) =>
 
 describe('declared fields', () => {
   test('come under their snake_case names', () => {
-    const [row] = createDecoder(leads).decode([{ lead_id: '1', PSID: 'p', 'LEAD ACCEPTED': 'yes', IPAddress: '1.2.3.4' }]);
+    const [row] = new Decoder(leads).decode([{ lead_id: '1', PSID: 'p', 'LEAD ACCEPTED': 'yes', IPAddress: '1.2.3.4' }]);
     expect(row).toMatchObject({ lead_id: '1', psid: 'p', lead_accepted: 'yes', ip_address: '1.2.3.4' });
   });
 
   test('come first and in the order of the definition', () => {
-    const [row] = createDecoder(users).decode([{ extra: 'x', affid: '1', uid: '7', email: 'a@b.c' }]);
+    const [row] = new Decoder(users).decode([{ extra: 'x', affid: '1', uid: '7', email: 'a@b.c' }]);
     expect(Object.keys(row ?? {})).toEqual(['uid', 'email', 'affid', 'extra']);
   });
 
   test('that are missing are null and counted', () => {
-    const decoder = createDecoder(users);
+    const decoder = new Decoder(users);
     expect(decoder.decode([{ uid: '7' }, user])).toEqual([{ uid: '7', email: null, affid: null }, user]);
     expect([...decoder.findings.missing]).toEqual([
       ['email', 1],
@@ -37,14 +37,14 @@ describe('declared fields', () => {
   });
 
   test('that are JSON null are null and not counted', () => {
-    const decoder = createDecoder(users);
+    const decoder = new Decoder(users);
     expect(decoder.decode([{ ...user, email: null }])).toEqual([{ ...user, email: null }]);
     expect(decoder.findings.missing.size).toBe(0);
     expect(decoder.findings.notText.size).toBe(0);
   });
 
   test('keep an empty text', () => {
-    expect(createDecoder(users).decode([{ ...user, email: '' }])[0]?.email).toBe('');
+    expect(new Decoder(users).decode([{ ...user, email: '' }])[0]?.email).toBe('');
   });
 
   test.each([
@@ -54,7 +54,7 @@ describe('declared fields', () => {
     [['a', 1], '["a",1]'],
     [{ a: null }, '{"a":null}'],
   ])('whose value is %j are kept as its JSON text and counted', (value, text) => {
-    const decoder = createDecoder(users);
+    const decoder = new Decoder(users);
     expect(decoder.decode(sent({ ...user, uid: value }, user)).map(({ uid }) => uid)).toEqual([text, '7']);
     expect([...decoder.findings.notText]).toEqual([['uid', 1]]);
   });
@@ -63,14 +63,14 @@ describe('declared fields', () => {
 test.each(['9007199254740993', '1.10', '1e400', '-0', '1E5', '[12345678901234567890,{"a":1.10}]'])(
   'a value that is written %s is kept as it is',
   (json) => {
-    const [row] = createDecoder(users).decode(sent(`{"uid":${json},"email":"a","affid":"1","extra":${json}}`));
+    const [row] = new Decoder(users).decode(sent(`{"uid":${json},"email":"a","affid":"1","extra":${json}}`));
     expect(row).toEqual({ uid: json, email: 'a', affid: '1', extra: json });
   },
 );
 
 describe('unknown fields', () => {
   test('are kept under their snake_case names, found and counted', () => {
-    const decoder = createDecoder(users);
+    const decoder = new Decoder(users);
     expect(decoder.decode([{ ...user, 'Shoe Size': '42' }, user, { ...user, 'Shoe Size': '43' }])).toEqual([
       { ...user, shoe_size: '42' },
       user,
@@ -85,36 +85,34 @@ describe('unknown fields', () => {
   });
 
   test('are found also when a declared field is missing', () => {
-    expect(createDecoder(users).decode([{ uid: '7', email: 'a', extra: 'x' }])).toEqual([
-      { uid: '7', email: 'a', affid: null, extra: 'x' },
-    ]);
+    expect(new Decoder(users).decode([{ uid: '7', email: 'a', extra: 'x' }])).toEqual([{ uid: '7', email: 'a', affid: null, extra: 'x' }]);
   });
 
   test('get a suffix when their name is taken', () => {
-    const decoder = createDecoder(users);
+    const decoder = new Decoder(users);
     const record = { ...user, UID: 'upper', 'u-id': 'hyphen', 'U id': 'blank', 'uid ': 'end' };
     expect(decoder.decode([record])).toEqual([{ ...user, uid_2: 'upper', u_id: 'hyphen', u_id_2: 'blank', uid_3: 'end' }]);
   });
 
   test('keep the name that they got in the first row in all later ones', () => {
-    const decoder = createDecoder(users);
+    const decoder = new Decoder(users);
     decoder.decode([{ ...user, 'a b': '1' }]);
     expect(decoder.decode([{ ...user, 'a-b': '2', 'a b': '3' }])).toEqual([{ ...user, a_b: '3', a_b_2: '2' }]);
   });
 
   test('without a letter or digit are called field', () => {
-    expect(createDecoder(users).decode([{ ...user, '': 'a', '§': 'b' }])).toEqual([{ ...user, field: 'a', field_2: 'b' }]);
+    expect(new Decoder(users).decode([{ ...user, '': 'a', '§': 'b' }])).toEqual([{ ...user, field: 'a', field_2: 'b' }]);
   });
 
   test('that are no text are kept as JSON text and counted', () => {
-    const decoder = createDecoder(users);
+    const decoder = new Decoder(users);
     expect(decoder.decode(sent({ ...user, extra: 5, other: null }))).toEqual([{ ...user, extra: '5', other: null }]);
     expect([...decoder.findings.notText]).toEqual([['extra', 1]]);
   });
 
   test('called like parts of an object are harmless', () => {
     const text = '{"uid":"7","email":"a","affid":"1","__proto__":{"polluted":true},"constructor":"c","toString":"t","hasOwnProperty":"h"}';
-    const [row] = createDecoder(users).decode(sent(text));
+    const [row] = new Decoder(users).decode(sent(text));
     expect(Object.getPrototypeOf(row)).toBe(Object.prototype);
     expect(Object.prototype).not.toHaveProperty('polluted');
     expect(Object.entries(row ?? {}).slice(3)).toEqual([
@@ -130,20 +128,20 @@ describe('secret fields', () => {
   const bridge = { id: '1', CRM_KEY: 'crm', fb_app_secret: 'fb', name: 'Ann' };
 
   test('that are declared stay behind', () => {
-    const [row] = createDecoder(bridges).decode([bridge]);
+    const [row] = new Decoder(bridges).decode([bridge]);
     expect(row).toMatchObject({ id: '1', name: 'Ann' });
     expect(Object.keys(row ?? {})).not.toEqual(expect.arrayContaining(['crm_key']));
     expect(Object.values(row ?? {})).not.toContain('fb');
   });
 
   test('that are declared come when they are revealed, and no other', () => {
-    const [row] = createDecoder(bridges, ['crm_key']).decode([bridge]);
+    const [row] = new Decoder(bridges, ['crm_key']).decode([bridge]);
     expect(row).toHaveProperty('crm_key', 'crm');
     expect(row).not.toHaveProperty('fb_app_secret');
   });
 
   test.each([bridges, links])('are all unknown ones of $name, which are found but stay behind', (collection) => {
-    const decoder = createDecoder(collection);
+    const decoder = new Decoder(collection);
     const [row] = decoder.decode([{ id: '1', NewToken: 'hush' }]);
     expect(Object.values(row ?? {})).not.toContain('hush');
     expect([...decoder.findings.unknown.keys()]).toEqual(['NewToken']);
@@ -151,13 +149,13 @@ describe('secret fields', () => {
   });
 
   test.each([bridges, links])('come when the column of an unknown one of $name is revealed', (collection) => {
-    const decoder = createDecoder(collection, ['new_token']);
+    const decoder = new Decoder(collection, ['new_token']);
     expect(decoder.decode([{ id: '1', NewToken: 'hush' }])[0]).toHaveProperty('new_token', 'hush');
     expect(discoveredColumns(decoder.findings, ['new_token']).map(({ name }) => name)).toEqual(['new_token']);
   });
 
   test('are none of the unknown ones of users', () => {
-    const decoder = createDecoder(users);
+    const decoder = new Decoder(users);
     decoder.decode([{ ...user, extra: 'x' }]);
     expect(discoveredColumns(decoder.findings).map(({ name }) => name)).toEqual(['extra']);
   });
@@ -173,21 +171,21 @@ describe('the width of records', () => {
   };
 
   test('may be 4,096 fields', () => {
-    expect(Object.keys(createDecoder(users).decode([wide(4096)])[0] ?? {})).toHaveLength(4096);
-    expect(createDecoder(users).decodeColumns(columnsOf(wide(4096)))?.columns.size).toBe(4096);
+    expect(Object.keys(new Decoder(users).decode([wide(4096)])[0] ?? {})).toHaveLength(4096);
+    expect(new Decoder(users).decodeColumns(columnsOf(wide(4096)))?.columns.size).toBe(4096);
   });
 
   test('is refused beyond that, with its number', () => {
     const refused = { code: 'E_SOURCE_LIMIT', kind: 'permanent', message: 'users: a record has 4,097 fields, and at most 4,096 are read' };
-    expect(() => createDecoder(users).decode([wide(4097)])).toThrow(expect.objectContaining(refused));
-    expect(() => createDecoder(users).decodeColumns(columnsOf(wide(4097)))).toThrow(expect.objectContaining(refused));
+    expect(() => new Decoder(users).decode([wide(4097)])).toThrow(expect.objectContaining(refused));
+    expect(() => new Decoder(users).decodeColumns(columnsOf(wide(4097)))).toThrow(expect.objectContaining(refused));
     const lacking = sent({ uid: '1', ...Object.fromEntries(Array.from({ length: 4096 }, (_, index) => [`f${index}`, 7])) });
-    expect(() => createDecoder(users).decode(lacking)).toThrow(expect.objectContaining(refused));
+    expect(() => new Decoder(users).decode(lacking)).toThrow(expect.objectContaining(refused));
   });
 
   test('counts for all records together, whatever each has', () => {
     const refused = { code: 'E_SOURCE_LIMIT', message: 'users: records have more than 4,096 different fields' };
-    const decoder = createDecoder(users);
+    const decoder = new Decoder(users);
     decoder.decode([wide(3000)]);
     expect(() => decoder.decode([wide(2000, 5000)])).toThrow(expect.objectContaining(refused));
     expect(() => decoder.decodeColumns(columnsOf(wide(2000, 5000)))).toThrow(expect.objectContaining(refused));
@@ -196,7 +194,7 @@ describe('the width of records', () => {
 
   test('costs as many names as fields, also when all become the same', () => {
     const names = Array.from({ length: 4000 }, (_, index) => `${'-'.repeat(index % 64)}f${'_'.repeat(index / 64)}`);
-    const decoder = createDecoder(users);
+    const decoder = new Decoder(users);
     const began = performance.now();
     decoder.decode([{ ...user, ...Object.fromEntries(names.map((name) => [name, 'x'])) }]);
     expect([...decoder.findings.unknown.values()].at(-1)?.column.name).toBe('f_4000');

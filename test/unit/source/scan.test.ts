@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { createDecoder } from '../../../src/source/decode/decoder.js';
+import { Decoder } from '../../../src/source/decode/decoder.js';
 import { readList } from '../../../src/source/decode/records.js';
 import { columnsIn, scan } from '../../../src/source/decode/scan.js';
 import { collections } from '../../../src/collections/index.js';
@@ -179,7 +179,7 @@ describe('the decoder', () => {
     (reveal) => {
       fc.assert(
         fc.property(fc.array(records, { minLength: 1, maxLength: 3 }), (answers) => {
-          const [byColumns, byRows] = [createDecoder(collections.users, reveal), createDecoder(collections.users, reveal)];
+          const [byColumns, byRows] = [new Decoder(collections.users, reveal), new Decoder(collections.users, reveal)];
           for (const answer of answers) {
             const json = Buffer.from(JSON.stringify(answer));
             const list = readList('', { status: 200, body: json });
