@@ -4,7 +4,7 @@
  */
 export const importTable = {
   core: [],
-  json: [],
+  json: ['core'],
   threads: [],
   options: ['core'],
   collections: ['core'],

@@ -24,12 +24,14 @@ export {
   StepError,
   type Warning,
 } from './errors.js';
+export { hashOfBytes, hashOfText } from './fnv.js';
 export { instantTexts } from './instant-text.js';
 export { nearest } from './nearest.js';
 export { type Naming, type OutputColumn, outputColumn, type OutputOptions, type Refuses } from './output-column.js';
 export { itemAt } from './item-at.js';
 export { jsonOf, printable, printableLines } from './printable.js';
 export { createRedactor, minSecretLength, type Redactor } from './redact.js';
+export { newRunId } from './run-id.js';
 export { hintAt, meant, unknownName } from './suggestions.js';
 export { type DeclaredType, declaredTypes, expectations, parserOf, textOf, type Value, type ValueOf } from './types.js';
 export { version } from './version.js';

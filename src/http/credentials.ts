@@ -1,8 +1,7 @@
 import { nearest, unknownName, minSecretLength } from '../core/index.js';
 
 /**
- * The two forms in which the service takes credentials, each with the names of its query parameters (SERVICE.md,
- * Authentication).
+ * The two forms in which the service takes credentials, each with the names of its query parameters.
  */
 export type Credentials = { readonly rest_api_key: string } | { readonly authorized_uid: string; readonly authorized_rest_api_key: string };
 

@@ -1,3 +1,4 @@
+import { hashOfBytes } from '../core/index.js';
 import { isUtf8 } from 'node:buffer';
 import { compact } from './compact.js';
 import { afterSpace, ascii, endOfLiteral, endOfNested, endOfText } from './places.js';
@@ -139,7 +140,7 @@ class Reader {
     }
     const end = endOfText(json, from) + 1;
     if (end === 0) throw new SyntaxError();
-    const hash = hashOf(json, from, end);
+    const hash = hashOfBytes(json, from, end);
     const place = this.#places.get(hash) ?? -1;
     const known = this.#names[place];
     if (known?.json.length === end - from && isAt(json, from, known.json)) {
@@ -187,12 +188,6 @@ class Reader {
     this.#at = end + 1;
     return JSON.parse(json.toString('utf8', from, end + 1)) as string;
   }
-}
-
-function hashOf(json: Buffer, start: number, end: number): number {
-  let hash = 0x811c9dc5;
-  for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (json[at] ?? 0), 0x01000193);
-  return hash;
 }
 
 function isAt(json: Buffer, start: number, wanted: Buffer): boolean {

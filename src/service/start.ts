@@ -32,7 +32,7 @@ export interface RunningService {
 }
 
 /**
- * Starts the data service of SERVICE.md on HTTP and resolves when it listens.
+ * Starts the data service on HTTP and resolves when it listens.
  *
  * @throws {LeadstreamError} `E_USAGE` when there is no account, the address cannot be listened on, the request log cannot be
  * written, or a quirk, fault or drift is none.

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { SinkError } from '../core/index.js';
+import { newRunId, SinkError } from '../core/index.js';
 import type { SinkContext } from './sink.js';
 
 /**
@@ -22,10 +21,4 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
     nulled: () => undefined,
     ...overrides,
   };
-}
-
-/** A run id for use outside pipelines: the time to the millisecond, then 32 random bits. */
-function newRunId(): string {
-  const time = new Date().toISOString().slice(0, 23).replaceAll(/[-:.]/g, '');
-  return `${time}-${randomBytes(4).toString('hex')}`;
 }

@@ -1,4 +1,4 @@
-import type { Value } from '../core/index.js';
+import { hashOfBytes, type Value } from '../core/index.js';
 import { DictionaryVector, maxDictionary } from './dictionary-vector.js';
 import { Utf8Vector } from './utf8-vector.js';
 import type { Vector } from './vector.js';
@@ -189,8 +189,7 @@ class Known<R> {
 }
 
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
-  let hash = 0x811c9dc5;
-  for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
+  const hash = hashOfBytes(bytes, start, end);
   // The low bits choose the slot, and of the last bytes they know little.
   return hash ^ (hash >>> 15);
 }

@@ -1,4 +1,4 @@
-import type { Value } from '../core/index.js';
+import { hashOfBytes, type Value } from '../core/index.js';
 import type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
 import { DictionaryVector } from './dictionary-vector.js';
 import { encoding } from './encoded-values.js';
@@ -164,9 +164,7 @@ export class Utf8Builder implements ColumnBuilder {
 
 /** In 30 bits, which a set holds without an object for each. */
 function hashOf(bytes: Buffer, start: number, end: number): number {
-  let hash = end - start;
-  for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
-  return hash >>> 2;
+  return hashOfBytes(bytes, start, end) >>> 2;
 }
 
 function buffer(bytes: number): Buffer<ArrayBuffer> {

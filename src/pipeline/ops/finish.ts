@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
-import { LeadstreamError } from '../../core/index.js';
+import { newRunId, LeadstreamError } from '../../core/index.js';
 import { attempt, finishIntents, unlessMissing, fixedPath } from '../../store/index.js';
-import { intentsIn, newRunId, spentIn } from '../run/start.js';
+import { intentsIn, spentIn } from '../run/start.js';
 
 /**
  * Completes the publications that killed runs had decided.
@@ -18,6 +18,6 @@ export async function finishRuns(stateDir: string, baseDir = process.cwd()): Pro
     const remedy = 'name the one that the runs were given by --state-dir, or change into the folder that they ran in';
     throw new LeadstreamError('E_USAGE', `there is no state folder ${folder}; ${remedy}`);
   }
-  const finished = await finishIntents(intentsIn(folder), { runId: newRunId(new Date().toISOString()), removeSpent: spentIn(folder) });
+  const finished = await finishIntents(intentsIn(folder), { runId: newRunId(), removeSpent: spentIn(folder) });
   return finished.map(({ pipeline }) => pipeline);
 }

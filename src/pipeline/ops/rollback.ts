@@ -1,7 +1,8 @@
+import { newRunId } from '../../core/index.js';
 import { resolve } from 'node:path';
 import { finishIntents, lockOutputs, removeIntent, writeIntent, fixedPath } from '../../store/index.js';
 import { prepareRollback } from '../../lake/index.js';
-import { intentsIn, newRunId, spentIn } from '../run/start.js';
+import { intentsIn, spentIn } from '../run/start.js';
 
 export interface RollbackOptions {
   /** Run to return to. Default: the newest kept one. */
@@ -28,7 +29,7 @@ export async function rollbackTable(
   const table = resolve(path);
   const stateDir = fixedPath(options.stateDir ?? '.leadstream', '--state-dir', process.cwd());
   const intents = intentsIn(stateDir);
-  const runId = newRunId(new Date().toISOString());
+  const runId = newRunId();
   const lock = await lockOutputs([table], { runId });
   try {
     await finishIntents(intents, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), removeSpent: spentIn(stateDir) });

@@ -22,7 +22,7 @@ export interface RejectsOptions {
 }
 
 /**
- * Where rejected rows go: one line of JSON each, with run, place, key, field and reason.
+ * Where rejected rows go: one line of JSON each, with place, key, field and reason.
  *
  * Memory: a count per place, field and reason; a reason names kinds of values, so there are few.
  */

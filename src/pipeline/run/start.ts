@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { defaultLimit, spooledSince, removeSpool, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
 import { queryOf } from '../../http/index.js';
-import { reasonOf, SinkError, type Warning, printable } from '../../core/index.js';
+import { newRunId, reasonOf, SinkError, type Warning, printable } from '../../core/index.js';
 import {
   finishIntents,
   lockOutputs,
@@ -221,9 +220,4 @@ export function intentsIn(stateDir: string): string {
 /** What removes spooled pages that were published: those of this state folder, whatever place an intent says that they are in. */
 export function spentIn(stateDir: string): (folder: string) => Promise<void> {
   return (folder) => removeSpool(join(stateDir, 'spool'), folder);
-}
-
-/** Unique, sortable by time, safe in file names. */
-export function newRunId(startedAt: string): string {
-  return `${startedAt.slice(0, 23).replaceAll(/[-:.]/g, '')}Z-${randomBytes(4).toString('hex')}`;
 }

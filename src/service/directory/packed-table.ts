@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { LeadstreamError } from '../../core/index.js';
-import { hashOf } from '../hash.js';
+import { hashOfText, LeadstreamError } from '../../core/index.js';
 import type { ServedTable } from '../source.js';
 import type { TextRow } from './rows.js';
 
@@ -42,7 +41,7 @@ export async function packTable(rows: AsyncIterable<TextRow>, { file, idName, ma
       [ends, hashes] = [longerEnds, longerHashes];
     }
     ends[count] = size;
-    hashes[count] = hashOf(row[idName]);
+    hashes[count] = hashOfText(row[idName] ?? '');
     count += 1;
   }
   return tableOf(bytes, ends.subarray(0, count), hashes.subarray(0, count), idName);
@@ -62,7 +61,7 @@ function tableOf(bytes: Buffer, ends: Float64Array, hashes: Uint32Array, idName:
     row,
     find: (id) => {
       const found: number[] = [];
-      const wanted = hashOf(id);
+      const wanted = hashOfText(id);
       for (let index = hashes.indexOf(wanted); index !== -1; index = hashes.indexOf(wanted, index + 1)) {
         if (rowSchema.parse(JSON.parse(row(index)))[idName] === id) found.push(index);
       }

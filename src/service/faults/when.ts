@@ -1,9 +1,9 @@
+import { hashOfText } from '../../core/index.js';
 import { z } from 'zod';
 import { collectionNames } from '../../collections/index.js';
 import type { RequestFacts } from '../answer.js';
 import { mix } from '../generate/random.js';
 import { purposes } from '../generate/world.js';
-import { hashOf } from '../hash.js';
 import { oneOf, share, whole } from '../options.js';
 
 const range = z
@@ -48,7 +48,7 @@ export function meets(when: When, seed: number, place: number): (facts: RequestF
     const time = (asked.get(request) ?? 0) + 1;
     asked.set(request, time);
     if (time > (when.times ?? Infinity)) return false;
-    return mix(seed, purposes.faults + 100 * place, hashOf(`${time} ${request}`)) < (when.rate ?? 1) * 0x1_0000_0000;
+    return mix(seed, purposes.faults + 100 * place, hashOfText(`${time} ${request}`)) < (when.rate ?? 1) * 0x1_0000_0000;
   };
 }
 

@@ -1,8 +1,8 @@
+import { hashOfText } from '../../core/index.js';
 import { collections, originalName, type CollectionName, type Field } from '../../collections/index.js';
 import type { Responder } from '../answer.js';
 import { Draw } from '../generate/random.js';
 import { purposes } from '../generate/world.js';
-import { hashOf } from '../hash.js';
 
 /** Changes a row, given as JSON text, of a collection. */
 type Oddity = (row: string, collection: CollectionName, draw: Draw) => string;
@@ -35,7 +35,7 @@ export function oddRows(shares: OddShares, seed: number): Responder | undefined 
 
   function* odd(rows: Iterable<string>, collection: CollectionName): Generator<string> {
     for (const row of rows) {
-      const place = hashOf(row);
+      const place = hashOfText(row);
       yield active.reduce((text, { change, share, draw }) => {
         draw.seek(place);
         return draw.below(1e6) < share * 1e6 ? change(text, collection, draw) : text;
