@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
-import got, { MaxRedirectsError, ReadError, RequestError, TimeoutError, type OptionsInit } from 'got';
+import got, { MaxRedirectsError, ReadError, RequestError, TimeoutError, type OptionsInit, type Response } from 'got';
 import { Observable } from 'rxjs';
 import { SourceError } from '../core/index.js';
 import { retryAfterMs } from './retry-after.js';
@@ -43,82 +43,106 @@ export interface Transport<A extends Answer = Answer> {
 /** The longest time that a timer of Node can wait; a longer one fires at once. */
 const maxTimerMs = 2 ** 31 - 1;
 
+/** A transport that asks the service. */
+export function createTransport(options: TransportOptions): Transport {
+  return new HttpTransport(options);
+}
+
 /**
  * The only user of got: GET, no redirects, no other protocol, no retry of its own, a cap on the body, and one timer around
  * everything that an attempt waits for.
  *
  * Errors of got carry the URL with its credentials, so none of them leaves this file, not even as a `cause`.
  */
-export function createTransport(options: TransportOptions): Transport {
-  const agents = {
-    http: new HttpAgent({ keepAlive: true, maxSockets: options.concurrency }),
-    https: new HttpsAgent({ keepAlive: true, maxSockets: options.concurrency }),
-  };
-  const base = options.baseUrl.replace(/\/+$/, '');
-  const attemptMs = Math.min(2 * options.timeoutMs, maxTimerMs);
-  const timeout = { lookup: 5_000, connect: 10_000, secureConnect: 10_000, response: Math.min(options.timeoutMs, maxTimerMs) };
-  const client = got.extend({
+class HttpTransport implements Transport {
+  readonly #agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
+  readonly #base: string;
+  readonly #attemptMs: number;
+  readonly #client: ReturnType<typeof clientOf>;
+
+  constructor(private readonly options: TransportOptions) {
+    const connections = { keepAlive: true, maxSockets: options.concurrency };
+    this.#agents = { http: new HttpAgent(connections), https: new HttpsAgent(connections) };
+    this.#base = options.baseUrl.replace(/\/+$/, '');
+    this.#attemptMs = Math.min(2 * options.timeoutMs, maxTimerMs);
+    this.#client = clientOf(this.#agents, options);
+  }
+
+  get(target: Target): Observable<Answer> {
+    return new Observable((subscriber) => {
+      const abort = new AbortController();
+      let settled = false;
+      // The timers of got watch a request; of a connection that became another one they know nothing.
+      const timer = setTimeout(() => subscriber.error(tooLate(target, 'request')), this.#attemptMs);
+      const fail = (failure: SourceError) => subscriber.error(failure);
+      this.#request(target, abort.signal, fail).then(
+        (response) => {
+          settled = true;
+          const failure = this.#failureIn(target, response);
+          if (failure) return subscriber.error(failure);
+          subscriber.next({ status: response.statusCode, body: response.body });
+          subscriber.complete();
+        },
+        (thrown: unknown) => {
+          settled = true;
+          fail(failureOf(target, thrown));
+        },
+      );
+      return () => {
+        clearTimeout(timer);
+        // Aborting makes an error with its stack, some 30 µs; one that is over needs none.
+        if (!settled) abort.abort();
+      };
+    });
+  }
+
+  close(): void {
+    this.#agents.http.destroy();
+    this.#agents.https.destroy();
+  }
+
+  /** @param fail Called with what goes wrong before the answer is there, and would not end the request by itself. */
+  #request(target: Target, signal: AbortSignal, fail: (failure: SourceError) => void) {
+    const request = this.#client.get(`${this.#base}${target.path}`, {
+      searchParams: { ...target.query, ...this.options.query },
+      signal,
+      responseType: 'buffer',
+      headers: target.purpose === 'probe' ? { 'x-leadstream-purpose': 'probe' } : {},
+    });
+    void request.on('request', (sent) => {
+      // Whatever comes on that connection from now on is no answer, also where the server names no protocol.
+      const leave = ({ statusCode = switching }: IncomingMessage, socket: Duplex) => {
+        if (statusCode !== switching) return;
+        socket.destroy();
+        const failure = refusalOf(target, statusCode, undefined);
+        if (failure) fail(failure);
+      };
+      sent.once('upgrade', leave);
+      sent.once('response', (answer: IncomingMessage) => leave(answer, answer.socket));
+    });
+    void request.on('downloadProgress', ({ transferred }) => {
+      if (transferred > this.options.maxBodyBytes) fail(bodyTooLarge(target, this.options.maxBodyBytes));
+    });
+    return request;
+  }
+
+  #failureIn(target: Target, { statusCode, headers, body }: Response<Buffer>): SourceError | undefined {
+    const refusal = refusalOf(target, statusCode, headers['retry-after']);
+    return refusal ?? (body.length > this.options.maxBodyBytes ? bodyTooLarge(target, this.options.maxBodyBytes) : undefined);
+  }
+}
+
+function clientOf(agent: { readonly http: HttpAgent; readonly https: HttpsAgent }, { timeoutMs }: TransportOptions) {
+  return got.extend({
     method: 'GET',
     retry: { limit: 0 },
     followRedirect: false,
     throwHttpErrors: false,
     // What a cache holds of a list is no evidence for it.
     headers: { accept: 'application/json', 'cache-control': 'no-cache', 'user-agent': 'leadstream' },
-    agent: agents,
-    timeout,
+    agent,
+    timeout: { lookup: 5_000, connect: 10_000, secureConnect: 10_000, response: Math.min(timeoutMs, maxTimerMs) },
   } satisfies OptionsInit);
-
-  return {
-    get: (target) =>
-      new Observable((subscriber) => {
-        const abort = new AbortController();
-        let settled = false;
-        // The timers of got watch a request; of a connection that became another one they know nothing.
-        const timer = setTimeout(() => subscriber.error(tooLate(target, 'request')), attemptMs);
-        const request = client.get(`${base}${target.path}`, {
-          searchParams: { ...target.query, ...options.query },
-          signal: abort.signal,
-          responseType: 'buffer',
-          headers: target.purpose === 'probe' ? { 'x-leadstream-purpose': 'probe' } : {},
-        });
-        void request.on('request', (sent) => {
-          // Whatever comes on that connection from now on is no answer, also where the server names no protocol.
-          const leave = ({ statusCode = switching }: IncomingMessage, socket: Duplex) => {
-            if (statusCode !== switching) return;
-            socket.destroy();
-            subscriber.error(refusalOf(target, statusCode, undefined));
-          };
-          sent.once('upgrade', leave);
-          sent.once('response', (answer: IncomingMessage) => leave(answer, answer.socket));
-        });
-        void request.on('downloadProgress', ({ transferred }) => {
-          if (transferred > options.maxBodyBytes) subscriber.error(bodyTooLarge(target, options.maxBodyBytes));
-        });
-        request.then(
-          ({ statusCode, headers, body }) => {
-            settled = true;
-            const refusal = refusalOf(target, statusCode, headers['retry-after']);
-            if (refusal) return subscriber.error(refusal);
-            if (body.length > options.maxBodyBytes) return subscriber.error(bodyTooLarge(target, options.maxBodyBytes));
-            subscriber.next({ status: statusCode, body });
-            subscriber.complete();
-          },
-          (thrown: unknown) => {
-            settled = true;
-            subscriber.error(failureOf(target, thrown));
-          },
-        );
-        return () => {
-          clearTimeout(timer);
-          // Aborting makes an error with its stack, some 30 µs; one that is over needs none.
-          if (!settled) abort.abort();
-        };
-      }),
-    close: () => {
-      agents.http.destroy();
-      agents.https.destroy();
-    },
-  };
 }
 
 /** The status of a connection that becomes one of another protocol. */
