@@ -108,9 +108,9 @@ export {
   type CsvOptions,
   type NdjsonOptions,
   type ParquetOptions,
+  type PreparedOutput,
   type SinkContext,
   type SinkWriter,
-  type Staged,
   type StdoutOptions,
 } from './sinks/index.js';
 export {
@@ -131,7 +131,7 @@ export { readGroups } from './parquet/index.js';
 // Pipelines
 export {
   connectionFromEnvironment,
-  finishRuns,
+  recoverRuns,
   writeTo,
   loadPipeline,
   loadPipelines,

@@ -156,6 +156,11 @@ export const catalogue = {
     retry: false,
     help: 'The state folder and what is in it must be made by leadstream for the user who runs it; look at what is named and remove it, or choose another folder by --state-dir.',
   },
+  E_STATE_VERSION: {
+    exit: 1,
+    retry: false,
+    help: 'Another version of leadstream left something in the state folder: finish or recover with that version, or look at what is named and remove it, or choose another folder by --state-dir.',
+  },
   E_RUN_FOLDER: { exit: 1, retry: false, help: 'Change into a folder that is there (cd), and start again.' },
   E_RUN_FILES: {
     exit: 1,
@@ -188,7 +193,7 @@ export const warningCatalogue = {
   W_SOURCE_REPEATS: { help: 'The service repeats its last page instead of ending the list; the repeats were left out.' },
   W_SOURCE_PAGED: { help: 'The service pages a collection that its document calls unpaged; it was read page by page.' },
   W_SPOOL_STALE: { help: 'The pages of an interrupted run could not be used; nothing is lost but time.' },
-  W_RUN_FINISHED: { help: 'An earlier run was killed while it published; what it had decided was completed first.' },
+  W_RUN_RECOVERED: { help: 'An earlier run was killed while it committed; its commit was recovered from the redo log first.' },
   W_SINK_TIDY: { help: 'Everything is published, but something superfluous could not be removed; the next run tries again.' },
   W_SINK_COLUMN: {
     help: 'A declared column is in none of the first rows; declare the columns that the rows have, for the others stay empty.',

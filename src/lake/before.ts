@@ -55,7 +55,7 @@ export async function runBefore(table: Table, mode: Mode, context: BeforeContext
 
 /**
  * There is no link. Where runs were published, it was lost, as in a backup without links. A run that becomes the whole table says so and
- * retires the newest of them, which is kept as after any run; one that adds to the table does not know to what.
+ * expires the newest of them, which is kept as after any run; one that adds to the table does not know to what.
  */
 async function lost(table: Table, mode: Mode, { at, warn }: BeforeContext): Promise<Before | undefined> {
   const runs = await table.runsWithManifest();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { SinkError, type OutputColumn } from '../core/index.js';
-import { PartialFile, sha256File, type Move } from '../store/index.js';
+import { PartialFile, sha256File, type Action } from '../store/index.js';
 import { type Encoding, type ParquetEncoder, type ParquetEngine, fileFault } from '../parquet/index.js';
 import type { Manifest } from './manifest.js';
 import { partialEnding } from './names.js';
@@ -17,7 +17,7 @@ export class DataFile {
 
   /**
    * @param folder Folder of the run.
-   * @param name Path of the part below it; the folders of its partition are there.
+   * @param name Path of the file below it; the folders of its partition are there.
    * @param runId The run that writes it.
    * @throws {SinkError} `E_SINK_PATH`.
    */
@@ -36,8 +36,8 @@ export class DataFile {
     return this.file.bytes;
   }
 
-  get move(): Move {
-    return this.file.move;
+  get action(): Action {
+    return this.file.action;
   }
 
   async begin(engine: ParquetEngine, columns: readonly OutputColumn[], encoding: Encoding): Promise<DataFileWriter> {
@@ -70,7 +70,7 @@ export class DataFile {
   }
 }
 
-/** What one part takes, and what the manifest says of it afterwards. */
+/** What one file takes, and what the manifest says of it afterwards. */
 export interface DataFileWriter {
   /**
    * @param group What a row group of the engine gave.

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { SinkError, type OutputColumn } from '../core/index.js';
-import { makeFolders, type Move } from '../store/index.js';
+import { makeFolders, type Action } from '../store/index.js';
 import type { Encoding, ParquetEngine, RowGroup } from '../parquet/index.js';
-import { partNameOf, type ManifestFile } from './manifest.js';
+import { dataFileNameOf, type ManifestFile } from './manifest.js';
 import { DataFile, type DataFileWriter } from './data-file.js';
 import type { PartitionedBatch } from './partitions.js';
 import { openTo } from './folders.js';
@@ -31,7 +31,7 @@ const maxPartitions = 10_000;
 interface Slot {
   readonly folder: string;
   readonly group: RowGroup;
-  open: { readonly part: DataFile; readonly writer: DataFileWriter } | undefined;
+  open: { readonly file: DataFile; readonly writer: DataFileWriter } | undefined;
 }
 
 /**
@@ -42,7 +42,7 @@ interface Slot {
 export class DataFiles {
   readonly #slots = new Map<string, Slot>();
   readonly #files: ManifestFile[] = [];
-  readonly #parts: DataFile[] = [];
+  readonly #opened: DataFile[] = [];
   #waiting = 0;
   /** The row group that is on its way into its file. */
   #writing: Promise<void> = Promise.resolve();
@@ -56,9 +56,9 @@ export class DataFiles {
     private readonly options: DataFilesOptions,
   ) {}
 
-  /** Renames that publish the files. */
-  get moves(): readonly Move[] {
-    return this.#parts.map((part) => part.move);
+  /** What commits the files. */
+  get actions(): readonly Action[] {
+    return this.#opened.map(({ action }) => action);
   }
 
   /** Opens a file at the root at once, so that columns which it cannot have are told before the first row. */
@@ -71,11 +71,11 @@ export class DataFiles {
     const slot = this.#slotOf(folder);
     const { row_group_rows: groupRows, file_max_rows: fileRows } = this.options;
     for (let from = 0; from < batch.rows;) {
-      const to = Math.min(batch.rows, from + Math.min(slot.group.room, fileRows - (slot.open?.part.rows ?? 0) - slot.group.rows));
+      const to = Math.min(batch.rows, from + Math.min(slot.group.room, fileRows - (slot.open?.file.rows ?? 0) - slot.group.rows));
       slot.group.add(batch, from, to);
       this.#waiting += to - from;
       from = to;
-      if (slot.group.room === 0 || (slot.open?.part.rows ?? 0) + slot.group.rows === fileRows) await this.#flush(slot);
+      if (slot.group.room === 0 || (slot.open?.file.rows ?? 0) + slot.group.rows === fileRows) await this.#flush(slot);
     }
     while (this.#waiting >= maxWaiting * groupRows) await this.#flush(this.#largest());
   }
@@ -99,7 +99,7 @@ export class DataFiles {
   async discard(): Promise<void> {
     await this.#writing.catch(() => undefined);
     await this.engine.close?.();
-    for (const part of this.#parts) await part.discard();
+    for (const file of this.#opened) await file.discard();
   }
 
   #slotOf(folder: string): Slot {
@@ -121,13 +121,13 @@ export class DataFiles {
     if (rows === 0) return;
     await this.#writing;
     // How long a file is shows when its last row group is stored, so it is closed before the next one.
-    if (slot.open && slot.open.part.bytes >= this.options.file_max_bytes) await this.#close(slot);
-    const { part, writer } = slot.open ?? (await this.#open(slot));
+    if (slot.open && slot.open.file.bytes >= this.options.file_max_bytes) await this.#close(slot);
+    const { file, writer } = slot.open ?? (await this.#open(slot));
     this.#waiting -= rows;
     this.#writing = writer.writeGroup(slot.group.take(), rows);
     // Whoever waits for it next is told; until then nobody listens.
     this.#writing.catch(() => undefined);
-    if (part.rows >= this.options.file_max_rows) await this.#close(slot);
+    if (file.rows >= this.options.file_max_rows) await this.#close(slot);
   }
 
   async #close(slot: Slot): Promise<void> {
@@ -149,9 +149,9 @@ export class DataFiles {
     const { permissions, encoding } = this.options;
     const made = await makeFolders(join(this.folder, below), this.folder);
     for (const folder of made) await openTo(folder, permissions);
-    const part = await DataFile.open(this.folder, join(below, partNameOf(this.runId, this.#parts.length)), this.runId, permissions);
-    this.#parts.push(part);
-    return { part, writer: await part.begin(this.engine, columns, encoding) };
+    const file = await DataFile.open(this.folder, join(below, dataFileNameOf(this.runId, this.#opened.length)), this.runId, permissions);
+    this.#opened.push(file);
+    return { file, writer: await file.begin(this.engine, columns, encoding) };
   }
 
   async #makeRoom(): Promise<void> {

@@ -1,5 +1,5 @@
 import { SinkError } from '../core/index.js';
-import type { Move } from '../store/index.js';
+import type { Action } from '../store/index.js';
 import type { Manifest } from './manifest.js';
 import { isRunId } from './names.js';
 import { Table } from './table.js';
@@ -8,7 +8,7 @@ import { verifyTable, type VerifyOptions } from './verify.js';
 /** A run of a table that is still there. */
 export interface TableRun {
   readonly run: string;
-  /** `published`: what readers see; `kept`: for a rollback; `unfinished`: neither, it will be finished or removed by the next run. */
+  /** `published`: what readers see; `kept`: for a rollback; `unfinished`: neither, it will be recovered or removed by the next run. */
   readonly state: 'published' | 'kept' | 'unfinished';
   readonly manifest: Manifest;
 }
@@ -52,8 +52,8 @@ export interface Rollback {
   readonly to: string;
   /** The one that they see now, which is kept; `undefined` for a table whose link was lost. */
   readonly from: string | undefined;
-  /** Renames for `publish`, in order; the caller holds the lock of the table. */
-  readonly moves: readonly Move[];
+  /** What commits it, in order; the caller holds the lock of the table. */
+  readonly actions: readonly Action[];
 }
 
 /**
@@ -72,8 +72,8 @@ export async function prepareRollback(path: string, to?: string, log: Log = {}):
   const [begun] = await table.unfinished();
   if (begun !== undefined) {
     const remedy =
-      'finish it first with leadstream run --finish --state-dir and the folder that it was run with, or run the pipeline again';
-    throw new SinkError('E_SINK_RUN', `${path}: the publication of run ${begun} was cut short; ${remedy}`);
+      'recover it first with leadstream run --recover --state-dir and the folder that it was run with, or run the pipeline again';
+    throw new SinkError('E_SINK_RUN', `${path}: the commit of run ${begun} was cut short; ${remedy}`);
   }
   const kept = runs.filter(({ state }) => state === 'kept').map(({ run }) => run);
   const replaced = runs.find(({ run }) => run === from)?.manifest.replaced;
@@ -83,8 +83,8 @@ export async function prepareRollback(path: string, to?: string, log: Log = {}):
   if (!isRunId(target) || !kept.includes(target))
     throw new SinkError('E_SINK_RUN', `${path} has no kept run ${target}; there is ${kept.length === 0 ? 'none' : kept.join(', ')}`);
   await refuseDamaged(table, target, log);
-  const moves = [...(await table.restore(target)), await table.linkTo(target), ...(await table.expire(from))];
-  return { to: target, from, moves };
+  const actions = [...(await table.restore(target)), await table.linkTo(target), ...(await table.expire(from))];
+  return { to: target, from, actions };
 }
 
 type Log = Pick<VerifyOptions, 'stateDir' | 'manifestKey'>;
@@ -97,8 +97,8 @@ async function relinked(table: Table, runs: readonly TableRun[], to: string | un
     throw new SinkError('E_SINK_RUN', `${table.path} is no link to a run any more; ${which}`);
   }
   await refuseDamaged(table, to, log);
-  const retired = await Promise.all(names.filter((run) => run !== to).map((run) => table.expire(run)));
-  return { to, from: undefined, moves: [...(await table.restore(to)), await table.linkTo(to), ...retired.flat()] };
+  const expired = await Promise.all(names.filter((run) => run !== to).map((run) => table.expire(run)));
+  return { to, from: undefined, actions: [...(await table.restore(to)), await table.linkTo(to), ...expired.flat()] };
 }
 
 async function refuseDamaged(table: Table, run: string, log: Log): Promise<void> {

@@ -8,11 +8,11 @@ import { declaredTypes } from '../core/index.js';
  */
 export const modes = ['replace', 'replace_partitions', 'append'] as const;
 
-/** Names that this sink gives to the parts of a table, behind the folders of their partition; a manifest with others is not followed. */
-export const partName = /^(?:[^/=]+=[^/]+\/)*part-\d{5,}-[\w-]+\.parquet$/;
+/** Names of the data files of a table, behind the folders of their partition; a manifest with others is not followed. */
+export const dataFileName = /^(?:[^/=]+=[^/]+\/)*part-\d{5,}-[\w-]+\.parquet$/;
 
-/** Name of a part. @param index 0-based number of it in its run. */
-export function partNameOf(run: string, index: number): string {
+/** Name of a data file. @param index 0-based number of it in its run. */
+export function dataFileNameOf(run: string, index: number): string {
   return `part-${String(index).padStart(5, '0')}-${run}.parquet`;
 }
 
@@ -38,7 +38,7 @@ const manifest = z.object({
   /** Rows of this run: written; unchanged, left out because the table has their key; changed, those of the unchanged with other content. */
   run: z.object({ written: count, unchanged: count, changed: count }),
   /** `written_by` is the run that wrote the rows; a later one that keeps the file gives it another name. */
-  files: z.array(z.object({ name: z.string().regex(partName), rows: count, bytes: count, sha256: z.string(), written_by: z.string() })),
+  files: z.array(z.object({ name: z.string().regex(dataFileName), rows: count, bytes: count, sha256: z.string(), written_by: z.string() })),
   schema: z.array(z.object({ name: z.string(), field: z.string(), original: z.string(), type: z.enum(declaredTypes) })),
   /** Fields of the service that its document does not list and that have, or will have, a column. */
   undeclared: z.array(z.object({ name: z.string(), original: z.string() })).default([]),

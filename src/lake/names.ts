@@ -1,4 +1,4 @@
-import { partName, type Manifest } from './manifest.js';
+import { dataFileName, type Manifest } from './manifest.js';
 
 export const successName = '_SUCCESS';
 export const partialEnding = '.partial';
@@ -16,10 +16,10 @@ export function isRunId(name: string): boolean {
   return /^[\w-]+$/.test(name);
 }
 
-/** Whether we give a name in the folder of a run: that of a part has the run in it, which the parts in somebody's copy have not. */
+/** Whether we give a name in the folder of a run: that of a data file has the run in it, which those in somebody's copy have not. */
 export function isOurs(name: string, run: string): boolean {
   const whole = name.endsWith(partialEnding) ? name.slice(0, -partialEnding.length) : name;
-  return whole === successName || (partName.test(whole) && whole.endsWith(`-${run}.parquet`));
+  return whole === successName || (dataFileName.test(whole) && whole.endsWith(`-${run}.parquet`));
 }
 
 /** The names that the files of a run have in its folder, at one time or another. */

@@ -2,28 +2,28 @@ import { createReadStream, type Stats } from 'node:fs';
 import { chmod, lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
-import { attempt, linked, makeFolders, PartialFile, sha256File, type Move } from '../store/index.js';
+import { attempt, linked, makeFolders, PartialFile, sha256File, type Action } from '../store/index.js';
 import type { KeyIndex } from './key-index.js';
 import { filesBelow, openTo } from './folders.js';
-import { partNameOf, type Manifest, type ManifestFile } from './manifest.js';
+import { dataFileNameOf, type Manifest, type ManifestFile } from './manifest.js';
 import { partialEnding, successName } from './names.js';
 
-/** A file of the earlier run, and its name in the new one. */
-export interface Taken {
+/** A file of the earlier run that stays in the table, and its name in the new one. */
+export interface RetainedFile {
   readonly from: string;
   readonly file: ManifestFile;
 }
 
 /**
- * Names files of the earlier run as parts of the new one. A reader that listed the old table and opens its files after the swap finds
+ * Names files of the earlier run as data files of the new one. A reader that listed the old table and opens its files after the swap finds
  * none of them, instead of some.
  *
- * @param first Number of the first part that is free.
+ * @param first The first number that is free.
  */
-export function takenInto(run: string, files: readonly ManifestFile[], first: number): readonly Taken[] {
+export function retainedIn(run: string, files: readonly ManifestFile[], first: number): readonly RetainedFile[] {
   return files.map((file, index) => {
     const folder = dirname(file.name);
-    const name = partNameOf(run, first + index);
+    const name = dataFileNameOf(run, first + index);
     return { from: file.name, file: { ...file, name: folder === '.' ? name : join(folder, name) } };
   });
 }
@@ -37,27 +37,27 @@ export function takenInto(run: string, files: readonly ManifestFile[], first: nu
 export async function stageRetained(
   from: string,
   folder: string,
-  files: readonly Taken[],
+  files: readonly RetainedFile[],
   { permissions, copies }: { readonly permissions: number; readonly copies: boolean },
-): Promise<readonly Move[]> {
-  const moves: Move[] = [];
+): Promise<readonly Action[]> {
+  const actions: Action[] = [];
   for (const { from: name, file } of files) {
     const path = join(folder, file.name);
     for (const made of await makeFolders(dirname(path), folder)) await openTo(made, permissions);
     if (copies) {
-      moves.push(await copied(join(from, name), path, file, permissions));
+      actions.push(await copied(join(from, name), path, file, permissions));
       continue;
     }
-    const staged = await attempt('E_SINK_WRITE', `cannot take over ${path}`, () =>
+    const staged = await attempt('E_SINK_WRITE', `cannot retain ${path}`, () =>
       secondName(join(from, name), path, permissions, dirname(folder)),
     );
-    moves.push(
+    actions.push(
       staged
-        ? { from: path + partialEnding, to: path, file: { bytes: file.bytes } }
+        ? { action: 'rename', from: path + partialEnding, to: path, file: { bytes: file.bytes } }
         : await copied(join(from, name), path, file, permissions),
     );
   }
-  return moves;
+  return actions;
 }
 
 /**
@@ -86,7 +86,7 @@ async function namesIn(folder: string, { dev, ino }: Stats): Promise<number> {
 }
 
 /** The system's own copying may share blocks. */
-async function copied(from: string, path: string, { sha256 }: ManifestFile, permissions: number): Promise<Move> {
+async function copied(from: string, path: string, { sha256 }: ManifestFile, permissions: number): Promise<Action> {
   const copy = await openStaged(path, permissions);
   await attempt('E_SINK_WRITE', `cannot copy ${from}`, async () => {
     for await (const chunk of createReadStream(from, { highWaterMark: 1024 * 1024 })) await copy.append(chunk as Buffer);
@@ -94,7 +94,7 @@ async function copied(from: string, path: string, { sha256 }: ManifestFile, perm
   await copy.close();
   if ((await sha256File(copy.path)) !== sha256)
     throw new SinkError('E_SINK_VERIFY', `${from}: other contents than its manifest says (SHA-256), so it is not taken over`);
-  return copy.move;
+  return copy.action;
 }
 
 /** Writes the key index, and what the manifest says of it. */
@@ -103,26 +103,26 @@ export async function stageKeys(path: string, index: KeyIndex, columns: readonly
   await index.store(file);
   await file.close();
   const entry = { columns: [...columns], rows: index.rows, ...file.content };
-  return { move: file.move, entry };
+  return { action: file.action, entry };
 }
 
 /**
  * @param path Where the manifest will be.
- * @returns The move that publishes it, and its text.
+ * @returns What commits it, and its text.
  */
-export async function stageManifest(path: string, permissions: number, manifest: Manifest): Promise<readonly [Move, string]> {
+export async function stageManifest(path: string, permissions: number, manifest: Manifest): Promise<readonly [Action, string]> {
   const file = await openStaged(path, permissions);
   const text = `${JSON.stringify(manifest, null, 2)}\n`;
   await file.append(text);
   await file.close();
-  return [file.move, text];
+  return [file.action, text];
 }
 
 /** The empty file by which Hadoop's heirs tell that a folder is complete. */
-export async function stageSuccess(folder: string, permissions: number): Promise<Move> {
+export async function stageSuccess(folder: string, permissions: number): Promise<Action> {
   const file = await openStaged(join(folder, successName), permissions);
   await file.close();
-  return file.move;
+  return file.action;
 }
 
 function openStaged(path: string, permissions: number): Promise<PartialFile> {

@@ -1,9 +1,9 @@
 import { lstat, readdir, readlink, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
-import { attempt, errnoOf, linkInTheWay, makeFolders, refuseLinks, type Move } from '../store/index.js';
+import { attempt, errnoOf, linkInTheWay, makeFolders, refuseLinks, type Action } from '../store/index.js';
 import { entriesBelow, filesBelow, namesIn, openTo } from './folders.js';
-import { partName, readManifest, type Manifest } from './manifest.js';
+import { dataFileName, readManifest, type Manifest } from './manifest.js';
 import { besideRun, isRunId, keptEnding, keysEnding, linkEnding, manifestEnding } from './names.js';
 
 /**
@@ -12,31 +12,31 @@ import { besideRun, isRunId, keptEnding, keysEnding, linkEnding, manifestEnding 
  * | after | `lake/leads` | of NEW | of OLD | a kill here is repaired by |
  * | --- | --- | --- | --- | --- |
  * | writing | -> OLD | `NEW/part-00000-NEW.parquet.partial` | `OLD/part-00000-OLD.parquet`, `OLD.manifest.json` | the next run, which removes NEW |
- * | verified, gates passed, prepared | -> OLD | also `NEW.manifest.json.partial`, `NEW.link`, in `NEW/` hard links `*.parquet.partial` of parts that stay | same | the next run, which removes NEW |
- * | intent written (`<state-dir>/publishing`) | -> OLD | same | same | the next run or `run --finish`, which does all moves below |
- * | moves: parts, `_SUCCESS`, keys, manifest | -> OLD | `NEW/part-00000-NEW.parquet`, `NEW.manifest.json`, `NEW.link` | same | same |
- * | move: link | -> NEW | without `NEW.link` | same | same |
- * | moves: expire | -> NEW | same | `OLD/part-00000-OLD.parquet.kept`, `OLD.manifest.json` | same |
- * | intent removed | -> NEW | same | same | nobody needs to |
- * | settled | -> NEW | same | same; of the runs before OLD `keep` - 1 are left | the next run |
+ * | verified, gates passed, prepared | -> OLD | also `NEW.manifest.json.partial`, `NEW.link`, in `NEW/` hard links `*.parquet.partial` of retained files | same | the next run, which removes NEW |
+ * | commit logged (`<state-dir>/redo-log`) | -> OLD | same | same | the next run or `run --recover`, which carries out all actions below |
+ * | renames: data files, `_SUCCESS`, keys, manifest | -> OLD | `NEW/part-00000-NEW.parquet`, `NEW.manifest.json`, `NEW.link` | same | same |
+ * | link | -> NEW | without `NEW.link` | same | same |
+ * | renames: expiry | -> NEW | same | `OLD/part-00000-OLD.parquet.kept`, `OLD.manifest.json` | same |
+ * | removed from the redo log | -> NEW | same | same | nobody needs to |
+ * | cleaned up | -> NEW | same | same; of the runs before OLD `keep` - 1 are left | the next run |
  *
  * The folder of a run holds data files only (and `_SUCCESS` on request), because some readers take every file in it for Parquet; what
- * describes the run stands beside it. All parts, hard-linked ones too, are in the folder of the run, below folders `column=value` when the
+ * describes the run stands beside it. All data files, hard-linked ones too, are in the folder of the run, below folders `column=value` when the
  * table is partitioned; so one rename of the link changes everything that readers of `lake/leads` see. Data files of a kept run lose
  * the ending `.parquet`, because `lake/**\/*.parquet` looks into hidden folders and would read its rows a second time: such a
- * glob from above can see both between the moves of the new files and the expiry, a few milliseconds.
+ * glob from above can see both between the renames of the new files and the expiry, a few milliseconds.
  *
  * One run at a time works on a table: the caller holds its lock.
  */
 export class Table {
   readonly runs: string;
-  /** Where what a gate refused is put aside. */
-  readonly refused: string;
+  /** Where what a gate refused is put. */
+  readonly quarantine: string;
 
   /** @param path Absolute path of the link. */
   constructor(readonly path: string) {
     this.runs = join(dirname(path), `.${basename(path)}.runs`);
-    this.refused = join(dirname(path), `.${basename(path)}.failed`);
+    this.quarantine = join(dirname(path), `.${basename(path)}.failed`);
   }
 
   /** The folder of a run. */
@@ -130,18 +130,18 @@ export class Table {
     return made;
   }
 
-  /** The link to a run that will replace the published one, made beside the folder of the run. It points to nothing until it is moved. */
-  async linkTo(run: string): Promise<Move> {
-    const from = this.folder(run) + linkEnding;
-    const link = join(basename(this.runs), run);
-    await attempt('E_SINK_WRITE', `cannot make the link ${from}`, async () => {
-      await rm(from, { force: true });
-      await symlink(link, from);
+  /** What makes readers see a run. The draft of the link is made beside the folder of the run; it points to nothing until it is in place. */
+  async linkTo(run: string): Promise<Action> {
+    const draft = this.folder(run) + linkEnding;
+    const to = join(basename(this.runs), run);
+    await attempt('E_SINK_WRITE', `cannot make the link ${draft}`, async () => {
+      await rm(draft, { force: true });
+      await symlink(to, draft);
     });
-    return { from, to: this.path, link };
+    return { action: 'link', at: this.path, to, draft };
   }
 
-  /** Runs whose publication began and did not end: one that was killed, or one that is under way. */
+  /** Runs whose commit began and did not end: one that was killed, or one that is under way. */
   async unfinished(): Promise<readonly string[]> {
     const published = await this.published();
     const beside = await namesIn(this.runs);
@@ -153,44 +153,50 @@ export class Table {
     return found;
   }
 
-  /** The renames after which no glob finds the parts of a run any more. */
-  async expire(run: string | undefined): Promise<readonly Move[]> {
+  /** What hides the data files of a run from every glob. */
+  async expire(run: string | undefined): Promise<readonly Action[]> {
     if (run === undefined) return [];
-    const names = await this.#presentParts(run, '');
-    return names.map((name) => ({ from: join(this.folder(run), name), to: join(this.folder(run), name + keptEnding) }));
+    const names = await this.#presentFiles(run, '');
+    return names.map((name) => this.#rename(run, name, name + keptEnding));
   }
 
-  /** The renames that give the parts of a kept run their names back. */
-  async restore(run: string): Promise<readonly Move[]> {
-    const names = await this.#presentParts(run, keptEnding);
-    return names.map((name) => ({ from: join(this.folder(run), name + keptEnding), to: join(this.folder(run), name) }));
+  /** What gives the data files of a kept run their names back. */
+  async restore(run: string): Promise<readonly Action[]> {
+    const names = await this.#presentFiles(run, keptEnding);
+    return names.map((name) => this.#rename(run, name + keptEnding, name));
   }
 
-  /** Whether a run was published and then replaced: all its parts are kept ones. */
+  /** Whether a run was published and then replaced: all its data files are kept ones. */
   async isKept(run: string): Promise<boolean> {
     const manifest = await this.manifest(run);
-    return manifest !== undefined && (await this.#presentParts(run, keptEnding)).length === manifest.files.length;
+    return manifest !== undefined && (await this.#presentFiles(run, keptEnding)).length === manifest.files.length;
   }
 
-  /** Whether all parts of a run are there under the names that readers know. */
+  /** Whether all data files of a run are there under the names that readers know. */
   async isWhole(run: string): Promise<boolean> {
     const manifest = await this.manifest(run);
-    return manifest !== undefined && (await this.#presentParts(run, '')).length === manifest.files.length;
+    return manifest !== undefined && (await this.#presentFiles(run, '')).length === manifest.files.length;
   }
 
-  /** Whether a part of a kept run is one file on the disk with a part of another run. */
+  /** Whether a data file of a kept run is one file on the disk with one of another run. */
   async sharesFiles(run: string): Promise<boolean> {
-    const names = await this.#presentParts(run, keptEnding);
+    const names = await this.#presentFiles(run, keptEnding);
     const found = await Promise.all(names.map((name) => stat(join(this.folder(run), name + keptEnding))));
     return found.some(({ nlink }) => nlink > 1);
   }
 
-  async #presentParts(run: string, ending: string): Promise<readonly string[]> {
+  #rename(run: string, from: string, to: string): Action {
+    const folder = this.folder(run);
+    return { action: 'rename', from: join(folder, from), to: join(folder, to) };
+  }
+
+  /** Data files of a run that are there with this behind their names. */
+  async #presentFiles(run: string, ending: string): Promise<readonly string[]> {
     const present = new Set(await filesBelow(this.folder(run)));
     const listed = (await this.manifest(run))?.files.map(({ name }) => name);
     // Without a manifest, the names tell which files are ours.
-    const parts = listed ?? [...present].flatMap((name) => (name.endsWith(ending) ? name.slice(0, name.length - ending.length) : []));
-    return parts.filter((name) => partName.test(name) && present.has(name + ending));
+    const names = listed ?? [...present].flatMap((name) => (name.endsWith(ending) ? name.slice(0, name.length - ending.length) : []));
+    return names.filter((name) => dataFileName.test(name) && present.has(name + ending));
   }
 }
 

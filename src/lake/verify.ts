@@ -67,7 +67,7 @@ async function verifyRun(path: string, { run, stateDir, manifestKey }: VerifyOpt
   if (text === undefined || manifest?.run_id !== looked)
     throw new SinkError('E_SINK_RUN', `${path}: run ${looked} is not there, or has no manifest that can be read`);
 
-  // Where the link was lost, the run that it led to is not retired.
+  // Where the link was lost, the run that it led to is not expired.
   const shown = looked === published || (published === undefined && !(await table.isKept(looked)));
   const logged = stateDir === undefined ? undefined : await new RunLog(stateDir, manifestKey).check(path, looked, text);
   const differences = [
@@ -100,7 +100,7 @@ function summaryOf({ run_id: run, rows, bytes, files }: Manifest) {
   return { run, files: files.length, rows, bytes };
 }
 
-/** @param ending What the names of parts have behind them. */
+/** @param ending What the names of data files have behind them. */
 async function compare(folder: string, manifest: Manifest, ending: string): Promise<readonly string[]> {
   const entries = await entriesBelow(folder);
   const differences = [

@@ -1,5 +1,5 @@
 export type { Expect } from './gates/expect.js';
-export { finishRuns } from './ops/finish.js';
+export { recoverRuns } from './ops/recover.js';
 export { writeTo, type Written, type WriteOptions } from './ops/write-to.js';
 export { type RollbackOptions, rollbackTable } from './ops/rollback.js';
 export { type FindingsReport, type RunReport, type SinkReport, summaryOf } from './run/report.js';

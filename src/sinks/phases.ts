@@ -1,36 +1,89 @@
-import { LeadstreamError } from '../core/index.js';
-import type { SinkWriter } from './sink.js';
+import { LeadstreamError, type Column } from '../core/index.js';
+import type { Page } from '../flow/index.js';
+import type { Published } from '../lake/index.js';
+import type { PreparedOutput, SinkWriter } from './sink.js';
+
+/** An output whose columns are not known yet. */
+export interface OpenedSink {
+  /** What was published there before, when that is known. */
+  readonly earlier?: Published | undefined;
+  /** Fixes the columns. */
+  begin(columns: readonly Column[]): Promise<BegunSink>;
+  /** Removes everything that was written, in whatever phase it is. */
+  abort(): Promise<void>;
+}
+
+/** An output that takes rows. */
+export interface BegunSink {
+  write(page: Page): Promise<void>;
+  prepare(): Promise<PreparedOutput>;
+}
 
 /**
- * Holds a writer to the order `begin`, `write`…, `finish`. After a failed call every further one but `abort` fails with the
- * same error, so that an output with a hole is never finished. `abort` works once and at any time.
+ * Holds whoever writes to the order `begin`, `write`…, `prepare`. After a failed call every further one but `abort` fails with the
+ * same error, so that an output with a hole is never prepared. `abort` works once and at any time.
  */
-export function inPhases(at: string, writer: SinkWriter): SinkWriter {
-  let next: 'begin' | 'write' | 'nothing' = 'begin';
-  let failure: unknown;
+export class PhasedWriter implements SinkWriter {
+  /** `busy` while a call is under way, and after `prepare`. */
+  #phase: 'opened' | 'busy' | BegunSink = 'opened';
+  #failure: unknown;
 
-  async function step<T>(allowed: typeof next, then: typeof next, work: () => Promise<T>): Promise<T> {
-    if (failure !== undefined) throw failure;
+  constructor(
+    private readonly at: string,
+    private readonly opened: OpenedSink,
+  ) {}
+
+  get earlier(): Published | undefined {
+    return this.opened.earlier;
+  }
+
+  async begin(columns: readonly Column[]): Promise<void> {
+    await this.#guard(async () => {
+      if (this.#phase !== 'opened') throw this.#outOfOrder();
+      this.#phase = 'busy';
+      this.#phase = await this.opened.begin(columns);
+    });
+  }
+
+  async write(page: Page): Promise<void> {
+    await this.#guard(async () => {
+      const begun = this.#begun();
+      await begun.write(page);
+      this.#phase = begun;
+    });
+  }
+
+  prepare(): Promise<PreparedOutput> {
+    return this.#guard(() => this.#begun().prepare());
+  }
+
+  async abort(): Promise<void> {
+    this.#failure ??= new LeadstreamError('E_RUN_ABORTED', `${this.at}: was aborted`);
+    await this.opened.abort();
+  }
+
+  /** The output, which is busy from here on. */
+  #begun(): BegunSink {
+    const begun = this.#phase;
+    if (typeof begun === 'string') throw this.#outOfOrder();
+    this.#phase = 'busy';
+    return begun;
+  }
+
+  async #guard<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#failure !== undefined) throw this.#failure;
     try {
-      if (next !== allowed)
-        throw new LeadstreamError('E_RUN_FAILED', `${at}: called out of order, which is begin, write for each page, and finish or abort`);
-      next = 'nothing';
-      const result = await work();
-      next = then;
-      return result;
+      return await work();
     } catch (thrown) {
-      failure = thrown;
+      this.#failure = thrown;
       throw thrown;
     }
   }
 
-  return {
-    begin: (columns) => step('begin', 'write', () => writer.begin(columns)),
-    write: (page) => step('write', 'write', () => writer.write(page)),
-    finish: () => step('write', 'nothing', () => writer.finish()),
-    abort: async () => {
-      failure ??= new LeadstreamError('E_RUN_ABORTED', `${at}: was aborted`);
-      await writer.abort();
-    },
-  };
+  #outOfOrder(): LeadstreamError {
+    return new LeadstreamError(
+      'E_RUN_FAILED',
+      `${this.at}: called out of order, which is begin, write for each page, and prepare or abort`,
+    );
+  }
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Column, Row, Warning } from '../core/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
-import type { Move, PathNames } from '../store/index.js';
+import type { Action, PathNames } from '../store/index.js';
 import type { Published, RunLog, RunFacts } from '../lake/index.js';
 
 /** What a sink gets besides its configuration. */
@@ -32,8 +32,8 @@ export interface SinkContext {
   nulled(field: string): void;
 }
 
-/** What lies ready to be published, or is already out (stdout). Counted in rows and bytes. */
-export interface Staged {
+/** What is written to its end and waits for the commit, or is already out (stdout). Counted in rows and bytes. */
+export interface PreparedOutput {
   /** Rows that this run wrote. */
   readonly rows: number;
   readonly bytes: number;
@@ -45,21 +45,21 @@ export interface Staged {
   readonly changed: number;
   /** Where a person finds the result; absent for stdout. */
   readonly path?: string;
-  /** Writes what describes the output (a manifest), when there is such a thing, and gives the renames that publish it, in order. */
-  publication(facts: RunFacts): Promise<readonly Move[]>;
-  /** Removes what the publication made superfluous; called after the renames of all sinks. */
-  settle(): Promise<void>;
+  /** Writes what describes the output (a manifest), when there is such a thing, and gives what commits it, in order: data first, the link last. */
+  actions(facts: RunFacts): Promise<readonly Action[]>;
+  /** Removes what the commit made superfluous; called after the commit of all sinks. */
+  cleanup(): Promise<void>;
   /**
-   * Instead of a publication: puts everything aside for inspection, under names that readers ignore and no later run removes.
+   * Instead of a commit: puts everything aside for inspection, under names that readers ignore and no later run removes.
    *
    * @returns Where it is; `undefined` when there is nothing to look at.
    */
-  setAside(): Promise<string | undefined>;
+  quarantine(): Promise<string | undefined>;
 }
 
 /**
- * An output of one run. Calls come in the order `begin`, `write`…, then `finish` or `abort`; `abort` may come at any time.
- * Nothing stands under a final name before the moves of `publication` are done.
+ * An output of one run. Calls come in the order `begin`, `write`…, then `prepare` or `abort`; `abort` may come at any time.
+ * Nothing stands under a final name before its actions are committed.
  */
 export interface SinkWriter {
   /** What was published there before; `undefined` when there is none, or it has no manifest. */
@@ -68,8 +68,8 @@ export interface SinkWriter {
   begin(columns: readonly Column[]): Promise<void>;
   /** Resolves when the rows are stored or in a bounded buffer. One call at a time. */
   write(page: Page): Promise<void>;
-  /** Closes, syncs and verifies; afterwards only renames are missing. */
-  finish(): Promise<Staged>;
+  /** Closes, syncs and verifies; afterwards only the commit is missing. */
+  prepare(): Promise<PreparedOutput>;
   /** Removes everything that this run wrote. Never rejects because something is missing. */
   abort(): Promise<void>;
 }

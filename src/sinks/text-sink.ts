@@ -1,10 +1,10 @@
-import { reserveFile } from '../store/index.js';
-import type { Column, OutputColumn } from '../core/index.js';
-import { batchOf } from '../flow/index.js';
-import { inPhases } from './phases.js';
-import { project, type Projection, type ProjectionOptions } from './projection.js';
+import type { OutputColumn } from '../core/index.js';
+import { batchOf, type Page } from '../flow/index.js';
+import { storeOf } from '../store/index.js';
 import type { Batch } from '../vector/index.js';
-import type { SinkContext, SinkWriter, Staged } from './sink.js';
+import { PhasedWriter, type BegunSink } from './phases.js';
+import { project, type Projection, type ProjectionOptions } from './projection.js';
+import type { PreparedOutput, SinkContext, SinkWriter } from './sink.js';
 
 /** Some text, or its bytes in UTF-8. */
 export type Piece = string | Uint8Array;
@@ -22,8 +22,8 @@ export interface TextTarget {
   readonly bytes: number;
   /** Resolves when the text is stored, or taken by the reader of a pipe. */
   append(piece: Piece): Promise<void>;
-  /** Makes what was appended ready for publication. */
-  finish(): Promise<Pick<Staged, 'path' | 'publication' | 'settle' | 'setAside'>>;
+  /** Makes what was appended ready for a commit. */
+  prepare(): Promise<Pick<PreparedOutput, 'path' | 'actions' | 'cleanup' | 'quarantine'>>;
   abort(): Promise<void>;
 }
 
@@ -34,27 +34,43 @@ export interface TextSink extends ProjectionOptions {
 
 /** A sink that formats each page into one text and writes that at once. It holds the text of one page. */
 export function textSink(target: TextTarget, options: TextSink, context: SinkContext): SinkWriter {
-  let projection: Projection;
-  let format: TextFormat;
-  let rows = 0;
-  const put = async (piece: Piece): Promise<void> => (piece.length === 0 ? undefined : target.append(piece));
-  return inPhases(context.at, {
-    async begin(columns: readonly Column[]) {
-      projection = project(columns, options, context);
-      format = options.format(projection.columns);
-      await put(await format.head());
-    },
-    async write(page) {
-      const batch = projection.take(batchOf(page));
-      if (batch.rows > 0) await put(await format.rows(batch));
-      rows += batch.rows;
-    },
-    async finish() {
-      await put(format.tail());
-      return { ...(await target.finish()), rows, bytes: target.bytes, total: rows, unchanged: 0, changed: 0 };
-    },
+  return new PhasedWriter(context.at, {
+    begin: (columns) => BegunText.begin(target, project(columns, options, context), options),
     abort: () => target.abort(),
   });
+}
+
+/** A text whose columns are fixed. */
+class BegunText implements BegunSink {
+  #rows = 0;
+
+  private constructor(
+    private readonly target: TextTarget,
+    private readonly projection: Projection,
+    private readonly format: TextFormat,
+  ) {}
+
+  static async begin(target: TextTarget, projection: Projection, options: TextSink): Promise<BegunText> {
+    const begun = new BegunText(target, projection, options.format(projection.columns));
+    await begun.#put(await begun.format.head());
+    return begun;
+  }
+
+  async write(page: Page): Promise<void> {
+    const batch = this.projection.take(batchOf(page));
+    if (batch.rows > 0) await this.#put(await this.format.rows(batch));
+    this.#rows += batch.rows;
+  }
+
+  async prepare(): Promise<PreparedOutput> {
+    await this.#put(this.format.tail());
+    const rows = this.#rows;
+    return { ...(await this.target.prepare()), rows, bytes: this.target.bytes, total: rows, unchanged: 0, changed: 0 };
+  }
+
+  async #put(piece: Piece): Promise<void> {
+    if (piece.length > 0) await this.target.append(piece);
+  }
 }
 
 /**
@@ -64,19 +80,19 @@ export function textSink(target: TextTarget, options: TextSink, context: SinkCon
  * @throws {SinkError} `E_SINK_PATH`.
  */
 export async function fileTarget(destination: string, runId: string, permissions: number): Promise<TextTarget> {
-  const file = await reserveFile(destination, runId, permissions);
+  const file = await storeOf([destination]).reserve(destination, runId, permissions);
   return {
     get bytes() {
       return file.bytes;
     },
     append: (piece) => file.append(piece),
-    async finish() {
+    async prepare() {
       await file.close();
       return {
         path: destination,
-        publication: () => Promise.resolve([file.move]),
-        settle: () => Promise.resolve(),
-        setAside: () => file.setAside(`${runId}.failed`),
+        actions: () => Promise.resolve([file.action]),
+        cleanup: () => Promise.resolve(),
+        quarantine: () => file.quarantine(`${runId}.failed`),
       };
     },
     abort: () => file.discard(),

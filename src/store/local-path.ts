@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
 import { nearest, LeadstreamError } from '../core/index.js';
+import { schemeOf } from './scheme.js';
+import { storeAt } from './stores.js';
 
 const names = ['run.date', 'run.id', 'pipeline'] as const;
 
@@ -16,14 +18,12 @@ export const dayTemplate = '{{ run.date }}';
 export const runTemplate = '{{ run.id }}';
 
 const template = /\{\{([^{}]*)\}\}/g;
-const scheme = /^(?:[a-z][a-z\d+.-]*:(?=\/\/)|[a-z][a-z\d+.-]+:(?=\/))/i;
 
-/** What is wrong with the path of something that is to be written, if anything: a scheme, what only a shell fills in, or braces that mean nothing. */
+/** What is wrong with the path of something that is to be written, if anything: a scheme without a store, what only a shell fills in, or braces that mean nothing. */
 export function pathProblem(path: string): string | undefined {
   if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path has: half of a surrogate pair, or NUL';
-  const [found] = scheme.exec(path) ?? [];
-  if (found !== undefined)
-    return `'${found}' is a scheme, and outputs are files of this machine; write to a folder here and copy it from there`;
+  if (storeAt(path) === undefined)
+    return `'${schemeOf(path)}' is a scheme, and outputs are files of this machine; write to a folder here and copy it from there`;
   const unfit = unfitPlace(path);
   if (unfit !== undefined) return unfit;
   const templates = [...path.matchAll(template)];

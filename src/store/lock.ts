@@ -15,7 +15,7 @@ export interface LockOptions {
 export interface Lock {
   /**
    * Makes sure that the outputs are still this run's: one that was frozen for more than a minute may have lost them to a
-   * run on another host. Called before the publication.
+   * run on another host. Called before the commit.
    *
    * @throws {LeadstreamError} `E_RUN_LOCKED`.
    */

@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { chmod, lstat, mkdir, open, stat, type FileHandle } from 'node:fs/promises';
+import { chmod, lstat, mkdir, open, readdir, stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { LeadstreamError } from '../core/index.js';
 import { errnoOf, unlessMissing } from './failure.js';
@@ -75,6 +75,16 @@ export async function makeState(folder: string): Promise<void> {
 export async function isPrivate(folder: string): Promise<boolean> {
   if (!(await isState(dirname(folder)))) return false;
   return accessible(folder, () => close(folder).then(() => true, unlessMissing(false)));
+}
+
+/**
+ * What is in the state folder; nothing when it is missing.
+ *
+ * @throws As `makePrivate`.
+ */
+export async function namesInState(folder: string): Promise<readonly string[]> {
+  if (!(await isState(folder))) return [];
+  return accessible(folder, () => readdir(folder));
 }
 
 async function isState(folder: string): Promise<boolean> {

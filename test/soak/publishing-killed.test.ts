@@ -1,2 +1,2 @@
-/** A publication that is killed before each of its renames. */
+/** A commit that is killed before each of its renames. */
 import '../system/pipeline/publishing-killed.test.js';

@@ -1,4 +1,4 @@
-// Ends the process as by `kill -9` right before the nth rename (KILL_BEFORE) after the intent to publish is there.
+// Ends the process as by `kill -9` right before the nth rename (KILL_BEFORE) after the commit is logged.
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
@@ -6,10 +6,10 @@ const { rename } = fs.promises;
 let left = Infinity;
 
 fs.promises.rename = async (from, to) => {
-  const publishes = !String(to).includes('/.leadstream/');
-  if (publishes) left -= 1;
-  if (publishes && left === 0) process.kill(process.pid, 'SIGKILL');
+  const commits = !String(to).includes('/.leadstream/');
+  if (commits) left -= 1;
+  if (commits && left === 0) process.kill(process.pid, 'SIGKILL');
   await rename(from, to);
-  if (String(to).endsWith('.intent.json')) left = Number(process.env.KILL_BEFORE);
+  if (String(to).endsWith('.commit.json')) left = Number(process.env.KILL_BEFORE);
 };
 syncBuiltinESMExports();

@@ -50,9 +50,9 @@ export async function fileOf(
     metadata: {},
     ...more,
   };
-  const part = await DataFile.open(folder, `${name}-${String((counter += 1))}.parquet`, 'run', 0o600);
+  const file = await DataFile.open(folder, `${name}-${String((counter += 1))}.parquet`, 'run', 0o600);
   const engine = await loadEngine(name);
-  const writer = await part.begin(engine, columns, encoding);
+  const writer = await file.begin(engine, columns, encoding);
   const sizes = [groupRows].flat();
   const group = engine.rowGroup(columns, { rows: Math.max(...sizes), text: Infinity, sortedBy: encoding.sortedBy, many });
   for (let from = 0, turn = 0; from < rows.length; turn += 1) {
@@ -64,7 +64,9 @@ export async function fileOf(
     from += slice.length;
   }
   await writer.finish();
-  const { from, to } = part.move;
+  const { action } = file;
+  if (action.action !== 'rename') throw new Error(`${name}: a data file is renamed`);
+  const { from, to } = action;
   await rename(from, to);
   return to;
 }

@@ -1,8 +1,8 @@
 import type { Column, Row, DeclaredType } from '../../src/core/index.js';
-import { publish } from '../../src/store/index.js';
+import { commitUnlogged, type Commit } from '../../src/store/index.js';
 import type { Fault } from '../../src/flow/index.js';
 import type { RunFacts } from '../../src/lake/index.js';
-import type { SinkContext, SinkWriter, Staged } from '../../src/sinks/index.js';
+import type { PreparedOutput, SinkContext, SinkWriter } from '../../src/sinks/index.js';
 import { pageOf } from './pages.js';
 
 export function column(name: string, type: DeclaredType = 'text', more: Partial<Column> = {}): Column {
@@ -36,16 +36,26 @@ export function recording(
   };
 }
 
-/** Writes one page per list of rows, finishes, publishes and settles. */
-export async function writeAll(sink: Promise<SinkWriter>, columns: readonly Column[], ...pages: (readonly Row[])[]): Promise<Staged> {
+/** What commits an output alone. */
+export async function commitOf(prepared: PreparedOutput): Promise<Commit> {
+  const { path } = prepared;
+  return { outputs: path === undefined ? [] : [path], actions: await prepared.actions(facts) };
+}
+
+/** Writes one page per list of rows, prepares, commits and cleans up. */
+export async function writeAll(
+  sink: Promise<SinkWriter>,
+  columns: readonly Column[],
+  ...pages: (readonly Row[])[]
+): Promise<PreparedOutput> {
   const writer = await sink;
   try {
     await writer.begin(columns);
     for (const [index, rows] of pages.entries()) await writer.write(pageOf(index + 1, rows));
-    const staged = await writer.finish();
-    await publish(await staged.publication(facts));
-    await staged.settle();
-    return staged;
+    const prepared = await writer.prepare();
+    await commitUnlogged(await commitOf(prepared));
+    await prepared.cleanup();
+    return prepared;
   } catch (failure) {
     await writer.abort();
     throw failure;

@@ -86,7 +86,7 @@ async function fetchOne(
     const out = await stdoutSink({ format }, { stdout });
     await out.begin(columnsOf(collections[collection], reveal));
     await out.write({ number: 1, rows, lease: { release: () => {} } });
-    await out.finish();
+    await out.prepare();
     if (rows.length > 0) return 0;
     console.log('error', `leadstream: no ${collection} with the identifier ${id}`);
     return 1;

@@ -12,7 +12,7 @@ export function addRollback(yargs: Argv, runner: Runner): Argv {
       commonOptions(options)
         .positional('dir', { type: 'string', demandOption: true, describe: 'Table, like lake/leads' })
         .option('to', { type: 'string', describe: 'Run to return to (default: the newest kept one)' })
-        .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of publications under way, as runs have it' })
+        .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of the redo log, as runs have it' })
         .example('$0 rollback lake/leads', 'twice leads back to where it began'),
     (arguments_) =>
       runner(arguments_, async ({ console, cwd, env }) => {

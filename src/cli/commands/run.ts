@@ -10,7 +10,7 @@ interface RunArguments extends CommonArguments {
   readonly file: string | undefined;
   readonly stateDir: string;
   readonly restart: boolean;
-  readonly finish: boolean;
+  readonly recover: boolean;
   readonly keepFailed: boolean;
   readonly allowShrink: boolean;
   readonly set: readonly string[];
@@ -33,7 +33,7 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
           describe: 'PATH=VALUE in place of a value of the file, like service.limit=100',
         })
         .option('report', { type: 'string', describe: 'File for the report as JSON' })
-        .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of spooled pages and of publications under way' })
+        .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of spooled pages and of the redo log' })
         .option('restart', { type: 'boolean', default: false, describe: 'Read everything afresh, even if an interrupted run left pages' })
         .option('allow-shrink', {
           type: 'boolean',
@@ -45,8 +45,8 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
           default: false,
           describe: 'Put outputs that a gate refuses aside for inspection, instead of removing them',
         })
-        .option('finish', { type: 'boolean', default: false, describe: 'Only complete the publications that killed runs had decided' })
-        .check(({ file, finish }) => (file === undefined) === finish || 'name a pipeline file, or --finish without one')
+        .option('recover', { type: 'boolean', default: false, describe: 'Only complete the commits of killed runs, from the redo log' })
+        .check(({ file, recover }) => (file === undefined) === recover || 'name a pipeline file, or --recover without one')
         .example('$0 run pipelines/leads-enriched.yaml', 'credentials come from the environment'),
     (arguments_) => runner(arguments_, (context) => run(arguments_, context)),
   );
@@ -54,13 +54,13 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
 
 async function run({ file, stateDir, ...rest }: RunArguments, context: CommandContext): Promise<number> {
   if (file !== undefined) return runFile({ file, stateDir, ...rest }, context);
-  const { finishRuns } = await import('../../index.js');
-  const finished = await finishRuns(stateDir, context.cwd);
-  context.console.log('info', finished.length === 0 ? 'nothing to finish' : `finished: ${finished.join(', ')}`);
+  const { recoverRuns } = await import('../../index.js');
+  const recovered = await recoverRuns(stateDir, context.cwd);
+  context.console.log('info', recovered.length === 0 ? 'nothing to recover' : `recovered: ${recovered.join(', ')}`);
   return 0;
 }
 
-type FileArguments = Omit<RunArguments, 'file' | 'finish'> & { readonly file: string };
+type FileArguments = Omit<RunArguments, 'file' | 'recover'> & { readonly file: string };
 
 async function runFile({ file, set, report: reportFile, ...rest }: FileArguments, context: CommandContext): Promise<number> {
   const { loadPipelines, writesOver } = await import('../../index.js');

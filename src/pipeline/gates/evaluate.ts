@@ -60,9 +60,9 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
   if (failure) throw failure;
 
   /** A manifest tells what stands there; of other outputs the last run remembers. */
-  function measured({ at, output, staged, earlier }: Output): Measured {
+  function measured({ at, output, prepared, earlier }: Output): Measured {
     const before = earlier ?? (output === undefined ? undefined : counts.ofOutput(output));
-    return { at, total: staged.total, earlier: before, mayShrink: allowShrink };
+    return { at, total: prepared.total, earlier: before, mayShrink: allowShrink };
   }
 }
 

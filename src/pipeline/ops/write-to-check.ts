@@ -71,7 +71,7 @@ function isPromise(value: unknown): value is PromiseLike<SinkWriter> {
 }
 
 function isSink(value: unknown): value is SinkWriter {
-  return isRecord(value) && ['begin', 'write', 'finish', 'abort'].every((name) => typeof value[name] === 'function');
+  return isRecord(value) && ['begin', 'write', 'prepare', 'abort'].every((name) => typeof value[name] === 'function');
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

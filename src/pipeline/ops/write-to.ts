@@ -1,6 +1,6 @@
 import { tap, type Observable } from 'rxjs';
 import type { Column, Row, Warning } from '../../core/index.js';
-import { publish } from '../../store/index.js';
+import { commitUnlogged } from '../../store/index.js';
 import { countOf, deliver, type Page } from '../../flow/index.js';
 import type { SinkWriter } from '../../sinks/index.js';
 import { completed } from '../run/completed.js';
@@ -42,7 +42,7 @@ export async function writeTo<T extends Row>(pages$: Observable<Page<T>>, sink: 
   const startedAt = new Date().toISOString();
   let pages = 0;
   let columnsChecked = false;
-  let published = false;
+  let committed = false;
   try {
     checkWriting(pages$, options);
     const { columns, name = 'writeTo', signal, onWarning = () => {} } = options;
@@ -62,13 +62,14 @@ export async function writeTo<T extends Row>(pages$: Observable<Page<T>>, sink: 
       ),
       signal,
     );
-    const staged = await sink.finish();
+    const prepared = await sink.prepare();
+    const { rows, bytes, path } = prepared;
     const facts = { pipeline: name, fingerprint: '', collection: name, pages, startedAt, consistency: 'off', books: {} };
-    await publish(await staged.publication(facts));
-    published = true;
-    await staged.settle();
-    return { rows: staged.rows, bytes: staged.bytes, path: staged.path };
+    await commitUnlogged({ outputs: path === undefined ? [] : [path], actions: await prepared.actions(facts) });
+    committed = true;
+    await prepared.cleanup();
+    return { rows, bytes, path };
   } finally {
-    if (!published) await sink.abort();
+    if (!committed) await sink.abort();
   }
 }

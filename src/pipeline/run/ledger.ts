@@ -29,7 +29,7 @@ export interface Ledger {
   /** All lists that were read. */
   lists(): readonly Omit<ListCount, 'earlier'>[];
   /** Closes the books of every sink. */
-  report(run: Run, finished: readonly Output[], how: HowRead): RunReport;
+  report(run: Pick<Run, 'runId' | 'startedAt' | 'warnings'>, finished: readonly Output[], how: HowRead): RunReport;
   /** What manifests say of the run. */
   facts(report: RunReport): RunFacts;
 }
@@ -70,14 +70,14 @@ export function openLedger(pipeline: Pipeline, reader: CollectionReader<Row>): L
   function closeCounts(finished: readonly Output[]): readonly SinkReport[] {
     const sum = sumTallies(steps.map(({ tally }) => tally));
     const read = { read: source.rows, repaired: consistency.repaired, duplicates: consistency.duplicates };
-    return finished.map(({ at, staged, rejected, nulled }) => ({
+    return finished.map(({ at, prepared, rejected, nulled }) => ({
       at,
-      path: staged.path,
-      bytes: staged.bytes,
-      total: staged.total,
-      changed: staged.changed,
+      path: prepared.path,
+      bytes: prepared.bytes,
+      total: prepared.total,
+      changed: prepared.changed,
       nulled,
-      books: rowCountsOf(read, sum, { written: staged.rows, rejected, unchanged: staged.unchanged }),
+      books: rowCountsOf(read, sum, { written: prepared.rows, rejected, unchanged: prepared.unchanged }),
     }));
   }
 

@@ -1,14 +1,14 @@
 import type { Column, Row, OutputColumn } from '../../core/index.js';
-import type { Move } from '../../store/index.js';
+import type { Action } from '../../store/index.js';
 import type { Fault, Page } from '../../flow/index.js';
 import type { Published, RunFacts } from '../../lake/index.js';
-import type { SinkContext, SinkWriter, Staged } from '../../sinks/index.js';
+import type { PreparedOutput, SinkContext, SinkWriter } from '../../sinks/index.js';
 import type { PlannedSink } from '../spec/plan.js';
 
-/** One sink at the end of a run, before publication. */
+/** One sink at the end of a run, before the commit. */
 export interface Output {
   readonly at: string;
-  readonly staged: Staged;
+  readonly prepared: PreparedOutput;
   /** Its path, as far as it is known before a run; none for stdout. */
   readonly output: string | undefined;
   /** What stood there before. */
@@ -21,130 +21,170 @@ export interface Output {
   readonly nulled: number;
 }
 
-/** All sinks of a run as one. */
-export interface Outputs {
-  /** Hands a page to every sink; the slowest sets the pace. The first call fixes the columns. */
-  write(page: Page): Promise<void>;
-  /** Closes, syncs and verifies every sink. */
-  finish(): Promise<readonly Output[]>;
-  /** Prepares the publication of every sink. @returns All renames, in order. */
-  publication(facts: RunFacts): Promise<readonly Move[]>;
-  /** Removes what the publication made superfluous. Everything is published, so a failure is only a nuisance. */
-  settle(): Promise<void>;
-  /**
-   * Instead of a publication: puts the outputs that are finished aside for inspection. `abort` leaves these alone.
-   *
-   * @param failed Called with an output that could not be put aside; the others are.
-   * @returns Where they are.
-   */
-  setAside(failed: (failure: unknown) => void): Promise<readonly string[]>;
-  /** Removes whatever was not published or put aside. */
-  abort(): Promise<void>;
-  /** What stands at the outputs, in their order. */
-  readonly earlier: readonly (Published | undefined)[];
-}
-
 export interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nulled'> {
   /** The columns of the rows; asked for once, with the first page or at the end, with what stands at the outputs. */
   columns(earlier: readonly (Published | undefined)[]): readonly Column[];
   reject(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
 }
 
-/**
- * Reserves every output, so that one that cannot be written is told before the first request.
- *
- * @throws {SinkError} When one cannot be reserved; the others are given back.
- */
-export async function openOutputs(sinks: readonly PlannedSink[], options: OutputsOptions): Promise<Outputs> {
-  const opened: Opened[] = [];
-  const aside = new Set<string>();
-  let columns: readonly Column[] | undefined;
-  let finished: readonly Output[] = [];
+/** All sinks of a run as one; their columns are not known yet. */
+export class OpenedOutputs {
+  #begun: Promise<BegunOutputs> | undefined;
 
-  function earlier(): readonly (Published | undefined)[] {
-    return opened.map(({ writer }) => writer.earlier);
+  private constructor(
+    private readonly sinks: readonly OpenedOutput[],
+    private readonly options: OutputsOptions,
+  ) {}
+
+  /**
+   * Reserves every output, so that one that cannot be written is told before the first request.
+   *
+   * @throws {SinkError} When one cannot be reserved; the others are given back.
+   */
+  static async open(sinks: readonly PlannedSink[], options: OutputsOptions): Promise<OpenedOutputs> {
+    const opened: OpenedOutput[] = [];
+    const outputs = new OpenedOutputs(opened, options);
+    try {
+      for (const sink of sinks) opened.push(await OpenedOutput.open(sink, options));
+    } catch (failure) {
+      await outputs.abort();
+      throw failure;
+    }
+    return outputs;
   }
 
-  async function begin(): Promise<void> {
-    if (columns) return;
-    const fixed = options.columns(earlier());
-    columns = fixed;
-    await each(opened, ({ writer }) => writer.begin(fixed));
+  /** What stands at the outputs, in their order. */
+  get earlier(): readonly (Published | undefined)[] {
+    return this.sinks.map(({ earlier }) => earlier);
   }
 
-  async function abort(): Promise<void> {
-    await each(opened, async (output) => {
-      if (!aside.has(output.at)) await output.writer.abort();
+  /** Fixes the columns, by the first call. */
+  begin(): Promise<BegunOutputs> {
+    this.#begun ??= this.#begin();
+    return this.#begun;
+  }
+
+  /** Removes whatever was not committed or put into quarantine. */
+  async abort(): Promise<void> {
+    await each(this.sinks, (sink) => sink.abort());
+  }
+
+  async #begin(): Promise<BegunOutputs> {
+    const columns = this.options.columns(this.earlier);
+    await each(this.sinks, (sink) => sink.begin(columns));
+    return new BegunOutputs(this.sinks);
+  }
+}
+
+/** All sinks of a run, which take rows. */
+export class BegunOutputs {
+  constructor(private readonly sinks: readonly OpenedOutput[]) {}
+
+  /** Hands a page to every sink; the slowest sets the pace. */
+  async write(page: Page): Promise<void> {
+    await each(this.sinks, (sink) => sink.write(page));
+  }
+
+  /** Closes, syncs and verifies every sink. */
+  async prepare(): Promise<PreparedOutputs> {
+    return new PreparedOutputs(await each(this.sinks, async (sink) => ({ sink, output: await sink.prepare() })));
+  }
+}
+
+/** All sinks of a run, which wait for the commit. */
+export class PreparedOutputs {
+  constructor(private readonly sinks: readonly { readonly sink: OpenedOutput; readonly output: Output }[]) {}
+
+  get outputs(): readonly Output[] {
+    return this.sinks.map(({ output }) => output);
+  }
+
+  /** Writes what describes the outputs. @returns What commits all of them, in order. */
+  async actions(facts: RunFacts): Promise<readonly Action[]> {
+    return (await each(this.outputs, ({ prepared }) => prepared.actions(facts))).flat();
+  }
+
+  /** Removes what the commit made superfluous. Everything is published, so a failure is only a nuisance. */
+  async cleanup(): Promise<void> {
+    await each(this.outputs, ({ prepared }) => prepared.cleanup());
+  }
+
+  /**
+   * Instead of a commit: puts the outputs aside for inspection. `abort` leaves these alone.
+   *
+   * @param failed Description of an output that could not be put aside; the others are.
+   * @returns Where they are.
+   */
+  async quarantine(failed: (failure: unknown) => void): Promise<readonly string[]> {
+    const paths = await each(this.sinks, ({ sink, output }) => sink.quarantine(output.prepared).catch(failed));
+    return paths.flatMap((path) => path ?? []);
+  }
+}
+
+/** What a sink counts of the rows that it is given. */
+interface SinkCounts {
+  /** The columns of the rows, once they are fixed. */
+  columns: readonly Column[];
+  rejected: number;
+  nulled: number;
+}
+
+/** One sink of a run. */
+class OpenedOutput {
+  #quarantined = false;
+
+  private constructor(
+    private readonly sink: PlannedSink,
+    private readonly writer: SinkWriter,
+    private readonly counts: SinkCounts,
+  ) {}
+
+  static async open(sink: PlannedSink, options: OutputsOptions): Promise<OpenedOutput> {
+    const counts: SinkCounts = { columns: [], rejected: 0, nulled: 0 };
+    const { columns: _, reject, ...context } = options;
+    const writer = await sink.open({
+      ...context,
+      reject: (row, fault) => {
+        counts.rejected += 1;
+        reject(sink.at, counts.columns, row, fault);
+      },
+      nulled: () => {
+        counts.nulled += 1;
+      },
     });
+    return new OpenedOutput(sink, writer, counts);
   }
 
-  try {
-    for (const sink of sinks) opened.push(await openSink(sink, options, () => columns ?? []));
-  } catch (failure) {
-    await abort();
-    throw failure;
+  get earlier(): Published | undefined {
+    return this.writer.earlier;
   }
 
-  return {
-    earlier: earlier(),
-    write: async (page) => {
-      await begin();
-      await each(opened, ({ writer }) => writer.write(page));
-    },
-    finish: async () => {
-      await begin();
-      finished = await each(opened, async ({ at, output, writer, writes, counts }) => {
-        const staged = await writer.finish();
-        return { at, output, staged, earlier: writer.earlier, writes, ...counts };
-      });
-      return finished;
-    },
-    publication: async (facts) => (await each(finished, ({ staged }) => staged.publication(facts))).flat(),
-    settle: async () => {
-      await each(finished, ({ staged }) => staged.settle());
-    },
-    setAside: async (failed) => {
-      const kept = await each(finished, async ({ at, staged }) => {
-        const path = await staged.setAside().catch(failed);
-        if (typeof path !== 'string') return [];
-        aside.add(at);
-        return path;
-      });
-      return kept.flat();
-    },
-    abort,
-  };
-}
+  begin(columns: readonly Column[]): Promise<void> {
+    this.counts.columns = columns;
+    return this.writer.begin(columns);
+  }
 
-interface Opened {
-  readonly at: string;
-  readonly output: string | undefined;
-  readonly writer: SinkWriter;
-  readonly writes: PlannedSink['writes'];
-  readonly counts: { rejected: number; nulled: number };
-}
+  write(page: Page): Promise<void> {
+    return this.writer.write(page);
+  }
 
-async function openSink(sink: PlannedSink, options: OutputsOptions, columns: () => readonly Column[]): Promise<Opened> {
-  const counts = { rejected: 0, nulled: 0 };
-  const writer = await sink.open({
-    baseDir: options.baseDir,
-    onError: options.onError,
-    stdout: options.stdout,
-    pipeline: options.pipeline,
-    runId: options.runId,
-    key: options.key,
-    runDate: options.runDate,
-    runLog: options.runLog,
-    warn: options.warn,
-    reject: (row, fault) => {
-      counts.rejected += 1;
-      options.reject(sink.at, columns(), row, fault);
-    },
-    nulled: () => {
-      counts.nulled += 1;
-    },
-  });
-  return { at: sink.at, output: sink.output, writer, writes: sink.writes, counts };
+  async prepare(): Promise<Output> {
+    const { at, output, writes } = this.sink;
+    const prepared = await this.writer.prepare();
+    const { rejected, nulled } = this.counts;
+    return { at, output, prepared, earlier: this.earlier, writes, rejected, nulled };
+  }
+
+  /** @returns Where it is; `undefined` when there is nothing to look at. */
+  async quarantine(prepared: PreparedOutput): Promise<string | undefined> {
+    const path = await prepared.quarantine();
+    this.#quarantined = path !== undefined;
+    return path;
+  }
+
+  async abort(): Promise<void> {
+    if (!this.#quarantined) await this.writer.abort();
+  }
 }
 
 /** Does the same with all, and waits for all even if one fails: nobody writes on behind the back of a failure. */

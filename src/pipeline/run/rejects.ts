@@ -1,6 +1,6 @@
 import type { Collection } from '../../collections/index.js';
 import type { Column, Row, Value, Violation } from '../../core/index.js';
-import { type PathNames, publish, reserveFile, type Move } from '../../store/index.js';
+import { type Action, commitUnlogged, type OutputFile, type PathNames, storeOf } from '../../store/index.js';
 import type { Fault } from '../../flow/index.js';
 import { maxOf, written, type Tolerance } from '../spec/units.js';
 
@@ -26,77 +26,86 @@ export interface RejectsOptions {
  *
  * Memory: a count per place, field and reason; a reason names kinds of values, so there are few.
  */
-export interface Rejects {
+export class Rejects {
+  readonly #keyColumns = new WeakMap<readonly Column[], readonly KeyColumn[]>();
+  readonly #reasons = new Map<string, number>();
+  #noted: string[] = [];
+  #count = 0;
+  #closed = false;
+
+  private constructor(
+    private readonly options: RejectsOptions,
+    private readonly collection: Collection,
+    private readonly file: OutputFile | undefined,
+  ) {}
+
+  /** @throws {SinkError} `E_SINK_PATH` when the file cannot be written; nothing was requested yet. */
+  static async open(options: RejectsOptions, collection: Collection, runId: string): Promise<Rejects> {
+    const { path } = options;
+    return new Rejects(options, collection, path === undefined ? undefined : await storeOf([path]).reserve(path, runId));
+  }
+
   /**
    * Notes a rejected row; it reaches the disk with the next `flush`.
    *
    * @param columns The columns of the row where it was rejected: the key may have another name there, or be gone.
    */
-  add(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
-  flush(): Promise<void>;
-  /** What the gate has against more rejected rows than it allows of those read. */
-  refuse(rejected: number, read: number): readonly Violation[];
-  /** Ends the file. @returns The rename that publishes it, one of those that the run decides; none without a file. */
-  publication(): Promise<readonly Move[]>;
-  /** Instead of a publication, or when it was not decided: the file gets its name when rows were rejected, and goes otherwise. */
-  close(): Promise<void>;
-}
+  readonly add = (at: string, columns: readonly Column[], row: Row, { field, reason }: Fault): void => {
+    this.#count += 1;
+    const whence = `${at}, ${field}: ${reason}`;
+    this.#reasons.set(whence, (this.#reasons.get(whence) ?? 0) + 1);
+    if (!this.file) return;
+    const key = Object.fromEntries(
+      this.#keyIn(columns).map(([name, column]) => [name, column === undefined ? null : (row[column] ?? null)]),
+    );
+    this.#noted.push(`${JSON.stringify({ at, key, field, reason, ...(this.options.rows ? { row } : {}) }, plain)}\n`);
+  };
 
-/** @throws {SinkError} `E_SINK_PATH` when the file cannot be written; nothing was requested yet. */
-export async function openRejects(options: RejectsOptions, collection: Collection, runId: string): Promise<Rejects> {
-  const file = options.path === undefined ? undefined : await reserveFile(options.path, runId);
-  const keys = new WeakMap<readonly Column[], ReturnType<typeof keyIn>>();
-  const reasons = new Map<string, number>();
-  let noted: string[] = [];
-  let count = 0;
-  let closed = false;
+  async flush(): Promise<void> {
+    const lines = this.#noted;
+    this.#noted = [];
+    if (lines.length > 0) await this.file?.append(lines.join(''));
+  }
+
+  /** What the gate has against more rejected rows than it allows of those read. */
+  refuse(rejected: number, read: number): readonly Violation[] {
+    const { max, path } = this.options;
+    if (rejected <= maxOf(max, read)) return [];
+    const where = path === undefined ? '' : `; see ${path}`;
+    const most = `${rejected} of ${read} rows were rejected, at most ${written(max)} may be`;
+    return [{ code: 'E_GATE_REJECTS', message: `${most}${mostFrequent(this.#reasons)}${where}` }];
+  }
+
+  /** Ends the file. @returns What commits it, with the outputs of the run; nothing without a file. */
+  async actions(): Promise<readonly Action[]> {
+    if (!this.file) return [];
+    if (!this.#closed) {
+      this.#closed = true;
+      await this.flush();
+      await this.file.close();
+    }
+    return [this.file.action];
+  }
+
+  /** When the outputs are not committed: the file gets its name when rows were rejected, and goes otherwise. */
+  async close(): Promise<void> {
+    const { path } = this.options;
+    if (this.#count === 0 || path === undefined) await this.file?.discard();
+    else await commitUnlogged({ outputs: [path], actions: await this.actions() });
+  }
 
   /** Where the columns of the key are by now. */
-  function keyIn(columns: readonly Column[]): readonly (readonly [name: string, column: string | undefined])[] {
-    const known = keys.get(columns) ?? collection.key.map((name) => [name, columns.find(({ source }) => source === name)?.name] as const);
-    keys.set(columns, known);
-    return known;
+  #keyIn(columns: readonly Column[]): readonly KeyColumn[] {
+    const known = this.#keyColumns.get(columns);
+    if (known) return known;
+    const found = this.collection.key.map((name) => [name, columns.find(({ source }) => source === name)?.name] as const);
+    this.#keyColumns.set(columns, found);
+    return found;
   }
-
-  async function flush(): Promise<void> {
-    const lines = noted;
-    noted = [];
-    if (lines.length > 0) await file?.append(lines.join(''));
-  }
-
-  async function publication(): Promise<readonly Move[]> {
-    if (!file) return [];
-    if (!closed) {
-      closed = true;
-      await flush();
-      await file.close();
-    }
-    return [file.move];
-  }
-
-  return {
-    add: (at, columns, row, { field, reason }) => {
-      count += 1;
-      const whence = `${at}, ${field}: ${reason}`;
-      reasons.set(whence, (reasons.get(whence) ?? 0) + 1);
-      if (!file) return;
-      const key = Object.fromEntries(keyIn(columns).map(([name, column]) => [name, column === undefined ? null : (row[column] ?? null)]));
-      noted.push(`${JSON.stringify({ at, key, field, reason, ...(options.rows ? { row } : {}) }, plain)}\n`);
-    },
-    flush,
-    refuse: (rejected, read) => {
-      if (rejected <= maxOf(options.max, read)) return [];
-      const where = options.path === undefined ? '' : `; see ${options.path}`;
-      const most = `${rejected} of ${read} rows were rejected, at most ${written(options.max)} may be`;
-      return [{ code: 'E_GATE_REJECTS', message: `${most}${mostFrequent(reasons)}${where}` }];
-    },
-    publication,
-    close: async () => {
-      if (count === 0) await file?.discard();
-      else await publish(await publication());
-    },
-  };
 }
+
+/** A column of the key, and its name where a row was rejected; `undefined` when it is gone there. */
+type KeyColumn = readonly [name: string, column: string | undefined];
 
 /** @param reasons Rows by place and reason. */
 function mostFrequent(reasons: ReadonlyMap<string, number>): string {

@@ -14,11 +14,11 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** Where the `stdout` sink writes. Default `process.stdout`. */
   readonly stdout?: NodeJS.WritableStream;
-  /** Folder of spooled pages and intents to publish. Default `.leadstream` in the pipeline's base folder. */
+  /** Folder of spooled pages and of the redo log. Default `.leadstream` in the pipeline's base folder. */
   readonly stateDir?: string;
   /** Whether pages that an interrupted run has spooled are thrown away. Default false. */
   readonly restart?: boolean;
-  /** Whether finished outputs that a gate refuses are put aside instead of removed; the `GateError` says where. Default false. */
+  /** Whether prepared outputs that a gate refuses are put aside instead of removed; the `GateError` says where. Default false. */
   readonly keepFailed?: boolean;
   /** Whether lists and outputs that shrank more than is allowed are published this once. Default false. */
   readonly allowShrink?: boolean;

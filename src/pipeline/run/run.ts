@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { defer, map, switchMap, tap, type Observable } from 'rxjs';
 import {
   createClient,
@@ -16,14 +15,14 @@ import { completed } from './completed.js';
 import { noCounts, type Counts } from './counts.js';
 import { openExpectations } from '../gates/expectations.js';
 import { evaluateGates } from '../gates/evaluate.js';
-import { openOutputs, type Output, type Outputs } from './outputs.js';
+import { OpenedOutputs, type Output, type PreparedOutputs } from './outputs.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { PlannedStep } from '../spec/plan.js';
 import { RunLog } from '../../lake/index.js';
-import { openRejects } from './rejects.js';
+import { Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
-import { startRun, type Claim, type Run } from './start.js';
+import { Run, type Claim } from './start.js';
 
 /**
  * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes.
@@ -35,7 +34,7 @@ import { startRun, type Claim, type Run } from './start.js';
  * `E_RUN_ABORTED` after `signal`.
  */
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
-  const run = startRun(pipeline, options);
+  const run = new Run(pipeline, options);
   pipeline.warnings.forEach(run.warn);
   for (;;) {
     const claim = await run.claim();
@@ -84,14 +83,15 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
   const checked = wanted.mode !== 'off' && plan.collection.paged;
   /** Whether the other sides of joins have more rows by now, by name. */
   const sides: Observable<string | undefined>[] = [];
-  let outputs: Outputs | undefined;
+  let outputs: OpenedOutputs | undefined;
+  let prepared: PreparedOutputs | undefined;
   let spools = noSpools;
   let counts = noCounts;
-  let decided = false;
+  let logged = false;
 
-  const rejects = await openRejects({ ...pipeline.rejects, path: claim.rejects }, plan.collection, run.runId);
+  const rejects = await Rejects.open({ ...pipeline.rejects, path: claim.rejects }, plan.collection, run.runId);
   try {
-    outputs = await openOutputs(plan.sinks, {
+    outputs = await OpenedOutputs.open(plan.sinks, {
       baseDir: pipeline.baseDir,
       onError: pipeline.onError,
       stdout: options.stdout ?? process.stdout,
@@ -99,7 +99,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       runId: run.runId,
       key: plan.collection.key,
       runDate: () => claim.date,
-      runLog: new RunLog(run.stateDir, pipeline.manifestKey),
+      runLog: new RunLog(run.state.path, pipeline.manifestKey),
       warn: run.warn,
       columns: ledger.fixColumns,
       reject: rejects.add,
@@ -113,30 +113,31 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     const pages$ = readPages(reader, { ...reading(plan.collection.name), lookAgain: true, onPage: source.observe }, ledger.consistency);
     await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
     for (const side of sides) await completed(side.pipe(tap(refuseLateRows)), options.signal, pipeline.deadlineMs);
-    const finished = await outputs.finish();
-    const report = ledger.report(run, finished, { resumed: spools.resumed, since: since(), rejects: claim.rejects });
+    const begun = await outputs.begin();
+    const done = await begun.prepare();
+    prepared = done;
+    const report = ledger.report(run, done.outputs, { resumed: spools.resumed, since: since(), rejects: claim.rejects });
     evaluateGates(
-      { pipeline, report, ledger, outputs: finished, rejects, expectations, counts, allowShrink: options.allowShrink ?? false },
+      { pipeline, report, ledger, outputs: done.outputs, rejects, expectations, counts, allowShrink: options.allowShrink ?? false },
       run.warn,
     );
     await claim.lock.check();
     // The rejects come first: who sees the outputs finds what they lack.
-    const moves = [...(await rejects.publication()), ...(await outputs.publication(ledger.facts(report)))];
-    const publication = await run.decide(claim, moves, spools);
-    decided = true;
-    await run.carryOut(publication, spools);
-    await outputs.settle().catch(run.nuisance);
-    await keepCounts(counts, run.runId, ledger, finished).catch(run.forgotten);
+    const actions = [...(await rejects.actions()), ...(await done.actions(ledger.facts(report)))];
+    const commit = await run.prepareCommit(claim, actions, spools);
+    logged = true;
+    await run.commit(commit, spools, () => done.cleanup());
+    await keepCounts(counts, run.runId, ledger, done.outputs).catch(run.forgotten);
     return { ...report, finishedAt: new Date().toISOString() };
   } catch (failure) {
     if (!restsOnPages(failure)) throw failure;
     // The next run must see what the service has by then: what is wrong may be what spooled.
     await run.forgetPages(spools).catch(run.nuisance);
     if (!(failure instanceof GateError)) throw failure;
-    throw options.keepFailed ? await kept(failure, outputs) : failure;
+    throw options.keepFailed ? await kept(failure, prepared) : failure;
   } finally {
-    // What was decided is left for whoever completes it.
-    if (!decided) {
+    // What is logged is left for whoever recovers it.
+    if (!logged) {
       await outputs?.abort();
       // What went wrong first is what has to be told.
       await rejects.close().catch(run.nuisance);
@@ -155,11 +156,12 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     return { ...connection, maxPasses: wanted.maxPasses, expectedRows: counts.ofList(collection)?.rows, onWarning: run.warn };
   }
 
-  function chained(pages$: Observable<Page>, to: Outputs): Observable<unknown> {
+  function chained(pages$: Observable<Page>, to: OpenedOutputs): Observable<unknown> {
     const watch = createStallDetector(windowOf(connection));
     const write = async (page: Page) => {
       expectations?.observe(page);
-      await to.write(page);
+      const begun = await to.begin();
+      await begun.write(page);
       await rejects.flush();
     };
     const start$ = pages$.pipe(watch.stage('source'));
@@ -192,7 +194,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       onError: pipeline.onError,
       distinct: checked && plan.steps.slice(0, plan.steps.indexOf(step)).every(({ name }) => name === 'filter' || name === 'sort'),
       hmacKey: pipeline.hmacKey,
-      scratch: join(run.stateDir, 'scratch'),
+      scratch: run.state.scratch,
       read: (collection, reveal) => {
         const consistency = newConsistency(wanted.mode);
         const onEnd = (hasMore: () => Observable<boolean>) =>
@@ -213,8 +215,8 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
   }
 
   /** Puts aside what a gate refused. What went wrong first is what has to be told, wherever the outputs end. */
-  async function kept(refused: GateError, from: Outputs | undefined): Promise<GateError> {
-    const paths = (await from?.setAside(run.nuisance)) ?? [];
+  async function kept(refused: GateError, from: PreparedOutputs | undefined): Promise<GateError> {
+    const paths = (await from?.quarantine(run.nuisance)) ?? [];
     if (paths.length === 0) return refused;
     run.warn({ code: 'W_RUN_KEPT', message: `${pipeline.name}: not published, but kept for inspection: ${paths.join(', ')}` });
     return refused.keeping(paths);
@@ -242,6 +244,6 @@ function refuseLateRows(message: string | undefined): void {
 /** Keeps what a published run counted, for the next one to be compared with. */
 function keepCounts(counts: Counts, runId: string, ledger: Ledger, finished: readonly Output[]): Promise<void> {
   const lists = new Map(ledger.lists().map(({ collection, rows }) => [collection, rows]));
-  const outputs = finished.flatMap(({ output, staged }): [string, number][] => (output === undefined ? [] : [[output, staged.total]]));
+  const outputs = finished.flatMap(({ output, prepared }): [string, number][] => (output === undefined ? [] : [[output, prepared.total]]));
   return counts.keep(runId, lists, new Map(outputs));
 }

@@ -1,28 +1,26 @@
-import { join } from 'node:path';
-import { defaultLimit, spooledSince, removeSpool, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
+import { defaultLimit, spooledSince, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
 import { queryOf } from '../../http/index.js';
 import { newRunId, reasonOf, SinkError, type Warning, printable } from '../../core/index.js';
 import {
-  finishIntents,
+  type Action,
+  forgetCommit,
   lockOutputs,
+  logCommit,
+  type LoggedCommit,
   overlap,
-  Publication,
-  removeIntent,
-  reworded,
-  writeIntent,
-  type Intent,
   type Lock,
-  type Move,
-  fixedPath,
   type PathNames,
+  type PreparedCommit,
+  recoverCommits,
+  refuseEarlierState,
+  reworded,
+  storeOf,
 } from '../../store/index.js';
 import { readBegun, removeBegun, writeBegun } from './began.js';
 import { noCounts, openCounts, type Counts } from './counts.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { RunOptions } from './run-options.js';
-
-/** A run that has begun: what is settled before anything is touched, and what it does to the disk beside its outputs. */
-export type Run = ReturnType<typeof startRun>;
+import { StateFolder } from './state-folder.js';
 
 /** Outputs that are a run's own, under the names that they have in it. */
 export interface Claim {
@@ -37,69 +35,70 @@ export interface Claim {
   readonly rejects: string | undefined;
 }
 
-/**
- * Settles what a run needs before anything is touched.
- *
- * @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine.
- */
-export function startRun(pipeline: Pipeline, options: RunOptions) {
-  const startedAt = new Date().toISOString();
-  const runId = newRunId(startedAt);
-  const stateDir = fixedPath(options.stateDir ?? '.leadstream', '--state-dir', pipeline.baseDir);
-  const spoolFolder = join(stateDir, 'spool');
-  const begunFolder = join(stateDir, 'begun');
-  const { sinks, reads, collection } = pipeline.plan;
-  const publishes = sinks.some(({ output }) => output !== undefined);
-  const warnings: Warning[] = [];
+/** A run that has begun: what is settled before anything is touched, and what it does to the disk beside its outputs. */
+export class Run {
+  readonly startedAt = new Date().toISOString();
+  readonly runId = newRunId(this.startedAt);
+  readonly state: StateFolder;
+  readonly warnings: Warning[] = [];
+  /** Whether anything is published that later runs find. */
+  readonly #publishes: boolean;
   /** Whether the spooled pages are those of a run that is published by now. */
-  let spent = false;
-  const warn = ({ code, message }: Warning) => {
+  #spent = false;
+
+  /** @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine. */
+  constructor(
+    private readonly pipeline: Pipeline,
+    private readonly options: RunOptions,
+  ) {
+    this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
+    this.#publishes = pipeline.plan.sinks.some(({ output }) => output !== undefined);
+  }
+
+  readonly warn = ({ code, message }: Warning): void => {
     const warning = { code, message: printable(message) };
-    warnings.push(warning);
-    options.onWarning?.(warning);
+    this.warnings.push(warning);
+    this.options.onWarning?.(warning);
+  };
+
+  /** Something that fails beside the point: after the commit, or while another failure is being told. */
+  readonly nuisance = (failure: unknown): void => {
+    this.warn({ code: 'W_SINK_TIDY', message: `not tidied up: ${reasonOf(failure)}` });
+  };
+
+  /** What was counted cannot be kept: everything is published, and the next run is compared with less. */
+  readonly forgotten = (failure: unknown): void => {
+    this.warn({ code: 'W_RUN_COUNTS', message: `what this run counted was not kept: ${reasonOf(failure)}` });
   };
 
   /**
-   * Locks the outputs and completes what earlier runs had decided to publish. A run that will go on with the pages of an interrupted one
-   * of this pipeline has the day of that one; the pages can go while nothing is locked, and with a publication that is completed here.
+   * Locks the outputs and recovers what earlier runs had logged. A run that will go on with the pages of an interrupted one of this pipeline
+   * has the day of that one; the pages can go while nothing is locked, and with a commit that is recovered here.
    *
-   * @throws {LeadstreamError} `E_RUN_LOCKED`.
+   * @throws {LeadstreamError} `E_RUN_LOCKED`; `E_STATE_VERSION` when the state folder has something of another version.
    * @throws {SinkError} `E_SINK_PATH` when two outputs are one by now, because a link was made since the file was checked, and for
    * one in the state folder.
    */
-  async function claim(): Promise<Claim> {
-    const firstStart = await firstStarted();
+  async claim(): Promise<Claim> {
+    if (this.#publishes) await refuseEarlierState(this.state.path);
+    const firstStart = await this.#firstStarted();
     const date = firstStart.slice(0, 10);
-    const names: PathNames = { pipeline: pipeline.name, 'run.id': runId, 'run.date': date };
-    const outputs = sinks.flatMap(({ outputOf }) => outputOf(names) ?? []);
-    const rejects = pipeline.rejects.pathOf(names);
-    const paths = [...outputs, ...(rejects === undefined ? [] : [rejects])];
+    const names: PathNames = { pipeline: this.pipeline.name, 'run.id': this.runId, 'run.date': date };
+    const outputs = this.pipeline.plan.sinks.flatMap(({ outputOf }) => outputOf(names) ?? []);
+    const rejects = this.pipeline.rejects.pathOf(names);
+    const paths = pathsOf({ outputs, rejects });
     refuseOverlaps(paths);
-    refuseIn(stateDir, paths);
-    const lock = await lockOutputs(paths, { runId });
+    refuseIn(this.state.path, paths);
+    const lock = await lockOutputs(paths, { runId: this.runId });
     try {
-      await finishEarlier(paths);
-      if ((await firstStarted()) === firstStart) return { lock, firstStart, date, outputs, rejects };
+      await this.#recover(paths);
+      if ((await this.#firstStarted()) === firstStart) return { lock, firstStart, date, outputs, rejects };
     } catch (failure) {
       await lock.release();
       throw failure;
     }
     await lock.release();
-    return claim();
-  }
-
-  /** When the first of the runs of this pipeline began that share the pages of its collection; when this one did if there are none. */
-  async function firstStarted(): Promise<string> {
-    const { spoolMaxAgeMs: maxAgeMs } = pipeline;
-    if (!publishes || maxAgeMs === undefined || spent || options.restart) return startedAt;
-    const begun = await readBegun(begunFolder, pipeline.name);
-    if (begun === undefined || begun.startedAt > startedAt) return startedAt;
-    return (await spooledSince(spoolFolder, source(), maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
-  }
-
-  function source() {
-    const { baseUrl, auth, limit = defaultLimit, firstPage = 1 } = pipeline.connection;
-    return { baseUrl, account: queryOf(auth), collection: collection.name, limit, firstPage };
+    return this.claim();
   }
 
   /**
@@ -107,90 +106,106 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
    *
    * @returns `false` when the outputs have the day of an interrupted run whose pages turned out to be of no use.
    */
-  async function begin({ firstStart }: Claim, spooled: Spools): Promise<boolean> {
+  async begin({ firstStart }: Claim, spooled: Spools): Promise<boolean> {
+    const { begun } = this.state;
+    const { name } = this.pipeline;
     if (spooled.startedAt === undefined) return true;
-    if (firstStart !== startedAt && (await readBegun(begunFolder, pipeline.name))?.spoolSince !== spooled.startedAt) return false;
-    await writeBegun(begunFolder, pipeline.name, { startedAt: firstStart, spoolSince: spooled.startedAt });
+    if (firstStart !== this.startedAt && (await readBegun(begun, name))?.spoolSince !== spooled.startedAt) return false;
+    await writeBegun(begun, name, { startedAt: firstStart, spoolSince: spooled.startedAt });
     return true;
   }
 
   /** Forgets the spooled pages, which are published or of no use, and whose they were. */
-  async function forgetPages(spooled: Spools): Promise<void> {
+  async forgetPages(spooled: Spools): Promise<void> {
     await spooled.remove();
-    if (spooled.startedAt !== undefined) await removeBegun(begunFolder, pipeline.name);
+    if (spooled.startedAt !== undefined) await removeBegun(this.state.begun, this.pipeline.name);
   }
 
-  /**
-   * What an earlier run had decided comes first: opening its outputs would remove what it wanted to publish. One of this pipeline may
-   * have had other paths, on another day.
-   */
-  async function finishEarlier(held: readonly string[]): Promise<void> {
-    if (!publishes) return;
-    const only = (intent: Intent) => intent.pipeline === pipeline.name || intent.outputs.some((output) => held.includes(output));
-    for (const { runId: earlier } of await finishIntents(intentsIn(stateDir), { runId, held, only, removeSpent: spentIn(stateDir) })) {
-      warn({ code: 'W_RUN_FINISHED', message: `the publication of run ${earlier} was completed` });
-      spent = true;
-    }
-  }
-
-  async function spools(): Promise<Spools> {
-    if (!publishes) return noSpools;
-    const { baseUrl, auth, firstPage = 1, maxBodyBytes } = pipeline.connection;
-    const { spoolMaxAgeMs: maxAgeMs } = pipeline;
-    await sweepSpools(spoolFolder);
+  async spools(): Promise<Spools> {
+    if (!this.#publishes) return noSpools;
+    const { baseUrl, auth, firstPage = 1, maxBodyBytes } = this.pipeline.connection;
+    const { spoolMaxAgeMs: maxAgeMs } = this.pipeline;
+    const { spool: folder } = this.state;
+    await sweepSpools(folder);
     if (maxAgeMs === undefined) return noSpools;
     return openSpools({
-      folder: spoolFolder,
-      runId,
+      folder,
+      runId: this.runId,
       baseUrl,
       auth,
       firstPage,
       maxAgeMs,
       maxPageBytes: maxBodyBytes,
-      restart: spent || (options.restart ?? false),
-      onWarning: warn,
+      restart: this.#spent || (this.options.restart ?? false),
+      onWarning: this.warn,
     });
   }
 
   /** What earlier runs counted. A run that only prints remembers nothing. */
-  async function counts(): Promise<Counts> {
-    if (!publishes) return noCounts;
-    const folder = join(stateDir, 'counts');
-    return openCounts({ folder, pipeline: pipeline.name, connection: pipeline.connection, collections: reads, onWarning: warn });
+  async counts(): Promise<Counts> {
+    if (!this.#publishes) return noCounts;
+    const { name, connection, plan } = this.pipeline;
+    return openCounts({ folder: this.state.counts, pipeline: name, connection, collections: plan.reads, onWarning: this.warn });
   }
 
   /**
-   * From here on the publication will be completed, by this run or by the next one. That of a run that only prints, which is its rejects,
-   * by this one alone.
+   * From here on the commit will be carried out, by this run or by the next one. That of a run that only prints, which is its rejects, by
+   * this one alone.
    */
-  async function decide({ outputs, rejects }: Claim, moves: readonly Move[], spooled: Spools): Promise<Publication> {
-    if (!publishes) return Publication.of(moves);
-    const paths = rejects === undefined ? outputs : [...outputs, rejects];
-    return writeIntent(intentsIn(stateDir), { runId, pipeline: pipeline.name, outputs: paths, moves, spent: await spooled.folders() });
+  async prepareCommit(claim: Claim, actions: readonly Action[], spooled: Spools): Promise<PreparedCommit> {
+    const { runId } = this;
+    const commit = { outputs: pathsOf(claim), actions };
+    if (!this.#publishes) return storeOf(commit.outputs).prepare(commit);
+    return logCommit(this.state.redoLog, { runId, pipeline: this.pipeline.name, ...commit, spent: await spooled.folders() });
   }
 
-  async function carryOut(decided: Publication, spooled: Spools): Promise<void> {
-    await decided.carryOut().catch((failure: unknown) => {
-      if (!publishes) throw failure;
-      throw reworded(failure, `${reasonOf(failure)}; the next run, or run --finish, completes what was decided`);
+  /** @param cleanup Removes what the commit made superfluous. */
+  async commit(prepared: PreparedCommit, spooled: Spools, cleanup: () => Promise<void>): Promise<void> {
+    await prepared.commit().catch((failure: unknown) => {
+      if (!this.#publishes) throw failure;
+      throw reworded(failure, `${reasonOf(failure)}; the commit is in the redo log, and the next run, or run --recover, completes it`);
     });
-    // Before the intent is forgotten: pages of a published run must not be read again by the next one.
-    await forgetPages(spooled).catch(nuisance);
-    // An intent that stays is carried out once more by the next run, which changes nothing.
-    if (publishes) await removeIntent(intentsIn(stateDir), runId).catch(nuisance);
+    // Before the commit is removed from the log: pages of a published run must not be read again by the next one.
+    await this.forgetPages(spooled).catch(this.nuisance);
+    try {
+      // A commit that stays in the log is carried out once more by the next run, which changes nothing as long as all of it is there.
+      if (this.#publishes) await forgetCommit(this.state.redoLog, this.runId);
+      await cleanup();
+    } catch (failure) {
+      this.nuisance(failure);
+    }
   }
 
-  /** Something that fails beside the point: after the publication, or while another failure is being told. */
-  function nuisance(failure: unknown): void {
-    warn({ code: 'W_SINK_TIDY', message: `not tidied up: ${reasonOf(failure)}` });
+  /** When the first of the runs of this pipeline began that share the pages of its collection; when this one did if there are none. */
+  async #firstStarted(): Promise<string> {
+    const { startedAt } = this;
+    const { spoolMaxAgeMs: maxAgeMs, name, connection, plan } = this.pipeline;
+    if (!this.#publishes || maxAgeMs === undefined || this.#spent || this.options.restart) return startedAt;
+    const begun = await readBegun(this.state.begun, name);
+    if (begun === undefined || begun.startedAt > startedAt) return startedAt;
+    const { baseUrl, auth, limit = defaultLimit, firstPage = 1 } = connection;
+    const source = { baseUrl, account: queryOf(auth), collection: plan.collection.name, limit, firstPage };
+    return (await spooledSince(this.state.spool, source, maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
   }
 
-  /** What was counted cannot be kept: everything is published, and the next run is compared with less. */
-  function forgotten(failure: unknown): void {
-    warn({ code: 'W_RUN_COUNTS', message: `what this run counted was not kept: ${reasonOf(failure)}` });
+  /**
+   * What an earlier run had logged comes first: opening its outputs would remove what it wanted to commit. One of this pipeline may have had
+   * other paths, on another day.
+   */
+  async #recover(held: readonly string[]): Promise<void> {
+    if (!this.#publishes) return;
+    const { redoLog, removeSpent } = this.state;
+    const { name } = this.pipeline;
+    const only = ({ pipeline, outputs }: LoggedCommit) => pipeline === name || outputs.some((output) => held.includes(output));
+    for (const { runId } of await recoverCommits(redoLog, { runId: this.runId, held, only, removeSpent })) {
+      this.warn({ code: 'W_RUN_RECOVERED', message: `the commit of run ${runId} was recovered from the redo log` });
+      this.#spent = true;
+    }
   }
+}
 
-  return { runId, startedAt, stateDir, warnings, warn, nuisance, forgotten, claim, counts, spools, begin, forgetPages, decide, carryOut };
+function pathsOf({ outputs, rejects }: Pick<Claim, 'outputs' | 'rejects'>): readonly string[] {
+  return rejects === undefined ? outputs : [...outputs, rejects];
 }
 
 function refuseOverlaps(paths: readonly string[]): void {
@@ -210,14 +225,4 @@ function refuseIn(stateDir: string, paths: readonly string[]): void {
     'E_SINK_PATH',
     `${path} is in the state folder ${stateDir}, or around it; write to another place, or choose another one by --state-dir`,
   );
-}
-
-/** Where the intents to publish are. */
-export function intentsIn(stateDir: string): string {
-  return join(stateDir, 'publishing');
-}
-
-/** What removes spooled pages that were published: those of this state folder, whatever place an intent says that they are in. */
-export function spentIn(stateDir: string): (folder: string) => Promise<void> {
-  return (folder) => removeSpool(join(stateDir, 'spool'), folder);
 }

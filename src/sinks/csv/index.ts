@@ -32,15 +32,15 @@ export type CsvOptions = z.input<typeof config>;
 /**
  * Writes rows to one CSV file: a header, then one line per row; `null` and an empty text are both an empty cell.
  *
- * @returns A writer that holds one page of text; the file appears when the moves of its publication are done.
+ * @returns A writer that holds one page of text; the file appears with the commit.
  * @throws {SinkError} `E_SINK_PATH` when the file cannot be written.
  *
  * @example
  * const out = await csv({ path: 'leads.csv' });
  * await out.begin(columnsOf(collections.leads));
  * await out.write(page);
- * const staged = await out.finish();
- * await publish(await staged.publication(facts));
+ * const prepared = await out.prepare();
+ * // await prepared.actions(facts)  ->  [{ action: 'rename', from: '/…/.leads.csv.RUN.partial', to: '/…/leads.csv', file: { … } }]
  */
 export async function csv(options: CsvOptions, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
   return csvSink.open(checked('csv', config, options), standaloneSink('csv', context));

@@ -21,7 +21,7 @@ export type NdjsonOptions = z.input<typeof config>;
  * Writes rows to one file of newline-delimited JSON. Under `types: typed` whole numbers keep all digits, instants are
  * ISO 8601 in UTC and days `YYYY-MM-DD`.
  *
- * @returns A writer that holds one page of text; the file appears when the moves of its publication are done.
+ * @returns A writer that holds one page of text; the file appears with the commit.
  * @throws {SinkError} `E_SINK_PATH` when the file cannot be written.
  *
  * @example

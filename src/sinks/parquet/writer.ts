@@ -1,10 +1,10 @@
 import { SinkError, type Column } from '../../core/index.js';
-import { batchOf } from '../../flow/index.js';
-import { OpenedRun, type BegunRun, type Table } from '../../lake/index.js';
+import { batchOf, type Page } from '../../flow/index.js';
+import { OpenedRun, type BegunRun, type Published, type Table } from '../../lake/index.js';
 import type { ParquetEngine } from '../../parquet/index.js';
-import { inPhases } from '../phases.js';
+import { PhasedWriter, type BegunSink, type OpenedSink } from '../phases.js';
 import { project, type Projection } from '../projection.js';
-import type { SinkContext, SinkWriter } from '../sink.js';
+import type { PreparedOutput, SinkContext, SinkWriter } from '../sink.js';
 import { encodingOf, type ParquetConfig } from './config.js';
 
 /**
@@ -15,29 +15,49 @@ import { encodingOf, type ParquetConfig } from './config.js';
  * @throws {GateError} `E_GATE_VERIFY` when files are to be kept that are not what their run wrote.
  */
 export async function openRun(table: Table, engine: ParquetEngine, options: ParquetConfig, context: SinkContext): Promise<SinkWriter> {
-  const { at } = context;
-  const opened = await OpenedRun.open(table, engine, options, context);
-  let begun: { readonly projection: Projection; readonly run: BegunRun } | undefined;
+  const run = await OpenedRun.open(table, engine, options, context);
+  return new PhasedWriter(context.at, new OpenedTable(run, options, context));
+}
 
-  async function begin(columns: readonly Column[]): Promise<void> {
-    const key = options.mode === 'append' ? keyFields(columns, options, context) : [];
-    const projection = project(columns, { ...options, required: key, refuses: opened.refuses, caseless: true }, context);
-    const encoding = (inFiles: Parameters<typeof encodingOf>[1]) => encodingOf(options, inFiles, context);
-    begun = { projection, run: await opened.begin({ columns: projection.columns, key, encoding }) };
+/** A table whose columns are not known yet. */
+class OpenedTable implements OpenedSink {
+  constructor(
+    private readonly run: OpenedRun,
+    private readonly options: ParquetConfig,
+    private readonly context: SinkContext,
+  ) {}
+
+  get earlier(): Published | undefined {
+    return this.run.earlier;
   }
 
-  const writer: SinkWriter = {
-    begin,
-    write: async (page) => {
-      if (begun) await begun.run.write(begun.projection.take(batchOf(page)));
-    },
-    finish: () => {
-      if (!begun) throw new SinkError('E_SINK_VALUE', `${at}: there are no columns to write`);
-      return begun.run.finish();
-    },
-    abort: () => opened.abort(),
-  };
-  return { ...inPhases(at, writer), earlier: opened.earlier };
+  async begin(columns: readonly Column[]): Promise<BegunTable> {
+    const { run, options, context } = this;
+    const key = options.mode === 'append' ? keyFields(columns, options, context) : [];
+    const projection = project(columns, { ...options, required: key, refuses: run.refuses, caseless: true }, context);
+    const encoding = (inFiles: Parameters<typeof encodingOf>[1]) => encodingOf(options, inFiles, context);
+    return new BegunTable(await run.begin({ columns: projection.columns, key, encoding }), projection);
+  }
+
+  abort(): Promise<void> {
+    return this.run.abort();
+  }
+}
+
+/** A table that takes rows. */
+class BegunTable implements BegunSink {
+  constructor(
+    private readonly run: BegunRun,
+    private readonly projection: Projection,
+  ) {}
+
+  write(page: Page): Promise<void> {
+    return this.run.write(this.projection.take(batchOf(page)));
+  }
+
+  prepare(): Promise<PreparedOutput> {
+    return this.run.prepare();
+  }
 }
 
 /** The fields that identify a row. @throws {SinkError} `E_SINK_KEY` when one does not reach the sink. */

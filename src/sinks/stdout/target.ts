@@ -31,11 +31,11 @@ export function streamTarget(stream: NodeJS.WritableStream & { readonly isTTY?: 
       });
       bytes += Buffer.byteLength(piece);
     },
-    finish: () =>
+    prepare: () =>
       Promise.resolve({
-        publication: () => Promise.resolve([]),
-        settle: () => Promise.resolve(),
-        setAside: () => Promise.resolve(undefined),
+        actions: () => Promise.resolve([]),
+        cleanup: () => Promise.resolve(),
+        quarantine: () => Promise.resolve(undefined),
       }),
     abort: () => Promise.resolve(),
   };

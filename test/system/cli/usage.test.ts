@@ -126,7 +126,7 @@ describe('a command line', () => {
     [['--log-format', 'xml', 'run', 'a.yaml'], 'log-format must be one of "text", "json".'],
     [['serve', '--port', 'http'], '--port takes a number.'],
     [['serve', '--port'], '--port needs a number.'],
-    [['run'], 'name a pipeline file, or --finish without one.'],
+    [['run'], 'name a pipeline file, or --recover without one.'],
     [['run', 'p.yaml', '--unknown'], 'unknown option --unknown.'],
     [['run', 'p.yaml', '--env-file', '.env'], 'unknown option --env-file, did you mean --env?'],
     [['run', 'p.yaml', '--reprot=x'], 'unknown option --reprot, did you mean --report?'],

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
-import { finishIntents, writeIntent, publish, type Move } from '../../../src/store/index.js';
+import { recoverCommits, logCommit, commitUnlogged, type Commit } from '../../../src/store/index.js';
 import { parquet } from '../../../src/sinks/index.js';
 import { tableRuns, verifyTable } from '../../../src/lake/index.js';
 import { pageOf } from '../../support/pages.js';
-import { column, facts, recording, writeAll } from '../../support/sinks.js';
+import { column, commitOf, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -18,8 +18,8 @@ function open(base: string, runId: string, mode: (typeof modes)[number]) {
 
 const rowsOf = (runId: string, day: string) => [0, 1, 2].map((n) => ({ id: `${runId}-${n}`, day }));
 
-/** Publishes two runs and brings a third to where its moves are known. */
-async function prepared(base: string, mode: (typeof modes)[number]): Promise<readonly Move[]> {
+/** Publishes two runs and brings a third to where its actions are known. */
+async function prepared(base: string, mode: (typeof modes)[number]): Promise<Commit> {
   for (const [runId, day] of [
     ['run-1', 'a'],
     ['run-2', 'b'],
@@ -28,7 +28,7 @@ async function prepared(base: string, mode: (typeof modes)[number]): Promise<rea
   const writer = await open(base, 'run-3', mode);
   await writer.begin(columns);
   await writer.write(pageOf(1, rowsOf('run-3', 'b')));
-  return (await writer.finish()).publication(facts);
+  return commitOf(await writer.prepare());
 }
 
 /** Rows that every glob sees, from above the table and in it. */
@@ -44,32 +44,34 @@ const idsOf = (...runs: string[]) => runs.flatMap((run) => rowsOf(run, '').map((
 const finalRows = { replace: idsOf('run-3'), replace_partitions: idsOf('run-1', 'run-3'), append: idsOf('run-1', 'run-2', 'run-3') };
 const rowsBefore = { replace: 3, replace_partitions: 6, append: 6 };
 
-describe.each(modes)('a publication with mode: %s that is killed', (mode) => {
-  test('after any of its moves is whole for readers, and completed from its intent', async () => {
-    let moves: readonly Move[] = [];
-    for (let done = 0; done === 0 || done <= moves.length; done += 1) {
+describe.each(modes)('a commit with mode: %s that is killed', (mode) => {
+  test('after any of its actions is whole for readers, and recovered from the redo log', async () => {
+    let count = 1;
+    for (let done = 0; done <= count; done += 1) {
       const folder = await temporaryFolder();
-      moves = await prepared(folder, mode);
-      const [intents, table] = [join(folder, 'state'), join(folder, 't')];
-      await writeIntent(intents, { runId: 'run-3', pipeline: 'p', outputs: [table], moves });
-      await publish(moves.slice(0, done));
+      const commit = await prepared(folder, mode);
+      count = commit.actions.length;
+      const [redoLog, table] = [join(folder, 'state'), join(folder, 't')];
+      await logCommit(redoLog, { runId: 'run-3', pipeline: 'p', ...commit });
+      await commitUnlogged({ ...commit, actions: commit.actions.slice(0, done) });
       const { run, rows, differences } = await verifyTable(table);
       expect([done, differences]).toEqual([done, []]);
       expect(rows).toBe(run === 'run-3' ? finalRows[mode].length : rowsBefore[mode]);
 
-      await finishIntents(intents, { runId: 'run-4' });
+      await recoverCommits(redoLog, { runId: 'run-4' });
       expect(await verifyTable(table)).toMatchObject({ run: 'run-3', differences: [] });
       expect(await globbed(folder)).toEqual(finalRows[mode]);
     }
-    expect(moves.length).toBeGreaterThan(3);
+    expect(count).toBeGreaterThan(3);
   });
 
-  test('after any of its moves is cleared away by the next run when its intent is lost', async () => {
-    let moves: readonly Move[] = [];
-    for (let done = 0; done === 0 || done <= moves.length; done += 1) {
+  test('after any of its actions is cleared away by the next run when the redo log is lost', async () => {
+    let count = 1;
+    for (let done = 0; done <= count; done += 1) {
       const folder = await temporaryFolder();
-      moves = await prepared(folder, mode);
-      await publish(moves.slice(0, done));
+      const commit = await prepared(folder, mode);
+      count = commit.actions.length;
+      await commitUnlogged({ ...commit, actions: commit.actions.slice(0, done) });
       await writeAll(open(folder, 'run-5', 'replace'), columns, rowsOf('run-5', 'c'));
       const table = join(folder, 't');
       expect(await verifyTable(table)).toMatchObject({ run: 'run-5', differences: [] });

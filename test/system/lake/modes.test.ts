@@ -17,9 +17,9 @@ let runs = 0;
 async function run(base: string, options: Partial<ParquetOptions>, rows: readonly Row[], with_ = columns) {
   runs += 1;
   const context = { ...recording(base, `run-${String(runs).padStart(4, '0')}`), key: ['id'] };
-  const staged = await writeAll(parquet({ path: 't', ...options }, context), with_, rows);
+  const prepared = await writeAll(parquet({ path: 't', ...options }, context), with_, rows);
   expect((await verifyTable(join(base, 't'))).differences).toEqual([]);
-  return { ...staged, rejects: context.rejects };
+  return { ...prepared, rejects: context.rejects };
 }
 
 function tableIn(base: string): Promise<Record<string, unknown>[]> {
@@ -49,8 +49,8 @@ describe('mode: replace_partitions', () => {
   test('replaces the partitions that the run wrote and keeps the others', async () => {
     const folder = await temporaryFolder();
     await run(folder, options, [...rowsOf('20240101', 'a', 'b'), ...rowsOf('20240102', 'c')]);
-    const staged = await run(folder, options, [...rowsOf('20240102', 'x'), ...rowsOf('20240103', 'y')]);
-    expect(staged).toMatchObject({ rows: 2, total: 4 });
+    const prepared = await run(folder, options, [...rowsOf('20240102', 'x'), ...rowsOf('20240103', 'y')]);
+    expect(prepared).toMatchObject({ rows: 2, total: 4 });
     expect(await tableIn(folder)).toEqual([
       { id: 'a', day: '2024-01-01', n: 0 },
       { id: 'b', day: '2024-01-01', n: 1 },
@@ -130,12 +130,12 @@ describe('mode: append', () => {
   test('adds rows whose key the table does not have, and counts the others', async () => {
     const folder = await temporaryFolder();
     await run(folder, options, rowsOf('20240101', 'a', 'b', 'c'));
-    const staged = await run(folder, options, [
+    const prepared = await run(folder, options, [
       { id: 'b', day: '20240101', n: '1' },
       { id: 'c', day: '20240101', n: '99' },
       { id: 'd', day: '20240102', n: '3' },
     ]);
-    expect(staged).toMatchObject({ rows: 1, total: 4, unchanged: 2, changed: 1 });
+    expect(prepared).toMatchObject({ rows: 1, total: 4, unchanged: 2, changed: 1 });
     expect(await tableIn(folder)).toEqual([
       { id: 'a', day: '2024-01-01', n: 0 },
       { id: 'b', day: '2024-01-01', n: 1 },
@@ -161,8 +161,8 @@ describe('mode: append', () => {
     const rows = Array.from({ length: 2_500 }, (_, n) => ({ id: `id-${n}`, day: n % 3 === 0 ? null : '19691231', n: String(n) }));
     await run(folder, { ...options, engine, compression, row_group_rows: 1_000 }, rows);
     await rm(await keysOf(folder));
-    const staged = await run(folder, options, [...rows, { id: 'new', day: null, n: null }]);
-    expect(staged).toMatchObject({ rows: 1, unchanged: 2_500, changed: 0, total: 2_501 });
+    const prepared = await run(folder, options, [...rows, { id: 'new', day: null, n: null }]);
+    expect(prepared).toMatchObject({ rows: 1, unchanged: 2_500, changed: 0, total: 2_501 });
   });
 
   test.each(['arrow', 'hyparquet', 'parquetjs-lite'] as const)(

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { cp, lstat, mkdir, open, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { publish, sha256File } from '../../../src/store/index.js';
+import { commitUnlogged, destinationOf, sha256File } from '../../../src/store/index.js';
 import { parquet } from '../../../src/sinks/index.js';
 import { publishedManifest } from '../../../src/lake/index.js';
 import { pageOf } from '../../support/pages.js';
-import { column, facts, recording, writeAll } from '../../support/sinks.js';
+import { column, commitOf, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
@@ -35,7 +35,7 @@ describe('a table', () => {
     const writer = await parquet({ path: 'lake/t' }, recording(folder));
     await writer.begin(columns);
     await writer.write(pageOf(1, [{ uid: '1' }]));
-    await writer.finish();
+    await writer.prepare();
     expect(await filesBelow(folder)).toEqual([
       'lake',
       'lake/.t.runs',
@@ -45,13 +45,13 @@ describe('a table', () => {
     await writer.abort();
   });
 
-  test('moves parts, then _SUCCESS if asked for and the manifest, then the link, then the parts of the earlier run', async () => {
+  test('renames data files, then _SUCCESS if asked for and the manifest, then puts the link, then expires the earlier run', async () => {
     const folder = await temporaryFolder();
     await run(folder, 'run-1');
     const writer = await parquet({ path: 'lake/t', success_file: true }, recording(folder, 'run-2'));
     await writer.begin(columns);
-    const moves = await (await writer.finish()).publication(facts);
-    expect(moves.map(({ to }) => to.slice(folder.length + 1))).toEqual([
+    const { actions } = await commitOf(await writer.prepare());
+    expect(actions.map((action) => destinationOf(action).slice(folder.length + 1))).toEqual([
       'lake/.t.runs/run-2/part-00000-run-2.parquet',
       'lake/.t.runs/run-2/_SUCCESS',
       'lake/.t.runs/run-2.manifest.json',
@@ -117,7 +117,7 @@ describe('a table', () => {
 
   test('describes itself in a manifest', async () => {
     const folder = await temporaryFolder();
-    const staged = await run(folder, 'run-1');
+    const prepared = await run(folder, 'run-1');
     const manifest = await publishedManifest(join(folder, 'lake/t'));
     expect(manifest).toMatchObject({
       version: 1,
@@ -127,13 +127,13 @@ describe('a table', () => {
       collection: 'users',
       pages: 1,
       rows: 1,
-      bytes: staged.bytes,
+      bytes: prepared.bytes,
       schema: [{ name: 'uid', original: 'UID', type: 'text' }],
       files: [
         {
           name: 'part-00000-run-1.parquet',
           rows: 1,
-          bytes: staged.bytes,
+          bytes: prepared.bytes,
           sha256: await sha256File(join(folder, 'lake/t/part-00000-run-1.parquet')),
           written_by: 'run-1',
         },
@@ -202,22 +202,22 @@ describe('a table', () => {
     expect(await rowsOf(join(folder, 'lake/t/*.parquet'))).toEqual([{ uid: 'run-1' }]);
   });
 
-  test('shows the earlier rows until the link is moved, and the new ones from then on', async () => {
+  test('shows the earlier rows until the link is in place, and the new ones from then on', async () => {
     const folder = await temporaryFolder();
     await run(folder, 'run-1');
     const writer = await parquet({ path: 'lake/t' }, recording(folder, 'run-2'));
     await writer.begin(columns);
     await writer.write(pageOf(1, [{ uid: 'run-2' }]));
-    const moves = await (await writer.finish()).publication(facts);
+    const { outputs, actions } = await commitOf(await writer.prepare());
     const seen: unknown[] = [];
-    for (const move of moves) {
-      await publish([move]);
+    for (const action of actions) {
+      await commitUnlogged({ outputs, actions: [action] });
       seen.push(await rowsOf(join(folder, 'lake/t/*.parquet')));
     }
     expect(seen).toEqual(['run-1', 'run-1', 'run-2', 'run-2'].map((uid) => [{ uid }]));
   });
 
-  test('fails when a byte of a part changed between writing and reading back', async () => {
+  test('fails when a byte of a data file changed between writing and reading back', async () => {
     const folder = await temporaryFolder();
     const writer = await parquet({ path: 't', row_group_rows: 1 }, recording(folder));
     await writer.begin(columns);
@@ -225,7 +225,7 @@ describe('a table', () => {
     const file = await open(join(folder, '.t.runs/run-1/part-00000-run-1.parquet.partial'), 'r+');
     await file.write(Buffer.from('?'), 0, 1, 6);
     await file.close();
-    await expect(writer.finish()).rejects.toMatchObject({ code: 'E_SINK_VERIFY', message: expect.stringContaining('other bytes') });
+    await expect(writer.prepare()).rejects.toMatchObject({ code: 'E_SINK_VERIFY', message: expect.stringContaining('other bytes') });
     await writer.abort();
   });
 
@@ -237,7 +237,7 @@ describe('a table', () => {
     const part = join(folder, '.t.runs/run-1/part-00000-run-1.parquet.partial');
     await rm(part);
     await writeFile(part, 'what another program wrote');
-    await expect(writer.finish()).rejects.toMatchObject({ code: 'E_SINK_VERIFY' });
+    await expect(writer.prepare()).rejects.toMatchObject({ code: 'E_SINK_VERIFY' });
     await writer.abort();
   });
 });

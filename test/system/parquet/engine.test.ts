@@ -96,8 +96,8 @@ describe.each(['arrow', 'hyparquet', 'parquetjs-lite'] as const)('a file by %s',
   test.each([NaN, Infinity, -Infinity])('never gets %p', async (share) => {
     const folder = await temporaryFolder();
     const context = recording(folder);
-    const staged = await writeAll(parquet({ path: 't', engine }, context), [column('share', 'decimal', { cast: true })], [{ share }]);
-    expect([staged.rows, context.rejects.length]).toEqual([0, 1]);
+    const prepared = await writeAll(parquet({ path: 't', engine }, context), [column('share', 'decimal', { cast: true })], [{ share }]);
+    expect([prepared.rows, context.rejects.length]).toEqual([0, 1]);
   });
 });
 

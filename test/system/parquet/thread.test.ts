@@ -63,7 +63,7 @@ test('files have the same bytes with and without the thread', async () => {
       for (const threads of [0, 1]) {
         const writer = await open(paths[threads], threads, more);
         for (let number = 0; number < 20; number += 1) await writer.write(page(number));
-        await writer.finish();
+        await writer.prepare();
       }
       const [one, other] = paths.map(filesOf);
       seen[what] = { files: Object.keys(one).length > 0, same: JSON.stringify(one) === JSON.stringify(other) };
@@ -80,9 +80,9 @@ test('tables share one thread, which ends with the last of them and starts again
       const writers = await Promise.all(['x', 'y'].map((name) => open(name + round, 1)));
       for (let number = 0; number < 10; number += 1) await Promise.all(writers.map((writer) => writer.write(page(number))));
       const before = ended;
-      await writers[0].finish();
+      await writers[0].prepare();
       if (ended !== before) throw new Error('ended early');
-      await writers[1].finish();
+      await writers[1].prepare();
     }
     tell({ threads: threads.length, ended, same: JSON.stringify(filesOf('x0')) === JSON.stringify(filesOf('y1')) });
   `;
@@ -106,11 +106,11 @@ test('the end of the thread is told as a failure to write', async () => {
     await writer.write(page(1));
     await threads[0].terminate();
     const failures = [];
-    for (const call of [() => writer.write(page(2)), () => writer.finish()]) await call().catch(({ code }) => failures.push(code));
+    for (const call of [() => writer.write(page(2)), () => writer.prepare()]) await call().catch(({ code }) => failures.push(code));
     await writer.abort();
     const again = await open('t', 1);
     for (let number = 0; number < 5; number += 1) await again.write(page(number));
-    tell({ failures, threads: threads.length, rows: (await again.finish()).rows });
+    tell({ failures, threads: threads.length, rows: (await again.prepare()).rows });
   `;
   expect(await told(script)).toEqual({ failures: ['E_SINK_WRITE', 'E_SINK_WRITE'], threads: 2, rows: 2500 });
 });

@@ -4,9 +4,9 @@ import { basename, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { SpecError } from '../../../src/core/errors.js';
-import { reserveFile, writeIntent } from '../../../src/store/index.js';
+import { logCommit, storeOf } from '../../../src/store/index.js';
 import { headerOf } from '../../../src/source/spool/record.js';
-import { finishRuns, parsePipeline, parsePipelines, rollbackTable, runPipeline, type RunOptions } from '../../../src/pipeline/index.js';
+import { recoverRuns, parsePipeline, parsePipelines, rollbackTable, runPipeline, type RunOptions } from '../../../src/pipeline/index.js';
 import { csv, ndjson, parquet } from '../../../src/sinks/index.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, serviceOf, type LoggedService } from '../../support/services.js';
@@ -283,15 +283,14 @@ describe('outputs with names in braces', () => {
     const [spent = ''] = (await readdir(join(folder, 'state', 'spool'))).filter((name) => name.startsWith('leads-'));
     const earlier = join(folder, 'out', `${since.slice(0, 10)}.csv`);
     await mkdir(join(folder, 'out'));
-    const file = await reserveFile(earlier, 'killed');
+    const file = await storeOf([earlier]).reserve(earlier, 'killed');
     await file.append('decided\n');
     await file.close();
-    const moves = [file.move];
-    const outputs = [earlier];
-    const intent = { runId: 'killed', pipeline: 'test', outputs, moves, spent: [join(folder, 'state', 'spool', spent)] };
-    await writeIntent(join(folder, 'state', 'publishing'), intent);
+    const spool = join(folder, 'state', 'spool', spent);
+    const commit = { runId: 'killed', pipeline: 'test', outputs: [earlier], actions: [file.action], spent: [spool] };
+    await logCommit(join(folder, 'state', 'redo-log'), commit);
     const report = await runPipeline(pipelineFor(from, dated(), folder), options);
-    expect(report.warnings).toContainEqual(expect.objectContaining({ code: 'W_RUN_FINISHED' }));
+    expect(report.warnings).toContainEqual(expect.objectContaining({ code: 'W_RUN_RECOVERED' }));
     expect(await readFile(earlier, 'utf8')).toBe('decided\n');
     expect(basename(report.sinks[0]?.path ?? '')).toBe(`${today()}.csv`);
   });
@@ -307,7 +306,7 @@ describe('paths in code and of the command line', () => {
     const baseDir = await temporaryFolder();
     const writer = await csv({ path: '{{ pipeline }}-{{ run.date }}.csv' }, { baseDir, pipeline: 'mine', runDate: () => '2026-01-02' });
     await writer.begin(columnsOf(collections.users));
-    expect(await writer.finish()).toMatchObject({ path: join(baseDir, 'mine-2026-01-02.csv') });
+    expect(await writer.prepare()).toMatchObject({ path: join(baseDir, 'mine-2026-01-02.csv') });
     for (const pipeline of ['../x', 'a/b', '..', '', '.x'])
       await expect(csv({ path: 'a/{{ pipeline }}.csv' }, { baseDir, pipeline })).rejects.toMatchObject({ code: 'E_SINK_CONFIG' });
   });
@@ -327,7 +326,7 @@ describe('paths in code and of the command line', () => {
   test('are refused for the state folder in code', async () => {
     const [from, folder] = [await serviceOf({ leads: leads(3) }), await temporaryFolder()];
     await expect(runIn(from, to('x.csv'), folder, { stateDir: 's3://bucket/x' })).rejects.toMatchObject({ code: 'E_USAGE' });
-    await expect(finishRuns('s3://bucket/x')).rejects.toMatchObject({ code: 'E_USAGE' });
+    await expect(recoverRuns('s3://bucket/x')).rejects.toMatchObject({ code: 'E_USAGE' });
     await expect(rollbackTable('t', { stateDir: 's3://bucket/x' })).rejects.toMatchObject({ code: 'E_USAGE' });
     expect(from.requests).toEqual([]);
   });

@@ -17,8 +17,8 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Move } from '../../../src/store/index.js';
-import { finishRuns, runPipeline } from '../../../src/pipeline/index.js';
+import type { Action } from '../../../src/store/index.js';
+import { recoverRuns, runPipeline } from '../../../src/pipeline/index.js';
 import { cli } from '../../support/cli.js';
 import { headerOf } from '../../../src/source/spool/record.js';
 import { pagesIn } from '../../support/spool.js';
@@ -33,7 +33,7 @@ const outputs = 'from: leads\nto:\n  - parquet: { path: lake/t }\n  - csv: { pat
 /** A place where a run could be, and a folder that is none of its business. */
 async function place(): Promise<{ readonly base: string; readonly victim: string }> {
   const [base, victim] = [await temporaryFolder(), await temporaryFolder()];
-  await mkdir(join(base, '.leadstream/publishing'), { recursive: true });
+  await mkdir(join(base, '.leadstream/redo-log'), { recursive: true });
   for (const name of ['out', 'lake/.t.runs/run-1']) await mkdir(join(base, name), { recursive: true });
   await writeFile(join(victim, 'a'), 'mine');
   await writeFile(join(victim, 'b'), 'also mine');
@@ -51,54 +51,69 @@ async function contentsOf(folder: string): Promise<unknown> {
   return [((await stat(folder)).mode & 0o777).toString(8), ...(await Promise.all(files))];
 }
 
-describe('a planted intent', () => {
-  type Planted = (base: string, victim: string) => { readonly outputs: readonly string[]; readonly moves: readonly Move[] };
+describe('a planted commit', () => {
+  const logged = { version: 3, store: 'local-disk', runId: 'run-1', pipeline: 'p', loggedAt: '2026-01-01T00:00:00.000Z' };
+  type Planted = (base: string, victim: string) => { readonly outputs: readonly string[]; readonly actions: readonly Action[] };
   const planted: readonly (readonly [what: string, plant: Planted])[] = [
-    ['renames what is no output of its', (_, victim) => ({ outputs: [], moves: [{ from: join(victim, 'a'), to: join(victim, 'b') }] })],
+    [
+      'renames what is no output of its',
+      (_, victim) => ({ outputs: [], actions: [{ action: 'rename', from: join(victim, 'a'), to: join(victim, 'b') }] }),
+    ],
     [
       'renames a file that is not beside the output',
       (_, victim) => ({
         outputs: [join(victim, 'b')],
-        moves: [{ from: join(victim, 'a'), to: join(victim, 'b'), file: evidence('mine') }],
+        actions: [{ action: 'rename', from: join(victim, 'a'), to: join(victim, 'b'), file: evidence('mine') }],
       }),
     ],
     [
       'takes something from elsewhere for an output',
       (base, victim) => ({
         outputs: [join(base, 'out/u.csv')],
-        moves: [{ from: join(victim, 'a'), to: join(base, 'out/u.csv'), file: evidence('mine') }],
+        actions: [{ action: 'rename', from: join(victim, 'a'), to: join(base, 'out/u.csv'), file: evidence('mine') }],
       }),
     ],
     [
       'takes something to elsewhere',
-      (base, victim) => ({ outputs: [join(base, 'lake/t')], moves: [{ from: join(base, 'lake/.t.runs/run-1/x'), to: join(victim, 'a') }] }),
+      (base, victim) => ({
+        outputs: [join(base, 'lake/t')],
+        actions: [{ action: 'rename', from: join(base, 'lake/.t.runs/run-1/x'), to: join(victim, 'a') }],
+      }),
     ],
     [
       'climbs out of the runs of a table',
       (base, victim) => ({
         outputs: [join(base, 'lake/t')],
-        moves: [{ from: `${base}/lake/.t.runs/../../../${victim.split('/').pop() ?? ''}/a`, to: join(base, 'lake/.t.runs/run-1/a') }],
+        actions: [
+          {
+            action: 'rename',
+            from: `${base}/lake/.t.runs/../../../${victim.split('/').pop() ?? ''}/a`,
+            to: join(base, 'lake/.t.runs/run-1/a'),
+          },
+        ],
       }),
     ],
     [
       'does not say what a file has to hold',
       (base) => ({
         outputs: [join(base, 'out/u.csv')],
-        moves: [{ from: join(base, 'out/.u.csv.run-1.partial'), to: join(base, 'out/u.csv') }],
+        actions: [{ action: 'rename', from: join(base, 'out/.u.csv.run-1.partial'), to: join(base, 'out/u.csv') }],
       }),
     ],
     [
       'makes a table of another folder',
       (base, victim) => ({
         outputs: [join(base, 'lake/t')],
-        moves: [{ from: join(base, 'lake/.t.runs/run-1.link'), to: join(base, 'lake/t'), link: victim }],
+        actions: [{ action: 'link', at: join(base, 'lake/t'), to: victim, draft: join(base, 'lake/.t.runs/run-1.link') }],
       }),
     ],
     [
       'makes a table of another table',
       (base) => ({
         outputs: [join(base, 'lake/t')],
-        moves: [{ from: join(base, 'lake/.t.runs/run-1.link'), to: join(base, 'lake/t'), link: '.t.runs/../.s.runs/run-1' }],
+        actions: [
+          { action: 'link', at: join(base, 'lake/t'), to: '.t.runs/../.s.runs/run-1', draft: join(base, 'lake/.t.runs/run-1.link') },
+        ],
       }),
     ],
   ];
@@ -107,18 +122,18 @@ describe('a planted intent', () => {
     const { base, victim } = await place();
     const before = await contentsOf(victim);
     await writeFile(join(base, 'out/.u.csv.run-1.partial'), 'planted');
-    const path = join(base, '.leadstream/publishing/run-1.intent.json');
-    const intent = { version: 2, runId: 'run-1', pipeline: 'p', writtenAt: '2026-01-01T00:00:00.000Z', ...plant(base, victim) };
-    await writeFile(path, JSON.stringify(intent));
-    const { code, stderr } = await cli(['run', '--finish'], { cwd: base });
+    const path = join(base, '.leadstream/redo-log/run-1.commit.json');
+    const commit = { ...logged, ...plant(base, victim) };
+    await writeFile(path, JSON.stringify(commit));
+    const { code, stderr } = await cli(['run', '--recover'], { cwd: base });
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringMatching(/E_STATE_FOREIGN: .*run-1\.intent\.json would rename .* to /),
+      stderr: expect.stringMatching(/E_STATE_FOREIGN: .*run-1\.commit\.json would (rename|link) .* to /),
     });
     expect(await contentsOf(victim)).toEqual(before);
     expect(await readdir(join(base, 'out'))).toEqual(['.u.csv.run-1.partial']);
     expect(await readdir(join(base, 'lake'))).toEqual(['.t.runs']);
-    expect(await readdir(dirname(path))).toEqual(['run-1.intent.json']);
+    expect(await readdir(dirname(path))).toEqual(['run-1.commit.json']);
   });
 
   test.each([
@@ -131,24 +146,24 @@ describe('a planted intent', () => {
     await mkdir(dirname(join(base, 'lake', name)), { recursive: true });
     await symlink(victim, join(base, 'lake', name));
     const before = await contentsOf(victim);
-    const moves = [{ from: join(base, 'lake', name, 'a'), to: join(base, 'lake', name, 'c'), file: evidence('mine') }];
-    const intent = { version: 2, runId: 'run-1', pipeline: 'p', writtenAt: '', outputs: [join(base, 'lake/t')], moves };
-    await writeFile(join(base, '.leadstream/publishing/run-1.intent.json'), JSON.stringify(intent));
-    await expect(finishRuns(join(base, '.leadstream'))).rejects.toMatchObject({
+    const actions = [{ action: 'rename', from: join(base, 'lake', name, 'a'), to: join(base, 'lake', name, 'c'), file: evidence('mine') }];
+    const commit = { ...logged, outputs: [join(base, 'lake/t')], actions };
+    await writeFile(join(base, '.leadstream/redo-log/run-1.commit.json'), JSON.stringify(commit));
+    await expect(recoverRuns(join(base, '.leadstream'))).rejects.toMatchObject({
       code: 'E_SINK_FOREIGN',
       message: expect.stringContaining(`${base}/lake/${name} is a link, where leadstream has a folder of its own`),
     });
     expect(await contentsOf(victim)).toEqual(before);
   });
 
-  test.each<[string, (victim: string) => readonly Move[], number]>([
-    ['that nothing is moved to', () => [], 0],
+  test.each<[string, (victim: string) => readonly Action[], number]>([
+    ['that no action changes', () => [], 0],
     [
       'whose lock is that of another program',
-      (victim) => [{ from: join(victim, '.yarn.run-1.partial'), to: join(victim, 'yarn'), file: evidence('mine') }],
+      (victim) => [{ action: 'rename', from: join(victim, '.yarn.run-1.partial'), to: join(victim, 'yarn'), file: evidence('mine') }],
       1,
     ],
-  ])('takes no lock away from an output %s', async (_what, moves, status) => {
+  ])('takes no lock away from an output %s', async (_what, actions, status) => {
     const { base, victim } = await place();
     for (const name of ['.yarn.lock', '.yarn.lock-mine.lock', '.yarn.lock-0.lock']) {
       await writeFile(join(victim, name), name.endsWith('-0.lock') ? '' : 'mine');
@@ -156,9 +171,9 @@ describe('a planted intent', () => {
       await utimes(join(victim, name), then, then);
     }
     const before = await contentsOf(victim);
-    const intent = { version: 2, runId: 'run-1', pipeline: 'p', writtenAt: '', outputs: [join(victim, 'yarn')], moves: moves(victim) };
-    await writeFile(join(base, '.leadstream/publishing/run-1.intent.json'), JSON.stringify(intent));
-    const { code, stderr } = await cli(['run', '--finish'], { cwd: base });
+    const commit = { ...logged, outputs: [join(victim, 'yarn')], actions: actions(victim) };
+    await writeFile(join(base, '.leadstream/redo-log/run-1.commit.json'), JSON.stringify(commit));
+    const { code, stderr } = await cli(['run', '--recover'], { cwd: base });
     expect(code).toBe(status);
     if (status === 1) expect(stderr).toContain(`E_SINK_FOREIGN: ${victim}/yarn cannot be locked: ${victim}/.yarn.lock is there`);
     expect(await contentsOf(victim)).toEqual(before);
@@ -172,9 +187,9 @@ describe('a planted intent', () => {
       await writeFile(join(folder, 'pages.log'), '');
     }
     const before = await contentsOf(victim);
-    const intent = { version: 2, runId: 'run-1', pipeline: 'p', writtenAt: '', outputs: [], moves: [], spent: [join(victim, source)] };
-    await writeFile(join(base, '.leadstream/publishing/run-1.intent.json'), JSON.stringify(intent));
-    expect(await finishRuns(join(base, '.leadstream'))).toEqual(['p']);
+    const commit = { ...logged, outputs: [], actions: [], spent: [join(victim, source)] };
+    await writeFile(join(base, '.leadstream/redo-log/run-1.commit.json'), JSON.stringify(commit));
+    expect(await recoverRuns(join(base, '.leadstream'))).toEqual(['p']);
     expect(await contentsOf(victim)).toEqual(before);
     expect(await readdir(join(base, '.leadstream/spool'))).toEqual([]);
   });
@@ -187,9 +202,9 @@ describe('a planted intent', () => {
     ['can be written by everyone', 'can be written by everyone', (path: string) => writeFile(path, '{}').then(() => chmod(path, 0o666))],
   ])('that %s is refused at once', async (_what, fault, plant) => {
     const { base, victim } = await place();
-    const path = join(base, '.leadstream/publishing/run-1.intent.json');
+    const path = join(base, '.leadstream/redo-log/run-1.commit.json');
     await plant(path, victim);
-    await expect(finishRuns(join(base, '.leadstream'))).rejects.toMatchObject({
+    await expect(recoverRuns(join(base, '.leadstream'))).rejects.toMatchObject({
       code: 'E_STATE_FOREIGN',
       message: expect.stringContaining(`${path} ${fault}`),
     });
@@ -197,9 +212,9 @@ describe('a planted intent', () => {
 
   test('of another run than its name says is refused', async () => {
     const { base } = await place();
-    const intent = { version: 2, runId: 'run-2', pipeline: 'p', writtenAt: '', outputs: [], moves: [] };
-    await writeFile(join(base, '.leadstream/publishing/run-1.intent.json'), JSON.stringify(intent));
-    await expect(finishRuns(join(base, '.leadstream'))).rejects.toThrow('is no intent to publish, or damaged');
+    const commit = { ...logged, runId: 'run-2', outputs: [], actions: [] };
+    await writeFile(join(base, '.leadstream/redo-log/run-1.commit.json'), JSON.stringify(commit));
+    await expect(recoverRuns(join(base, '.leadstream'))).rejects.toThrow('is no logged commit, or damaged');
   });
 });
 
@@ -207,7 +222,7 @@ describe('a run', () => {
   const start = (from: LoggedService, base: string, body = outputs) => runPipeline(pipelineFor(from, body, base));
   const some = () => serviceOf({ leads: leads(3, (index) => ({ lead_status: index % 2 === 0 ? 'sold' : 'open' })) });
 
-  test.each(['.leadstream', '.leadstream/publishing', '.leadstream/spool', '.leadstream/counts', 'lake/.t.runs'])(
+  test.each(['.leadstream', '.leadstream/redo-log', '.leadstream/spool', '.leadstream/counts', 'lake/.t.runs'])(
     'refuses a link at %s before any request, and leaves what it leads to',
     async (name) => {
       const [{ base, victim }, from] = [await place(), await some()];
@@ -381,7 +396,7 @@ describe('a run', () => {
     });
   });
 
-  test('retires and removes nothing through a link in the place of a partition', async () => {
+  test('expires and removes nothing through a link in the place of a partition', async () => {
     const [{ base, victim }, from] = [await place(), await some()];
     const table = 'from: leads\nto: [{ parquet: { path: lake/t, keep: 0, partition_by: [lead_status] } }]';
     await start(from, base, table);
@@ -404,7 +419,7 @@ describe('a run', () => {
     expect(await contentsOf(victim)).toEqual(before);
   });
 
-  test('puts nothing aside through a link', async () => {
+  test('puts nothing in quarantine through a link', async () => {
     const [{ base, victim }, from] = [await place(), await some()];
     await symlink(victim, join(base, 'lake/.t.failed'));
     const before = await contentsOf(victim);

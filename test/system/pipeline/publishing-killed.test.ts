@@ -1,14 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { finishRuns } from '../../../src/pipeline/index.js';
+import { recoverRuns } from '../../../src/pipeline/index.js';
 import { killedBefore } from '../../support/killed.js';
 import { leads } from '../../support/pipelines.js';
 import { rung } from '../../support/rung.js';
 import { pipelineText, serviceOf } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 
-describe('a run that is killed while it publishes', () => {
+describe('a run that is killed while it commits', () => {
   const body = [
     'from: leads',
     'steps: [{ cast: { types: { age: integer } } }]',
@@ -22,7 +22,7 @@ describe('a run that is killed while it publishes', () => {
   /** The rejects and both files are renamed; with one more, nobody kills it. */
   const renames = rung([2], [1, 2, 3, 4]);
 
-  test.each(renames)('has its rejects when another has completed it (before rename %d)', async (killedAt) => {
+  test.each(renames)('has its rejects when it was recovered (before rename %d)', async (killedAt) => {
     const [from, cwd] = [
       await serviceOf({ leads: leads(20, (index) => ({ age: index % 4 === 0 ? 'old' : '3' })) }),
       await temporaryFolder(),
@@ -33,7 +33,7 @@ describe('a run that is killed while it publishes', () => {
     };
     await writeFile(join(cwd, 'p.yaml'), pipelineText(body));
     expect(await killedBefore(killedAt, ['run', 'p.yaml'], { cwd, env: from.env })).toBe(killedAt < 4);
-    if (killedAt < 4) expect(await finishRuns(join(cwd, '.leadstream'))).toEqual(['test']);
+    if (killedAt < 4) expect(await recoverRuns(join(cwd, '.leadstream'))).toEqual(['test']);
     expect(await rejected(cwd)).toBe(5);
   });
 });

@@ -2,14 +2,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { finishRuns, parsePipeline, runPipeline } from '../../../src/pipeline/index.js';
+import { recoverRuns, parsePipeline, runPipeline } from '../../../src/pipeline/index.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 
 const body = 'from: users\nto:\n  - parquet: { path: lake/users }\n  - csv: { path: lake/users.csv }';
 
-describe('a publication over several outputs', () => {
+describe('a commit of several outputs', () => {
   /** Something comes into the way of the second output while the run reads. */
   async function halfPublished() {
     const [from, baseDir] = [await service(), await temporaryFolder()];
@@ -25,28 +25,28 @@ describe('a publication over several outputs', () => {
     return { pipeline, baseDir, inTheWay };
   }
 
-  test('that was decided and cut short is completed by the next run, which says so', async () => {
+  test('that was logged and cut short is recovered by the next run, which says so', async () => {
     const { pipeline, baseDir, inTheWay } = await halfPublished();
     await rm(inTheWay, { recursive: true });
     const report = await runPipeline(pipeline);
-    expect(report.warnings.map(({ code }) => code)).toEqual(['W_RUN_FINISHED']);
+    expect(report.warnings.map(({ code }) => code)).toEqual(['W_RUN_RECOVERED']);
     expect((await readFile(join(baseDir, 'lake', 'users.csv'), 'utf8')).split('\n')).toHaveLength(302);
   });
 
-  test('and was completed by finishRuns is not read again from its spooled pages', async () => {
+  test('and was recovered by recoverRuns is not read again from its spooled pages', async () => {
     const { pipeline, baseDir, inTheWay } = await halfPublished();
     await rm(inTheWay, { recursive: true });
-    await finishRuns(join(baseDir, '.leadstream'));
+    await recoverRuns(join(baseDir, '.leadstream'));
     const { resumed } = await runPipeline(pipeline);
     expect(resumed).toBe(0);
   });
 
-  test('is completed by finishRuns alone, without a request', async () => {
+  test('is recovered by recoverRuns alone, without a request', async () => {
     const { baseDir, inTheWay } = await halfPublished();
     await rm(inTheWay, { recursive: true });
-    expect(await finishRuns(join(baseDir, '.leadstream'))).toEqual(['test']);
+    expect(await recoverRuns(join(baseDir, '.leadstream'))).toEqual(['test']);
     expect((await readFile(join(baseDir, 'lake', 'users.csv'), 'utf8')).split('\n')).toHaveLength(302);
-    expect(await readdir(join(baseDir, '.leadstream', 'publishing'))).toEqual([]);
+    expect(await readdir(join(baseDir, '.leadstream', 'redo-log'))).toEqual([]);
   });
 
   test.each([
@@ -55,7 +55,7 @@ describe('a publication over several outputs', () => {
   ])('is not looked for where the state folder %s', async (_what, stateDir) => {
     const baseDir = await temporaryFolder();
     await writeFile(join(baseDir, 'file'), '');
-    const { code, stderr } = await cli(['run', '--finish', '--state-dir', stateDir], { cwd: baseDir });
+    const { code, stderr } = await cli(['run', '--recover', '--state-dir', stateDir], { cwd: baseDir });
     expect([code, stderr]).toEqual([
       2,
       expect.stringContaining(`E_USAGE: there is no state folder ${join(baseDir, stateDir)}; name the one`),
@@ -63,21 +63,19 @@ describe('a publication over several outputs', () => {
     expect(await readdir(baseDir)).toEqual(['file']);
   });
 
-  test('is not said to be finished when a partial file is gone and the earlier output stands', async () => {
+  test('is not said to be recovered when a partial file is gone and the earlier output stands', async () => {
     const { baseDir, inTheWay } = await halfPublished();
     await rm(inTheWay, { recursive: true });
     await writeFile(inTheWay, 'the earlier output');
     const partial = (await readdir(join(baseDir, 'lake'))).filter((name) => name.endsWith('.partial'));
     expect(partial).toHaveLength(1);
     for (const name of partial) await rm(join(baseDir, 'lake', name));
-    const { code, stderr } = await cli(['run', '--finish'], { cwd: baseDir });
+    const { code, stderr } = await cli(['run', '--recover'], { cwd: baseDir });
     expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /E_SINK_VERIFY: .*users\.csv.* is gone, and what stands there has .* bytes.*to give that publication up, look at/,
-    );
-    expect(stderr).not.toContain('finished:');
+    expect(stderr).toMatch(/E_SINK_VERIFY: .*users\.csv.* is gone, and what stands there has .* bytes.*to give that commit up, look at/);
+    expect(stderr).not.toContain('recovered:');
     expect(await readFile(inTheWay, 'utf8')).toBe('the earlier output');
-    expect(await readdir(join(baseDir, '.leadstream', 'publishing'))).toHaveLength(1);
+    expect(await readdir(join(baseDir, '.leadstream', 'redo-log'))).toHaveLength(1);
   });
 });
 

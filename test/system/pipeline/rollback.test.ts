@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { of } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
-import { lockOutputs, publish } from '../../../src/store/index.js';
+import { lockOutputs, commitUnlogged } from '../../../src/store/index.js';
 import { writeTo, rollbackTable } from '../../../src/pipeline/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { RunLog, tableRuns, verifyTable } from '../../../src/lake/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { pageOf } from '../../support/pages.js';
+import { commitOf } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 /** A table with several kept runs; the only row of a run is its number. */
@@ -40,7 +41,7 @@ describe('rollbackTable', () => {
     expect(await seen()).toEqual([{ uid: '1' }]);
     await rollbackTable(path, { stateDir, to: 'run-3' });
     expect(await seen()).toEqual([{ uid: '3' }]);
-    expect(await readdir(join(stateDir, 'publishing'))).toEqual([]);
+    expect(await readdir(join(stateDir, 'redo-log'))).toEqual([]);
   });
 
   test.each([
@@ -131,19 +132,17 @@ describe('rollbackTable', () => {
     });
   });
 
-  test('leaves a publication alone that was cut short and whose intent lies elsewhere', async () => {
+  test('leaves a commit alone that was cut short and is in another redo log', async () => {
     const { path, stateDir } = await lake(2);
     const writer = await parquet({ path, keep: 5 }, { runId: 'run-3' });
     await writer.begin(columnsOf(collections.users));
-    const staged = await writer.finish();
-    const facts = { pipeline: 'p', fingerprint: '', collection: 'users', pages: 0, startedAt: '', consistency: 'off', books: {} };
-    const moves = await staged.publication(facts);
-    for (let done = 0; done < moves.length; done += 1) {
+    const { outputs, actions } = await commitOf(await writer.prepare());
+    for (const action of actions) {
       await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
         code: 'E_SINK_RUN',
         message: expect.stringContaining('was cut short'),
       });
-      await publish(moves.slice(done, done + 1));
+      await commitUnlogged({ outputs, actions: [action] });
     }
     expect(await rollbackTable(path, { stateDir })).toMatchObject({ from: 'run-3' });
   });

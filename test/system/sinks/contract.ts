@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { publish } from '../../../src/store/index.js';
+import { commitUnlogged, type Commit } from '../../../src/store/index.js';
 import type { SinkContext, SinkWriter } from '../../../src/sinks/index.js';
 import { pageOf } from '../../support/pages.js';
-import { column, facts, recording, writeAll } from '../../support/sinks.js';
+import { column, commitOf, facts, recording, writeAll } from '../../support/sinks.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 /** One way to use a sink that publishes something below `out/`. */
@@ -29,15 +29,14 @@ export function fileSinkContract(subject: SubjectSink): void {
   const final = join('out', subject.final);
 
   describe(`${subject.name} as a file sink`, () => {
-    test('shows nothing under the final name before the moves of its publication', async () => {
+    test('shows nothing under the final name before its commit', async () => {
       const folder = await temporaryFolder();
       const writer = await subject.open(recording(folder));
       await writer.begin(columns);
       await writer.write(pageOf(1, first));
-      const staged = await writer.finish();
-      const moves = await staged.publication(facts);
+      const commit = await commitOf(await writer.prepare());
       const before = await filesBelow(folder);
-      await publish(moves);
+      await commitUnlogged(commit);
 
       expect(before).not.toContain(final);
       expect(before.filter((name) => /\.(csv|ndjson|parquet|json)$/.test(name))).toEqual([]);
@@ -46,19 +45,19 @@ export function fileSinkContract(subject: SubjectSink): void {
 
     test('writes the rows of all pages in order', async () => {
       const folder = await temporaryFolder();
-      const staged = await writeAll(subject.open(recording(folder)), columns, first, second);
+      const prepared = await writeAll(subject.open(recording(folder)), columns, first, second);
 
-      expect(staged.rows).toBe(3);
-      expect(staged.bytes).toBeGreaterThan(0);
-      expect(staged.path).toBe(join(folder, final));
+      expect(prepared.rows).toBe(3);
+      expect(prepared.bytes).toBeGreaterThan(0);
+      expect(prepared.path).toBe(join(folder, final));
       expect(await subject.read(folder)).toEqual([...first, ...second]);
     });
 
     test('publishes an output without rows', async () => {
       const folder = await temporaryFolder();
-      const staged = await writeAll(subject.open(recording(folder)), columns);
+      const prepared = await writeAll(subject.open(recording(folder)), columns);
 
-      expect(staged.rows).toBe(0);
+      expect(prepared.rows).toBe(0);
       expect(await subject.read(folder)).toEqual([]);
     });
 
@@ -72,12 +71,12 @@ export function fileSinkContract(subject: SubjectSink): void {
       expect(await filesBelow(folder)).toEqual([]);
     });
 
-    test('leaves nothing after an abort between finish and publication', async () => {
+    test('leaves nothing after an abort between prepare and commit', async () => {
       const folder = await temporaryFolder();
       const writer = await subject.open(recording(folder));
       await writer.begin(columns);
       await writer.write(pageOf(1, first));
-      await (await writer.finish()).publication(facts);
+      await (await writer.prepare()).actions(facts);
       await writer.abort();
 
       expect(await filesBelow(folder)).toEqual([]);
@@ -99,7 +98,7 @@ export function fileSinkContract(subject: SubjectSink): void {
       expect(await filesBelow(folder)).toEqual(['out', 'out/mine.txt']);
     });
 
-    test('cannot be finished after a failed write', async () => {
+    test('cannot be prepared after a failed write', async () => {
       const folder = await temporaryFolder();
       const writer = await subject.open(recording(folder), 'fail');
       await writer.begin(columns);
@@ -107,43 +106,45 @@ export function fileSinkContract(subject: SubjectSink): void {
 
       expect(failure).toMatchObject({ code: 'E_SINK_VALUE' });
       await expect(writer.write(pageOf(1, second))).rejects.toBe(failure);
-      await expect(writer.finish()).rejects.toBe(failure);
+      await expect(writer.prepare()).rejects.toBe(failure);
       await writer.abort();
       expect(await filesBelow(folder)).toEqual([]);
     });
 
-    test('replaces the earlier output, and only by its publication', async () => {
+    test('replaces the earlier output, and only by its commit', async () => {
       const folder = await temporaryFolder();
       await writeAll(subject.open(recording(folder, 'run-1')), columns, first);
       const writer = await subject.open(recording(folder, 'run-2'));
       await writer.begin(columns);
       await writer.write(pageOf(1, second));
-      const staged = await writer.finish();
-      const moves = await staged.publication(facts);
+      const prepared = await writer.prepare();
+      const commit = await commitOf(prepared);
       const before = await subject.read(folder);
-      await publish(moves);
-      await staged.settle();
+      await commitUnlogged(commit);
+      await prepared.cleanup();
 
       expect(before).toEqual(first);
       expect(await subject.read(folder)).toEqual(second);
     });
 
-    test('is published by moves that can be repeated', async () => {
+    test('is committed by actions that outlive JSON and can be repeated', async () => {
       const folder = await temporaryFolder();
       await writeAll(subject.open(recording(folder, 'run-1')), columns, first);
       const writer = await subject.open(recording(folder, 'run-2'));
       await writer.begin(columns);
       await writer.write(pageOf(1, second));
-      const moves = await (await writer.finish()).publication(facts);
-      await publish(moves.slice(0, 1));
-      await publish(moves);
-      await publish(moves);
+      const commit = await commitOf(await writer.prepare());
+      const read = JSON.parse(JSON.stringify(commit)) as Commit;
+      expect(read).toStrictEqual(commit);
+      await commitUnlogged({ ...read, actions: read.actions.slice(0, 1) });
+      await commitUnlogged(read);
+      await commitUnlogged(read);
 
       expect(await subject.read(folder)).toEqual(second);
     });
 
     test.each(['cut', 'grown', 'changed', 'gone', 'a link to itself'] as const)(
-      'is not published when a file of it is %s before the moves, and the earlier output stays',
+      'is not committed when a file of it is %s before that, and the earlier output stays',
       async (damage) => {
         const folder = await temporaryFolder();
         await writeAll(subject.open(recording(folder, 'run-0')), columns, first);
@@ -152,12 +153,13 @@ export function fileSinkContract(subject: SubjectSink): void {
           const writer = await subject.open(recording(folder, `run-${at + 1}`));
           await writer.begin(columns);
           await writer.write(pageOf(1, second));
-          const moves = await (await writer.finish()).publication(facts);
-          expect(moves.filter(({ from, file }) => from.endsWith('.partial') && !file)).toEqual([]);
-          const files = moves.flatMap(({ from, file }) => (file ? [from] : []));
+          const commit = await commitOf(await writer.prepare());
+          const renames = commit.actions.flatMap((action) => (action.action === 'rename' ? [action] : []));
+          expect(renames.filter(({ from, file }) => from.endsWith('.partial') && !file)).toEqual([]);
+          const files = renames.flatMap(({ from, file }) => (file ? [from] : []));
           const path = files[at];
           if (path !== undefined && (await damageFile(path, damage))) {
-            await expect(publish(moves)).rejects.toMatchObject({ code: expect.stringMatching(/^E_SINK_(VERIFY|WRITE)$/) });
+            await expect(commitUnlogged(commit)).rejects.toMatchObject({ code: expect.stringMatching(/^E_SINK_(VERIFY|WRITE)$/) });
             seen.push(await subject.read(folder));
           }
           await writer.abort();
@@ -225,9 +227,9 @@ export function fileSinkContract(subject: SubjectSink): void {
       const folder = await temporaryFolder();
       const context = recording(folder);
       const bad = { uid: '1', age: 'Bob\ud800' };
-      const staged = await writeAll(subject.open(context), columns, [...first, bad]);
+      const prepared = await writeAll(subject.open(context), columns, [...first, bad]);
 
-      expect(staged.rows).toBe(2);
+      expect(prepared.rows).toBe(2);
       expect(context.rejects).toEqual([[bad, { field: 'age', reason: expect.stringMatching(/^is not /) }]]);
       expect(JSON.stringify(context.rejects[0]?.[1])).not.toContain('Bob');
       expect(await subject.read(folder)).toEqual(first);
@@ -236,9 +238,9 @@ export function fileSinkContract(subject: SubjectSink): void {
     test('writes null for a value that does not cast under on_error: null, and counts it', async () => {
       const folder = await temporaryFolder();
       const context = recording(folder);
-      const staged = await writeAll(subject.open(context, 'null'), columns, [{ uid: '1', age: '\ud800' }]);
+      const prepared = await writeAll(subject.open(context, 'null'), columns, [{ uid: '1', age: '\ud800' }]);
 
-      expect(staged.rows).toBe(1);
+      expect(prepared.rows).toBe(1);
       expect(context.nulls).toEqual(['age']);
     });
   });
@@ -252,7 +254,7 @@ async function contents(path: string): Promise<unknown> {
   return Promise.all(parts.map((name) => readFile(join(path, name))));
 }
 
-/** Damages a file that waits for its publication. @returns Whether that is another file now. */
+/** Damages a file that waits for the commit. @returns Whether that is another file now. */
 async function damageFile(path: string, damage: 'cut' | 'grown' | 'changed' | 'gone' | 'a link to itself'): Promise<boolean> {
   const bytes = await readFile(path);
   if (bytes.length === 0 && (damage === 'cut' || damage === 'changed')) return false;

@@ -158,8 +158,8 @@ describe.each(engines)('parquet by %s', (engine) => {
   test('rejects a lone surrogate, also under types: text', async () => {
     const folder = await temporaryFolder();
     const context = recording(folder);
-    const staged = await writeAll(parquet({ path: 't', engine, types: 'text' }, context), [column('a')], [{ a: 'x\udc00' }, { a: 'y' }]);
-    expect(staged.rows).toBe(1);
+    const prepared = await writeAll(parquet({ path: 't', engine, types: 'text' }, context), [column('a')], [{ a: 'x\udc00' }, { a: 'y' }]);
+    expect(prepared.rows).toBe(1);
     expect(context.rejects[0]?.[1]).toEqual({ field: 'a', reason: 'is not text of valid Unicode' });
   });
 });

@@ -72,9 +72,9 @@ describe('stdout', () => {
   test('publishes nothing', async () => {
     const writer = await stdout({}, { ...recording('.'), stdout: new PassThrough().resume() });
     await writer.begin(columns);
-    const staged = await writer.finish();
-    expect(staged.path).toBeUndefined();
-    expect(await staged.publication(facts)).toEqual([]);
+    const prepared = await writer.prepare();
+    expect(prepared.path).toBeUndefined();
+    expect(await prepared.actions(facts)).toEqual([]);
   });
 
   test('waits for a slow reader', async () => {

@@ -1,8 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { makeFolders, removeFolders, PartialFile, publish, reserveFile, sha256File } from '../../../src/store/index.js';
+import { type Commit, commitUnlogged, makeFolders, removeFolders, PartialFile, sha256File } from '../../../src/store/index.js';
+import { reserveFile } from '../../../src/store/local-disk/reserve.js';
 import { temporaryFolder } from '../../support/temporary.js';
+
+const digest = (text: string) => createHash('sha256').update(text).digest('hex');
 
 describe('reserveFile', () => {
   test('makes folders and a hidden partial file beside the destination', async () => {
@@ -50,11 +54,11 @@ describe('PartialFile', () => {
 
   test('appends text and bytes and counts them', async () => {
     const folder = await temporaryFolder();
-    const file = await PartialFile.open(join(folder, 'x.partial'), join(folder, 'x'));
+    const file = await reserveFile(join(folder, 'x'), 'run-1');
     await file.append('é');
     await file.append(Uint8Array.of(10));
     await file.close();
-    await publish([file.move]);
+    await commitUnlogged({ outputs: [join(folder, 'x')], actions: [file.action] });
 
     expect(file.bytes).toBe(3);
     expect(await readFile(join(folder, 'x'), 'utf8')).toBe('é\n');
@@ -71,52 +75,92 @@ describe('PartialFile', () => {
     expect(file.bytes).toBe(0);
   });
 
-  test('can be discarded twice, and after its publication without harm', async () => {
+  test('can be discarded twice, and after its commit without harm', async () => {
     const folder = await temporaryFolder();
-    const file = await PartialFile.open(join(folder, 'x.partial'), join(folder, 'x'));
+    const file = await reserveFile(join(folder, 'x'), 'run-1');
     await file.close();
-    await publish([file.move]);
+    await commitUnlogged({ outputs: [join(folder, 'x')], actions: [file.action] });
     await file.discard();
     await file.discard();
     expect(await readdir(folder)).toEqual(['x']);
   });
 });
 
-describe('publish', () => {
-  test('replaces a link in one rename', async () => {
+describe('a commit on local disk', () => {
+  /** A link that is ready to take the place of `now`. */
+  async function draftOf(folder: string): Promise<Commit> {
+    const [at, draft] = [join(folder, 'now'), join(folder, '.now.runs/new.link')];
+    await mkdir(join(folder, '.now.runs'));
+    await symlink('.now.runs/new', draft);
+    return { outputs: [at], actions: [{ action: 'link', at, to: '.now.runs/new', draft }] };
+  }
+
+  /** A file that is ready to become `now`. */
+  async function partialOf(folder: string, text: string): Promise<Commit> {
+    const [from, to] = [join(folder, '.now.run-1.partial'), join(folder, 'now')];
+    await writeFile(from, text);
+    return { outputs: [to], actions: [{ action: 'rename', from, to, file: { bytes: text.length, sha256: digest(text) } }] };
+  }
+
+  test('replaces a link in one step', async () => {
     const folder = await temporaryFolder();
-    const [now, next] = [join(folder, 'now'), join(folder, 'next')];
-    await symlink('old', now);
-    await symlink('new', next);
-    await publish([{ from: next, to: now }]);
-    expect(await readlink(now)).toBe('new');
+    await symlink('.now.runs/old', join(folder, 'now'));
+    await commitUnlogged(await draftOf(folder));
+    expect(await readlink(join(folder, 'now'))).toBe('.now.runs/new');
+    expect(await readdir(join(folder, '.now.runs'))).toEqual([]);
   });
 
-  test('puts a link in the place of an empty folder', async () => {
+  test.each([
+    ['a link', draftOf, (path: string) => readlink(path), '.now.runs/new'],
+    ['a file', (folder: string) => partialOf(folder, 'new'), (path: string) => readFile(path, 'utf8'), 'new'],
+  ])('puts %s in the place of an empty folder', async (_what, ready, read, expected) => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, 'now'));
-    await symlink('new', join(folder, 'next'));
-    await publish([{ from: join(folder, 'next'), to: join(folder, 'now') }]);
-    expect(await readlink(join(folder, 'now'))).toBe('new');
+    await commitUnlogged(await ready(folder));
+    expect(await read(join(folder, 'now'))).toBe(expected);
   });
 
   test('never replaces a folder with files', async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, 'now'));
     await writeFile(join(folder, 'now', 'mine'), '');
-    await writeFile(join(folder, 'next'), '');
-    await expect(publish([{ from: join(folder, 'next'), to: join(folder, 'now') }])).rejects.toMatchObject({
-      code: 'E_SINK_WRITE',
-    });
+    await expect(commitUnlogged(await partialOf(folder, 'new'))).rejects.toMatchObject({ code: 'E_SINK_WRITE' });
     expect(await readdir(join(folder, 'now'))).toEqual(['mine']);
   });
 
-  test('fails when neither end of a move is there', async () => {
+  test('fails when neither end of a rename is there', async () => {
     const folder = await temporaryFolder();
-    await expect(publish([{ from: join(folder, 'a'), to: join(folder, 'b') }])).rejects.toMatchObject({
-      code: 'E_SINK_WRITE',
-      message: expect.stringContaining('ENOENT'),
+    const commit = await partialOf(folder, 'new');
+    await rm(join(folder, '.now.run-1.partial'));
+    await expect(commitUnlogged(commit)).rejects.toMatchObject({ code: 'E_SINK_WRITE', message: expect.stringContaining('ENOENT') });
+  });
+
+  test('changes no output but those that it names', async () => {
+    const folder = await temporaryFolder();
+    const { actions } = await partialOf(folder, 'new');
+    const commit = { outputs: [join(folder, 'other')], actions };
+    await expect(commitUnlogged(commit)).rejects.toMatchObject({
+      code: 'E_RUN_FAILED',
+      message: `a commit would rename ${folder}/.now.run-1.partial to ${folder}/now, which is no action for an output that it names`,
     });
+    expect(await readdir(folder)).toEqual(['.now.run-1.partial']);
+  });
+
+  test('changes nothing when it is carried out again', async () => {
+    const folder = await temporaryFolder();
+    const [link, file] = [await draftOf(folder), await partialOf(await temporaryFolder(), 'new')];
+    const commit = { outputs: [...link.outputs, ...file.outputs], actions: [...file.actions, ...link.actions] };
+    await commitUnlogged(commit);
+    const seen = () =>
+      Promise.all(
+        commit.outputs.map(async (path) => {
+          const { ino, mtimeMs, ctimeMs } = await lstat(path);
+          return { ino, mtimeMs, ctimeMs };
+        }),
+      );
+    const before = await seen();
+    await commitUnlogged(commit);
+    expect(await seen()).toEqual(before);
   });
 });
 

@@ -1,11 +1,11 @@
 /**
- * A run that is killed while it publishes: writes the intent in argument 1, does the first n moves (argument 3) of those in it
+ * A run that is killed while it commits: logs the commit in argument 1, carries out the first n actions (argument 3) of those in it
  * (argument 2, JSON), and ends as by `kill -9`.
  */
-import { publish, writeIntent, type Intent } from '../../../src/store/index.js';
+import { commitUnlogged, logCommit, type LoggedCommit } from '../../../src/store/index.js';
 
-const [folder = '', text = '', moves = ''] = process.argv.slice(2);
-const intent = JSON.parse(text) as Intent;
-await writeIntent(folder, intent);
-await publish(intent.moves.slice(0, Number(moves)));
+const [folder = '', text = '', count = ''] = process.argv.slice(2);
+const commit = JSON.parse(text) as LoggedCommit;
+await logCommit(folder, commit);
+await commitUnlogged({ ...commit, actions: commit.actions.slice(0, Number(count)) });
 process.kill(process.pid, 'SIGKILL');

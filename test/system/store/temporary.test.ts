@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { finishIntents, removeTemporaries } from '../../../src/store/index.js';
+import { recoverCommits, removeTemporaries } from '../../../src/store/index.js';
 import { temporaryName } from '../../../src/store/temporary.js';
 import { openSpool } from '../../../src/source/spool/spool.js';
 import { sourceOf } from '../../support/spool.js';
@@ -40,10 +40,10 @@ describe('removeTemporaries', () => {
   });
 });
 
-test('the temporary file of an intent is tidied by the next run', async () => {
+test('the temporary file of a logged commit is tidied by the next run', async () => {
   const folder = await temporaryFolder();
-  await leftBehind(join(folder, 'run-1.intent.json'));
-  expect(await finishIntents(folder, { runId: 'run-2' })).toEqual([]);
+  await leftBehind(join(folder, 'run-1.commit.json'));
+  expect(await recoverCommits(folder, { runId: 'run-2' })).toEqual([]);
   expect(await readdir(folder)).toEqual([]);
 });
 

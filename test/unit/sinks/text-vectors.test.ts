@@ -133,7 +133,7 @@ async function written(options: TextSink, columns: readonly Column[], pages: rea
   await writer.begin(columns);
   try {
     for (const [index, content] of pages.entries()) await writer.write(pageOf(index + 1, content, { release: () => undefined }));
-    const { rows } = await writer.finish();
+    const { rows } = await writer.prepare();
     return { text: Buffer.concat(pieces).toString('latin1'), rows, rejects, nulls };
   } catch (failure) {
     return { text: Buffer.concat(pieces).toString('latin1'), failure, rejects, nulls };
@@ -141,11 +141,11 @@ async function written(options: TextSink, columns: readonly Column[], pages: rea
 }
 
 function memory(pieces: Buffer[]): TextTarget {
-  const staged = { publication: async () => [], settle: async () => undefined, setAside: async () => undefined };
+  const prepared = { actions: async () => [], cleanup: async () => undefined, quarantine: async () => undefined };
   return {
     bytes: 0,
     append: async (piece) => void pieces.push(Buffer.from(piece)),
-    finish: async () => staged,
+    prepare: async () => prepared,
     abort: async () => undefined,
   };
 }

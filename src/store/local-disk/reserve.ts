@@ -1,15 +1,15 @@
 import { lstat, readdir, readlink, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { SinkError } from '../core/index.js';
-import { attempt, errnoOf } from './failure.js';
-import { makeFolders, removeFolders } from './folders.js';
+import { SinkError } from '../../core/index.js';
+import { attempt, errnoOf } from '../failure.js';
+import { makeFolders, removeFolders } from '../folders.js';
 import { PartialFile } from './partial-file.js';
 
 /**
  * Reserves a file: makes the folders above it and an empty partial file beside it, `.<name>.<runId>.partial`. Partial
  * files that killed runs left for the same destination are removed, so the caller holds the lock of the output.
  *
- * @param destination Absolute path. A file there stays as it is until the publication.
+ * @param destination Absolute path. A file there stays as it is until the commit.
  * @param mode Permissions of the file. Default `0o600`.
  * @throws {SinkError} `E_SINK_PATH` when nothing can be written there, or when something other than a file is there.
  */

@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import type { Move } from './commit.js';
+import type { Action } from '../action.js';
 
 /** The folder beside an output, `.<name>.runs`, in which the runs of a table are. */
 function runsOf(output: string): string {
@@ -7,7 +7,7 @@ function runsOf(output: string): string {
 }
 
 /**
- * The output that a move belongs to; `undefined` when there is none. What a move can do:
+ * The output that an action belongs to; `undefined` when there is none. What an action can do:
  *
  * - A partial file beside an output, `.<name>.<run>.partial`, becomes the output; then there is a SHA-256.
  * - Something below the runs of an output, `.<name>.runs`, becomes something else there.
@@ -15,13 +15,23 @@ function runsOf(output: string): string {
  *
  * @param outputs Absolute paths.
  */
-export function outputOf(outputs: readonly string[], { from, to, link, file }: Move): string | undefined {
-  return outputs.find((output) => {
-    const runs = runsOf(output);
-    if (!isWithin(from, runs)) return to === output && file?.sha256 !== undefined && isPartialOf(from, output);
-    if (link === undefined) return isWithin(to, runs);
-    return to === output && isWithin(join(dirname(output), link), runs);
-  });
+export function outputOf(outputs: readonly string[], action: Action): string | undefined {
+  return outputs.find((output) => belongsTo(output, action));
+}
+
+function belongsTo(output: string, action: Action): boolean {
+  const runs = runsOf(output);
+  switch (action.action) {
+    case 'rename': {
+      const { from, to, file } = action;
+      if (isWithin(from, runs)) return isWithin(to, runs);
+      return to === output && file?.sha256 !== undefined && isPartialOf(from, output);
+    }
+    case 'link': {
+      const { at, to, draft } = action;
+      return at === output && isWithin(draft, runs) && isWithin(join(dirname(output), to), runs);
+    }
+  }
 }
 
 /** Whether a path lies below a folder, and says so by its words alone. */

@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { SinkError } from '../core/index.js';
-import { attempt } from './failure.js';
-import { removeFolders } from './folders.js';
-import type { FileContent, Move } from './commit.js';
+import { SinkError } from '../../core/index.js';
+import { attempt } from '../failure.js';
+import { removeFolders } from '../folders.js';
+import type { FileContent, RenameAction } from '../action.js';
+import type { OutputFile } from '../store.js';
 
 /**
- * A file that is being written under a name that readers ignore. It gets its final name by `move`, once it is closed.
+ * A file that is being written under a name that readers ignore. It gets its final name by `action`, once it is closed.
  *
  * Nothing is buffered: `append` resolves when the system has taken the bytes. After a failure every further call fails
  * with it, so that a file with a hole is never closed.
  */
-export class PartialFile {
+export class PartialFile implements OutputFile {
   readonly #hash = createHash('sha256');
   #bytes = 0;
   #content: FileContent | undefined;
@@ -22,7 +23,7 @@ export class PartialFile {
     private readonly handle: FileHandle,
     /** Where the bytes are now. */
     readonly path: string,
-    /** Where they will be after publication. */
+    /** Where they will be after the commit. */
     readonly destination: string,
     private readonly folders: readonly string[],
   ) {}
@@ -49,9 +50,9 @@ export class PartialFile {
     return this.#content;
   }
 
-  /** The rename that publishes the file, once it is closed. */
-  get move(): Move {
-    return { from: this.path, to: this.destination, file: this.content };
+  /** The rename that commits the file, once it is closed. */
+  get action(): RenameAction {
+    return { action: 'rename', from: this.path, to: this.destination, file: this.content };
   }
 
   /**
@@ -88,15 +89,15 @@ export class PartialFile {
   }
 
   /**
-   * Instead of its publication: gives the closed file the name `<destination>.<label>`, so that a person can look at it.
+   * Instead of a commit: gives the closed file the name `<destination>.<label>`, so that a person can look at it.
    *
    * @returns Where it is now.
    * @throws {SinkError} `E_SINK_WRITE`.
    */
-  async setAside(label: string): Promise<string> {
-    const aside = `${this.destination}.${label}`;
-    await this.#guard(() => rename(this.path, aside));
-    return aside;
+  async quarantine(label: string): Promise<string> {
+    const path = `${this.destination}.${label}`;
+    await this.#guard(() => rename(this.path, path));
+    return path;
   }
 
   async #guard(work: () => Promise<unknown>): Promise<void> {

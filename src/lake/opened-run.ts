@@ -1,0 +1,58 @@
+import type { Refuses } from '../core/index.js';
+import type { ParquetEngine } from '../parquet/index.js';
+import { removeFolders } from '../store/index.js';
+import { runBefore } from './before.js';
+import { BegunRun } from './begun-run.js';
+import type { TableRunContext } from './context.js';
+import { notForFolder } from './partitions.js';
+import { removeDeadRuns, removeRun } from './prune.js';
+import type { Published } from './published.js';
+import type { Run, TableLayout, TableRunOptions } from './run.js';
+import type { Table } from './table.js';
+
+/** A run of a table whose columns are not known yet. */
+export class OpenedRun {
+  #begun: BegunRun | undefined;
+
+  private constructor(private readonly run: Run) {}
+
+  /**
+   * @throws {SinkError} `E_SINK_FOREIGN`, `E_SINK_PATH` or `E_SINK_RUN`.
+   * @throws {GateError} `E_GATE_VERIFY` when files are to be kept that are not what their run wrote.
+   */
+  static async open(table: Table, engine: ParquetEngine, options: TableRunOptions, context: TableRunContext): Promise<OpenedRun> {
+    const before = await runBefore(table, options.mode, context);
+    await removeDeadRuns(table);
+    const made = await table.makeRun(context.runId, options.permissions);
+    return new OpenedRun({ table, engine, options, context, before, made });
+  }
+
+  /** What the table is before this run. */
+  get earlier(): Published | undefined {
+    if (!this.run.before) return undefined;
+    const { run_id: runId, rows, schema, undeclared, reads } = this.run.before.manifest;
+    return { runId, rows, columns: schema, undeclared, reads };
+  }
+
+  /** What values the files or the names of folders cannot hold. */
+  readonly refuses: Refuses = (column) => {
+    const { engine, options } = this.run;
+    const { field, type } = column;
+    const byEngine = engine.refuses?.(column);
+    return options.partition_by.includes(field) ? (value) => notForFolder(field, value, type) ?? byEngine?.(value) : byEngine;
+  };
+
+  /** @throws {SinkError} `E_SINK_VALUE` for columns that cannot be one table. @throws {GateError} `E_GATE_SCHEMA`. */
+  async begin(layout: TableLayout): Promise<BegunRun> {
+    this.#begun = await BegunRun.begin(this.run, layout);
+    return this.#begun;
+  }
+
+  /** Removes everything that this run wrote. */
+  async abort(): Promise<void> {
+    const { table, context, made } = this.run;
+    await this.#begun?.discard();
+    await removeRun(table, context.runId).catch(() => undefined);
+    await removeFolders(made);
+  }
+}

@@ -1,0 +1,38 @@
+import type { OutputColumn } from '../core/index.js';
+import type { Encoding, ParquetEngine } from '../parquet/index.js';
+import type { Before } from './before.js';
+import type { TableRunContext } from './context.js';
+import type { DataFilesOptions } from './data-files.js';
+import type { Mode } from './modes.js';
+import type { Table } from './table.js';
+
+/** How a run changes its table. */
+export interface TableRunOptions extends Omit<DataFilesOptions, 'encoding' | 'partitioned'> {
+  readonly mode: Mode;
+  /** Fields, or the template of the run's date; each one is a level of folders. */
+  readonly partition_by: readonly string[];
+  readonly success_file: boolean;
+  /** Earlier runs that stay, and whether files that are taken over are copied instead of linked. */
+  readonly keep: { readonly runs: number; readonly copies: boolean };
+}
+
+/** What a table takes. */
+export interface TableLayout {
+  /** The columns of the batches. */
+  readonly columns: readonly OutputColumn[];
+  /** Fields that identify a row, for `append`. */
+  readonly key: readonly string[];
+  /** How files with these columns are encoded: those of the table without the ones that its folders hold. */
+  encoding(inFiles: readonly OutputColumn[]): Encoding;
+}
+
+/** What all phases of a run know. */
+export interface Run {
+  readonly table: Table;
+  readonly engine: ParquetEngine;
+  readonly options: TableRunOptions;
+  readonly context: TableRunContext;
+  readonly before: Before | undefined;
+  /** Folders that were made for it, outermost first. */
+  readonly made: readonly string[];
+}

@@ -1,0 +1,26 @@
+import { stat } from 'node:fs/promises';
+import { LeadstreamError, newRunId } from '../../core/index.js';
+import { attempt, recoverCommits, refuseEarlierState, unlessMissing } from '../../store/index.js';
+import { StateFolder } from '../run/state-folder.js';
+
+/**
+ * Carries out the commits that killed runs had logged.
+ *
+ * @param stateDir Folder that the runs were given, usually `.leadstream`.
+ * @param baseDir Folder that a relative one resolves against. Default: the working directory.
+ * @returns Names of the pipelines whose commit was recovered.
+ * @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine, or is not there; `E_STATE_VERSION` for what another
+ * version left there.
+ * @throws {SinkError} When a commit cannot be carried out; it stays, and the message says how to give it up.
+ */
+export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
+  const { path, redoLog, removeSpent } = StateFolder.at(stateDir, baseDir);
+  const found = await attempt('E_SINK_PATH', `cannot read ${path}`, () => stat(path).catch(unlessMissing(undefined)));
+  if (!found?.isDirectory()) {
+    const remedy = 'name the one that the runs were given by --state-dir, or change into the folder that they ran in';
+    throw new LeadstreamError('E_USAGE', `there is no state folder ${path}; ${remedy}`);
+  }
+  await refuseEarlierState(path);
+  const recovered = await recoverCommits(redoLog, { runId: newRunId(), removeSpent });
+  return recovered.map(({ pipeline }) => pipeline);
+}

@@ -1,0 +1,75 @@
+import { lstat, readdir, readlink, rename, rm, rmdir, symlink } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { dirname } from 'node:path';
+import { SinkError } from '../../core/index.js';
+import type { LinkAction } from '../action.js';
+import { errnoOf, unlessMissing } from '../failure.js';
+import { refuseChanged } from './prepared-rename.js';
+
+/** A link that was found to be possible, or to be in place. */
+export class PreparedLink {
+  /** Folders whose names it changes. */
+  readonly folders: readonly string[];
+
+  private constructor(
+    private readonly action: LinkAction,
+    /** What stands at `draft`; `undefined` when the link is in place, or has to be made again. */
+    private readonly found: Stats | undefined,
+  ) {
+    this.folders = [dirname(action.draft), dirname(action.at)];
+  }
+
+  /** A link takes the place of one to another folder beside its own, of an empty folder, or of nothing. */
+  static async of(action: LinkAction): Promise<PreparedLink> {
+    const { at, to, draft } = action;
+    await placeOf(action);
+    const found = await lstat(draft).catch(unlessMissing(undefined));
+    if (found !== undefined && !(await isLinkTo(draft, to)))
+      throw new SinkError('E_SINK_VERIFY', `cannot commit ${at}: ${draft} is not the link to ${to}`);
+    return new PreparedLink(action, found);
+  }
+
+  /** The folder of what it starts from, when that is there. */
+  get source(): string | undefined {
+    return this.found && dirname(this.action.draft);
+  }
+
+  /** A draft that is gone without having arrived is made again. */
+  async commit(): Promise<void> {
+    const { at, to, draft } = this.action;
+    if (this.found !== undefined) await refuseChanged(this.found, draft, at);
+    else if (await isLinkTo(at, to)) return;
+    else await symlink(to, draft);
+    await put(this.action);
+  }
+}
+
+/** A rename replaces whatever it finds, so one is done only where a link of ours was found just before. */
+async function put(action: LinkAction): Promise<void> {
+  const { at, to, draft } = action;
+  const place = await placeOf(action);
+  if (place === 'link') return rename(draft, at);
+  if (place === 'folder') await rmdir(at);
+  await symlink(to, at).catch((thrown: unknown) => {
+    throw errnoOf(thrown) === 'EEXIST' ? notOurs(at) : thrown;
+  });
+  await rm(draft);
+}
+
+/** What a link finds where it belongs: another one like it, an empty folder, or nothing. */
+async function placeOf({ at, to }: LinkAction): Promise<'link' | 'folder' | 'free'> {
+  const found = await lstat(at).catch(unlessMissing(undefined));
+  if (found === undefined) return 'free';
+  if (found.isSymbolicLink() && dirname(await readlink(at)) === dirname(to)) return 'link';
+  if (found.isDirectory() && (await readdir(at)).length === 0) return 'folder';
+  throw notOurs(at);
+}
+
+function notOurs(path: string): SinkError {
+  const remedy = 'move it away, so that the link of the table can take its place';
+  return new SinkError('E_SINK_FOREIGN', `${path} is nothing that leadstream made; ${remedy}`);
+}
+
+async function isLinkTo(path: string, target: string): Promise<boolean> {
+  return (await readlink(path).catch(() => undefined)) === target;
+}

@@ -1,0 +1,130 @@
+import { basename } from 'node:path';
+import { z } from 'zod';
+import { LeadstreamError, SinkError } from '../core/index.js';
+import { describeAction, type Action } from './action.js';
+import { foreign } from './own.js';
+import type { Commit, Store } from './store.js';
+import { storeNamed, storeNames } from './stores.js';
+
+/** A commit of a run, as the redo log keeps it. Once it is there, it will be carried out, by this run or a later one. */
+export interface LoggedCommit extends Commit {
+  readonly runId: string;
+  readonly pipeline: string;
+  /** Folders of spooled pages that nobody may use once the commit is done. Absolute paths; only their names are to be believed. */
+  readonly spent?: readonly string[] | undefined;
+}
+
+/** A logged commit with what only the log knows of it. */
+export interface StoredCommit extends LoggedCommit {
+  readonly store: Store;
+  /** ISO 8601. */
+  readonly loggedAt: string;
+}
+
+/** What the names of logged commits have behind the run. */
+export const commitEnding = '.commit.json';
+
+/** The version of the redo log, which goes up when what is there means another thing, or would be lost on who knows only the one before. */
+const version = 3;
+
+const content = z.strictObject({ bytes: z.int().nonnegative(), sha256: z.string().exactOptional() });
+
+const action: z.ZodType<Action> = z.discriminatedUnion('action', [
+  z.strictObject({ action: z.literal('rename'), from: z.string(), to: z.string(), file: content.exactOptional() }),
+  z.strictObject({ action: z.literal('link'), at: z.string(), to: z.string(), draft: z.string() }),
+]);
+
+const document = z.strictObject({
+  version: z.literal(version),
+  store: z.string(),
+  runId: z.string().regex(/^[\w-]+$/),
+  pipeline: z.string(),
+  loggedAt: z.string(),
+  outputs: z.array(z.string()),
+  actions: z.array(action),
+  spent: z.array(z.string()).exactOptional(),
+});
+
+/** As much of a document as shows whether it can be read here. */
+const head = z.object({ version: z.int(), store: z.unknown(), actions: z.unknown() });
+
+/** The text of a logged commit. */
+export function textOfCommit(commit: LoggedCommit, store: Store, loggedAt: string): string {
+  const { runId, pipeline, outputs, actions, spent } = commit;
+  return `${JSON.stringify({ version, store: store.name, runId, pipeline, loggedAt, outputs, actions, spent }, null, 2)}\n`;
+}
+
+/**
+ * Reads the text of a logged commit.
+ *
+ * @param path Where it was found, for messages.
+ * @throws {SinkError} `E_SINK_WRITE` when it is damaged, or that of another run than the name of the file says.
+ * @throws {LeadstreamError} `E_STATE_VERSION` with the version, store or action that is not known here.
+ */
+export function commitIn(text: string, path: string): StoredCommit {
+  const value = parsed(text);
+  const begins = head.safeParse(value).data;
+  const store = begins && knownStore(begins, path);
+  const found = document.safeParse(value).data;
+  if (store === undefined || found?.runId !== basename(path, commitEnding))
+    throw new SinkError('E_SINK_WRITE', `${path} is no logged commit, or damaged; ${giveUp(path)}`);
+  const { version: _, ...commit } = found;
+  return { ...commit, store };
+}
+
+/** @returns The store of a document of which everything is known by name; `undefined` when there is no name of a store. */
+function knownStore(begins: z.output<typeof head>, path: string): Store | undefined {
+  if (begins.version !== version) throw unknown(path, `has version ${begins.version} of the redo log, and this leadstream has ${version}`);
+  if (typeof begins.store !== 'string') return undefined;
+  const store = storeNamed(begins.store);
+  if (store === undefined) throw unknown(path, `is for the store ${shown(begins.store)}, and this leadstream has ${storeNames.join(', ')}`);
+  const actions: readonly unknown[] = Array.isArray(begins.actions) ? begins.actions : [];
+  actions.forEach((given, index) => {
+    const name = nameOf(given);
+    if (name === undefined || store.supports.some((known) => known === name)) return;
+    const known = `and the store ${store.name} supports ${store.supports.join(', ')}`;
+    throw unknown(path, `has the action ${shown(name)} (actions[${index}]), ${known}`);
+  });
+  return store;
+}
+
+/**
+ * The outputs that the actions of a logged commit change.
+ *
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` for an action that would change anything else.
+ */
+export function changedOutputs({ store, outputs, actions }: StoredCommit, path: string): readonly string[] {
+  const changed = actions.map((action) => {
+    const output = store.outputOf(outputs, action);
+    if (output === undefined) throw foreign(path, `would ${describeAction(action)}, which is no action for an output that it names`);
+    return output;
+  });
+  return [...new Set(changed)];
+}
+
+/** What a person can do with a logged commit that cannot be carried out. */
+export function giveUp(path: string): string {
+  return `to give that commit up, look at its outputs and remove ${path}`;
+}
+
+function unknown(path: string, what: string): LeadstreamError {
+  const remedy = 'recover it with the version of leadstream that logged it (run --recover)';
+  return new LeadstreamError('E_STATE_VERSION', `${path} ${what}; ${remedy}; ${giveUp(path)}`);
+}
+
+function nameOf(value: unknown): string | undefined {
+  return typeof value === 'object' && value !== null && 'action' in value && typeof value.action === 'string' ? value.action : undefined;
+}
+
+/** A name that anybody may have written, for a message. */
+function shown(name: string): string {
+  return JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}…` : name);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

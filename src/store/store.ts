@@ -1,0 +1,74 @@
+import type { Action } from './action.js';
+
+/** What a store is asked to carry out. */
+export interface Commit {
+  /** What the actions may change, and nothing else: files and links of tables. Absolute paths. */
+  readonly outputs: readonly string[];
+  /** In the order in which they are carried out: data first, what makes readers see it last. */
+  readonly actions: readonly Action[];
+}
+
+/** A commit of which every action was found to be possible: every file holds what was written to it. Nothing was changed yet. */
+export interface PreparedCommit {
+  /**
+   * Carries out the actions in their order, and makes them durable. An action that an interrupted commit had carried out changes nothing.
+   *
+   * @throws {SinkError} `E_SINK_WRITE`; `E_SINK_VERIFY` when a file has changed since it was checked, or `E_SINK_FOREIGN` when something was put
+   * where a link belongs; the actions before the one named are done.
+   */
+  commit(): Promise<void>;
+}
+
+/** A file of an output that is being written where no reader finds it. */
+export interface OutputFile {
+  /** Bytes written so far. */
+  readonly bytes: number;
+  /** Appends bytes, or text as UTF-8. One call at a time. @throws {SinkError} `E_SINK_WRITE`. */
+  append(data: string | Uint8Array): Promise<void>;
+  /** Makes the contents durable and closes the file. @throws {SinkError} `E_SINK_WRITE`. */
+  close(): Promise<void>;
+  /** What gives the file its final name, once it is closed. */
+  readonly action: Action;
+  /** Removes the file, and the folders made for it as far as they are empty. Never rejects. */
+  discard(): Promise<void>;
+  /**
+   * Instead of a commit: gives the closed file the name `<destination>.<label>`, so that a person can look at it.
+   *
+   * @returns Where it is now.
+   * @throws {SinkError} `E_SINK_WRITE`.
+   */
+  quarantine(label: string): Promise<string>;
+}
+
+/**
+ * Where outputs live: the one who changes what readers see there. Local disk is the only one; `stores.ts` picks a store by the scheme of a
+ * path.
+ */
+export interface Store {
+  /** As the redo log has it. */
+  readonly name: string;
+  /** The scheme of its paths, `s3:`; `undefined` for paths without one. */
+  readonly scheme: string | undefined;
+  /** The actions that it can carry out. */
+  readonly supports: readonly Action['action'][];
+  /** The output that an action changes; `undefined` when it is an action for none of them. Nothing is looked at. */
+  outputOf(outputs: readonly string[], action: Action): string | undefined;
+  /**
+   * Makes sure that all actions of a commit can be carried out, and makes durable what they start from. Reads every file that has a SHA-256. An
+   * action that was carried out before has the result that it has to have.
+   *
+   * @throws {SinkError} `E_SINK_VERIFY` when a file is not as it was written, `E_SINK_WRITE` when it is not there, `E_SINK_FOREIGN` when
+   * something else stands where a link belongs, or a link where a folder of leadstream's does.
+   * @throws {LeadstreamError} `E_RUN_FAILED` for an action for none of the outputs.
+   */
+  prepare(commit: Commit): Promise<PreparedCommit>;
+  /**
+   * Reserves a file: makes the folders above it, and an empty file that readers do not see. What killed runs left for the same destination is
+   * removed, so the caller holds the lock of the output.
+   *
+   * @param destination Absolute path. A file there stays as it is until the commit.
+   * @param mode Permissions of the file. Default `0o600`.
+   * @throws {SinkError} `E_SINK_PATH` when nothing can be written there, or when something other than a file is there.
+   */
+  reserve(destination: string, runId: string, mode?: number): Promise<OutputFile>;
+}

@@ -1,0 +1,143 @@
+import { describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { logCommit, recoverCommits, refuseEarlierState } from '../../../src/store/index.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
+
+const run = { runId: 'run-9' };
+
+/** Two commits in a redo log, of `run-1` and `run-2`, each of one file. */
+async function logged(folder: string): Promise<string> {
+  const redoLog = join(folder, 'state/redo-log');
+  for (const runId of ['run-1', 'run-2']) {
+    const [from, to] = [join(folder, `.${runId}.csv.${runId}.partial`), join(folder, `${runId}.csv`)];
+    const file = { bytes: 3, sha256: createHash('sha256').update('new').digest('hex') };
+    await writeFile(from, 'new');
+    await logCommit(redoLog, { runId, pipeline: 'test', outputs: [to], actions: [{ action: 'rename', from, to, file }] });
+  }
+  return redoLog;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+async function altered(path: string, change: (document: Json) => Json): Promise<void> {
+  await writeFile(path, JSON.stringify(change(JSON.parse(await readFile(path, 'utf8')) as Json)));
+}
+
+describe('a logged commit', () => {
+  test('is plain JSON, whose actions are those of the sinks', async () => {
+    const folder = await temporaryFolder();
+    const redoLog = await logged(folder);
+    const document: unknown = JSON.parse(await readFile(join(redoLog, 'run-1.commit.json'), 'utf8'));
+    expect(document).toStrictEqual({
+      version: 3,
+      store: 'local-disk',
+      runId: 'run-1',
+      pipeline: 'test',
+      loggedAt: expect.any(String),
+      outputs: [join(folder, 'run-1.csv')],
+      actions: [
+        {
+          action: 'rename',
+          from: join(folder, '.run-1.csv.run-1.partial'),
+          to: join(folder, 'run-1.csv'),
+          file: { bytes: 3, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+        },
+      ],
+    });
+  });
+
+  const upload = { action: 'complete-upload', key: 'a', id: 'x' };
+  const unknown: readonly (readonly [what: string, change: (document: Json) => Json, message: string])[] = [
+    ['version', (document) => ({ ...document, version: 4 }), 'has version 4 of the redo log, and this leadstream has 3'],
+    ['store', (document) => ({ ...document, store: 's3' }), 'is for the store "s3", and this leadstream has local-disk'],
+    [
+      'action',
+      ({ actions, ...document }) => ({ ...document, actions: [...(actions as readonly Json[]), upload] }),
+      'has the action "complete-upload" (actions[1]), and the store local-disk supports rename, link',
+    ],
+  ];
+
+  test.each(unknown)('of an unknown %s is refused by name, and nothing is touched', async (_what, change, message) => {
+    const folder = await temporaryFolder();
+    const redoLog = await logged(folder);
+    const path = join(redoLog, 'run-2.commit.json');
+    await altered(path, change);
+    const before = await filesBelow(folder);
+    const remedy = 'recover it with the version of leadstream that logged it (run --recover)';
+    await expect(recoverCommits(redoLog, run)).rejects.toMatchObject({
+      code: 'E_STATE_VERSION',
+      exit: 1,
+      message: `${path} ${message}; ${remedy}; to give that commit up, look at its outputs and remove ${path}`,
+    });
+    expect(await filesBelow(folder)).toEqual(before);
+  });
+
+  const damaged: readonly (readonly [what: string, change: (document: Json) => Json])[] = [
+    ['a word that nobody knows', (document) => ({ ...document, urgent: true })],
+    [
+      'an action with a word that nobody knows',
+      ({ actions, ...document }) => ({ ...document, actions: (actions as readonly Json[]).map((action) => ({ ...action, unless: 'x' })) }),
+    ],
+    ['an action without a place', (document) => ({ ...document, actions: [{ action: 'rename', from: '/a' }] })],
+    ['actions that are none', (document) => ({ ...document, actions: ['rename'] })],
+    ['no actions', (document) => ({ ...document, actions: undefined })],
+    ['no store', (document) => ({ ...document, store: undefined })],
+    ['no version', (document) => ({ ...document, version: undefined })],
+  ];
+
+  test.each(damaged)('with %s is taken for damaged, and nothing is touched', async (_what, change) => {
+    const folder = await temporaryFolder();
+    const redoLog = await logged(folder);
+    const path = join(redoLog, 'run-2.commit.json');
+    await altered(path, change);
+    const before = await filesBelow(folder);
+    await expect(recoverCommits(redoLog, run)).rejects.toMatchObject({
+      code: 'E_SINK_WRITE',
+      message: expect.stringContaining(`${path} is no logged commit, or damaged; to give that commit up`),
+    });
+    expect(await filesBelow(folder)).toEqual(before);
+  });
+
+  test('that comes back to the log after its recovery changes nothing', async () => {
+    const folder = await temporaryFolder();
+    const redoLog = await logged(folder);
+    const path = join(redoLog, 'run-1.commit.json');
+    const text = await readFile(path);
+    for (const recovered of [['run-1', 'run-2'], ['run-1']]) {
+      expect((await recoverCommits(redoLog, run)).map(({ runId }) => runId)).toEqual(recovered);
+      expect((await filesBelow(folder)).filter((name) => !name.startsWith('state'))).toEqual(['run-1.csv', 'run-2.csv']);
+      expect(await readFile(join(folder, 'run-1.csv'), 'utf8')).toBe('new');
+      await writeFile(path, text, { mode: 0o600 });
+    }
+  });
+});
+
+describe('refuseEarlierState', () => {
+  const remedy = 'finish with that version (leadstream run --finish, or run the pipeline again), or remove';
+
+  test.each([
+    ['publishing/run-1.intent.json', 'publishing', '1 unfinished publication'],
+    ['landing/account.key', 'landing', 'the raw pages'],
+    ['landing/leads-0/pages.log', 'landing', 'the raw pages'],
+  ])('names %s', async (file, name, what) => {
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, file, '..'), { recursive: true });
+    await writeFile(join(folder, file), '');
+    const before = await filesBelow(folder);
+    await expect(refuseEarlierState(folder)).rejects.toMatchObject({
+      code: 'E_STATE_VERSION',
+      message: `${folder}/${name} has ${what} of an earlier version of leadstream; ${remedy} ${folder}/${name}`,
+    });
+    expect(await filesBelow(folder)).toEqual(before);
+  });
+
+  test('passes an empty folder of publications, what this version has, and no folder at all', async () => {
+    const folder = await temporaryFolder();
+    for (const name of ['publishing', 'spool', 'redo-log']) await mkdir(join(folder, name));
+    await refuseEarlierState(folder);
+    await refuseEarlierState(join(folder, 'missing'));
+    expect(await readdir(folder)).toEqual(['publishing', 'redo-log', 'spool']);
+  });
+});
