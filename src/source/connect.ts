@@ -1,6 +1,7 @@
 import { EMPTY, concat, defer, type Observable } from 'rxjs';
 import type { AreaCode, Bridge, CollectionName, Lead, Link, Rows, User } from '../collections/index.js';
-import { createClient, type ClientOptions } from './fetch/client.js';
+import type { Events } from '../events/index.js';
+import { createClient, eventsOf, type ClientOptions } from './fetch/client.js';
 import { GateError } from '../core/index.js';
 import { rows, type Page } from '../flow/index.js';
 import { checkConnection, checkIdentifier, checkRead } from './connect-options.js';
@@ -11,10 +12,10 @@ import type { ReadingOptions } from './options.js';
 
 /** How to reach and read a service. */
 export type ConnectOptions = ClientOptions &
-  Omit<ReadingOptions, 'onPage' | 'lookAgain' | 'expectedRows'> & {
+  Omit<ReadingOptions, 'onPage' | 'at' | 'events' | 'lookAgain' | 'expectedRows'> & {
     /** Whether a list that no number of passes made sure of ends its stream all the same. Default false: it fails. */
     readonly allowUnstable?: boolean | undefined;
-    /** Description what was found out of a collection when its pages have come to their end. */
+    /** Gets what was found out of a collection, when its pages have come to their end: a result to decide by, and no event. */
     readonly onConsistency?: ((collection: CollectionName, consistency: Consistency) => void) | undefined;
   };
 
@@ -33,6 +34,8 @@ export interface ReadOptions {
  * list, and under `strict` `E_GATE_STRICT` for one that drifted, which without is a warning.
  */
 export interface Service {
+  /** What the events of this connection bear as `run`. */
+  readonly id: string;
   readonly leads$: Observable<Page<Lead>>;
   readonly bridges$: Observable<Page<Bridge>>;
   readonly areacodes$: Observable<Page<AreaCode>>;
@@ -59,7 +62,8 @@ export interface Service {
  */
 export function connect(options: ConnectOptions): Service {
   checkConnection(options);
-  const client = createClient(options);
+  const events = eventsOf(options);
+  const client = createClient(options, events);
 
   function pages<N extends CollectionName>(collection: N, read: ReadOptions = {}): Observable<Page<Rows[N]>> {
     checkRead(collection, read);
@@ -67,13 +71,14 @@ export function connect(options: ConnectOptions): Service {
     return defer(() => {
       const consistency = newConsistency(options.consistency);
       return concat(
-        readPages(client.reader(collection, reveal), options, consistency),
-        defer(() => conclude(collection, consistency, options)),
+        readPages(client.reader(collection, reveal), { ...options, events }, consistency),
+        defer(() => conclude(collection, consistency, options, events)),
       );
     });
   }
 
   return {
+    id: events.id,
     leads$: pages('leads'),
     bridges$: pages('bridges'),
     areacodes$: pages('areacodes'),
@@ -91,10 +96,10 @@ export function connect(options: ConnectOptions): Service {
 }
 
 /** Holds a stream to what a pipeline is held to. */
-function conclude(collection: CollectionName, consistency: Consistency, options: ConnectOptions): Observable<never> {
+function conclude(collection: CollectionName, consistency: Consistency, options: ConnectOptions, events: Events): Observable<never> {
   options.onConsistency?.(collection, consistency);
   const warnings = driftOf(collection, consistency);
-  if (!options.strict) warnings.forEach((warning) => options.onWarning?.(warning));
+  if (!options.strict) for (const warning of warnings) events.warn(warning);
   const failure = GateError.of([
     ...(options.allowUnstable ? [] : refuseUnstable(collection, consistency)),
     ...(options.strict ? warnings.map(({ code, message }) => ({ code: 'E_GATE_STRICT', message: `${code}: ${message}` }) as const) : []),

@@ -1,9 +1,11 @@
 import { tap, type Observable } from 'rxjs';
-import type { Column, Row, Warning } from '../../core/index.js';
+import { createRedactor, type Column, type Row } from '../../core/index.js';
+import { Events, type Watchers } from '../../events/index.js';
 import { publish } from '../../store/index.js';
 import { countOf, deliver, type Page } from '../../flow/index.js';
 import type { SinkWriter } from '../../sinks/index.js';
 import { completed } from '../run/completed.js';
+import { newRunId } from '../run/start.js';
 import { checkColumns, checkWriting, checkPage, claimSink } from './write-to-check.js';
 
 /** What writing a stream takes besides stream and sink. */
@@ -14,8 +16,11 @@ export interface WriteOptions {
   readonly name?: string;
   /** Stops it; nothing is published. */
   readonly signal?: AbortSignal;
-  /** Description of declared columns that the first rows do not have (`W_SINK_COLUMN`); fewer than half of them are an error. */
-  readonly onWarning?: (warning: Warning) => void;
+  /**
+   * Who is told what happens. Default: nobody but the subscribers of the channels. A warning tells of declared columns that the first rows
+   * do not have (`W_SINK_COLUMN`); fewer than half of them are an error.
+   */
+  readonly watch?: Watchers | undefined;
 }
 
 /** What was published, in rows and bytes. */
@@ -45,15 +50,20 @@ export async function writeTo<T extends Row>(pages$: Observable<Page<T>>, sink: 
   let published = false;
   try {
     checkWriting(pages$, options);
-    const { columns, name = 'writeTo', signal, onWarning = () => {} } = options;
+    const { columns, name = 'writeTo', signal, watch } = options;
+    const events = new Events(newRunId(startedAt), createRedactor([]), watch);
     await sink.begin(columns);
     const write = (page: Page<T>) => {
       pages += 1;
       if (!columnsChecked && countOf(page) > 0) {
         columnsChecked = true;
-        checkColumns(columns, page, onWarning);
+        checkColumns(columns, page, (warning) => events.warn(warning));
       }
-      return sink.write(page);
+      return events.during(
+        'write',
+        () => ({ at: name, number: page.number, rows: countOf(page) }),
+        () => sink.write(page),
+      );
     };
     await completed(
       pages$.pipe(
@@ -62,9 +72,19 @@ export async function writeTo<T extends Row>(pages$: Observable<Page<T>>, sink: 
       ),
       signal,
     );
-    const staged = await sink.finish();
+    const staged = await events.during(
+      'finish',
+      () => ({ at: name }),
+      () => sink.finish(),
+      ({ rows, bytes }) => ({ rows, bytes }),
+    );
     const facts = { pipeline: name, fingerprint: '', collection: name, pages, startedAt, consistency: 'off', books: {} };
-    await publish(await staged.publication(facts));
+    const moves = await staged.publication(facts);
+    await events.during(
+      'commit',
+      () => ({ outputs: [staged.path ?? []].flat(), actions: moves.length }),
+      () => publish(moves),
+    );
     published = true;
     await staged.settle();
     return { rows: staged.rows, bytes: staged.bytes, path: staged.path };

@@ -1,6 +1,7 @@
 import type { Column, Row, OutputColumn } from '../../core/index.js';
 import type { Move } from '../../store/index.js';
-import type { Fault, Page } from '../../flow/index.js';
+import type { Events } from '../../events/index.js';
+import { countOf, type Fault, type Page } from '../../flow/index.js';
 import type { Published, RunFacts } from '../../lake/index.js';
 import type { SinkContext, SinkWriter, Staged } from '../../sinks/index.js';
 import type { PlannedSink } from '../spec/plan.js';
@@ -48,6 +49,7 @@ export interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nul
   /** The columns of the rows; asked for once, with the first page or at the end, with what stands at the outputs. */
   columns(earlier: readonly (Published | undefined)[]): readonly Column[];
   reject(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
+  readonly events: Events;
 }
 
 /**
@@ -89,12 +91,23 @@ export async function openOutputs(sinks: readonly PlannedSink[], options: Output
     earlier: earlier(),
     write: async (page) => {
       await begin();
-      await each(opened, ({ writer }) => writer.write(page));
+      await each(opened, ({ at, writer }) =>
+        options.events.during(
+          'write',
+          () => ({ at, number: page.number, rows: countOf(page) }),
+          () => writer.write(page),
+        ),
+      );
     },
     finish: async () => {
       await begin();
       finished = await each(opened, async ({ at, output, writer, writes, counts }) => {
-        const staged = await writer.finish();
+        const staged = await options.events.during(
+          'finish',
+          () => ({ at }),
+          () => writer.finish(),
+          ({ rows, bytes }) => ({ rows, bytes }),
+        );
         return { at, output, staged, earlier: writer.earlier, writes, ...counts };
       });
       return finished;

@@ -10,7 +10,7 @@ import {
   windowOf,
 } from '../../source/index.js';
 import type { CollectionName } from '../../collections/index.js';
-import { GateError, limitReached, SourceError } from '../../core/index.js';
+import { GateError, limitReached } from '../../core/index.js';
 import { countOf, createStallDetector, deliver, type Page, type Tally } from '../../flow/index.js';
 import { openLedger, type Ledger } from './ledger.js';
 import { completed } from './completed.js';
@@ -23,6 +23,7 @@ import type { PlannedStep } from '../spec/plan.js';
 import { RunLog } from '../../lake/index.js';
 import { openRejects } from './rejects.js';
 import type { RunReport } from './report.js';
+import { restsOnPages } from './rests-on-pages.js';
 import type { RunOptions } from './run-options.js';
 import { startRun, type Claim, type Run } from './start.js';
 
@@ -37,6 +38,15 @@ import { startRun, type Claim, type Run } from './start.js';
  */
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
   const run = startRun(pipeline, options);
+  return run.events.during(
+    'run',
+    () => ({ pipeline: pipeline.name }),
+    () => runStarted(pipeline, options, run),
+    ({ pages, read }) => ({ pages, read }),
+  );
+}
+
+async function runStarted(pipeline: Pipeline, options: RunOptions, run: Run): Promise<RunReport> {
   pipeline.warnings.forEach(run.warn);
   for (;;) {
     const claim = await run.claim();
@@ -71,12 +81,8 @@ class LateRows extends Error {}
 
 async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim): Promise<RunReport> {
   const { plan, connection, consistency: wanted } = pipeline;
-  const client = createClient({
-    threads: defaultFetchingThreads(),
-    ...connection,
-    secrets: pipeline.secrets,
-    onRetry: options.onRetry,
-  });
+  const { events } = run;
+  const client = createClient({ threads: defaultFetchingThreads(), ...connection, secrets: pipeline.secrets }, events);
   const bare = client.reader(plan.collection.name, pipeline.reveal);
   const ledger = openLedger(pipeline, bare);
   const expectations = pipeline.expect && openExpectations(pipeline.expect, plan.columns());
@@ -104,6 +110,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       warn: run.warn,
       columns: ledger.fixColumns,
       reject: rejects.add,
+      events,
     });
     // A field keeps its column, whatever other comes before it under a name like its own.
     bare.reserve(outputs.earlier.flatMap((published) => published?.undeclared ?? []));
@@ -125,7 +132,11 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     const moves = [...(await rejects.publication()), ...(await outputs.publication(ledger.facts(report)))];
     const publication = await run.decide(claim, moves, spools);
     decided = true;
-    await run.carryOut(publication, spools);
+    await events.during(
+      'commit',
+      () => ({ outputs: claim.outputs, actions: moves.length }),
+      () => run.carryOut(publication, spools),
+    );
     await outputs.settle().catch(run.nuisance);
     await keepCounts(counts, run.runId, ledger, finished).catch(run.forgotten);
     return { ...report, finishedAt: new Date().toISOString() };
@@ -153,7 +164,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
   }
 
   function reading(collection: CollectionName) {
-    return { ...connection, maxPasses: wanted.maxPasses, expectedRows: counts.ofList(collection)?.rows, onWarning: run.warn };
+    return { ...connection, maxPasses: wanted.maxPasses, expectedRows: counts.ofList(collection)?.rows, events };
   }
 
   function chained(pages$: Observable<Page>, to: Outputs): Observable<unknown> {
@@ -170,15 +181,11 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
         const opened = openStep(step, tally, client, (is) => (atWork = is));
         return chain$.pipe(
           opened,
+          tap((page) => events.tell('step', () => ({ at: step.at, number: page.number, rows: countOf(page) }))),
           watch.stage(step.at, () => atWork),
         );
       }, start$)
-      .pipe(
-        deliver(write),
-        watch.taken(),
-        tap(() => options.onProgress?.({ pages: source.pages, rows: source.rows })),
-        watch.guard(),
-      );
+      .pipe(deliver(write), watch.taken(), watch.guard());
   }
 
   function openStep(step: PlannedStep, tally: Tally, from: ServiceClient, working: (is: boolean) => void) {
@@ -206,7 +213,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
           count.rows += countOf(page);
         };
         return defer(() => spools.spooled(side)).pipe(
-          switchMap((reader) => readPages(reader, { ...reading(collection), onPage, onEnd }, consistency)),
+          switchMap((reader) => readPages(reader, { ...reading(collection), at: step.at, onPage, onEnd }, consistency)),
         );
       },
     });
@@ -220,20 +227,6 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     return refused.keeping(paths);
   }
 }
-
-/** Whether a failure is about what the pages have, and not about how they are got. */
-function restsOnPages(failure: unknown): boolean {
-  if (failure instanceof GateError) return true;
-  return failure instanceof SourceError && contentCodes.has(failure.code);
-}
-
-const contentCodes = new Set<SourceError['code']>([
-  'E_SOURCE_ORDER',
-  'E_SOURCE_PAGE_CAP',
-  'E_SOURCE_PAGE_IGNORED',
-  'E_SOURCE_FIRST_PAGE',
-  'E_SOURCE_ENDLESS',
-]);
 
 function refuseLateRows(message: string | undefined): void {
   if (message !== undefined) throw new LateRows(message);

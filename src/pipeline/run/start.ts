@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { defaultLimit, spooledSince, removeSpool, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
-import { queryOf } from '../../http/index.js';
-import { reasonOf, SinkError, type Warning, printable } from '../../core/index.js';
+import { queryOf, secretsOf } from '../../http/index.js';
+import { Events, watchersProblem } from '../../events/index.js';
+import { createRedactor, LeadstreamError, reasonOf, SinkError, type Warning } from '../../core/index.js';
 import {
   finishIntents,
   lockOutputs,
@@ -41,11 +42,13 @@ export interface Claim {
 /**
  * Settles what a run needs before anything is touched.
  *
- * @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine.
+ * @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine, and for watchers that are none.
  */
 export function startRun(pipeline: Pipeline, options: RunOptions) {
   const startedAt = new Date().toISOString();
   const runId = newRunId(startedAt);
+  const problem = watchersProblem(options.watch ?? []);
+  if (problem !== undefined) throw new LeadstreamError('E_USAGE', `watch: ${problem}`);
   const stateDir = fixedPath(options.stateDir ?? '.leadstream', '--state-dir', pipeline.baseDir);
   const spoolFolder = join(stateDir, 'spool');
   const begunFolder = join(stateDir, 'begun');
@@ -54,11 +57,11 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   const warnings: Warning[] = [];
   /** Whether the spooled pages are those of a run that is published by now. */
   let spent = false;
-  const warn = ({ code, message }: Warning) => {
-    const warning = { code, message: printable(message) };
-    warnings.push(warning);
-    options.onWarning?.(warning);
-  };
+  const { auth } = pipeline.connection;
+  // What the report says of warnings comes from where everybody else has them from.
+  const collect = { warning: ({ code, message }: Warning) => void warnings.push({ code, message }) };
+  const events = new Events(runId, createRedactor([...secretsOf(auth), ...pipeline.secrets]), [collect, ...[options.watch ?? []].flat()]);
+  const warn = (warning: Warning) => events.warn(warning);
 
   /**
    * Locks the outputs and completes what earlier runs had decided to publish. A run that will go on with the pages of an interrupted one
@@ -149,7 +152,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
       maxAgeMs,
       maxPageBytes: maxBodyBytes,
       restart: spent || (options.restart ?? false),
-      onWarning: warn,
+      events,
     });
   }
 
@@ -157,7 +160,7 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
   async function counts(): Promise<Counts> {
     if (!publishes) return noCounts;
     const folder = join(stateDir, 'counts');
-    return openCounts({ folder, pipeline: pipeline.name, connection: pipeline.connection, collections: reads, onWarning: warn });
+    return openCounts({ folder, pipeline: pipeline.name, connection: pipeline.connection, collections: reads, events });
   }
 
   /**
@@ -191,7 +194,23 @@ export function startRun(pipeline: Pipeline, options: RunOptions) {
     warn({ code: 'W_RUN_COUNTS', message: `what this run counted was not kept: ${reasonOf(failure)}` });
   }
 
-  return { runId, startedAt, stateDir, warnings, warn, nuisance, forgotten, claim, counts, spools, begin, forgetPages, decide, carryOut };
+  return {
+    runId,
+    startedAt,
+    stateDir,
+    events,
+    warnings,
+    warn,
+    nuisance,
+    forgotten,
+    claim,
+    counts,
+    spools,
+    begin,
+    forgetPages,
+    decide,
+    carryOut,
+  };
 }
 
 function refuseOverlaps(paths: readonly string[]): void {
