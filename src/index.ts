@@ -15,7 +15,7 @@ export {
   type ConsistencyOutcome,
 } from './source/index.js';
 
-export type { Credentials, RetryNotice, RetryPolicy } from './http/index.js';
+export type { Credentials, RetryPolicy } from './http/index.js';
 export {
   collectionNames,
   collections,
@@ -52,6 +52,20 @@ export {
   type Violation,
   type SpecIssue,
 } from './core/index.js';
+
+// Watching
+export {
+  watch,
+  type EventError,
+  type MomentEvent,
+  type MomentName,
+  type Moments,
+  type OperationEvent,
+  type OperationName,
+  type Operations,
+  type Watcher,
+  type Watchers,
+} from './events/index.js';
 
 // Streams of pages
 export {
@@ -151,7 +165,6 @@ export {
   type WriteOptions,
   type LoadOptions,
   type Pipeline,
-  type Progress,
   type RollbackOptions,
   type RunOptions,
   type RunReport,

@@ -46,7 +46,12 @@ export function commonOptions<T>(yargs: Argv<T>, global = true) {
   return (
     yargs
       .option('quiet', { type: 'boolean', default: false, global, describe: 'Say nothing but errors' })
-      .option('log-level', { choices: logLevels, default: 'info' as const, global, describe: 'The most that is said' })
+      .option('log-level', {
+        choices: logLevels,
+        default: 'info' as const,
+        global,
+        describe: 'The most that is said; debug tells every request, page, step, write and commit',
+      })
       .option('log-format', {
         choices: ['text', 'json'] as const,
         default: 'text' as const,

@@ -1,12 +1,13 @@
 import { SingleBar } from 'cli-progress';
-import type { Pipeline, Progress } from '../index.js';
+import type { Pipeline, Watcher } from '../index.js';
 import type { Console } from './console.js';
 import type { OutputStream } from './context.js';
 
 /** Shows how far a run is: a line that moves on a terminal, nothing elsewhere. */
 export interface ProgressDisplay {
-  show(progress: Progress): void;
-  /** Clears the line, so that the next message stands alone; it comes again with the next progress. */
+  /** Takes the pages of the run. */
+  readonly watcher: Watcher;
+  /** Clears the line, so that the next message stands alone; it comes again with the next page. */
   end(): void;
 }
 
@@ -23,7 +24,7 @@ export function createProgress(
   stdout: Pick<OutputStream, 'isTTY'>,
 ): ProgressDisplay {
   const printed = stdout.isTTY && plan.sinks.some((sink) => sink.name === 'stdout');
-  if (!stderr.isTTY || printed || level === 'error' || format === 'json') return { show: () => {}, end: () => {} };
+  if (!stderr.isTTY || printed || level === 'error' || format === 'json') return { watcher: {}, end: () => {} };
   const bar = new SingleBar({
     stream: stderr,
     clearOnComplete: true,
@@ -33,11 +34,14 @@ export function createProgress(
   });
   const started = Date.now();
   return {
-    show: ({ pages, rows }) => {
-      const seconds = Math.max(1, Date.now() - started) / 1000;
-      const shown = { rows: amount(rows), rate: amount(rows / seconds), seconds: amount(seconds) };
-      if (bar.isActive) bar.update(pages, shown);
-      else bar.start(0, pages, shown);
+    watcher: {
+      page: ({ at, pages, read }) => {
+        if (at !== undefined) return;
+        const seconds = Math.max(1, Date.now() - started) / 1000;
+        const shown = { rows: amount(read), rate: amount(read / seconds), seconds: amount(seconds) };
+        if (bar.isActive) bar.update(pages, shown);
+        else bar.start(0, pages, shown);
+      },
     },
     end: () => {
       if (bar.isActive) bar.stop();

@@ -1,6 +1,7 @@
-import type { Pipeline, RetryNotice, RunOptions, RunReport } from '../index.js';
+import type { Pipeline, RunOptions, RunReport, Watcher } from '../index.js';
 import type { Console } from './console.js';
 import type { CommandContext } from './context.js';
+import { debugLog } from './debug-log.js';
 
 /** What the flags of a command line say of a run. */
 export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed' | 'allowShrink'>;
@@ -15,28 +16,26 @@ export async function runAndReport(
   const { createProgress } = await import('./progress.js');
   console.hide(pipeline.secrets);
   const progress = createProgress(console, pipeline, stderr, stdout);
-  const report = await runPipeline(pipeline, {
-    ...options,
-    signal,
-    stdout,
-    onProgress: (made) => {
-      progress.show(made);
-      console.log('debug', `page ${made.pages}, ${made.rows} rows read`);
-    },
-    onRetry: (notice) => {
+  const clearing: Console = {
+    ...console,
+    log: (...said) => {
       progress.end();
-      reportRetry(console, notice);
+      console.log(...said);
     },
-    onWarning: ({ code, message }) => {
-      progress.end();
-      console.log('warn', `${code}: ${message}`, { code });
-    },
-  }).finally(progress.end);
+  };
+  // What is said stands above the line of progress, which comes back with the same page.
+  const watch = [...watchers(clearing), progress.watcher];
+  const report = await runPipeline(pipeline, { ...options, signal, stdout, watch }).finally(progress.end);
   console.log('info', summaryOf(report).split('\n'), { report });
   return report;
 }
 
-/** Tells that an attempt failed and will be repeated. */
-export function reportRetry(console: Console, { error, attempt, delayMs }: RetryNotice): void {
-  console.log('warn', `retry ${attempt} in ${Math.round(delayMs)} ms: ${error.message}`, { code: error.code });
+/** Who tells on stderr what happens: retries and warnings, and under `--log-level debug` everything. */
+export function watchers(console: Console): readonly Watcher[] {
+  const notices: Watcher = {
+    retry: ({ attempt, delayMs, error }) =>
+      console.log('warn', `retry ${attempt} in ${Math.round(delayMs)} ms: ${error.message}`, { code: error.code }),
+    warning: ({ code, message }) => console.log('warn', `${code}: ${message}`, { code }),
+  };
+  return [notices, debugLog(console) ?? {}];
 }

@@ -1,6 +1,6 @@
 export { type Credentials, keyProblem, queryOf, secretsOf } from './credentials.js';
 export { checkOptions, clientShape, wrongOption } from './options.js';
 export { openTransport } from './open.js';
-export { createRequests, discreet } from './requests.js';
-export type { RetryNotice, RetryPolicy } from './retry.js';
+export { createRequests, discreet, type RequestDescription } from './requests.js';
+export type { RetryPolicy } from './retry.js';
 export type { Answer, Target, Transport, TransportOptions } from './transport.js';

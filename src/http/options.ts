@@ -1,15 +1,13 @@
 import { z } from 'zod';
 import { SourceError, createRedactor } from '../core/index.js';
-import { callback, optionProblems, settings, unlimited } from '../options/index.js';
+import { watchersProblem } from '../events/index.js';
+import { callback, judgedBy, optionProblems, settings, unlimited } from '../options/index.js';
 import { credentialsProblem } from './credentials.js';
 
 /** The options of a client, as they may be given in code. */
 export const clientShape = {
   baseUrl: settings.baseUrl,
-  auth: z.unknown().superRefine((auth, context) => {
-    const message = credentialsProblem(auth);
-    if (message !== undefined) context.addIssue({ code: 'custom', message });
-  }),
+  auth: judgedBy(credentialsProblem),
   limit: settings.limit.optional(),
   concurrency: settings.concurrency.optional(),
   ratePerSecond: settings.ratePerSecond.or(unlimited).optional(),
@@ -20,7 +18,7 @@ export const clientShape = {
   maxBodyBytes: settings.maxBodyBytes.optional(),
   threads: settings.threads.optional(),
   secrets: z.array(z.string()).readonly().optional(),
-  onRetry: callback.optional(),
+  watch: judgedBy(watchersProblem).optional(),
   random: callback.optional(),
 };
 

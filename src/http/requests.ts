@@ -1,7 +1,8 @@
-import { catchError, map, tap, throwError, type Observable } from 'rxjs';
+import { catchError, defer, map, tap, throwError, type Observable } from 'rxjs';
 import { SourceError, type Redactor } from '../core/index.js';
+import { eventError, type Events, type RequestBegun, type RequestDone } from '../events/index.js';
 import { createPacer } from './pacer.js';
-import { retryAttempts, type RetryNotice, type RetryPolicy } from './retry.js';
+import { retryAttempts, type RetryPolicy } from './retry.js';
 import { createThrottle } from './throttle.js';
 import type { Answer, Target, Transport } from './transport.js';
 
@@ -11,42 +12,67 @@ export interface RequestOptions {
   /** Requests that may start per second. */
   readonly ratePerSecond: number;
   readonly retry: RetryPolicy;
-  readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** Source of the jitter. */
   readonly random: () => number;
-  /** Takes credentials out of messages: a service may answer with what it was asked, even as the name of a key. */
-  readonly redact: Redactor;
+  /** Where attempts are told. It also knows the credentials: a service may answer with what it was asked, even as the name of a key. */
+  readonly events: Events;
 }
+
+/** What events say of a request. */
+export type RequestDescription = Omit<RequestBegun, 'attempt'>;
 
 /** The requests to one service: they share pace, throttle and retries. */
 export interface Requests<A extends Answer> {
   /**
    * One read with its retries; an attempt is request and decoding, so that an answer that cannot be decoded is asked for again.
    *
+   * @param facts Asked for only when somebody watches.
    * @throws {SourceError} When every attempt failed.
    */
-  read<T>(target: Target, decode: (label: string, answer: A) => T): Observable<T>;
+  read<T>(target: Target, decode: (label: string, answer: A) => T, facts: () => RequestDescription): Observable<T>;
 }
 
 export function createRequests<A extends Answer>(transport: Transport<A>, options: RequestOptions): Requests<A> {
-  const { redact } = options;
+  const { events } = options;
   const pacer = createPacer(options.ratePerSecond);
   const throttle = createThrottle(options.concurrency);
-  const retry = retryAttempts(options.retry, options.random, (notice) => {
-    if (asksForLess(notice.error)) pacer.pause(notice.delayMs);
-    options.onRetry?.(notice);
-  });
+
+  /** What a fetching thread does is told here as well: its answers come by way of this one. */
+  function attempt<T>(target: Target, decode: (label: string, answer: A) => T, begun: () => RequestBegun): Observable<T> {
+    return defer(() => {
+      let done: Partial<RequestDone> = {};
+      const decoded$ = transport.get(target).pipe(
+        map((answer) => {
+          done = { status: answer.status, bytes: answer.body.length };
+          return decode(target.label, answer);
+        }),
+        catchError((error: unknown) => {
+          if (error instanceof SourceError && error.status !== undefined) done = { ...done, status: error.status };
+          return throwError(() => discreet(error, events.redact));
+        }),
+      );
+      return events.during$('request', begun, decoded$, () => done);
+    });
+  }
 
   return {
-    read: (target, decode) =>
-      transport.get(target).pipe(
-        map((answer) => decode(target.label, answer)),
-        catchError((error: unknown) => throwError(() => discreet(error, redact))),
-        tap({ next: throttle.ease, error: (error: unknown) => asksForLess(error) && throttle.pushback() }),
-        throttle.throttled,
-        pacer.paced,
-        retry,
-      ),
+    read: (target, decode, facts) =>
+      defer(() => {
+        let number = 0;
+        return defer(() => {
+          number += 1;
+          const begun = { attempt: number };
+          return attempt(target, decode, () => ({ ...facts(), ...begun }));
+        }).pipe(
+          tap({ next: throttle.ease, error: (error: unknown) => asksForLess(error) && throttle.pushback() }),
+          throttle.throttled,
+          pacer.paced,
+          retryAttempts(options.retry, options.random, ({ error, attempt: failed, delayMs }) => {
+            if (asksForLess(error)) pacer.pause(delayMs);
+            events.emit('retry', () => ({ url: facts().url, attempt: failed, delayMs, error: eventError(error) }));
+          }),
+        );
+      }),
   };
 }
 

@@ -5,6 +5,14 @@ import { hintAt } from '../core/index.js';
 /** A function of a caller. */
 export const callback = z.custom<unknown>((value) => typeof value === 'function', 'must be a function');
 
+/** A value that a function judges, in words; `undefined` when nothing is wrong with it. */
+export function judgedBy(problemOf: (value: unknown) => string | undefined): z.ZodType {
+  return z.unknown().superRefine((value, context) => {
+    const message = problemOf(value);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
+}
+
 /**
  * What is wrong with options that were given in code, a sentence each: the option by its name, what is wanted, and what was given.
  *

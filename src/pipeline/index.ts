@@ -4,7 +4,7 @@ export { writeTo, type Written, type WriteOptions } from './ops/write-to.js';
 export { type RollbackOptions, rollbackTable } from './ops/rollback.js';
 export { type FindingsReport, type RunReport, type SinkReport, summaryOf } from './run/report.js';
 export type { RowCounts } from './run/row-counts.js';
-export type { Progress, RunOptions } from './run/run-options.js';
+export type { RunOptions } from './run/run-options.js';
 export { runPipeline } from './run/run.js';
 export { connectionFromEnvironment } from './spec/connection.js';
 export { type LoadOptions, loadPipeline, loadPipelines, parsePipeline, parsePipelines, writesOver } from './spec/load.js';

@@ -10,7 +10,8 @@ import {
   type Rows,
   type User,
 } from '../collections/index.js';
-import { createClient, type ClientOptions, type CollectionReader } from './fetch/client.js';
+import type { Events } from '../events/index.js';
+import { createClient, eventsOf, type ClientOptions, type CollectionReader } from './fetch/client.js';
 import { GateError } from '../core/index.js';
 import { rows, type Page } from '../flow/index.js';
 import { checkConnection, checkIdentifier, checkRead } from './connect-options.js';
@@ -21,7 +22,7 @@ import type { ReadingOptions } from './options.js';
 
 /** How to reach and read a service. */
 export type ConnectOptions = ClientOptions &
-  Omit<ReadingOptions, 'onPage' | 'lookAgain' | 'expectedRows'> & {
+  Omit<ReadingOptions, 'onPage' | 'at' | 'events' | 'lookAgain' | 'expectedRows'> & {
     /** Whether a list that no number of passes made sure of ends its stream all the same. Default false: it fails. */
     readonly allowUnstable?: boolean | undefined;
     /** Called with what was found out of a collection when its pages have come to their end. */
@@ -43,6 +44,8 @@ export interface ReadOptions {
  * list, and under `strict` `E_GATE_STRICT` for one that drifted, which without is a warning.
  */
 export interface Service {
+  /** What the events of this connection bear as `run`. */
+  readonly id: string;
   readonly leads$: Observable<Page<Lead>>;
   readonly bridges$: Observable<Page<Bridge>>;
   readonly areacodes$: Observable<Page<AreaCode>>;
@@ -69,7 +72,8 @@ export interface Service {
  */
 export function connect(options: ConnectOptions): Service {
   checkConnection(options);
-  const client = createClient(options);
+  const events = eventsOf(options);
+  const client = createClient(options, events);
 
   /** The reader of a collection by its name, which the type system cannot follow through the map of collections. */
   function reader<N extends CollectionName>(name: N, reveal: readonly string[] = []): CollectionReader<Rows[N]> {
@@ -82,13 +86,14 @@ export function connect(options: ConnectOptions): Service {
     return defer(() => {
       const consistency = newConsistency(options.consistency);
       return concat(
-        readPages(reader(collection, reveal), options, consistency),
-        defer(() => conclude(collection, consistency, options)),
+        readPages(reader(collection, reveal), { ...options, events }, consistency),
+        defer(() => conclude(collection, consistency, options, events)),
       );
     });
   }
 
   return {
+    id: events.id,
     leads$: pages('leads'),
     bridges$: pages('bridges'),
     areacodes$: pages('areacodes'),
@@ -106,10 +111,10 @@ export function connect(options: ConnectOptions): Service {
 }
 
 /** Holds a stream to what a pipeline is held to. */
-function conclude(collection: CollectionName, consistency: Consistency, options: ConnectOptions): Observable<never> {
+function conclude(collection: CollectionName, consistency: Consistency, options: ConnectOptions, events: Events): Observable<never> {
   options.onConsistency?.(collection, consistency);
   const warnings = driftOf(collection, consistency);
-  if (!options.strict) warnings.forEach((warning) => options.onWarning?.(warning));
+  if (!options.strict) for (const warning of warnings) events.warn(warning);
   const failure = GateError.of([
     ...(options.allowUnstable ? [] : refuseUnstable(collection, consistency)),
     ...(options.strict ? warnings.map(({ code, message }) => ({ code: 'E_GATE_STRICT', message: `${code}: ${message}` }) as const) : []),

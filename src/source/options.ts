@@ -29,7 +29,9 @@ export interface ReadingOptions extends PagingOptions {
    * chains that release what they get: others would wait for ever. Default false.
    */
   readonly lookAgain?: boolean | undefined;
-  /** Called with every page of the list as it came, before the check. */
+  /** The step that reads the list, for events. Default: none, it is the source. */
+  readonly at?: string | undefined;
+  /** Takes every page of the list as it came, before the check. Counts may rest on it: it is no event. */
   readonly onPage?: ((page: Page) => void) | undefined;
 }
 
@@ -43,7 +45,6 @@ export const readingShape = {
   endWaitMs: settings.endWaitMs.optional(),
   consistency: settings.consistency.optional(),
   strict: z.boolean().optional(),
-  onWarning: callback.optional(),
   onEnd: callback.optional(),
 };
 

@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs';
 import type { CollectionReader, ListAnswer } from './fetch/client.js';
 import { GateError, type Warning } from '../core/index.js';
+import type { Events } from '../events/index.js';
 
 /** What the reading of a list depends on. */
 export interface PagingOptions {
@@ -10,7 +11,8 @@ export interface PagingOptions {
   readonly maxPages?: number | undefined;
   /** Whether what would be a warning is a failure. Default false. */
   readonly strict?: boolean | undefined;
-  readonly onWarning?: ((warning: Warning) => void) | undefined;
+  /** Where warnings are told, and what is read. Default: nowhere. */
+  readonly events?: Events | undefined;
 }
 
 /** Reads the pages of one list. */
@@ -41,7 +43,7 @@ export interface PagedList {
 }
 
 /** @throws {GateError} `E_GATE_STRICT` under `strict`. */
-export function warn({ strict = false, onWarning }: PagingOptions, warning: Warning): void {
+export function warn({ strict = false, events }: PagingOptions, warning: Warning): void {
   if (strict) throw new GateError('E_GATE_STRICT', `${warning.code}: ${warning.message}`);
-  onWarning?.(warning);
+  events?.warn(warning);
 }

@@ -14,6 +14,7 @@ import { Positions } from './positions.js';
 import { SeenRows, namesOf, type Repeat } from './seen.js';
 import { StalePages } from './stale.js';
 import { Trace } from './trace.js';
+import { watched } from './watched.js';
 
 /**
  * The pages of a collection, in page order, to its confirmed end, and checked for completeness: each row once, and behind the last
@@ -28,11 +29,13 @@ export function readPages<T extends Row>(
   options: ReadingOptions,
   consistency: Consistency = newConsistency(options.consistency),
 ): Observable<Page<T>> {
-  const pages$ = defer(() => openList(reader, options)).pipe(
-    switchMap((list) => {
-      if (list.paged) return new ListRead(reader, list, options, consistency).pages();
-      return new AnswerRead(list, options, reader.collection.key, consistency).pages();
-    }),
+  const pages$ = watched(reader, options, consistency, (watching) =>
+    openList(reader, watching).pipe(
+      switchMap((list) => {
+        if (list.paged) return new ListRead(reader, list, watching, consistency).pages();
+        return new AnswerRead(list, watching, reader.collection.key, consistency).pages();
+      }),
+    ),
   );
   // Batches have rows of the type that their reader says.
   return pages$ as Observable<Page<T>>;
@@ -87,11 +90,11 @@ class ListRead {
   #endOf(list: PagedList, trace: Trace, expected: number, onDrift: (what: string) => void): EndOfList {
     const { firstPage } = this.options;
     // What a pass meets, the first read has told.
-    const { strict, onWarning } = trace === this.#trace ? this.options : {};
+    const { strict, events } = trace === this.#trace ? this.options : {};
     return new EndOfList(list, trace, {
       firstPage,
       strict,
-      onWarning,
+      events,
       collection: this.reader.collection.name,
       namesOf: (batch) => namesOf(batch, this.#key),
       positions: this.#positions,

@@ -14,6 +14,8 @@ describe('the import table', () => {
     ['core/x.ts', '../options/index.js'],
     ['collections/x.ts', '../vector/index.js'],
     ['flow/x.ts', '../source/index.js'],
+    ['events/x.ts', '../flow/index.js'],
+    ['sinks/csv/x.ts', '../../events/index.js'],
     ['http/x.ts', '../flow/index.js'],
     ['http/x.ts', '../source/index.js'],
     ['store/x.ts', '../sinks/index.js'],
@@ -43,6 +45,7 @@ describe('the import table', () => {
     ['steps/join/x.ts', '../key.js'],
     ['pipeline/spec/x.ts', '../../steps/index.js'],
     ['cli/commands/x.ts', '../../index.js'],
+    ['http/x.ts', '../events/index.js'],
     ['http/x.ts', 'got'],
   ] as const;
   const cases = [...wrong, ...right];

@@ -77,8 +77,8 @@ async function fetchOne(
 ): Promise<number> {
   const { connect, stdout: stdoutSink } = await import('../../index.js');
   const { firstValueFrom, fromEvent, of, takeUntil } = await import('rxjs');
-  const { reportRetry } = await import('../reporting.js');
-  const service = connect({ ...connection, onRetry: (notice) => reportRetry(console, notice) });
+  const { watchers } = await import('../reporting.js');
+  const service = connect({ ...connection, watch: watchers(console) });
   const stop$ = signal.aborted ? of(signal) : fromEvent(signal, 'abort');
   try {
     const rows = await firstValueFrom(service.find(collection, id, { reveal }).pipe(takeUntil(stop$)), { defaultValue: undefined });

@@ -2,7 +2,8 @@ import { isObservable } from 'rxjs';
 import { z } from 'zod';
 import { declaredTypes, type Column, SinkError, type Warning } from '../../core/index.js';
 import { batchOf, isPage, type Page } from '../../flow/index.js';
-import { callback, given, optionProblems } from '../../options/index.js';
+import { watchersProblem } from '../../events/index.js';
+import { given, judgedBy, optionProblems } from '../../options/index.js';
 import type { SinkWriter } from '../../sinks/index.js';
 
 const options = z.strictObject({
@@ -12,7 +13,7 @@ const options = z.strictObject({
     .readonly(),
   name: z.string().optional(),
   signal: z.custom((value) => value instanceof AbortSignal, 'must be an AbortSignal').optional(),
-  onWarning: callback.optional(),
+  watch: judgedBy(watchersProblem).optional(),
 });
 
 /** The sinks that something was written into: a second time would take back what the first one published. */

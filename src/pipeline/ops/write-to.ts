@@ -1,5 +1,6 @@
 import { tap, type Observable } from 'rxjs';
-import type { Column, Row, Warning } from '../../core/index.js';
+import { createRedactor, newRunId, type Column, type Row } from '../../core/index.js';
+import { Events, type Watchers } from '../../events/index.js';
 import { commitUnlogged } from '../../store/index.js';
 import { countOf, deliver, type Page } from '../../flow/index.js';
 import type { SinkWriter } from '../../sinks/index.js';
@@ -14,8 +15,11 @@ export interface WriteOptions {
   readonly name?: string;
   /** Stops it; nothing is published. */
   readonly signal?: AbortSignal;
-  /** Called with declared columns that the first rows do not have (`W_SINK_COLUMN`); fewer than half of them are an error. */
-  readonly onWarning?: (warning: Warning) => void;
+  /**
+   * Receives what happens. Default: nobody but the subscribers of the channels. A warning names declared columns that the first rows
+   * do not have (`W_SINK_COLUMN`); fewer than half of them are an error.
+   */
+  readonly watch?: Watchers | undefined;
 }
 
 /** What was published, in rows and bytes. */
@@ -45,15 +49,20 @@ export async function writeTo<T extends Row>(pages$: Observable<Page<T>>, sink: 
   let committed = false;
   try {
     checkWriting(pages$, options);
-    const { columns, name = 'writeTo', signal, onWarning = () => {} } = options;
+    const { columns, name = 'writeTo', signal, watch } = options;
+    const events = new Events(newRunId(startedAt), createRedactor([]), watch);
     await sink.begin(columns);
     const write = (page: Page<T>) => {
       pages += 1;
       if (!columnsChecked && countOf(page) > 0) {
         columnsChecked = true;
-        checkColumns(columns, page, onWarning);
+        checkColumns(columns, page, (warning) => events.warn(warning));
       }
-      return sink.write(page);
+      return events.during(
+        'write',
+        () => ({ at: name, number: page.number, rows: countOf(page) }),
+        () => sink.write(page),
+      );
     };
     await completed(
       pages$.pipe(
@@ -62,10 +71,20 @@ export async function writeTo<T extends Row>(pages$: Observable<Page<T>>, sink: 
       ),
       signal,
     );
-    const prepared = await sink.prepare();
+    const prepared = await events.during(
+      'finish',
+      () => ({ at: name }),
+      () => sink.prepare(),
+      ({ rows, bytes }) => ({ rows, bytes }),
+    );
     const { rows, bytes, path } = prepared;
     const facts = { pipeline: name, fingerprint: '', collection: name, pages, startedAt, consistency: 'off', books: {} };
-    await commitUnlogged({ outputs: path === undefined ? [] : [path], actions: await prepared.actions(facts) });
+    const commit = { outputs: path === undefined ? [] : [path], actions: await prepared.actions(facts) };
+    await events.during(
+      'commit',
+      () => ({ outputs: commit.outputs, actions: commit.actions.length }),
+      () => commitUnlogged(commit),
+    );
     committed = true;
     await prepared.cleanup();
     return { rows, bytes, path };

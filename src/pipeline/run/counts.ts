@@ -2,7 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { queryOf } from '../../http/index.js';
-import { reasonOf, type Warning } from '../../core/index.js';
+import { reasonOf } from '../../core/index.js';
+import type { Events } from '../../events/index.js';
 import { errnoOf, makePrivate, readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
 import { accountKey, countedName, inState, type ConnectOptions } from '../../source/index.js';
 
@@ -38,7 +39,7 @@ export interface CountsOptions {
   readonly connection: Pick<ConnectOptions, 'baseUrl' | 'auth'>;
   /** Lists that may be asked for. */
   readonly collections: readonly string[];
-  readonly onWarning: (warning: Warning) => void;
+  readonly events: Events;
 }
 
 /** Nothing was counted and nothing is kept: for runs that only print. */
@@ -49,7 +50,7 @@ export const noCounts: Counts = { ofList: () => undefined, ofOutput: () => undef
  *
  * @throws {SinkError} `E_SINK_PATH` when the folder cannot be made.
  */
-export async function openCounts({ folder, pipeline, connection, collections, onWarning }: CountsOptions): Promise<Counts> {
+export async function openCounts({ folder, pipeline, connection, collections, events }: CountsOptions): Promise<Counts> {
   const { baseUrl, auth } = connection;
   const key = await inState('E_SINK_PATH', `cannot keep counts in ${folder}`, async () => {
     await makePrivate(folder);
@@ -57,9 +58,9 @@ export async function openCounts({ folder, pipeline, connection, collections, on
     return accountKey(folder);
   });
   const nameOf = (collection: string) => countedName({ baseUrl, account: queryOf(auth), collection }, key);
-  const own = (await read(pathOf(folder, pipeline), onWarning)) ?? { version: 1, sources: {}, outputs: {} };
+  const own = (await read(pathOf(folder, pipeline), events)) ?? { version: 1, sources: {}, outputs: {} };
   const missing = collections.map(nameOf).filter((name) => !own.sources[name]);
-  const others = missing.length > 0 ? await readOthers(folder, pipeline, onWarning) : [];
+  const others = missing.length > 0 ? await readOthers(folder, pipeline, events) : [];
 
   return {
     ofList: (collection) => {
@@ -99,19 +100,19 @@ function pathOf(folder: string, pipeline: string): string {
   return join(folder, pipeline + ending);
 }
 
-async function readOthers(folder: string, pipeline: string, onWarning: CountsOptions['onWarning']): Promise<readonly CountsFile[]> {
+async function readOthers(folder: string, pipeline: string, events: Events): Promise<readonly CountsFile[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(ending) && name !== pipeline + ending);
-  const found = await Promise.all(names.map((name) => read(join(folder, name), onWarning)));
+  const found = await Promise.all(names.map((name) => read(join(folder, name), events)));
   return found.flatMap((file) => file ?? []);
 }
 
-async function read(path: string, onWarning: CountsOptions['onWarning']): Promise<CountsFile | undefined> {
+async function read(path: string, events: Events): Promise<CountsFile | undefined> {
   try {
     const text = await readOwn(path);
     return text === undefined ? undefined : countsFile.parse(JSON.parse(text));
   } catch (failure) {
     const reason = errnoOf(failure) === undefined ? 'it is damaged' : reasonOf(failure);
-    onWarning({
+    events.warn({
       code: 'W_RUN_COUNTS',
       message: `what earlier runs counted cannot be read from ${path}: ${reason}; nothing is compared with it`,
     });

@@ -1,6 +1,7 @@
 import type { Column, Row, OutputColumn } from '../../core/index.js';
 import type { Action } from '../../store/index.js';
-import type { Fault, Page } from '../../flow/index.js';
+import type { Events } from '../../events/index.js';
+import { countOf, type Fault, type Page } from '../../flow/index.js';
 import type { Published, RunFacts } from '../../lake/index.js';
 import type { PreparedOutput, SinkContext, SinkWriter } from '../../sinks/index.js';
 import type { PlannedSink } from '../spec/plan.js';
@@ -25,6 +26,7 @@ export interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nul
   /** The columns of the rows; asked for once, with the first page or at the end, with what stands at the outputs. */
   columns(earlier: readonly (Published | undefined)[]): readonly Column[];
   reject(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
+  readonly events: Events;
 }
 
 /** All sinks of a run as one; their columns are not known yet. */
@@ -137,11 +139,12 @@ class OpenedOutput {
     private readonly sink: PlannedSink,
     private readonly writer: SinkWriter,
     private readonly counts: SinkCounts,
+    private readonly events: Events,
   ) {}
 
   static async open(sink: PlannedSink, options: OutputsOptions): Promise<OpenedOutput> {
     const counts: SinkCounts = { columns: [], rejected: 0, nulled: 0 };
-    const { columns: _, reject, ...context } = options;
+    const { columns: _, reject, events, ...context } = options;
     const writer = await sink.open({
       ...context,
       reject: (row, fault) => {
@@ -152,7 +155,7 @@ class OpenedOutput {
         counts.nulled += 1;
       },
     });
-    return new OpenedOutput(sink, writer, counts);
+    return new OpenedOutput(sink, writer, counts, events);
   }
 
   get earlier(): Published | undefined {
@@ -165,12 +168,21 @@ class OpenedOutput {
   }
 
   write(page: Page): Promise<void> {
-    return this.writer.write(page);
+    return this.events.during(
+      'write',
+      () => ({ at: this.sink.at, number: page.number, rows: countOf(page) }),
+      () => this.writer.write(page),
+    );
   }
 
   async prepare(): Promise<Output> {
     const { at, output, writes } = this.sink;
-    const prepared = await this.writer.prepare();
+    const prepared = await this.events.during(
+      'finish',
+      () => ({ at }),
+      () => this.writer.prepare(),
+      ({ rows, bytes }) => ({ rows, bytes }),
+    );
     const { rejected, nulled } = this.counts;
     return { at, output, prepared, earlier: this.earlier, writes, rejected, nulled };
   }

@@ -1,12 +1,4 @@
-import type { RetryNotice } from '../../http/index.js';
-import type { Warning } from '../../core/index.js';
-
-/** How far a run is. */
-export interface Progress {
-  readonly pages: number;
-  /** Rows read. */
-  readonly rows: number;
-}
+import type { Watchers } from '../../events/index.js';
 
 /** What a run takes from its surroundings. */
 export interface RunOptions {
@@ -22,10 +14,6 @@ export interface RunOptions {
   readonly keepFailed?: boolean;
   /** Whether lists and outputs that shrank more than is allowed are published this once. Default false. */
   readonly allowShrink?: boolean;
-  /** Called after every page. */
-  readonly onProgress?: (progress: Progress) => void;
-  /** Called with every attempt that failed and will be repeated. */
-  readonly onRetry?: (notice: RetryNotice) => void;
-  /** Called with everything recognised that is no failure; the report has it too. */
-  readonly onWarning?: (warning: Warning) => void;
+  /** Receives what happens in this run. Default: nobody but the subscribers of the channels. */
+  readonly watch?: Watchers | undefined;
 }

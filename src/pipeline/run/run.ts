@@ -8,7 +8,7 @@ import {
   readPages,
   windowOf,
 } from '../../source/index.js';
-import { GateError, limitReached, SourceError } from '../../core/index.js';
+import { GateError, limitReached } from '../../core/index.js';
 import { countOf, createStallDetector, deliver, type Page, type Tally } from '../../flow/index.js';
 import { openLedger, type Ledger } from './ledger.js';
 import { completed } from './completed.js';
@@ -21,6 +21,7 @@ import type { PlannedStep } from '../spec/plan.js';
 import { RunLog } from '../../lake/index.js';
 import { Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
+import { restsOnPages } from './rests-on-pages.js';
 import type { RunOptions } from './run-options.js';
 import { Run, type Claim } from './start.js';
 
@@ -35,6 +36,15 @@ import { Run, type Claim } from './start.js';
  */
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
   const run = new Run(pipeline, options);
+  return run.events.during(
+    'run',
+    () => ({ pipeline: pipeline.name }),
+    () => runStarted(pipeline, options, run),
+    ({ pages, read }) => ({ pages, read }),
+  );
+}
+
+async function runStarted(pipeline: Pipeline, options: RunOptions, run: Run): Promise<RunReport> {
   pipeline.warnings.forEach(run.warn);
   for (;;) {
     const claim = await run.claim();
@@ -69,12 +79,8 @@ class LateRows extends Error {}
 
 async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim): Promise<RunReport> {
   const { plan, connection, consistency: wanted } = pipeline;
-  const client = createClient({
-    threads: defaultFetchingThreads(),
-    ...connection,
-    secrets: pipeline.secrets,
-    onRetry: options.onRetry,
-  });
+  const { events } = run;
+  const client = createClient({ threads: defaultFetchingThreads(), ...connection, secrets: pipeline.secrets }, events);
   const bare = client.reader(plan.collection, pipeline.reveal);
   const ledger = openLedger(pipeline, bare);
   const expectations = pipeline.expect && openExpectations(pipeline.expect, plan.columns());
@@ -103,6 +109,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       warn: run.warn,
       columns: ledger.fixColumns,
       reject: rejects.add,
+      events,
     });
     // A field keeps its column, whatever other comes before it under a name like its own.
     bare.reserve(outputs.earlier.flatMap((published) => published?.undeclared ?? []));
@@ -126,7 +133,11 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     const actions = [...(await rejects.actions()), ...(await done.actions(ledger.facts(report)))];
     const commit = await run.prepareCommit(claim, actions, spools);
     logged = true;
-    await run.commit(commit, spools, () => done.cleanup());
+    await events.during(
+      'commit',
+      () => ({ outputs: claim.outputs, actions: actions.length }),
+      () => run.commit(commit, spools, () => done.cleanup()),
+    );
     await keepCounts(counts, run.runId, ledger, done.outputs).catch(run.forgotten);
     return { ...report, finishedAt: new Date().toISOString() };
   } catch (failure) {
@@ -153,7 +164,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
   }
 
   function reading(collection: string) {
-    return { ...connection, maxPasses: wanted.maxPasses, expectedRows: counts.ofList(collection)?.rows, onWarning: run.warn };
+    return { ...connection, maxPasses: wanted.maxPasses, expectedRows: counts.ofList(collection)?.rows, events };
   }
 
   function chained(pages$: Observable<Page>, to: OpenedOutputs): Observable<unknown> {
@@ -171,15 +182,11 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
         const opened = openStep(step, tally, client, (is) => (atWork = is));
         return chain$.pipe(
           opened,
+          tap((page) => events.emit('step', () => ({ at: step.at, number: page.number, rows: countOf(page) }))),
           watch.stage(step.at, () => atWork),
         );
       }, start$)
-      .pipe(
-        deliver(write),
-        watch.taken(),
-        tap(() => options.onProgress?.({ pages: source.pages, rows: source.rows })),
-        watch.guard(),
-      );
+      .pipe(deliver(write), watch.taken(), watch.guard());
   }
 
   function openStep(step: PlannedStep, tally: Tally, from: ServiceClient, working: (is: boolean) => void) {
@@ -208,7 +215,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
           count.rows += countOf(page);
         };
         return defer(() => spools.spooled(side)).pipe(
-          switchMap((reader) => readPages(reader, { ...reading(collection.name), onPage, onEnd }, consistency)),
+          switchMap((reader) => readPages(reader, { ...reading(collection.name), at: step.at, onPage, onEnd }, consistency)),
         );
       },
     });
@@ -222,20 +229,6 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     return refused.keeping(paths);
   }
 }
-
-/** Whether a failure is about what the pages have, and not about how they are got. */
-function restsOnPages(failure: unknown): boolean {
-  if (failure instanceof GateError) return true;
-  return failure instanceof SourceError && contentCodes.has(failure.code);
-}
-
-const contentCodes = new Set<SourceError['code']>([
-  'E_SOURCE_ORDER',
-  'E_SOURCE_PAGE_CAP',
-  'E_SOURCE_PAGE_IGNORED',
-  'E_SOURCE_FIRST_PAGE',
-  'E_SOURCE_ENDLESS',
-]);
 
 function refuseLateRows(message: string | undefined): void {
   if (message !== undefined) throw new LateRows(message);

@@ -1,6 +1,7 @@
 import { defaultLimit, spooledSince, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
-import { queryOf } from '../../http/index.js';
-import { newRunId, reasonOf, SinkError, type Warning, printable } from '../../core/index.js';
+import { queryOf, secretsOf } from '../../http/index.js';
+import { Events, watchersProblem } from '../../events/index.js';
+import { createRedactor, LeadstreamError, newRunId, reasonOf, SinkError, type Warning } from '../../core/index.js';
 import {
   type Action,
   forgetCommit,
@@ -41,25 +42,28 @@ export class Run {
   readonly runId = newRunId(this.startedAt);
   readonly state: StateFolder;
   readonly warnings: Warning[] = [];
+  readonly events: Events;
   /** Whether anything is published that later runs find. */
   readonly #publishes: boolean;
   /** Whether the spooled pages are those of a run that is published by now. */
   #spent = false;
 
-  /** @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine. */
+  /** @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine, and for watchers that are none. */
   constructor(
     private readonly pipeline: Pipeline,
     private readonly options: RunOptions,
   ) {
+    const problem = watchersProblem(options.watch ?? []);
+    if (problem !== undefined) throw new LeadstreamError('E_USAGE', `watch: ${problem}`);
     this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
+    // What the report says of warnings comes from where everybody else has them from.
+    const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };
+    const redact = createRedactor([...secretsOf(pipeline.connection.auth), ...pipeline.secrets]);
+    this.events = new Events(this.runId, redact, [collect, ...[options.watch ?? []].flat()]);
     this.#publishes = pipeline.plan.sinks.some(({ output }) => output !== undefined);
   }
 
-  readonly warn = ({ code, message }: Warning): void => {
-    const warning = { code, message: printable(message) };
-    this.warnings.push(warning);
-    this.options.onWarning?.(warning);
-  };
+  readonly warn = (warning: Warning): void => this.events.warn(warning);
 
   /** Something that fails beside the point: after the commit, or while another failure is being told. */
   readonly nuisance = (failure: unknown): void => {
@@ -137,7 +141,7 @@ export class Run {
       maxAgeMs,
       maxPageBytes: maxBodyBytes,
       restart: this.#spent || (this.options.restart ?? false),
-      onWarning: this.warn,
+      events: this.events,
     });
   }
 
@@ -145,7 +149,7 @@ export class Run {
   async counts(): Promise<Counts> {
     if (!this.#publishes) return noCounts;
     const { name, connection, plan } = this.pipeline;
-    return openCounts({ folder: this.state.counts, pipeline: name, connection, collections: plan.reads, onWarning: this.warn });
+    return openCounts({ folder: this.state.counts, pipeline: name, connection, collections: plan.reads, events: this.events });
   }
 
   /**

@@ -2,23 +2,23 @@ import { catchError, defer, map, of, tap, throwError, type Observable } from 'rx
 import type { Collection, RowOf } from '../../collections/index.js';
 import { batchFromRows, type RecordBatch } from '../../vector/index.js';
 import { SourceError, createRedactor } from '../../core/index.js';
+import { connectionId, Events, type Watchers } from '../../events/index.js';
 import type { JsonRecord } from '../../json/index.js';
 import {
   type Answer,
-  type Target,
   queryOf,
   secretsOf,
   type Credentials,
   checkOptions,
   createRequests,
   discreet,
-  type RetryNotice,
   type RetryPolicy,
 } from '../../http/index.js';
 import { Decoder, type Findings, type KnownField } from '../decode/decoder.js';
 import { openFetching, type ScannedAnswer } from './fetching.js';
 import { readList, readSingle } from '../decode/records.js';
 import { scan } from '../decode/scan.js';
+import { factsOf, targetOf, type Asked } from './target.js';
 
 /** How to reach a service. Times in milliseconds, sizes in bytes. */
 export interface ClientOptions {
@@ -44,7 +44,8 @@ export interface ClientOptions {
   readonly threads?: number;
   /** Values besides the key that names of fields and messages must not show. Default: none. */
   readonly secrets?: readonly string[];
-  readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
+  /** Receives what happens. Default: nobody but the subscribers of the channels. */
+  readonly watch?: Watchers | undefined;
   /** Source of the jitter. Default `Math.random`. */
   readonly random?: () => number;
 }
@@ -107,9 +108,19 @@ export interface ServiceClient {
 /** Rows per page that are asked for unless told otherwise. */
 export const defaultLimit = 30;
 
-/** @throws {SourceError} `E_SOURCE_CONFIG` when an option cannot be right. */
-export function createClient(options: ClientOptions): ServiceClient {
+/** The events of a connection of its own. */
+export function eventsOf({ auth, secrets = [], watch }: ClientOptions): Events {
+  return new Events(connectionId(), createRedactor([...secretsOf(auth), ...secrets]), watch);
+}
+
+/**
+ * @param worksFor The run or connection that the client works for. Default: a connection of its own.
+ * @throws {SourceError} `E_SOURCE_CONFIG` when an option cannot be right.
+ */
+export function createClient(options: ClientOptions, worksFor?: Events): ServiceClient {
   checkOptions(options);
+  const events = worksFor ?? eventsOf(options);
+  const { redact } = events;
   const {
     auth,
     limit = defaultLimit,
@@ -121,19 +132,17 @@ export function createClient(options: ClientOptions): ServiceClient {
   } = options;
   const baseUrl = addressOf(options.baseUrl);
   const transport = openFetching({ baseUrl, query: queryOf(auth), concurrency, timeoutMs, maxBodyBytes }, threads);
-  const redact = createRedactor([...secretsOf(auth), ...(options.secrets ?? [])]);
   const requests = createRequests(transport, {
     concurrency,
     ratePerSecond,
     retry: { attempts: 6, baseMs: 500, capMs: 30_000, ...options.retry },
     random: options.random ?? Math.random,
-    onRetry: options.onRetry,
-    redact,
+    events,
   });
   const paths = new Map<string, string>();
 
-  function read<T>(request: Omit<Target, 'label'>, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
-    return requests.read({ ...request, label: labelOf(baseUrl, request) }, decode);
+  function read<T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
+    return requests.read(targetOf(baseUrl, asked), decode, () => factsOf(baseUrl, asked));
   }
 
   /** Tries the paths of a collection in order of preference and remembers the one that is there. */
@@ -155,7 +164,7 @@ export function createClient(options: ClientOptions): ServiceClient {
         const rows: Record<string, string> = size === null ? {} : { limit: String(size) };
         const query: Record<string, string> = page === undefined ? {} : { page: String(page), ...rows };
         return onPath(collection, (path) =>
-          read({ path, query, purpose }, (at, answer) => {
+          read({ collection, path, query, purpose }, (at, answer) => {
             if (answer.status === 404) throw notFound(at, 'no such collection at this base_url');
             return { batch: batchOf(decoder, at, answer, purpose !== 'probe'), body: answer.body };
           }),
@@ -182,20 +191,13 @@ export function createClient(options: ClientOptions): ServiceClient {
             return throwError(() => new SourceError('E_SOURCE_REFUSED', 'permanent', message));
           }
           const single = (path: string) =>
-            read({ path: `${path}/${encodeURIComponent(id)}` }, (at, answer) =>
-              rowsIn<C>(batchFromRows(decoder.decode(readRecord(at, answer)))),
-            );
+            read({ collection, path, id }, (at, answer) => rowsIn<C>(batchFromRows(decoder.decode(readRecord(at, answer)))));
           return onPath(collection, single).pipe(catchError((error: unknown) => (isNotFound(error) ? of([]) : throwError(() => error))));
         },
       };
     },
     close: transport.close,
   };
-}
-
-function labelOf(baseUrl: string, { path, query = {} }: Omit<Target, 'label'>): string {
-  const page = query.page === undefined ? '' : ` page ${query.page}`;
-  return `${baseUrl.replace(/\/+$/, '')}${path}${page}`;
 }
 
 function readRecord(path: string, answer: Answer): readonly JsonRecord[] {

@@ -1,7 +1,8 @@
 import { defer, firstValueFrom, map, of, switchMap, type Observable } from 'rxjs';
 import { queryOf, type Credentials } from '../../http/index.js';
 import type { CollectionReader, ListAnswer, ListRequest } from '../fetch/client.js';
-import { type Row, SourceError, type Warning } from '../../core/index.js';
+import { type Row, SourceError } from '../../core/index.js';
+import type { Events } from '../../events/index.js';
 import { openSpool, type Spool } from './spool.js';
 
 /** Where and how pages are spooled. */
@@ -18,7 +19,7 @@ export interface SpoolsOptions {
   readonly maxPageBytes: number | undefined;
   /** Whether pages of an interrupted run are thrown away. */
   readonly restart: boolean;
-  readonly onWarning: (warning: Warning) => void;
+  readonly events: Events;
 }
 
 /** The spools of a run: one per collection that it reads. */
@@ -93,7 +94,7 @@ export function openSpools(options: SpoolsOptions): Spools {
     }
     const message = `${reader.collection.name}: page ${last} has changed since ${spool.startedAt}; all pages are read afresh`;
     await spool.clear();
-    options.onWarning({ code: 'W_SPOOL_STALE', message });
+    options.events.warn({ code: 'W_SPOOL_STALE', message });
   }
 
   async function all(): Promise<readonly Spool[]> {

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import { createProgress } from '../../../src/cli/progress.js';
-import { parsePipeline, type Pipeline } from '../../../src/index.js';
+import { parsePipeline, type MomentEvent, type Pipeline } from '../../../src/index.js';
 import { pipelineText } from '../../support/services.js';
 import { toCsv, toStdout } from './support.js';
 
@@ -19,6 +19,10 @@ function screen() {
   return Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: true, columns: 100, cursorTo: () => {}, clearLine: () => {} });
 }
 
+const page = (pages: number, read: number): MomentEvent<'page'> => {
+  return { run: 'run-1', collection: 'leads', at: undefined, number: pages, rows: 500, pages, read };
+};
+
 describe('the progress of a run', () => {
   test('shows nothing before the first page', () => {
     const stderr = screen();
@@ -34,7 +38,7 @@ describe('the progress of a run', () => {
   ])('%s', (_, body, stdout, shown) => {
     const stderr = screen();
     const progress = createProgress(talking, pipelineOf(body), stderr, stdout);
-    progress.show({ pages: 3, rows: 1_500 });
+    progress.watcher.page?.(page(3, 1_500));
     progress.end();
     expect(String(stderr.read()).includes('test | 1,500 rows | page 3 |')).toBe(shown);
   });
@@ -42,10 +46,10 @@ describe('the progress of a run', () => {
   test('comes back after a message', () => {
     const stderr = screen();
     const progress = createProgress(talking, pipelineOf(toCsv), stderr, terminal);
-    progress.show({ pages: 1, rows: 500 });
+    progress.watcher.page?.(page(1, 500));
     progress.end();
     stderr.read();
-    progress.show({ pages: 2, rows: 1_000 });
+    progress.watcher.page?.(page(2, 1_000));
     progress.end();
     expect(stderr.read()).toContain('page 2');
   });

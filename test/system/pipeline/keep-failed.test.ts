@@ -14,7 +14,7 @@ describe('outputs that a gate refuses', () => {
     const warned: string[] = [];
     const options = {
       keepFailed: true,
-      onWarning: ({ code, message }: { code: string; message: string }) => warned.push(`${code} ${message}`),
+      watch: { warning: ({ code, message }: { code: string; message: string }) => void warned.push(`${code} ${message}`) },
     };
     const failure: unknown = await runIn(from, body, folder, options).catch((error: unknown) => error);
     if (!(failure instanceof GateError)) throw failure;

@@ -185,9 +185,11 @@ describe('outputs with names in braces', () => {
     let met: unknown;
     await runPipeline(pipeline, {
       stateDir: join(folder, 'state'),
-      onProgress: () => {
-        met ??= runPipeline(second, { stateDir: join(folder, 'other') }).catch((error: unknown) => error);
-        for (const name of existsSync(folder) ? [`.test-${today()}.csv.lock`] : []) if (existsSync(join(folder, name))) locks.add(name);
+      watch: {
+        page: () => {
+          met ??= runPipeline(second, { stateDir: join(folder, 'other') }).catch((error: unknown) => error);
+          for (const name of existsSync(folder) ? [`.test-${today()}.csv.lock`] : []) if (existsSync(join(folder, name))) locks.add(name);
+        },
       },
     });
     expect([...locks]).toEqual([`.test-${today()}.csv.lock`]);
@@ -204,7 +206,7 @@ describe('outputs with names in braces', () => {
   ): Promise<string> {
     const stop = new AbortController();
     const pipeline = pipelineFor(from, body, folder, set);
-    const stopped = runPipeline(pipeline, { ...options, signal: stop.signal, onProgress: () => stop.abort() });
+    const stopped = runPipeline(pipeline, { ...options, signal: stop.signal, watch: { page: () => stop.abort() } });
     await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
     const spool = join(options.stateDir ?? '', 'spool');
     let since = '';

@@ -316,8 +316,8 @@ describe('a run', () => {
     const stop = new AbortController();
     const pipeline = pipelineFor(from, 'from: leads\nto: [{ ndjson: { path: out/u } }]', base);
     let told = 0;
-    const onProgress = () => void ((told += 1) > 3 && stop.abort());
-    await expect(runPipeline(pipeline, { signal: stop.signal, onProgress })).rejects.toThrow();
+    const page = () => void ((told += 1) > 3 && stop.abort());
+    await expect(runPipeline(pipeline, { signal: stop.signal, watch: { page } })).rejects.toThrow();
     const spools = join(base, '.leadstream/spool');
     const [source = ''] = (await readdir(spools)).filter((name) => name.startsWith('leads-'));
     const log = join(spools, source, 'pages.log');
@@ -432,9 +432,9 @@ describe('a run', () => {
   async function sourceOf(from: LoggedService, base: string): Promise<string> {
     let name = '';
     const pipeline = pipelineFor(from, 'from: leads\nto: [{ csv: { path: out/other.csv } }]', base);
-    const onProgress = () =>
+    const page = () =>
       void (async () => (name = (await readdir(join(base, '.leadstream/spool'))).find((one) => /^leads-/.test(one)) ?? ''))();
-    await runPipeline(pipeline, { onProgress });
+    await runPipeline(pipeline, { watch: { page } });
     return name;
   }
 });

@@ -16,9 +16,11 @@ describe('a commit of several outputs', () => {
     const pipeline = parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir });
     const inTheWay = join(baseDir, 'lake', 'users.csv');
     const run = runPipeline(pipeline, {
-      onProgress: () => {
-        mkdirSync(inTheWay, { recursive: true });
-        writeFileSync(join(inTheWay, 'file'), '');
+      watch: {
+        page: () => {
+          mkdirSync(inTheWay, { recursive: true });
+          writeFileSync(join(inTheWay, 'file'), '');
+        },
       },
     });
     await expect(run).rejects.toMatchObject({ code: 'E_SINK_WRITE' });

@@ -17,10 +17,12 @@ describe('a run', () => {
   test('under spool: off publishes without writing a page to the state folder', async () => {
     const [from, folder] = [await service(), await temporaryFolder()];
     const stateDir = join(folder, 'state');
+    const spooled: boolean[] = [];
     const report = await run(from, 'from: leads\nspool: off\nto:\n  - ndjson: { path: leads.ndjson }', folder, {
       stateDir,
-      onProgress: () => expect(existsSync(join(stateDir, 'spool'))).toBe(false),
+      watch: { page: () => void spooled.push(existsSync(join(stateDir, 'spool'))) },
     });
+    expect(spooled).toEqual(Array.from({ length: report.pages }, () => false));
     expect(report).toMatchObject({ read: 1_200, resumed: 0 });
     expect(await lines(folder, 'leads.ndjson')).toHaveLength(1_200);
     expect(existsSync(join(stateDir, 'spool'))).toBe(false);
@@ -31,7 +33,7 @@ describe('a run', () => {
     const stateDir = join(folder, 'state');
     const stop = new AbortController();
     const spool = (value: string) => `from: leads\nspool: ${value}\nto:\n  - csv: { path: leads.csv }`;
-    const stopped = run(from, spool('{ max_age: 1ms }'), folder, { stateDir, signal: stop.signal, onProgress: () => stop.abort() });
+    const stopped = run(from, spool('{ max_age: 1ms }'), folder, { stateDir, signal: stop.signal, watch: { page: () => stop.abort() } });
     await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
     const kept = async () => (await readdir(join(stateDir, 'spool'))).filter((name) => name.startsWith('leads-'));
     expect(await kept()).not.toEqual([]);
@@ -233,9 +235,7 @@ describe('a run that fails', () => {
     const stop = new AbortController();
     const failing = run(from, 'from: leads\nto:\n  - csv: { path: leads.csv }', folder, {
       signal: stop.signal,
-      onProgress: ({ pages }) => {
-        if (pages >= 2) stop.abort();
-      },
+      watch: { page: ({ pages }) => pages >= 2 && stop.abort() },
     });
     await expect(failing).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
     expect(await readdir(folder)).toEqual([]);

@@ -80,7 +80,7 @@ test('{{ run.date }} is the day on which a resumed run was first started', async
   const body = "from: leads\nconsistency: off\nspool: { max_age: 72h }\nto:\n  - parquet: { path: t, partition_by: ['{{ run.date }}'] }";
   const from = await serviceOf({ leads: leads(250) });
   const stop = new AbortController();
-  const stopped = runPipeline(pipelineFor(from, body, folder), { ...options, signal: stop.signal, onProgress: () => stop.abort() });
+  const stopped = runPipeline(pipelineFor(from, body, folder), { ...options, signal: stop.signal, watch: { page: () => stop.abort() } });
   await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
 
   const spool = join(options.stateDir, 'spool');

@@ -45,7 +45,7 @@ describe('writeTo', () => {
 
   test.each<[string, (users: Service) => readonly [unknown, unknown?], string]>([
     ['no columns', ({ users$ }) => [users$, {}], 'columns is missing: it must be a list that is not empty'],
-    ['no options', ({ users$ }) => [users$], 'what is given must be an object with columns, name, signal, onWarning, not undefined'],
+    ['no options', ({ users$ }) => [users$], 'what is given must be an object with columns, name, signal, watch, not undefined'],
     ['an empty list of columns', ({ users$ }) => [users$, { columns: [] }], 'columns must be a list that is not empty'],
     [
       'names as columns',
@@ -119,7 +119,7 @@ describe('writeTo', () => {
   test('warns of columns that the rows do not have while they have most', async () => {
     const [users, folder] = [await connected(), await temporaryFolder()];
     const warnings: Warning[] = [];
-    const options = { columns, onWarning: (warning: Warning) => warnings.push(warning) };
+    const options = { columns, watch: { warning: ({ code, message }: Warning) => void warnings.push({ code, message }) } };
     await writeTo(users.users$.pipe(select(['uid', 'affid'])), await csv({ path: join(folder, 'users.csv') }), options);
     expect(warnings).toEqual([{ code: 'W_SINK_COLUMN', message: 'writeTo: 1 of 3 columns are in no row of page 1: email' }]);
   });

@@ -217,7 +217,7 @@ describe('connect', () => {
       auth: { rest_api_key: testKey },
       limit: 20,
       endWaitMs: 1,
-      onWarning: (warning) => warnings.push(warning),
+      watch: { warning: (warning) => void warnings.push(warning) },
       onConsistency: (_collection, consistency) => found.push(consistency),
       ...options,
     });

@@ -1,0 +1,9 @@
+import { LeadstreamError, SourceError } from '../core/index.js';
+import type { EventError } from './map.js';
+
+/** A failure as events tell it. */
+export function eventError(failure: unknown): EventError {
+  if (!(failure instanceof LeadstreamError)) return { code: 'UNKNOWN', message: failure instanceof Error ? failure.name : typeof failure };
+  const { code, message } = failure;
+  return failure instanceof SourceError && failure.status !== undefined ? { code, message, status: failure.status } : { code, message };
+}

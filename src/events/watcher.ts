@@ -1,0 +1,119 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { unknownName } from '../core/index.js';
+import { moments, operations, phases, type Phase } from './channels.js';
+import type { MomentEvent, MomentName, OperationEvent, OperationName } from './map.js';
+
+/**
+ * Who wants to know what happens: a function for each moment, and up to three for each operation.
+ *
+ * They are called where the thing happens, so they have to be quick, and they cannot change what the run does. One that throws, or whose
+ * promise fails, is reported by `process.emitWarning` (`LeadstreamWatcherWarning`) and not called any more; the run goes on.
+ *
+ * @example
+ * await runPipeline(pipeline, { watch: { page: ({ read }) => console.error(`${read} rows`) } });
+ */
+export type Watcher = {
+  readonly [N in MomentName]?: ((event: MomentEvent<N>) => void) | undefined;
+} & {
+  readonly [N in OperationName]?: { readonly [P in Phase]?: ((event: OperationEvent<N>) => void) | undefined } | undefined;
+};
+
+/** One watcher or several. */
+export type Watchers = Watcher | readonly Watcher[];
+
+/** What is called with the events of one name, or of one phase of it. */
+export type Handler = (event: object) => void;
+
+/** The handlers of watchers by the names of their channels, as `page` and `request:start`. */
+export type Handlers = ReadonlyMap<string, readonly Handler[]>;
+
+/** What is wrong with something that ought to be watchers, in words; `undefined` when nothing is. */
+export function watchersProblem(watch: unknown): string | undefined {
+  for (const watcher of [watch].flat()) {
+    if (!isRecord(watcher)) return `must be an object with functions by the names of events, like { page: (event) => {} }`;
+    for (const [name, handler] of entriesOf(watcher)) {
+      if (!Object.hasOwn(moments, name) && !Object.hasOwn(operations, name)) return unknownName('event', name, eventNames);
+      if (Object.hasOwn(moments, name) && typeof handler !== 'function') return `${name} must be a function`;
+      if (Object.hasOwn(operations, name) && !isRecord(handler)) return `${name} must be an object with ${phases.join(', ')}`;
+      for (const [phase, inner] of isRecord(handler) ? entriesOf(handler) : []) {
+        if (!isPhase(phase)) return unknownName(`phase of ${name}`, phase, phases);
+        if (typeof inner !== 'function') return `${name}.${phase} must be a function`;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** The handlers of watchers, none of which can throw. */
+export function handlersOf(watchers: readonly Watcher[]): Handlers {
+  const handlers = new Map<string, Handler[]>();
+  const add = (name: string, handler: unknown) => {
+    if (isHandler(handler)) handlers.set(name, [...(handlers.get(name) ?? []), harmless(name, handler)]);
+  };
+  for (const watcher of watchers)
+    for (const [name, handler] of entriesOf(watcher)) {
+      if (isRecord(handler)) for (const [phase, inner] of entriesOf(handler)) add(`${name}:${phase}`, inner);
+      else add(name, handler);
+    }
+  return handlers;
+}
+
+/**
+ * Watches all runs and connections of this process; `run` tells them apart.
+ *
+ * It is a subscription of the channels of `node:diagnostics_channel` with types and without the danger: a function that is subscribed to
+ * a channel itself and throws makes an `uncaughtException`, as that module has it.
+ *
+ * @returns Ends it.
+ */
+export function watch(watcher: Watcher): () => void {
+  const problem = watchersProblem(watcher);
+  if (problem !== undefined) throw new TypeError(`watch: ${problem}`);
+  const subscriptions = [...handlersOf([watcher])].flatMap(([name, handlers]) => {
+    const channel = name.includes(':') ? `tracing:leadstream:${name}` : `leadstream:${name}`;
+    return handlers.map((handler) => {
+      const listener = (event: unknown) => isRecord(event) && handler(event);
+      subscribe(channel, listener);
+      return () => unsubscribe(channel, listener);
+    });
+  });
+  return () => subscriptions.forEach((end) => end());
+}
+
+/** The same handler, which is reported and left out from its first failure on. */
+function harmless(name: string, handler: (event: object) => unknown): Handler {
+  let failed = false;
+  const fail = (thrown: unknown) => {
+    failed = true;
+    const reason = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+    process.emitWarning(`a watcher of ${name} failed and is not called any more: ${reason}`, 'LeadstreamWatcherWarning');
+  };
+  return (event) => {
+    if (failed) return;
+    try {
+      const result = handler(event);
+      if (result instanceof Promise) result.catch(fail);
+    } catch (thrown) {
+      fail(thrown);
+    }
+  };
+}
+
+const eventNames: readonly string[] = [...Object.keys(moments), ...Object.keys(operations)];
+
+/** Those that are not left out by `undefined`. */
+function entriesOf(record: object): readonly (readonly [string, unknown])[] {
+  return Object.entries(record).filter(([, value]) => value !== undefined);
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isHandler(value: unknown): value is (event: object) => unknown {
+  return typeof value === 'function';
+}
+
+function isPhase(name: unknown): name is Phase {
+  return phases.some((phase) => phase === name);
+}

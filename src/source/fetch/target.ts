@@ -1,0 +1,36 @@
+import type { Collection } from '../../collections/index.js';
+import type { RequestDescription, Target } from '../../http/index.js';
+
+/** What is asked of a collection. */
+export interface Asked {
+  readonly collection: Collection;
+  /** Below the base URL, of the collection. */
+  readonly path: string;
+  /** Identifier of a record. It is sent, but no message and no event shows it. */
+  readonly id?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly purpose?: 'page' | 'probe' | undefined;
+}
+
+/** @param baseUrl Without user info and query. */
+export function targetOf(baseUrl: string, asked: Asked): Target {
+  const { path, id, query = {}, purpose } = asked;
+  const page = query.page === undefined ? '' : ` page ${query.page}`;
+  return { path: id === undefined ? path : `${path}/${encodeURIComponent(id)}`, query, purpose, label: `${shown(baseUrl, asked)}${page}` };
+}
+
+/** What events say of it. */
+export function factsOf(baseUrl: string, asked: Asked): RequestDescription {
+  const { collection, id, query = {}, purpose = 'page' } = asked;
+  const search = new URLSearchParams(query).toString();
+  return {
+    url: `${shown(baseUrl, asked)}${search === '' ? '' : `?${search}`}`,
+    collection: collection.name,
+    page: query.page === undefined ? undefined : Number(query.page),
+    purpose: id === undefined ? purpose : 'find',
+  };
+}
+
+function shown(baseUrl: string, { path, id }: Asked): string {
+  return `${baseUrl.replace(/\/+$/, '')}${path}${id === undefined ? '' : '/{id}'}`;
+}

@@ -1,0 +1,31 @@
+import { defer, type Observable } from 'rxjs';
+import { countOf, type Page } from '../flow/index.js';
+import type { Consistency } from './consistency.js';
+import type { ReadingOptions } from './options.js';
+import type { ListReader } from './paging.js';
+
+/** Tells the reading of a list, and its pages as they come. What rests on their counts has them from `onPage`. */
+export function watched(
+  { collection: { name: collection } }: ListReader,
+  options: ReadingOptions,
+  consistency: Consistency,
+  read: (options: ReadingOptions) => Observable<Page>,
+): Observable<Page> {
+  const { events, at } = options;
+  if (!events) return defer(() => read(options));
+  return defer(() => {
+    let [pages, rows] = [0, 0];
+    const onPage = (page: Page) => {
+      options.onPage?.(page);
+      pages += 1;
+      rows += countOf(page);
+      events.emit('page', () => ({ collection, at, number: page.number, rows: countOf(page), pages, read: rows }));
+    };
+    return events.during$(
+      'read',
+      () => ({ collection, at }),
+      defer(() => read({ ...options, onPage })),
+      () => ({ pages, read: rows, outcome: consistency.outcome, repaired: consistency.repaired }),
+    );
+  });
+}

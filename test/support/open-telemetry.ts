@@ -1,0 +1,40 @@
+import { watch, type Watcher } from '../../src/index.js';
+
+/** What is used of `@opentelemetry/api`, with its names. */
+export interface Span {
+  setAttributes(attributes: Attributes): this;
+  setStatus(status: { code: number; message?: string }): this;
+  addEvent(name: string, attributes?: Attributes): this;
+  end(): void;
+}
+export interface Tracer {
+  startSpan(name: string, options: { attributes: Attributes }, context?: object): Span;
+}
+export type Attributes = Readonly<Record<string, string | number | boolean>>;
+
+// ARCHITECTURE.md has what follows.
+/** Makes spans of what leadstream does. `within` gives the context of a span: `(span) => trace.setSpan(context.active(), span)`. */
+export function exportSpans(tracer: Tracer, within: (span: Span) => object): () => void {
+  const spans = new WeakMap<object, Span>();
+  const runs = new Map<string, Span>();
+  const operation = (name: string) => ({
+    start: (event: { run: string }) => {
+      const parent = runs.get(event.run);
+      const span = tracer.startSpan(`leadstream ${name}`, { attributes: attributesOf(event) }, parent && within(parent));
+      spans.set(event, span);
+      if (name === 'run') runs.set(event.run, span);
+    },
+    asyncEnd: (event: { run: string; error?: { message: string } }) => {
+      const span = spans.get(event)?.setAttributes(attributesOf(event));
+      if (event.error) span?.setStatus({ code: 2, message: event.error.message });
+      span?.end();
+      if (name === 'run') runs.delete(event.run);
+    },
+  });
+  const names = ['run', 'read', 'request', 'write', 'finish', 'commit'] as const;
+  const operations: Watcher = Object.fromEntries(names.map((name) => [name, operation(name)]));
+  return watch({ ...operations, page: (event) => runs.get(event.run)?.addEvent('leadstream page', attributesOf(event)) });
+}
+
+const attributesOf = (event: object): Attributes =>
+  Object.fromEntries(Object.entries(event).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value)));

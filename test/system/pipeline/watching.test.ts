@@ -1,0 +1,296 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { lastValueFrom, toArray } from 'rxjs';
+import { connect, runPipeline, watch, type RunReport, type Watcher } from '../../../src/index.js';
+import { cli, start } from '../../support/cli.js';
+import { exportSpans, type Attributes, type Span } from '../../support/open-telemetry.js';
+import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
+import { pipelineText, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const joined = [
+  'from: leads',
+  'steps:',
+  '  - join: { with: bridges, on: { bridge_id: id }, as: bridge, select: [title] }',
+  "  - filter: lead_status == 'sold'",
+  'to:',
+  '  - csv: { path: leads.csv }',
+  '  - parquet: { path: lake/leads }',
+].join('\n');
+/** One attempt at a page of leads fails. */
+const busy = '503@collection=leads,purpose=page,page=2,times=1';
+const toCsv = 'from: leads\nto:\n  - csv: { path: leads.csv }';
+
+/** A span that was exported, with what it was when it ended. */
+interface Exported {
+  readonly name: string;
+  readonly parent: Exported | undefined;
+  readonly attributes: Record<string, string | number | boolean>;
+  readonly events: Attributes[];
+  ended: number;
+  failed: boolean;
+}
+
+/** Exports the spans of what happens during some work. */
+async function traced<T>(work: () => Promise<T>): Promise<{ readonly spans: readonly Exported[]; readonly result: T }> {
+  const spans: Exported[] = [];
+  const startSpan = (name: string, { attributes }: { attributes: Attributes }, context?: object): Span => {
+    const exported: Exported = {
+      name,
+      parent: context as Exported | undefined,
+      attributes: { ...attributes },
+      events: [],
+      ended: 0,
+      failed: false,
+    };
+    spans.push(exported);
+    const span: Span & { readonly exported: Exported } = {
+      exported,
+      setAttributes: (more) => (Object.assign(exported.attributes, more), span),
+      setStatus: () => ((exported.failed = true), span),
+      addEvent: (_name, event = {}) => (exported.events.push(event), span),
+      end: () => void (exported.ended += 1),
+    };
+    return span;
+  };
+  const end = exportSpans({ startSpan }, (span) => (span as Span & { readonly exported: Exported }).exported);
+  try {
+    return { spans, result: await work() };
+  } finally {
+    end();
+  }
+}
+
+/** A watcher of everything that can happen. */
+function watcherOf(tell: (event: object) => void): Watcher {
+  const operation = { start: tell, error: tell, asyncEnd: tell };
+  const moments = { retry: tell, page: tell, step: tell, warning: tell };
+  return { ...moments, run: operation, read: operation, request: operation, write: operation, finish: operation, commit: operation };
+}
+
+function sum(events: readonly Attributes[], what: string): number {
+  return events.reduce((total, event) => total + Number(event[what]), 0);
+}
+
+/** Holds the spans of one run against its report, and against what the service was asked. */
+function expectTrace(spans: readonly Exported[], report: RunReport, from: LoggedService): void {
+  const own = spans.filter(({ attributes }) => attributes['run'] === report.runId);
+  const named = (name: string) => own.filter((span) => span.name === `leadstream ${name}`);
+  const [run] = named('run');
+  expect(named('run')).toHaveLength(1);
+  expect(own.every(({ ended }) => ended === 1)).toBe(true);
+  expect(own.filter((span) => span !== run).every(({ parent }) => parent === run)).toBe(true);
+  expect(named('request')).toHaveLength(from.requests.length + from.probes.length);
+  expect(named('request').filter(({ attributes }) => attributes['purpose'] === 'probe')).toHaveLength(from.probes.length);
+  const pages = run?.events.filter(({ at }) => at === undefined) ?? [];
+  expect(pages).toHaveLength(report.pages);
+  expect(sum(pages, 'rows')).toBe(report.read);
+  for (const { at, books } of report.sinks) {
+    const writes = named('write').filter(({ attributes }) => attributes['at'] === at);
+    expect(
+      sum(
+        writes.map(({ attributes }) => attributes),
+        'rows',
+      ),
+    ).toBe(books.written);
+  }
+  expect(named('read')).toHaveLength(1 + report.sides.length);
+  expect(named('finish')).toHaveLength(report.sinks.length);
+  expect(named('commit')).toHaveLength(1);
+}
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+describe('the spans of a run', () => {
+  test('are those of its report, and of the requests that the service got', async () => {
+    const [from, folder] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
+    const { spans, result } = await traced(() => runIn(from, joined, folder));
+    expectTrace(spans, result, from);
+    expect(spans.filter(({ attributes, failed }) => attributes['status'] === 503 && failed)).toHaveLength(1);
+  });
+
+  test('are told apart from those of another run at the same time', async () => {
+    const [one, other] = [await service(), await serviceOf({ leads: leads(730) })];
+    const folders = [await temporaryFolder(), await temporaryFolder()] as const;
+    const { spans, result } = await traced(() => Promise.all([runIn(one, joined, folders[0]), runIn(other, toCsv, folders[1])]));
+    expect(new Set(spans.map(({ attributes }) => attributes['run'])).size).toBe(2);
+    expectTrace(spans, result[0], one);
+    expectTrace(spans, result[1], other);
+  });
+
+  test('come from the fetching thread as from this one', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    const end = jest.fn();
+    const pipeline = pipelineFor(from, toCsv, folder);
+    await runPipeline({ ...pipeline, connection: { ...pipeline.connection, threads: 0 } }, { watch: { request: { asyncEnd: end } } });
+    expect(end).toHaveBeenCalledTimes(from.requests.length + from.probes.length);
+    expect(end).toHaveBeenCalledWith(expect.objectContaining({ status: 200, bytes: expect.any(Number) }));
+  });
+
+  test('of one that fails all end', async () => {
+    const [from, folder] = [await service(undefined, { faults: ['404@page=3'] }), await temporaryFolder()];
+    const { spans } = await traced(() => runIn(from, toCsv, folder).catch(() => {}));
+    expect(spans.filter(({ ended }) => ended !== 1)).toEqual([]);
+    expect(spans.find(({ name }) => name === 'leadstream run')).toMatchObject({ failed: true });
+    expect(spans.some(({ name }) => name === 'leadstream commit')).toBe(false);
+  });
+});
+
+test('the exporter in ARCHITECTURE.md is the one that is tested here', async () => {
+  const text = await readFile(new URL('../../support/open-telemetry.ts', import.meta.url), 'utf8');
+  const [, exporter = ''] = text.split('// ARCHITECTURE.md has what follows.\n');
+  expect(exporter).not.toBe('');
+  expect(await readFile(new URL('../../../ARCHITECTURE.md', import.meta.url), 'utf8')).toContain(exporter);
+});
+
+describe('no event has the key', () => {
+  test.each<[string, Parameters<typeof service>[1]]>([
+    ['when all goes well', {}],
+    ['when attempts fail', { faults: ['503@page=2,times=1', 'cut=length@page=3,times=1', 'html@page=4,times=1'] }],
+    ['when the run fails', { faults: ['401@page=2'] }],
+    ['when the service answers with it', { responders: [() => ({ kind: 'raw', status: 500, headers: {}, body: testKey })] }],
+  ])('%s', async (_when, options) => {
+    const [from, folder] = [await service(undefined, options), await temporaryFolder()];
+    const told: string[] = [];
+    const end = watch(watcherOf((event) => told.push(JSON.stringify(event))));
+    await runIn(from, joined, folder, { set: { 'service.retry.attempts': '2' } }).catch(() => {});
+    end();
+    expect(told.length).toBeGreaterThan(4);
+    for (const spelling of [testKey, encodeURIComponent(testKey), new URLSearchParams({ k: testKey }).toString().slice(2), 'k+e', 'k%2B'])
+      expect(told.filter((event) => event.includes(spelling) || event.includes(JSON.stringify(spelling).slice(1, -1)))).toEqual([]);
+  });
+
+  test('when it is the name of a field', async () => {
+    const [from, folder] = [await serviceOf({ leads: leads(3, () => ({ [testKey]: '1' })) }), await temporaryFolder()];
+    const told: string[] = [];
+    const { warnings } = await runIn(from, toCsv, folder, { watch: watcherOf((event) => told.push(JSON.stringify(event))) });
+    expect(warnings.some(({ code }) => code === 'W_SOURCE_FIELD_NEW')).toBe(true);
+    expect(told.filter((event) => event.includes('k+e'))).toEqual([]);
+  });
+
+  test('and none has the identifier of a record, or a row', async () => {
+    const from = await serviceOf({ leads: leads(3, (index) => ({ lead_id: `77007${index}`, email: 'jane@example.com' })) });
+    const told: string[] = [];
+    const watcher = watcherOf((event) => told.push(JSON.stringify(event)));
+    const connection = connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, endWaitMs: 1, watch: watcher });
+    const read = await lastValueFrom(connection.rows('leads').pipe(toArray()));
+    const [lead] = await lastValueFrom(connection.find('leads', '770071'));
+    connection.close();
+    expect(read[1]).toEqual(lead);
+    expect(lead).toMatchObject({ lead_id: '770071', email: 'jane@example.com' });
+    expect(told.length).toBeGreaterThan(0);
+    expect(told.filter((event) => /77007\d|jane/.test(event))).toEqual([]);
+    expect(told.at(-1)).toContain('/api/leads/{id}');
+    expect(told.every((event) => event.includes(connection.id))).toBe(true);
+  });
+});
+
+describe('a watcher cannot disturb a run', () => {
+  const report = async (watcher: Watcher) => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    const { pages, read, sinks, warnings } = await runIn(from, joined, folder, { watch: watcher });
+    return {
+      pages,
+      read,
+      books: sinks.map(({ books }) => books),
+      warnings,
+      rows: (await readFile(join(folder, 'leads.csv'), 'utf8')).length,
+    };
+  };
+
+  test('by throwing', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
+    const undisturbed = await report({});
+    const broken = await report(
+      watcherOf(() => {
+        throw new Error('broken');
+      }),
+    );
+    expect(broken).toEqual(undisturbed);
+    expect(new Set(warn.mock.calls.map(([message]) => message)).size).toBe(warn.mock.calls.length);
+  });
+
+  test('by changing what it gets', async () => {
+    jest.spyOn(process, 'emitWarning').mockReturnValue();
+    const undisturbed = await report({});
+    const disturbed = await report(
+      watcherOf((event) => Object.assign(event, { rows: 0, read: 0, pages: 0, outcome: 'unstable', outputs: [], status: 500 })),
+    );
+    expect(disturbed).toEqual(undisturbed);
+  });
+
+  /** Subscribes to a channel itself, with a function that throws. */
+  const program = `
+    import { subscribe } from 'node:diagnostics_channel';
+    import { generate, parsePipeline, runPipeline, startService } from './dist/index.js';
+    subscribe('leadstream:page', () => { throw new Error('broken'); });
+    let uncaught = 0;
+    if (process.argv[1] === 'caught') process.on('uncaughtException', () => (uncaught += 1));
+    const key = 'key-of-the-test';
+    const service = await startService({ source: generate({ leads: 1000, seed: 7 }), accounts: [{ restApiKey: key }] });
+    const text = 'name: p\\nfrom: leads\\nservice: { base_url: "\${URL}", auth: { rest_api_key: "\${KEY}" }, limit: 500, end_wait: 1ms }\\nto: [{ ndjson: { path: p } }]';
+    const report = await runPipeline(parsePipeline(text, 'p.yaml', { env: { URL: service.url, KEY: key }, baseDir: process.argv[2] }));
+    await service.close();
+    console.log(JSON.stringify({ read: report.read, pages: report.pages, uncaught }));
+  `;
+
+  test.each([
+    ['caught', { code: 0, stdout: '{"read":1000,"pages":2,"uncaught":2}\n' }],
+    ['uncaught', { code: 1, stdout: '' }],
+  ])('but a function on a channel itself makes an uncaught exception, which is %s', async (mode, expected) => {
+    const folder = await temporaryFolder();
+    expect(
+      await start(process.execPath, ['--input-type=module', '--eval', program, mode, folder], { cwd: process.cwd() }).finished,
+    ).toMatchObject(expected);
+  });
+});
+
+test('a connection tells its own events alone', async () => {
+  const [one, other] = [await service(), await service()];
+  const pages: string[] = [];
+  const open = (from: LoggedService) =>
+    connect({
+      baseUrl: from.url,
+      auth: { rest_api_key: testKey },
+      limit: 500,
+      endWaitMs: 1,
+      watch: { page: ({ run }) => pages.push(run) },
+    });
+  const [first, second] = [open(one), open(other)];
+  await Promise.all([first, second].map((connection) => lastValueFrom(connection.rows('leads').pipe(toArray()))));
+  first.close();
+  second.close();
+  expect(first.id).not.toBe(second.id);
+  expect(pages.filter((run) => run === first.id)).toHaveLength(3);
+  expect(pages.filter((run) => run === second.id)).toHaveLength(3);
+});
+
+test('--log-level debug tells each request, page and write in a line, and info none of them', async () => {
+  const [from, cwd] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
+  await writeFile(join(cwd, 'p.yaml'), pipelineText(joined));
+  const said = async (level: string) => {
+    const { code, stderr } = await cli(['run', 'p.yaml', '--log-level', level, '--log-format', 'json', '--set', 'service.retry.base=1ms'], {
+      cwd,
+      env: from.env,
+    });
+    expect(code).toBe(0);
+    return stderr
+      .trim()
+      .split('\n')
+      .map((line): { readonly level: string; readonly message: string } => JSON.parse(line));
+  };
+  const debug = await said('debug');
+  const requests = debug.filter(({ message }) => message.startsWith('request http'));
+  expect(requests).toHaveLength(from.requests.length + from.probes.length);
+  expect(requests.some(({ message }) => /page=2&limit=100: failed: E_SOURCE_UNAVAILABLE .*HTTP 503, \d+ ms$/.test(message))).toBe(true);
+  expect(requests.some(({ message }) => /page=2&limit=100 \(attempt 2\): status 200, \d+ bytes, \d+ ms$/.test(message))).toBe(true);
+  expect(debug.filter(({ message }) => /^leads: page \d+, 100 rows, \d+ so far$/.test(message))).toHaveLength(12);
+  expect(debug.filter(({ message }) => message.startsWith('commit of '))).toHaveLength(1);
+  expect(debug.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^retry 1 in \d+ ms: /),
+  ]);
+  expect((await said('info')).map(({ level }) => level)).toEqual(['info']);
+});
