@@ -19,6 +19,7 @@ export { nearest } from './nearest.js';
 export { type Naming, type OutputColumn, outputColumn, type OutputOptions, type Refuses } from './output-column.js';
 export { jsonOf, printable, printableLines } from './printable.js';
 export { createRedactor, minSecretLength, type Redactor, secretVariables } from './redact.js';
+export { schema, zod, type Zod } from './schema.js';
 export { hintAt, meant, unknownName } from './suggestions.js';
 export { type DeclaredType, declaredTypes, expectations, parserOf, textOf, type Value, type ValueOf } from './types.js';
-export { version } from './version.js';
+export { packageFile, version } from './version.js';

@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { z } from 'zod';
-import { LeadstreamError, reasonOf, SinkError } from '../core/index.js';
+import type { z } from 'zod';
+import { LeadstreamError, reasonOf, schema, SinkError } from '../core/index.js';
 import { outputOf } from './confine.js';
 import { attempt, reworded } from './failure.js';
 import { syncFolder } from './folders.js';
@@ -12,23 +12,32 @@ import { Publication, type Move } from './commit.js';
 import { replaceFile } from './replace.js';
 import { removeTemporaries } from './temporary.js';
 
-const arriving = z.object({ bytes: z.int().nonnegative(), sha256: z.string().optional() });
+const intent = schema((z) =>
+  z.object({
+    runId: z.string().regex(/^[\w-]+$/),
+    pipeline: z.string(),
+    /** The outputs that the run had locked. Absolute paths. */
+    outputs: z.array(z.string()).readonly(),
+    /** All renames of the publication, in their order. */
+    moves: z
+      .array(
+        z.object({
+          from: z.string(),
+          to: z.string(),
+          link: z.string().optional(),
+          file: z.object({ bytes: z.int().nonnegative(), sha256: z.string().optional() }).optional(),
+        }),
+      )
+      .readonly(),
+    /** Folders of spooled pages that nobody may use once the moves are done. Absolute paths; only their names are to be believed. */
+    spent: z.array(z.string()).readonly().optional(),
+  }),
+);
 
-const intent = z.object({
-  runId: z.string().regex(/^[\w-]+$/),
-  pipeline: z.string(),
-  /** The outputs that the run had locked. Absolute paths. */
-  outputs: z.array(z.string()).readonly(),
-  /** All renames of the publication, in their order. */
-  moves: z.array(z.object({ from: z.string(), to: z.string(), link: z.string().optional(), file: arriving.optional() })).readonly(),
-  /** Folders of spooled pages that nobody may use once the moves are done. Absolute paths; only their names are to be believed. */
-  spent: z.array(z.string()).readonly().optional(),
-});
-
-const writtenIntent = intent.extend({ version: z.literal(2), writtenAt: z.string() });
+const writtenIntent = schema((z) => intent().extend({ version: z.literal(2), writtenAt: z.string() }));
 
 /** What a run has decided to publish. Once it is written, the publication will be completed, by this run or a later one. */
-export type Intent = z.output<typeof intent>;
+export type Intent = z.output<ReturnType<typeof intent>>;
 
 /** An intent that a later run has completed. `writtenAt` is ISO 8601. */
 export type FinishedIntent = Intent & { readonly writtenAt: string };
@@ -146,7 +155,7 @@ async function readIntent(path: string): Promise<FinishedIntent | undefined> {
 
 function parsed(text: string): FinishedIntent | undefined {
   try {
-    return writtenIntent.safeParse(JSON.parse(text)).data;
+    return writtenIntent().safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
