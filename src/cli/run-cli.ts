@@ -64,6 +64,8 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
   let shown = '';
   const parser = commands.reduce<Argv>((parent, add) => add(parent, runner), commonOptions(yargs(), false));
   const names = commandsOf(parser);
+  // It would format the help of a command that runs, for somebody who might ask: that takes longer than all the parsing.
+  parser.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {};
   const refuse = (problem: string) => {
     throw new LeadstreamError('E_USAGE', problem);
   };
@@ -126,6 +128,9 @@ declare module 'yargs' {
       readonly number: readonly string[];
       readonly boolean: readonly string[];
     };
-    getInternalMethods(): { getCommandInstance(): { getCommandHandlers(): Readonly<Record<string, { readonly original: string }>> } };
+    getInternalMethods(): {
+      getCommandInstance(): { getCommandHandlers(): Readonly<Record<string, { readonly original: string }>> };
+      getUsageInstance(): { cacheHelpMessage: () => void };
+    };
   }
 }

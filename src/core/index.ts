@@ -32,6 +32,7 @@ export { itemAt } from './item-at.js';
 export { jsonOf, printable, printableLines } from './printable.js';
 export { createRedactor, minSecretLength, type Redactor } from './redact.js';
 export { newRunId } from './run-id.js';
+export { schema, zod, type Zod } from './schema.js';
 export { hintAt, meant, unknownName } from './suggestions.js';
 export { type DeclaredType, declaredTypes, expectations, parserOf, textOf, type Value, type ValueOf } from './types.js';
-export { version } from './version.js';
+export { packageFile, version } from './version.js';

@@ -1,6 +1,5 @@
 import { Observable, catchError, defer, finalize, map, mergeMap, of, single, type ObservableInput } from 'rxjs';
-import { z } from 'zod';
-import { LeadstreamError } from '../core/index.js';
+import { LeadstreamError, schema } from '../core/index.js';
 import { callback, checkArguments } from '../options/index.js';
 import { whenDry } from './stalled.js';
 import { reorder } from './reorder.js';
@@ -9,7 +8,7 @@ import { withRows, type Page, type Step } from './page.js';
 /** A page, or the failure that stands in its place until its turn comes. */
 type Outcome<T> = { readonly page: Page<T> } | { readonly failure: unknown };
 
-const taken = z.strictObject({ project: callback, concurrency: z.number().int().min(1) });
+const taken = schema((z) => z.strictObject({ project: callback(), concurrency: z.number().int().min(1) }));
 
 /**
  * Applies an asynchronous function to pages: at most `concurrency` at a time, results in page order. Pages that wait for

@@ -1,6 +1,5 @@
 import { EMPTY, Observable, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
-import { z } from 'zod';
-import { SourceError, type Row } from '../core/index.js';
+import { schema, SourceError, type Row } from '../core/index.js';
 import { optionProblems, settings } from '../options/index.js';
 import { refuseDry } from './stalled.js';
 import { delayErrors } from './delay-errors.js';
@@ -165,9 +164,11 @@ export function rowsAfterEnd(page: number, end: number): SourceError {
 }
 
 // A read may go on from any page.
-const bounds = z.object({ window: settings.window, concurrency: settings.concurrency, firstPage: z.number().int().min(0) });
+const bounds = schema((z) =>
+  z.object({ window: settings().window, concurrency: settings().concurrency, firstPage: z.number().int().min(0) }),
+);
 
-function checkBounds(options: z.input<typeof bounds>): void {
-  const [problem] = optionProblems(bounds, options);
+function checkBounds(options: Readonly<Record<'window' | 'concurrency' | 'firstPage', number>>): void {
+  const [problem] = optionProblems(bounds(), options);
   if (problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', problem);
 }

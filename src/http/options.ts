@@ -1,37 +1,37 @@
-import { z } from 'zod';
-import { SourceError, createRedactor } from '../core/index.js';
+import type { z } from 'zod';
+import { SourceError, createRedactor, schema } from '../core/index.js';
 import { watchersProblem } from '../events/index.js';
 import { callback, judgedBy, optionProblems, settings, unlimited } from '../options/index.js';
 import { credentialsProblem } from './credentials.js';
 
 /** The options of a client, as they may be given in code. */
-export const clientShape = {
-  baseUrl: settings.baseUrl,
+export const clientShape = schema((z) => ({
+  baseUrl: settings().baseUrl,
   auth: judgedBy(credentialsProblem),
-  limit: settings.limit.optional(),
-  concurrency: settings.concurrency.optional(),
-  ratePerSecond: settings.ratePerSecond.or(unlimited).optional(),
-  timeoutMs: settings.timeoutMs.optional(),
+  limit: settings().limit.optional(),
+  concurrency: settings().concurrency.optional(),
+  ratePerSecond: settings().ratePerSecond.or(unlimited()).optional(),
+  timeoutMs: settings().timeoutMs.optional(),
   retry: z
-    .strictObject({ attempts: settings.attempts.optional(), baseMs: settings.delayMs.optional(), capMs: settings.delayMs.optional() })
+    .strictObject({ attempts: settings().attempts.optional(), baseMs: settings().delayMs.optional(), capMs: settings().delayMs.optional() })
     .optional(),
-  maxBodyBytes: settings.maxBodyBytes.optional(),
-  threads: settings.threads.optional(),
+  maxBodyBytes: settings().maxBodyBytes.optional(),
+  threads: settings().threads.optional(),
   secrets: z.array(z.string()).readonly().optional(),
   watch: judgedBy(watchersProblem).optional(),
-  random: callback.optional(),
-};
+  random: callback().optional(),
+}));
 
-const unread = z.object(clientShape);
+const unread = schema((z) => z.object(clientShape()));
 
 /**
  * Checks options that were given in code; no message shows an address or a credential.
  *
- * @param schema Default: those of a client, and others are nobody's business.
+ * @param taken Default: those of a client, and others are nobody's business.
  * @throws {SourceError} `E_SOURCE_CONFIG` with every problem.
  */
-export function checkOptions(options: unknown, schema: z.ZodType = unread): void {
-  const problems = optionProblems(schema, options, ['baseUrl', 'auth', 'secrets']);
+export function checkOptions(options: unknown, taken: () => z.ZodType = unread): void {
+  const problems = optionProblems(taken(), options, ['baseUrl', 'auth', 'secrets']);
   if (problems.length === 0) return;
   const redact = createRedactor(credentialsOf(options));
   throw wrongOption(problems.map(redact).join('; '));

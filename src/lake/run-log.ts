@@ -1,18 +1,21 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { constants, realpath, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
+import { schema } from '../core/index.js';
 import { attempt, makeState, openOwn, openRegular, unlessMissing } from '../store/index.js';
 
-const entry = z.object({
-  run: z.string(),
-  /** Absolute path of the table. */
-  table: z.string(),
-  sha256: z.string(),
-  hmac_sha256: z.string().optional(),
-});
+const entry = schema((z) =>
+  z.object({
+    run: z.string(),
+    /** Absolute path of the table. */
+    table: z.string(),
+    sha256: z.string(),
+    hmac_sha256: z.string().optional(),
+  }),
+);
 
-type Entry = z.output<typeof entry>;
+type Entry = z.output<ReturnType<typeof entry>>;
 
 /** By what a manifest was found to be as its run had written it; `none` when nothing is known of it. */
 export type Evidence = 'hmac' | 'sha256' | 'none';
@@ -142,7 +145,7 @@ function endIn(piece: Buffer, from: number, bytes: number): number {
 /** A line that was cut off is none. */
 function entryIn(line: string): Entry | undefined {
   try {
-    return entry.safeParse(JSON.parse(line)).data;
+    return entry().safeParse(JSON.parse(line)).data;
   } catch {
     return undefined;
   }

@@ -194,7 +194,7 @@ function sumDifferences({ rows, bytes, files, run, run_id: id }: Manifest): read
 /** A table that was written in code has no books. */
 function bookDifferences({ books, output, run }: Manifest): readonly string[] {
   if (Object.keys(books).length === 0) return [];
-  const booked = bookedRows.safeParse(books[output]).data;
+  const booked = bookedRows().safeParse(books[output]).data;
   if (!booked) return [`the books have nothing of ${output}`];
   if (booked.written === run.written && booked.unchanged === run.unchanged) return [];
   return [`the books have ${booked.written} rows written and ${booked.unchanged} unchanged, the run ${run.written} and ${run.unchanged}`];

@@ -1,5 +1,5 @@
-import { z } from 'zod';
-import { meant, unknownName } from '../core/index.js';
+import type { z } from 'zod';
+import { meant, unknownName, zod } from '../core/index.js';
 
 /** One thing that a schema has against a value. */
 export type Issue = z.core.$ZodIssue;
@@ -12,16 +12,16 @@ export type Wanted = Readonly<Record<string, unknown>>;
  * nothing that only follows from something else: what is of the wrong kind is not judged further, and a key that is missing because it
  * stands there misspelled is one problem, not two.
  */
-export function issuesOf(schema: z.ZodType, value: unknown): readonly Issue[] {
-  const { error } = schema.safeParse(value, { reportInput: true });
-  return error ? withoutConsequences(error.issues.flatMap(ofAlternativeMeant), schema) : [];
+export function issuesOf(wanted: z.ZodType, value: unknown): readonly Issue[] {
+  const { error } = wanted.safeParse(value, { reportInput: true });
+  return error ? withoutConsequences(error.issues.flatMap(ofAlternativeMeant), wanted) : [];
 }
 
 /** What a schema wants at a place; of unions, all alternatives. */
-export function wantedAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly Wanted[] {
+export function wantedAt(wanted: z.ZodType, path: readonly PropertyKey[]): readonly Wanted[] {
   return path.reduce<readonly Wanted[]>(
     (at, part) => at.flatMap((one) => alternativesOf(insideOf(one, part))),
-    alternativesOf(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })),
+    alternativesOf(zod().toJSONSchema(wanted, { io: 'input', unrepresentable: 'any' })),
   );
 }
 
@@ -67,10 +67,10 @@ function unknownKeys(issues: readonly Issue[]): number {
   return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 0), 0);
 }
 
-function withoutConsequences(issues: readonly Issue[], schema: z.ZodType): readonly Issue[] {
+function withoutConsequences(issues: readonly Issue[], wanted: z.ZodType): readonly Issue[] {
   const misspelled = issues.flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') return [];
-    const known = keysOf(wantedAt(schema, issue.path));
+    const known = keysOf(wantedAt(wanted, issue.path));
     return issue.keys.flatMap((key) => (known.includes(key) ? [] : [nameOf([...issue.path, meant(key, known) ?? ''])]));
   });
   const ofAnotherKind = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => nameOf(path)));

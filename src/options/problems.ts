@@ -1,16 +1,18 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { getIn, issuesOf, keysOf, wantedAt, wrongKey, type Issue, type Wanted } from './issues.js';
-import { hintAt } from '../core/index.js';
+import { hintAt, schema, zod } from '../core/index.js';
 
 /** A function of a caller. */
-export const callback = z.custom<unknown>((value) => typeof value === 'function', 'must be a function');
+export const callback = schema((z) => z.custom<unknown>((value) => typeof value === 'function', 'must be a function'));
 
 /** A value that a function judges, in words; `undefined` when nothing is wrong with it. */
 export function judgedBy(problemOf: (value: unknown) => string | undefined): z.ZodType {
-  return z.unknown().superRefine((value, context) => {
-    const message = problemOf(value);
-    if (message !== undefined) context.addIssue({ code: 'custom', message });
-  });
+  return zod()
+    .unknown()
+    .superRefine((value, context) => {
+      const message = problemOf(value);
+      if (message !== undefined) context.addIssue({ code: 'custom', message });
+    });
 }
 
 /**
@@ -22,8 +24,8 @@ export function judgedBy(problemOf: (value: unknown) => string | undefined): z.Z
  * optionProblems(z.strictObject({ limit: z.number().int().min(1).max(500) }), { limit: '5' });
  * // ["limit must be a whole number from 1 to 500, not the text '5'"]
  */
-export function optionProblems(schema: z.ZodType, options: unknown, withheld: readonly string[] = []): readonly string[] {
-  return issuesOf(schema, options).flatMap((issue) => sentencesOf(issue, { schema, options, withheld }));
+export function optionProblems(wanted: z.ZodType, options: unknown, withheld: readonly string[] = []): readonly string[] {
+  return issuesOf(wanted, options).flatMap((issue) => sentencesOf(issue, { wanted, options, withheld }));
 }
 
 /** A value as messages name it. */
@@ -36,14 +38,14 @@ export function given(value: unknown): string {
 }
 
 interface Checked {
-  readonly schema: z.ZodType;
+  readonly wanted: z.ZodType;
   readonly options: unknown;
   readonly withheld: readonly string[];
 }
 
-function sentencesOf(issue: Issue, { schema, options, withheld }: Checked): readonly string[] {
+function sentencesOf(issue: Issue, { wanted: whole, options, withheld }: Checked): readonly string[] {
   const place = placeOf(issue.path);
-  const wanted = wantedAt(schema, issue.path);
+  const wanted = wantedAt(whole, issue.path);
   if (issue.code === 'unrecognized_keys') {
     const kind = place === '' ? 'option' : `option of ${place}`;
     return issue.keys.map((key) => wrongKey(key, issue, kind, keysOf(wanted)));

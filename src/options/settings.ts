@@ -1,10 +1,10 @@
-import { z } from 'zod';
+import { schema } from '../core/index.js';
 
 /**
  * What the settings of a read may be, in pipeline files and in code alike: neither has bounds of its own. Times in milliseconds, sizes in
  * bytes.
  */
-export const settings = {
+export const settings = schema((z) => ({
   baseUrl: z
     .string()
     .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an http or https URL')
@@ -26,10 +26,10 @@ export const settings = {
   attempts: z.number().int().min(1).max(100),
   delayMs: z.number().min(0),
   consistency: z.enum(['off', 'check', 'repair', 'prove']),
-} as const;
+}));
 
 /** No limit, where code can say so. JSON has no word for it, so that it bears its own. */
-export const unlimited = z.literal(Infinity).describe('Infinity');
+export const unlimited = schema((z) => z.literal(Infinity).describe('Infinity'));
 
 /** Requests in flight unless told otherwise. */
 const usualConcurrency = 4;

@@ -1,13 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { z } from 'zod';
-import { LeadstreamError } from '../core/index.js';
+import type { z } from 'zod';
+import { LeadstreamError, schema } from '../core/index.js';
 
-const text = z.string().min(1);
-const accountSchema = z.union([
-  z.strictObject({ uid: text, key: text, restApiKey: text.optional() }),
-  z.strictObject({ restApiKey: text }),
-]);
+const accountSchema = schema((z) => {
+  const text = z.string().min(1);
+  return z.union([z.strictObject({ uid: text, key: text, restApiKey: text.optional() }), z.strictObject({ restApiKey: text })]);
+});
+
+const accountList = schema((z) => z.array(accountSchema()).min(1));
 
 /**
  * Who may read the service. Every account sees every row.
@@ -16,7 +17,7 @@ const accountSchema = z.union([
  * sends as `rest_api_key` alone; an account without one accepts the MD5 of `key` in lower-case hex there (how the
  * service builds its md5-encoded key is not documented).
  */
-export type Account = Readonly<z.infer<typeof accountSchema>>;
+export type Account = Readonly<z.infer<ReturnType<typeof accountSchema>>>;
 
 /** Credentials of one request, as its query has them. */
 export interface Credentials {
@@ -54,7 +55,7 @@ export async function readAccounts(file: string): Promise<readonly Account[]> {
   const content = await readFile(file, 'utf8').catch(() => {
     throw new LeadstreamError('E_DATA', `${file}: cannot be read`);
   });
-  const parsed = z.array(accountSchema).min(1).safeParse(parseJson(file, content));
+  const parsed = accountList().safeParse(parseJson(file, content));
   if (parsed.success) return parsed.data;
   const entry = parsed.error.issues[0]?.path[0];
   const place = typeof entry === 'number' ? `entry ${entry + 1}` : 'the file';

@@ -1,11 +1,10 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { LeadstreamError, reasonOf } from '../core/index.js';
 import type { Account } from './accounts.js';
 import type { Drift } from './drift/index.js';
 import { requestLog, type RequestEntry } from './request-log.js';
-import { createService, type ServiceOptions } from './service.js';
+import type { ServiceOptions } from './service.js';
 
 /** What the service serves, to whom, how badly, and where it listens. */
 export interface StartOptions extends ServiceOptions {
@@ -43,14 +42,19 @@ export interface RunningService {
  * await service.close();
  */
 export async function startService({ port = 0, host = '127.0.0.1', ...options }: StartOptions): Promise<RunningService> {
+  // Who only reads does not load what a service is made of.
+  const [{ createServer }, { getRequestListener }, { createApp }, { createService }] = await Promise.all([
+    import('node:http'),
+    import('@hono/node-server'),
+    import('./app.js'),
+    import('./service.js'),
+  ]);
   const { answer, paging, drift } = createService(options);
   const log = options.requestLog === undefined ? undefined : requestLog(options.requestLog);
   const onRequest = (entry: RequestEntry): void => {
     log?.(entry);
     options.onRequest?.(entry);
   };
-  // Who only reads does not load what a server is made of.
-  const [{ getRequestListener }, { createApp }] = await Promise.all([import('@hono/node-server'), import('./app.js')]);
   const app = createApp({ accounts: options.accounts, answer, paging, onRequest });
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const server = createServer((request, response) => {

@@ -1,42 +1,48 @@
-import { z } from 'zod';
-import { nearest, type Column, SinkError, type Naming } from '../core/index.js';
+import type { z } from 'zod';
+import { nearest, schema, zod, type Column, SinkError, type Naming } from '../core/index.js';
 import { distinct, optionProblems } from '../options/index.js';
 import { outputPath } from './output-path.js';
 import type { SinkPlan } from './sink.js';
 
 /** The keys that sinks share. Each sink chooses its own default. */
-export const filePath = outputPath('File to write.');
+export const filePath = schema(() => outputPath('File to write.'));
 
 export const naming = (fallback: Naming) =>
-  z
+  zod()
     .enum(['original', 'snake_case'])
     .default(fallback)
     .describe(`Column names as the service writes them, or in snake_case (default ${fallback}).`);
 
 export const types = (fallback: 'typed' | 'text') =>
-  z
+  zod()
     .enum(['typed', 'text'])
     .default(fallback)
     .describe(`\`typed\` casts every column to its declared type, \`text\` keeps the service's text (default ${fallback}).`);
 
-export const onError = z
-  .enum(['reject', 'null', 'fail'])
-  .optional()
-  .describe(
-    "What becomes of a row with a value that does not cast: to the rejects, the value null, or the run fails. Default: the pipeline's on_error.",
-  );
+export const onError = schema((z) =>
+  z
+    .enum(['reject', 'null', 'fail'])
+    .optional()
+    .describe(
+      "What becomes of a row with a value that does not cast: to the rejects, the value null, or the run fails. Default: the pipeline's on_error.",
+    ),
+);
 
-export const columns = distinct(z.array(z.string().min(1)).min(1))
-  .readonly()
-  .optional()
-  .describe('Columns to write, by their snake_case names and in this order. Default: all that arrive.');
+export const columns = schema((z) =>
+  distinct(z.array(z.string().min(1)).min(1))
+    .readonly()
+    .optional()
+    .describe('Columns to write, by their snake_case names and in this order. Default: all that arrive.'),
+);
 
-export const permissions = z
-  .string()
-  .regex(/^0?[4-7][0-7]{2}$/, 'permissions are written in octal, like 0640, and let the owner read')
-  .default('0600')
-  .transform((text) => Number.parseInt(text, 8))
-  .describe('Who may read the files, in octal like 0640; folders that are made for them get the matching right to enter (default 0600).');
+export const permissions = schema((z) =>
+  z
+    .string()
+    .regex(/^0?[4-7][0-7]{2}$/, 'permissions are written in octal, like 0640, and let the owner read')
+    .default('0600')
+    .transform((text) => Number.parseInt(text, 8))
+    .describe('Who may read the files, in octal like 0640; folders that are made for them get the matching right to enter (default 0600).'),
+);
 
 /** Checks that the columns which a sink names reach it. */
 export function checkColumns(wanted: readonly string[] | undefined, arriving: readonly Column[], plan: SinkPlan): void {
@@ -56,8 +62,8 @@ export function requireArriving(name: string, path: readonly (string | number)[]
  *
  * @throws {SinkError} `E_SINK_CONFIG` with every problem.
  */
-export function checked<T>(at: string, config: z.ZodType<T>, options: unknown): T {
-  const result = config.safeParse(options);
+export function checked<T>(at: string, config: () => z.ZodType<T>, options: unknown): T {
+  const result = config().safeParse(options);
   if (result.success) return result.data;
-  throw new SinkError('E_SINK_CONFIG', `${at}: ${optionProblems(config, options).join('; ')}`);
+  throw new SinkError('E_SINK_CONFIG', `${at}: ${optionProblems(config(), options).join('; ')}`);
 }

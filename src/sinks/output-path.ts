@@ -1,12 +1,11 @@
 import { resolve } from 'node:path';
-import { z } from 'zod';
-import { SinkError } from '../core/index.js';
+import { SinkError, zod } from '../core/index.js';
 import { filledPath, pathProblem } from '../store/index.js';
 import type { OutputPlace, SinkContext } from './sink.js';
 
 /** The key for the path of an output. */
 export const outputPath = (what: string) =>
-  z
+  zod()
     .string()
     .min(1)
     .superRefine((path, context) => {

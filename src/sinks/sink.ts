@@ -91,7 +91,8 @@ export interface OutputPlace {
 export interface SinkDefinition<N extends string = string, C = unknown> {
   readonly name: N;
   readonly summary: string;
-  readonly config: z.ZodType<C>;
+  /** Schema of the configuration. */
+  readonly config: () => z.ZodType<C>;
   /** Configurations that are valid; they stand in the reference and are checked by a test. */
   readonly examples: readonly unknown[];
   /** Reports what of the configuration does not fit the columns that arrive; a problem's path starts at the sink's own value. */

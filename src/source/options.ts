@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import { z } from 'zod';
+import { schema } from '../core/index.js';
 import type { Page } from '../flow/index.js';
 import { callback, settings, unlimited } from '../options/index.js';
 import type { ConsistencyMode } from './consistency.js';
@@ -36,17 +36,17 @@ export interface ReadingOptions extends PagingOptions {
 }
 
 /** The options of reading that callers give in code. */
-export const readingShape = {
-  window: settings.window.optional(),
-  concurrency: settings.concurrency.optional(),
-  firstPage: settings.firstPage.optional(),
-  maxPages: settings.maxPages.or(unlimited).optional(),
-  maxPasses: settings.maxPasses.optional(),
-  endWaitMs: settings.endWaitMs.optional(),
-  consistency: settings.consistency.optional(),
+export const readingShape = schema((z) => ({
+  window: settings().window.optional(),
+  concurrency: settings().concurrency.optional(),
+  firstPage: settings().firstPage.optional(),
+  maxPages: settings().maxPages.or(unlimited()).optional(),
+  maxPasses: settings().maxPasses.optional(),
+  endWaitMs: settings().endWaitMs.optional(),
+  consistency: settings().consistency.optional(),
   strict: z.boolean().optional(),
-  onEnd: callback.optional(),
-};
+  onEnd: callback().optional(),
+}));
 
 /** Pages in memory at once. */
 export function windowOf({ concurrency = 4, window = 2 * concurrency }: ReadingOptions): number {

@@ -1,10 +1,9 @@
-import { z } from 'zod';
-import { nearest, snakeCase, type Column } from '../core/index.js';
+import { nearest, schema, snakeCase, type Column } from '../core/index.js';
 import { repeatsIn, standsTwice } from '../options/index.js';
 import type { ConfigPath, PlanContext } from './step.js';
 
 /** The name of a new column. `__proto__` is none: an assignment to it would be lost. */
-export const columnName = z.string().regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a name is made of a-z, 0-9 and _');
+export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a name is made of a-z, 0-9 and _'));
 
 /** A number of rows for people. */
 export function rowsOf(count: number): string {

@@ -5,7 +5,7 @@ export { functions as expressionFunctions } from './expression/functions.js';
 export { filter } from './filter/filter.js';
 export { join, type Joined, type JoinOptions } from './join/join.js';
 export { mask, type Mask, type MaskOptions } from './mask/mask.js';
-export { steps } from './registry.js';
+export { loadSteps, type StepDefinitions } from './load-steps.js';
 export { rename, type Renamed } from './rename/rename.js';
 export { select } from './select/select.js';
 export type { SortKey } from './sort/order.js';

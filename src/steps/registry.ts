@@ -1,7 +1,7 @@
 import { castStep } from './cast/cast.js';
 import { dedupeStep } from './dedupe/dedupe.js';
-import { deriveStep } from './derive/derive.js';
-import { filterStep } from './filter/filter.js';
+import { deriveStep } from './derive/definition.js';
+import { filterStep } from './filter/definition.js';
 import { joinStep } from './join/definition.js';
 import { maskStep } from './mask/mask.js';
 import { renameStep } from './rename/rename.js';

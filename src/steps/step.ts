@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, Registry } from '../collections/index.js';
-import type { Column, Warning } from '../core/index.js';
+import { schema, type Column, type Warning, type Zod } from '../core/index.js';
 import type { OnError, Page, Step, StepContext, Tally } from '../flow/index.js';
 
 /** Where in a step's configuration a problem lies: keys and indexes from the step's own value downwards. */
@@ -52,7 +52,8 @@ export type StepRemark = Warning & { readonly code: 'W_STEP_EMPTY' | 'W_STEP_NO_
 export interface StepDefinition<N extends string = string, C = unknown> {
   readonly name: N;
   readonly summary: string;
-  readonly config: z.ZodType<C>;
+  /** Schema of the configuration. */
+  readonly config: () => z.ZodType<C>;
   /** Configurations that are valid for a chain of leads; they stand in the reference and are checked by a test. */
   readonly examples: readonly unknown[];
   /** Whether it takes all rows before it gives the first. Such a step releases the pages that it takes. Default false. */
@@ -72,7 +73,12 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   remark?(config: C, tally: Tally, arrived: number): StepRemark | undefined;
 }
 
+/** A step as it is declared: its schema is built when somebody asks. */
+interface Declaration<C> extends Omit<StepDefinition<string, C>, 'name' | 'config'> {
+  config(z: Zod): z.ZodType<C>;
+}
+
 /** Declares a step for pipeline files. */
-export function defineStep<const N extends string, C>(name: N, definition: Omit<StepDefinition<N, C>, 'name'>): StepDefinition<N, C> {
-  return { name, ...definition };
+export function defineStep<const N extends string, C>(name: N, declaration: Declaration<C>): StepDefinition<N, C> {
+  return { name, ...declaration, config: schema((z) => declaration.config(z)) };
 }

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
-import { z } from 'zod';
-import { LeadstreamError, SinkError } from '../core/index.js';
+import type { z } from 'zod';
+import { LeadstreamError, schema, SinkError } from '../core/index.js';
 import { describeAction, type Action } from './action.js';
 import { foreign } from './own.js';
 import type { Commit, Store } from './store.js';
@@ -27,26 +27,26 @@ export const commitEnding = '.commit.json';
 /** The version of the redo log, which goes up when what is there means another thing, or would be lost on who knows only the one before. */
 const version = 3;
 
-const content = z.strictObject({ bytes: z.int().nonnegative(), sha256: z.string().exactOptional() });
-
-const action: z.ZodType<Action> = z.discriminatedUnion('action', [
-  z.strictObject({ action: z.literal('rename'), from: z.string(), to: z.string(), file: content.exactOptional() }),
-  z.strictObject({ action: z.literal('link'), at: z.string(), to: z.string(), draft: z.string() }),
-]);
-
-const document = z.strictObject({
-  version: z.literal(version),
-  store: z.string(),
-  runId: z.string().regex(/^[\w-]+$/),
-  pipeline: z.string(),
-  loggedAt: z.string(),
-  outputs: z.array(z.string()),
-  actions: z.array(action),
-  spent: z.array(z.string()).exactOptional(),
+const document = schema((z) => {
+  const content = z.strictObject({ bytes: z.int().nonnegative(), sha256: z.string().exactOptional() });
+  const action: z.ZodType<Action> = z.discriminatedUnion('action', [
+    z.strictObject({ action: z.literal('rename'), from: z.string(), to: z.string(), file: content.exactOptional() }),
+    z.strictObject({ action: z.literal('link'), at: z.string(), to: z.string(), draft: z.string() }),
+  ]);
+  return z.strictObject({
+    version: z.literal(version),
+    store: z.string(),
+    runId: z.string().regex(/^[\w-]+$/),
+    pipeline: z.string(),
+    loggedAt: z.string(),
+    outputs: z.array(z.string()),
+    actions: z.array(action),
+    spent: z.array(z.string()).exactOptional(),
+  });
 });
 
 /** As much of a document as shows whether it can be read here. */
-const head = z.object({ version: z.int(), store: z.unknown(), actions: z.unknown() });
+const head = schema((z) => z.object({ version: z.int(), store: z.unknown(), actions: z.unknown() }));
 
 /** The text of a logged commit. */
 export function textOfCommit(commit: LoggedCommit, store: Store, loggedAt: string): string {
@@ -63,9 +63,9 @@ export function textOfCommit(commit: LoggedCommit, store: Store, loggedAt: strin
  */
 export function commitIn(text: string, path: string): StoredCommit {
   const value = parsed(text);
-  const begins = head.safeParse(value).data;
+  const begins = head().safeParse(value).data;
   const store = begins && knownStore(begins, path);
-  const found = document.safeParse(value).data;
+  const found = document().safeParse(value).data;
   if (store === undefined || found?.runId !== basename(path, commitEnding))
     throw new SinkError('E_SINK_WRITE', `${path} is no logged commit, or damaged; ${giveUp(path)}`);
   const { version: _, ...commit } = found;
@@ -73,7 +73,7 @@ export function commitIn(text: string, path: string): StoredCommit {
 }
 
 /** @returns The store of a document of which everything is known by name; `undefined` when there is no name of a store. */
-function knownStore(begins: z.output<typeof head>, path: string): Store | undefined {
+function knownStore(begins: z.output<ReturnType<typeof head>>, path: string): Store | undefined {
   if (begins.version !== version) throw unknown(path, `has version ${begins.version} of the redo log, and this leadstream has ${version}`);
   if (typeof begins.store !== 'string') return undefined;
   const store = storeNamed(begins.store);

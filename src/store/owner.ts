@@ -1,30 +1,32 @@
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { z } from 'zod';
+import type { z } from 'zod';
+import { schema } from '../core/index.js';
 import { errnoOf } from './failure.js';
 
-/** What a message can show, whoever wrote the file. */
-const plain = z.string().regex(/^\P{C}{1,255}$/u);
-
 /** Who holds a lock, as the lock file says. */
-export const owner = z.object({
-  /** Unique per lock. */
-  id: z.string().regex(/^[0-9a-f]{16}$/),
-  run: plain,
-  host: plain,
-  /**
-   * Where process numbers mean the same: boot and pid namespace on Linux, because containers share names of hosts and
-   * numbers of processes. `null` when the system does not tell; empty where there are no namespaces.
-   */
-  space: z.string().nullable(),
-  pid: z.int().positive(),
-  /** Start of the process in clock ticks since boot (proc_pid_stat(5), field 22), so that a number used again is seen. */
-  started: z.string().nullable(),
-  /** When the lock was taken, ISO 8601. */
-  since: plain,
+export const owner = schema((z) => {
+  /** What a message can show, whoever wrote the file. */
+  const plain = z.string().regex(/^\P{C}{1,255}$/u);
+  return z.object({
+    /** Unique per lock. */
+    id: z.string().regex(/^[0-9a-f]{16}$/),
+    run: plain,
+    host: plain,
+    /**
+     * Where process numbers mean the same: boot and pid namespace on Linux, because containers share names of hosts and
+     * numbers of processes. `null` when the system does not tell; empty where there are no namespaces.
+     */
+    space: z.string().nullable(),
+    pid: z.int().positive(),
+    /** Start of the process in clock ticks since boot (proc_pid_stat(5), field 22), so that a number used again is seen. */
+    started: z.string().nullable(),
+    /** When the lock was taken, ISO 8601. */
+    since: plain,
+  });
 });
 
-export type Owner = z.output<typeof owner>;
+export type Owner = z.output<ReturnType<typeof owner>>;
 
 /** This process as the owner of a lock. */
 export async function thisProcess(id: string, run: string): Promise<Owner> {

@@ -79,7 +79,7 @@ export async function readLock(path: string): Promise<Found | undefined> {
 
 function parse(text: string): Owner | undefined {
   try {
-    return owner.safeParse(JSON.parse(text)).data;
+    return owner().safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }

@@ -64,10 +64,10 @@ export const cases: readonly Case[] = [
 ];
 
 /** Why a case cannot be measured with this build; `undefined` when it can. The product itself is asked. */
-export function unavailable({ variant }: Case): string | undefined {
+export async function unavailable({ variant }: Case): Promise<string | undefined> {
   if (variant === undefined) return undefined;
   try {
-    parsePipeline(pipelineText(variant, { baseUrl: 'http://localhost', limit: 500, concurrency: 4 }), 'pipeline', {
+    await parsePipeline(pipelineText(variant, { baseUrl: 'http://localhost', limit: 500, concurrency: 4 }), 'pipeline', {
       env: { BENCH_KEY: key },
     });
     return undefined;

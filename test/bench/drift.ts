@@ -44,7 +44,7 @@ async function read(mode: string, seed: number): Promise<Result> {
     to: [{ ndjson: { path: file } }],
   });
   try {
-    const report = await runPipeline(parsePipeline(text, 'drift', { env: { KEY: key }, baseDir: folder }));
+    const report = await runPipeline(await parsePipeline(text, 'drift', { env: { KEY: key }, baseDir: folder }));
     const seen = new Set((await readFile(file, 'utf8')).split('\n').map((line) => /"lead_id":"([^"]*)"/.exec(line)?.[1] ?? ''));
     const lost = service.drift.survivors('leads').filter((lead) => !seen.has(lead)).length;
     return { outcome: report.consistency.outcome, lost, requests };

@@ -26,7 +26,8 @@ import type { Contents } from './verify.js';
 const options = readOptions(process.argv.slice(2));
 const started = performance.now();
 const plan = planOf(options);
-const reasons = new Map(plan.flatMap(({ cases }) => cases).map((each) => [each, reasonToSkip(each)]));
+const reasons = new Map<Case, string | undefined>();
+for (const each of plan.flatMap(({ cases }) => cases)) reasons.set(each, await reasonToSkip(each));
 const skipped = [...reasons].flatMap(([{ title }, reason]) => (reason === undefined ? [] : [{ title, reason }]));
 for (const { title, reason } of skipped) tell(`NOT MEASURED: ${title}: ${reason}`);
 
@@ -82,9 +83,9 @@ function agree(joined: readonly (readonly [Case, Contents])[]): void {
   }
 }
 
-function reasonToSkip(which: Case): string | undefined {
+async function reasonToSkip(which: Case): Promise<string | undefined> {
   if (which.work === 'duckdb' && spawnSync('curl', ['--version']).status !== 0) return 'there is no curl on this machine';
-  const reason = unavailable(which);
+  const reason = await unavailable(which);
   return reason === undefined ? undefined : `this build does not offer it (${reason})`;
 }
 

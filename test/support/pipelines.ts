@@ -13,7 +13,7 @@ export const leads = (count: number, more: (index: number) => Readonly<Record<st
 type Settings = Readonly<Record<string, string>>;
 
 /** A checked pipeline against a service. */
-export function pipelineFor(from: LoggedService, body: string, baseDir: string, set: Settings = {}): Pipeline {
+export function pipelineFor(from: LoggedService, body: string, baseDir: string, set: Settings = {}): Promise<Pipeline> {
   return parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir, set: { 'service.retry.base': '1ms', ...set } });
 }
 
@@ -24,5 +24,5 @@ export async function runIn(
   baseDir: string,
   { set, ...options }: RunOptions & { readonly set?: Settings } = {},
 ) {
-  return runPipeline(pipelineFor(from, body, baseDir, set), { stateDir: join(await temporaryFolder(), 'state'), ...options });
+  return runPipeline(await pipelineFor(from, body, baseDir, set), { stateDir: join(await temporaryFolder(), 'state'), ...options });
 }

@@ -398,7 +398,7 @@ export async function runOver(trap: Trap, consistency: 'repair' | 'prove', seed:
     to: [{ ndjson: { path: file } }],
   });
   try {
-    const report = await runPipeline(parsePipeline(text, 'trap', { env: { KEY: key }, baseDir }));
+    const report = await runPipeline(await parsePipeline(text, 'trap', { env: { KEY: key }, baseDir }));
     const came = new Set((await readFile(file, 'utf8')).split('\n').map((line) => /"(?:uid|id)":"([^"]*)"/.exec(line)?.[1]));
     const { outcome, passes, growing } = report.consistency;
     return { lost: [...list.survivors].filter((each) => !came.has(each)).length, outcome, failed: false, growing, requests, passes };

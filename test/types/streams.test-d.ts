@@ -118,14 +118,14 @@ expectTypeOf<LeadstreamError['code']>().toEqualTypeOf<ErrorCode>();
 
 // pipelines
 expectTypeOf(loadPipeline).returns.resolves.toEqualTypeOf<Pipeline>();
-expectTypeOf(parsePipeline).returns.toEqualTypeOf<Pipeline>();
+expectTypeOf(parsePipeline).returns.resolves.toEqualTypeOf<Pipeline>();
 expectTypeOf(loadPipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();
-expectTypeOf(parsePipelines).returns.toEqualTypeOf<readonly Pipeline[]>();
+expectTypeOf(parsePipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();
 expectTypeOf<Pipeline['schema']>().toEqualTypeOf<'evolve' | 'freeze'>();
 expectTypeOf(runPipeline).parameter(1).toExtend<{ readonly keepFailed?: boolean } | undefined>();
 expectTypeOf<{ readonly keepFailed: undefined }>().not.toExtend<RunOptions>();
 // @ts-expect-error Several pipelines are run one by one.
-void runPipeline(parsePipelines('', 'p.yaml'));
+void runPipeline(await parsePipelines('', 'p.yaml'));
 expectTypeOf(runPipeline).returns.resolves.toEqualTypeOf<RunReport>();
 // @ts-expect-error A pipeline is what was loaded, not its name.
 void runPipeline('leads.yaml');

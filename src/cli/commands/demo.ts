@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Argv } from 'yargs';
+import { packageFile } from '../../core/index.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 
 interface DemoArguments extends CommonArguments {
@@ -33,7 +33,7 @@ async function demo({ leads }: DemoArguments, context: CommandContext): Promise<
   console.hide([key]);
   const service = await startService({ source: generate({ leads, seed: 7 }), accounts: [{ restApiKey: key }] });
   try {
-    const file = fileURLToPath(new URL('../../../pipelines/leads-enriched.yaml', import.meta.url));
+    const file = packageFile('pipelines/leads-enriched.yaml');
     const env = { ...context.env, LEADSTREAM_BASE_URL: service.url, LEADSTREAM_REST_API_KEY: key };
     const pipeline = await loadPipeline(file, { env, baseDir: resolve(cwd, folder) });
     console.log('info', `serving ${leads.toLocaleString('en-US')} leads on ${service.url}, running ${file} in the folder ${folder}`);

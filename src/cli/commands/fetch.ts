@@ -64,7 +64,7 @@ async function fetchList(arguments_: FetchArguments, connection: ConnectOptions,
   const { runAndReport } = await import('../reporting.js');
   const { collection, format, pageSize, reveal } = arguments_;
   const spec = { name: `fetch-${collection}`, from: collection, reveal, to: [{ stdout: { format } }] };
-  const pipeline = parsePipeline(JSON.stringify(spec), 'fetch', { env: context.env, baseDir: context.cwd });
+  const pipeline = await parsePipeline(JSON.stringify(spec), 'fetch', { env: context.env, baseDir: context.cwd });
   await runAndReport({ ...pipeline, connection: { ...connection, limit: pageSize } }, context);
   return 0;
 }

@@ -11,7 +11,8 @@ export function addSchema(yargs: Argv, runner: Runner): Argv {
     (arguments_) =>
       runner(arguments_, async ({ stdout }) => {
         const { pipelineReference, pipelineSchema } = await import('../../index.js');
-        await print(stdout, arguments_.markdown ? `${pipelineReference()}\n` : `${JSON.stringify(pipelineSchema(), undefined, 2)}\n`);
+        const text = arguments_.markdown ? await pipelineReference() : JSON.stringify(await pipelineSchema(), undefined, 2);
+        await print(stdout, `${text}\n`);
         return 0;
       }),
   );

@@ -1,40 +1,41 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { collectionNames } from '../../collections/index.js';
-import { nearest, type Column } from '../../core/index.js';
+import { nearest, schema, type Column } from '../../core/index.js';
 import { distinct } from '../../options/index.js';
 import type { Problem } from '../spec/references.js';
 import { share, tolerance } from '../spec/units.js';
 
-const column = z.string().min(1);
-
 /** The shape of `expect`: what has to be true of the rows that leave the last step, or nothing is published. */
-export const expectShape = z.strictObject({
-  min_rows: z.number().int().min(0).optional().describe('Fewest rows that leave the last step.'),
-  max_shrink: share.optional().describe("How much smaller than the last run's an output may be, like 20%. The first run passes."),
-  max_growth: share.optional().describe('How much bigger it may be, like 50%. The first run passes, and one after an empty output.'),
-  max_read_shrink: z
-    .union([share, z.partialRecord(z.enum(collectionNames), share)])
-    .optional()
-    .describe(
-      'How much smaller than in the last run the lists of the service may be that are read and joined, like 80%, or by collection, like { bridges: 100% }; 100% lets them be empty. Default 50%. The first run passes.',
-    ),
-  max_null: z
-    .record(column, tolerance)
-    .optional()
-    .describe('Most rows whose column is null or empty, like 5% of those that leave the last step, or 100; by column.'),
-  not_null: distinct(z.array(column).min(1)).optional().describe('Columns that are null or empty in no row.'),
-  unique: distinct(z.array(z.union([column, distinct(z.array(column).min(1))])).min(1), (names) => [names].flat().join(' + '))
-    .optional()
-    .describe(
-      'Columns, or lists of columns together, whose values come once; rows with a null or empty one do not count. At most 32 bytes of memory per value.',
-    ),
-  accepted_values: z
-    .record(column, z.array(z.string()).min(1))
-    .optional()
-    .describe('The values that a column may have, as text formats write them, besides null and empty; by column.'),
+export const expectShape = schema((z) => {
+  const column = z.string().min(1);
+  return z.strictObject({
+    min_rows: z.number().int().min(0).optional().describe('Fewest rows that leave the last step.'),
+    max_shrink: share().optional().describe("How much smaller than the last run's an output may be, like 20%. The first run passes."),
+    max_growth: share().optional().describe('How much bigger it may be, like 50%. The first run passes, and one after an empty output.'),
+    max_read_shrink: z
+      .union([share(), z.partialRecord(z.enum(collectionNames), share())])
+      .optional()
+      .describe(
+        'How much smaller than in the last run the lists of the service may be that are read and joined, like 80%, or by collection, like { bridges: 100% }; 100% lets them be empty. Default 50%. The first run passes.',
+      ),
+    max_null: z
+      .record(column, tolerance())
+      .optional()
+      .describe('Most rows whose column is null or empty, like 5% of those that leave the last step, or 100; by column.'),
+    not_null: distinct(z.array(column).min(1)).optional().describe('Columns that are null or empty in no row.'),
+    unique: distinct(z.array(z.union([column, distinct(z.array(column).min(1))])).min(1), (names) => [names].flat().join(' + '))
+      .optional()
+      .describe(
+        'Columns, or lists of columns together, whose values come once; rows with a null or empty one do not count. At most 32 bytes of memory per value.',
+      ),
+    accepted_values: z
+      .record(column, z.array(z.string()).min(1))
+      .optional()
+      .describe('The values that a column may have, as text formats write them, besides null and empty; by column.'),
+  });
 });
 
-export type Expect = z.output<typeof expectShape>;
+export type Expect = z.output<ReturnType<typeof expectShape>>;
 
 /** Reports what of `expect` names columns that do not leave the last step, and lists that are not read; paths start at `expect`. */
 export function checkExpect(expect: Expect, columns: readonly Column[], lists: readonly string[], problem: Problem): void {

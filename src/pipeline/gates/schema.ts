@@ -1,5 +1,4 @@
-import { z } from 'zod';
-import { type Column, type Violation, outputColumn, type OutputColumn } from '../../core/index.js';
+import { schema, type Column, type Violation, outputColumn, type OutputColumn } from '../../core/index.js';
 import type { Published } from '../../lake/index.js';
 
 /** The columns of an output, now and in the last run. */
@@ -47,11 +46,13 @@ function list(what: string, names: readonly string[]): readonly string[] {
 }
 
 /** The keys that sinks share and that decide which columns they write. */
-const shared = z.object({
-  columns: z.array(z.string()).optional(),
-  naming: z.enum(['original', 'snake_case']).optional(),
-  types: z.enum(['typed', 'text']).optional(),
-});
+const shared = schema((z) =>
+  z.object({
+    columns: z.array(z.string()).optional(),
+    naming: z.enum(['original', 'snake_case']).optional(),
+    types: z.enum(['typed', 'text']).optional(),
+  }),
+);
 
 /**
  * The columns that a sink makes of those that arrive.
@@ -59,7 +60,7 @@ const shared = z.object({
  * @param config Its checked configuration.
  */
 export function outputColumns(config: unknown, arriving: readonly Column[]): readonly OutputColumn[] {
-  const { columns, naming = 'snake_case', types = 'typed' } = shared.safeParse(config).data ?? {};
+  const { columns, naming = 'snake_case', types = 'typed' } = shared().safeParse(config).data ?? {};
   const wanted = columns?.flatMap((name) => arriving.find((column) => column.name === name) ?? []) ?? arriving;
   return wanted.map((column) => outputColumn(column, { naming, types }));
 }

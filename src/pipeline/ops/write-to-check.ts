@@ -1,20 +1,21 @@
 import { isObservable } from 'rxjs';
-import { z } from 'zod';
-import { declaredTypes, type Column, SinkError, type Warning } from '../../core/index.js';
+import { declaredTypes, schema, type Column, SinkError, type Warning } from '../../core/index.js';
 import { batchOf, isPage, type Page } from '../../flow/index.js';
 import { watchersProblem } from '../../events/index.js';
 import { given, judgedBy, optionProblems } from '../../options/index.js';
 import type { SinkWriter } from '../../sinks/index.js';
 
-const options = z.strictObject({
-  columns: z
-    .array(z.object({ name: z.string(), original: z.string(), type: z.enum(declaredTypes) }))
-    .min(1)
-    .readonly(),
-  name: z.string().optional(),
-  signal: z.custom((value) => value instanceof AbortSignal, 'must be an AbortSignal').optional(),
-  watch: judgedBy(watchersProblem).optional(),
-});
+const taken = schema((z) =>
+  z.strictObject({
+    columns: z
+      .array(z.object({ name: z.string(), original: z.string(), type: z.enum(declaredTypes) }))
+      .min(1)
+      .readonly(),
+    name: z.string().optional(),
+    signal: z.custom((value) => value instanceof AbortSignal, 'must be an AbortSignal').optional(),
+    watch: judgedBy(watchersProblem).optional(),
+  }),
+);
 
 /** The sinks that something was written into: a second time would take back what the first one published. */
 const used = new WeakSet<object>();
@@ -38,7 +39,7 @@ export async function claimSink(sink: SinkWriter | PromiseLike<SinkWriter>): Pro
 /** @throws {SinkError} `E_SINK_CONFIG` for a stream that is none, and options that cannot be right. */
 export function checkWriting(pages$: unknown, given$: unknown): void {
   if (!isObservable(pages$)) throw wrong(`the first argument is a stream of pages, like service.leads$, and not ${given(pages$)}`);
-  const [problem] = optionProblems(options, given$);
+  const [problem] = optionProblems(taken(), given$);
   if (problem !== undefined) throw wrong(`the third argument, like { columns: columnsOf(collections.leads) }: ${problem}`);
 }
 

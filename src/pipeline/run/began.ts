@@ -1,19 +1,22 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
+import { schema } from '../../core/index.js';
 import { makePrivate, readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
 import { inState } from '../../source/index.js';
 
-const begun = z.object({
-  version: z.literal(1),
-  /** When the first of the runs of this pipeline began that share the pages, ISO 8601. */
-  startedAt: z.iso.datetime(),
-  /** When the spool of the collection began that the pipeline reads, ISO 8601. It tells these pages from others of the same source. */
-  spoolSince: z.iso.datetime(),
-});
+const begun = schema((z) =>
+  z.object({
+    version: z.literal(1),
+    /** When the first of the runs of this pipeline began that share the pages, ISO 8601. */
+    startedAt: z.iso.datetime(),
+    /** When the spool of the collection began that the pipeline reads, ISO 8601. It tells these pages from others of the same source. */
+    spoolSince: z.iso.datetime(),
+  }),
+);
 
 /** What is known of a pipeline whose run did not publish. */
-export type Begun = Omit<z.output<typeof begun>, 'version'>;
+export type Begun = Omit<z.output<ReturnType<typeof begun>>, 'version'>;
 
 /**
  * What an interrupted run of a pipeline left word of; `undefined` when there is none, or it cannot be read.
@@ -24,7 +27,7 @@ export type Begun = Omit<z.output<typeof begun>, 'version'>;
 export async function readBegun(folder: string, pipeline: string): Promise<Begun | undefined> {
   const text = await inState('E_SINK_PATH', `cannot read in ${folder}`, () => readOwn(pathOf(folder, pipeline)));
   try {
-    return text === undefined ? undefined : begun.safeParse(JSON.parse(text)).data;
+    return text === undefined ? undefined : begun().safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }

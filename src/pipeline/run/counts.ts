@@ -1,26 +1,28 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { queryOf } from '../../http/index.js';
-import { reasonOf } from '../../core/index.js';
+import { reasonOf, schema } from '../../core/index.js';
 import type { Events } from '../../events/index.js';
 import { errnoOf, makePrivate, readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
 import { accountKey, countedName, inState, type ConnectOptions } from '../../source/index.js';
 
-const count = z.object({ rows: z.number().int().nonnegative(), run: z.string() });
+const count = schema((z) => z.object({ rows: z.number().int().nonnegative(), run: z.string() }));
 
-const countsFile = z.object({
-  version: z.literal(1),
-  /** By list, account and service. */
-  sources: z.record(z.string(), count),
-  /** By path, as far as it is known before a run. */
-  outputs: z.record(z.string(), count),
-});
+const countsFile = schema((z) =>
+  z.object({
+    version: z.literal(1),
+    /** By list, account and service. */
+    sources: z.record(z.string(), count()),
+    /** By path, as far as it is known before a run. */
+    outputs: z.record(z.string(), count()),
+  }),
+);
 
-type CountsFile = z.output<typeof countsFile>;
+type CountsFile = z.output<ReturnType<typeof countsFile>>;
 
 /** What a run counted, in rows. */
-export type Count = z.output<typeof count>;
+export type Count = z.output<ReturnType<typeof count>>;
 
 /** What the last published runs counted: of lists, whatever their steps left of them, and of outputs. */
 export interface Counts {
@@ -109,7 +111,7 @@ async function readOthers(folder: string, pipeline: string, events: Events): Pro
 async function read(path: string, events: Events): Promise<CountsFile | undefined> {
   try {
     const text = await readOwn(path);
-    return text === undefined ? undefined : countsFile.parse(JSON.parse(text));
+    return text === undefined ? undefined : countsFile().parse(JSON.parse(text));
   } catch (failure) {
     const reason = errnoOf(failure) === undefined ? 'it is damaged' : reasonOf(failure);
     events.warn({

@@ -3,6 +3,7 @@ import { secretsOf } from '../../http/index.js';
 import { type SpecIssue, type Warning, secretVariables } from '../../core/index.js';
 import type { PathNames } from '../../store/index.js';
 import { outputAt } from '../../sinks/index.js';
+import type { StepDefinitions } from '../../steps/index.js';
 import { collide } from './collide.js';
 import { connectionOf } from './connection.js';
 import type { FileCredentials } from './credentials.js';
@@ -39,7 +40,12 @@ interface Issue extends SpecIssue {
  *
  * @param credentials Those of the whole file.
  */
-export function checkPipeline(document: SpecDocument, from: ReferenceSource, credentials: FileCredentials): Checked {
+export function checkPipeline(
+  document: SpecDocument,
+  from: ReferenceSource,
+  credentials: FileCredentials,
+  steps: StepDefinitions,
+): Checked {
   const { env, baseDir } = from;
   const issues: Issue[] = [];
   const unresolved = new Set<string>();
@@ -73,12 +79,13 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, cre
 
   refuseLostKeys(document.value, problemOf(false));
   const resolved = resolveReferences(document.value, from, credentials, problemOf(true));
-  const name = pipelineShape.pick({ name: true }).strip().safeParse(resolved).data?.name;
-  const shape = validated(pipelineShape, resolved, [], problemOf(false));
+  const name = pipelineShape().pick({ name: true }).strip().safeParse(resolved).data?.name;
+  const shape = validated(pipelineShape(), resolved, [], problemOf(false));
   // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
   const parts = shape ?? readableParts(resolved);
   const plan =
-    parts && planPipeline(parts, { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY }, { problem: problemOf(false), warn });
+    parts &&
+    planPipeline(parts, { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY, steps }, { problem: problemOf(false), warn });
   const connection = shape && connectionOf(shape.service, env, ofResolved(problemOf(true)));
   const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problemOf(false));
 
@@ -145,7 +152,7 @@ function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: P
 
 /** What can be planned of a file that has problems at its top level. */
 function readableParts(value: unknown) {
-  return pipelineShape.pick({ from: true, reveal: true, steps: true, to: true }).strip().safeParse(value).data;
+  return pipelineShape().pick({ from: true, reveal: true, steps: true, to: true }).strip().safeParse(value).data;
 }
 
 function withoutCredentials(key: string, value: unknown): unknown {

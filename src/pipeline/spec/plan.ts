@@ -3,7 +3,7 @@ import { type Column, type Warning, unknownName, type OutputColumn } from '../..
 import type { Step, Tally } from '../../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../../store/index.js';
 import { sinks, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../../sinks/index.js';
-import { steps, type ConfigPath, type PlanContext, type StepDefinition, type StepRemark, type StepRuntime } from '../../steps/index.js';
+import type { ConfigPath, PlanContext, StepDefinition, StepDefinitions, StepRemark, StepRuntime } from '../../steps/index.js';
 import { refuseSharedOutputs } from './collide.js';
 import type { Path } from './document.js';
 import { checkExpect } from '../gates/expect.js';
@@ -85,7 +85,7 @@ export interface Plan {
  */
 export function planPipeline(
   shape: Pick<PipelineShape, 'from' | 'reveal' | 'steps' | 'to'> & Partial<Pick<PipelineShape, 'expect'>>,
-  { hmacKey, ...place }: Place & { readonly hmacKey: string | undefined },
+  { hmacKey, steps, ...place }: Place & { readonly hmacKey: string | undefined; readonly steps: StepDefinitions },
   findings: Findings,
 ): Plan {
   const { problem } = findings;
@@ -94,7 +94,7 @@ export function planPipeline(
   reveal.forEach((name, index) => {
     if (!Object.hasOwn(collection.fields, name)) problem(['reveal', index], unknownName('field', name, Object.keys(collection.fields)));
   });
-  const boundSteps = (shape.steps ?? []).map((entry, index) => planStep(entry, index, problem));
+  const boundSteps = (shape.steps ?? []).map((entry, index) => planStep(entry, steps, index, problem));
   const plannedSinks = shape.to.flatMap((entry, index) => planSink(entry, index, place, problem) ?? []);
   refuseSharedOutputs(plannedSinks, problem);
 
@@ -139,14 +139,19 @@ export function planPipeline(
   };
 }
 
-function planStep(entry: Readonly<Record<string, unknown>>, index: number, problem: Problem): BoundStep | undefined {
+function planStep(
+  entry: Readonly<Record<string, unknown>>,
+  steps: StepDefinitions,
+  index: number,
+  problem: Problem,
+): BoundStep | undefined {
   const chosen = chooseOne(entry, steps, ['steps', index], 'step', problem);
   if (!chosen) return undefined;
   return bindStep(chosen.definition, chosen.value, ['steps', index, chosen.name], `steps[${index}] ${chosen.name}`, problem);
 }
 
 function bindStep(definition: StepDefinition, value: unknown, path: Path, at: string, problem: Problem): BoundStep | undefined {
-  const config = validated(definition.config, value, path, problem);
+  const config = validated(definition.config(), value, path, problem);
   if (config === undefined) return undefined;
   return {
     name: definition.name,
@@ -173,7 +178,7 @@ function bindSink(
   problem: Problem,
 ): PlannedSink | undefined {
   const at = `to[${index}] ${definition.name}`;
-  const config = validated(definition.config, value, ['to', index, definition.name], problem);
+  const config = validated(definition.config(), value, ['to', index, definition.name], problem);
   if (config === undefined) return undefined;
   return {
     name: definition.name,

@@ -1,39 +1,47 @@
-import { z } from 'zod';
+import { schema } from '../../core/index.js';
 
 const millisecondsPer: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** A length of time like `500ms`, `60s`, `5m` or `6h`, in milliseconds. */
-export const duration = z
-  .string()
-  .regex(/^\d+(?:\.\d+)?(?:ms|s|m|h)$/, 'a length of time is written like 500ms, 60s, 5m or 6h')
-  .transform((text) => Number.parseFloat(text) * (millisecondsPer[text.replace(/[\d.]/g, '')] ?? 1));
+export const duration = schema((z) =>
+  z
+    .string()
+    .regex(/^\d+(?:\.\d+)?(?:ms|s|m|h)$/, 'a length of time is written like 500ms, 60s, 5m or 6h')
+    .transform((text) => Number.parseFloat(text) * (millisecondsPer[text.replace(/[\d.]/g, '')] ?? 1)),
+);
 
 /** The same, but not 0. */
-export const longerThanNothing = duration.refine((milliseconds) => milliseconds > 0, 'must be more than 0');
+export const longerThanNothing = schema(() => duration().refine((milliseconds) => milliseconds > 0, 'must be more than 0'));
 
 /** Requests per second, written like `20/s` or `300/m`. */
-export const rate = z
-  .string()
-  .regex(/^[1-9]\d*\/[smh]$/, 'a rate is written like 20/s, 300/m or 1000/h')
-  .transform((text) => {
-    const [count, unit = 's'] = text.split('/');
-    return (Number(count) * 1000) / (millisecondsPer[unit] ?? 1000);
-  });
+export const rate = schema((z) =>
+  z
+    .string()
+    .regex(/^[1-9]\d*\/[smh]$/, 'a rate is written like 20/s, 300/m or 1000/h')
+    .transform((text) => {
+      const [count, unit = 's'] = text.split('/');
+      return (Number(count) * 1000) / (millisecondsPer[unit] ?? 1000);
+    }),
+);
 
 /** The most rows that may be so: a share of all, or a count. */
 export type Tolerance = { readonly share: number } | { readonly rows: number };
 
 /** A share like `1%` or a count of rows like `100`. */
-export const tolerance = z
-  .string()
-  .regex(/^(?:\d+|(?:100|\d{1,2}(?:\.\d+)?)%)$/, 'written like 1% or 100')
-  .transform((text): Tolerance => (text.endsWith('%') ? { share: Number.parseFloat(text) / 100 } : { rows: Number(text) }));
+export const tolerance = schema((z) =>
+  z
+    .string()
+    .regex(/^(?:\d+|(?:100|\d{1,2}(?:\.\d+)?)%)$/, 'written like 1% or 100')
+    .transform((text): Tolerance => (text.endsWith('%') ? { share: Number.parseFloat(text) / 100 } : { rows: Number(text) })),
+);
 
 /** A share without a bound, like `20%` or `150%`; 1 is all. */
-export const share = z
-  .string()
-  .regex(/^\d+(?:\.\d+)?%$/, 'a share is written like 20%')
-  .transform((text) => Number.parseFloat(text) / 100);
+export const share = schema((z) =>
+  z
+    .string()
+    .regex(/^\d+(?:\.\d+)?%$/, 'a share is written like 20%')
+    .transform((text) => Number.parseFloat(text) / 100),
+);
 
 /** The most rows that a tolerance allows. */
 export function maxOf(allowed: Tolerance, rows: number): number {

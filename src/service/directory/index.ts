@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { collections, originalName, type Collection, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError } from '../../core/index.js';
 import type { DataSource, ServedTable } from '../source.js';
-import { csvRows } from './csv.js';
 import { ndjsonRows } from './ndjson.js';
 import { emptyTable, packTable } from './packed-table.js';
+import type { TextRow } from './rows.js';
 
-const readers = { csv: csvRows, ndjson: ndjsonRows, jsonl: ndjsonRows } as const;
+const readers = { csv: lazyCsvRows, ndjson: ndjsonRows, jsonl: ndjsonRows } as const;
 
 /**
  * Serves the files of a folder that are named after the collections: `leads.csv`, `leads.ndjson` or `leads.jsonl`.
@@ -46,4 +46,10 @@ async function openTable(directory: string, entries: readonly string[], collecti
   const idName = field ? originalName(collection.id, field) : collection.id;
   const file = join(directory, first.entry);
   return packTable(first.read(file, collection), { file, idName });
+}
+
+/** With fast-csv, which is loaded for whoever has such a file. */
+async function* lazyCsvRows(file: string, collection: Collection): AsyncGenerator<TextRow> {
+  const { csvRows } = await import('./csv.js');
+  yield* csvRows(file, collection);
 }

@@ -1,9 +1,8 @@
-import { z } from 'zod';
-import { hashOfText, LeadstreamError } from '../../core/index.js';
+import { hashOfText, LeadstreamError, schema } from '../../core/index.js';
 import type { ServedTable } from '../source.js';
 import type { TextRow } from './rows.js';
 
-const rowSchema = z.record(z.string(), z.string());
+const rowSchema = schema((z) => z.record(z.string(), z.string()));
 
 /** What a table is packed from. */
 export interface Packing {
@@ -63,7 +62,7 @@ function tableOf(bytes: Buffer, ends: Float64Array, hashes: Uint32Array, idName:
       const found: number[] = [];
       const wanted = hashOfText(id);
       for (let index = hashes.indexOf(wanted); index !== -1; index = hashes.indexOf(wanted, index + 1)) {
-        if (rowSchema.parse(JSON.parse(row(index)))[idName] === id) found.push(index);
+        if (rowSchema().parse(JSON.parse(row(index)))[idName] === id) found.push(index);
       }
       return found;
     },

@@ -1,4 +1,5 @@
-import { z } from 'zod';
+import type { z } from 'zod';
+import { schema } from '../../core/index.js';
 import { collectionNames, type CollectionName } from '../../collections/index.js';
 import type { View } from '../answer.js';
 import { Draw } from '../generate/random.js';
@@ -9,18 +10,20 @@ import { driftingTable, type Change, type DriftingTable } from './table.js';
 
 export type { Change } from './table.js';
 
-const driftSchema = z
-  .strictObject({
-    every: whole(1).describe('One change after so many reads of the list'),
-    chance: share.describe('In place of every: the chance of a change between two reads'),
-    changes: someOf(['insert-head', 'insert-tail', 'delete']).describe('What happens; by default any of the three'),
-    collections: someOf(collectionNames).describe('Where; by default leads'),
-    most: whole(0).describe('No more changes of a collection than this'),
-  })
-  .partial();
+const driftSchema = schema((z) =>
+  z
+    .strictObject({
+      every: whole(1).describe('One change after so many reads of the list'),
+      chance: share().describe('In place of every: the chance of a change between two reads'),
+      changes: someOf(['insert-head', 'insert-tail', 'delete']).describe('What happens; by default any of the three'),
+      collections: someOf(collectionNames).describe('Where; by default leads'),
+      most: whole(0).describe('No more changes of a collection than this'),
+    })
+    .partial(),
+);
 
 /** How the lists change while they are read. Without `every` and `chance` there is one change after 10 reads. */
-export type DriftOptions = z.input<typeof driftSchema>;
+export type DriftOptions = z.input<ReturnType<typeof driftSchema>>;
 
 /** One change, made right before the answer to a request, which is the first one to see it. */
 export interface DriftEvent {
@@ -69,7 +72,7 @@ export function still(source: DataSource): DriftingSource {
  * @throws {LeadstreamError} `E_USAGE` for options that there are not.
  */
 export function drifting(source: DataSource, given: DriftOptions | string, seed: number): DriftingSource {
-  const options = readOptions('drift', driftSchema, typeof given === 'string' ? readTerms(given.split(',')) : given);
+  const options = readOptions('drift', driftSchema(), typeof given === 'string' ? readTerms(given.split(',')) : given);
   const { chance, every = 10, changes = ['insert-head', 'insert-tail', 'delete'], collections = ['leads'], most = Infinity } = options;
   const history: DriftEvent[] = [];
   const tables = new Map<CollectionName, DriftingTable>();

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { z } from 'zod';
-import { LeadstreamError } from '../../core/index.js';
+import type { z } from 'zod';
+import { LeadstreamError, zod } from '../../core/index.js';
 import { failure, json, type Answer, type Responder } from '../answer.js';
 import { oneOf, whole } from '../options.js';
 import { bomb, cut, drip, hang, onBody, redirect, stall } from './wire.js';
@@ -14,17 +14,25 @@ interface Kind {
 
 /** Every kind of fault by its name; `STATUS` stands for any number from 400 to 599. */
 export const faultKinds = {
-  STATUS: kind('This status; =SECONDS or =date+SECONDS adds a Retry-After of that form', retryAfter(), (delay, name) =>
+  STATUS: kind('This status; =SECONDS or =date+SECONDS adds a Retry-After of that form', retryAfter, (delay, name) =>
     statusOf(Number(name), delay),
   ),
   hang: always('No answer at all', hang),
-  stall: kind('Half of the body, then silence', noValue(), () => onBody(stall)),
-  delay: kind('The answer after =MS milliseconds', whole(0), (ms) => async (facts, next) => {
-    await wait(ms);
-    return next(facts);
-  }),
-  drip: kind('The body at =BYTES a second', whole(1), (rate) => onBody((body, headers) => drip(body, headers, rate))),
-  cut: kind('Half of the body, then the end: =length after a Content-Length, =chunked in chunks, =close with neither', cuts(), (by) =>
+  stall: kind('Half of the body, then silence', noValue, () => onBody(stall)),
+  delay: kind(
+    'The answer after =MS milliseconds',
+    () => whole(0),
+    (ms) => async (facts, next) => {
+      await wait(ms);
+      return next(facts);
+    },
+  ),
+  drip: kind(
+    'The body at =BYTES a second',
+    () => whole(1),
+    (rate) => onBody((body, headers) => drip(body, headers, rate)),
+  ),
+  cut: kind('Half of the body, then the end: =length after a Content-Length, =chunked in chunks, =close with neither', cuts, (by) =>
     onBody((body, headers) => cut(body, headers, by)),
   ),
   html: always('A page of HTML with 200', {
@@ -37,18 +45,18 @@ export const faultKinds = {
   null: always('null', json('null')),
   'non-objects': always('A list of what is no object', json('["a",1,null,["b"]]')),
   'empty-list': always('[]', json('[]')),
-  gzip: kind('The body in gzip, whether it is accepted or not', noValue(), () =>
+  gzip: kind('The body in gzip, whether it is accepted or not', noValue, () =>
     onBody((body, headers) => ({
       ...json(new Uint8Array(gzipSync(body))),
       headers: { ...headers, 'content-encoding': 'gzip' },
     })),
   ),
-  'gzip-bomb': kind('[] with =MB megabytes of blanks in it, in gzip: about 1 KB each', whole(1), (size) => () => bomb(size)),
-  redirect: kind(
-    '302 to =ORIGIN, for example http://127.0.0.1:9, with path and query copied',
-    origin(),
-    (target) => () => redirect(target),
+  'gzip-bomb': kind(
+    '[] with =MB megabytes of blanks in it, in gzip: about 1 KB each',
+    () => whole(1),
+    (size) => () => bomb(size),
   ),
+  redirect: kind('302 to =ORIGIN, for example http://127.0.0.1:9, with path and query copied', origin, (target) => () => redirect(target)),
 } as const satisfies Readonly<Record<string, Kind>>;
 
 /**
@@ -62,19 +70,19 @@ export function openKind(name: string, value: string | undefined): Responder {
     const found = Object.entries<Kind>(faultKinds).find(([known]) => known === wanted && name !== 'STATUS');
     if (found) return found[1].open(value, name);
   } catch (error) {
-    if (error instanceof z.ZodError) throw new LeadstreamError('E_USAGE', `fault ${name}: ${error.issues[0]?.message}`);
+    if (error instanceof zod().ZodError) throw new LeadstreamError('E_USAGE', `fault ${name}: ${error.issues[0]?.message}`);
     throw error;
   }
   const names = Object.keys(faultKinds).slice(1).join(', ');
   throw new LeadstreamError('E_USAGE', `fault: there is no '${name}', only a status from 400 to 599, ${names}`);
 }
 
-function kind<T>(summary: string, value: z.ZodType<T>, respond: (value: T, name: string) => Responder): Kind {
-  return { summary, open: (given, name) => respond(value.parse(given), name) };
+function kind<T>(summary: string, value: () => z.ZodType<T>, respond: (value: T, name: string) => Responder): Kind {
+  return { summary, open: (given, name) => respond(value().parse(given), name) };
 }
 
 function always(summary: string, answer: Answer): Kind {
-  return kind(summary, noValue(), () => () => answer);
+  return kind(summary, noValue, () => () => answer);
 }
 
 function statusOf(status: number, delay: string | undefined): Responder {
@@ -87,11 +95,11 @@ function statusOf(status: number, delay: string | undefined): Responder {
 }
 
 function noValue() {
-  return z.undefined('takes no value');
+  return zod().undefined('takes no value');
 }
 
 function retryAfter() {
-  return z
+  return zod()
     .string()
     .regex(/^(date\+)?\d+$/, 'needs a Retry-After like 2 or date+2, or none')
     .optional();
@@ -102,5 +110,7 @@ function cuts() {
 }
 
 function origin() {
-  return z.string('needs an origin like http://127.0.0.1:9').regex(/^https?:\/\/[^/@?#]+$/, 'needs an origin like http://127.0.0.1:9');
+  return zod()
+    .string('needs an origin like http://127.0.0.1:9')
+    .regex(/^https?:\/\/[^/@?#]+$/, 'needs an origin like http://127.0.0.1:9');
 }

@@ -1,32 +1,36 @@
-import { hashOfText } from '../../core/index.js';
-import { z } from 'zod';
+import type { z } from 'zod';
+import { hashOfText, schema } from '../../core/index.js';
 import { collectionNames } from '../../collections/index.js';
 import type { RequestFacts } from '../answer.js';
 import { mix } from '../generate/random.js';
 import { purposes } from '../generate/world.js';
 import { oneOf, share, whole } from '../options.js';
 
-const range = z
-  .string()
-  .regex(/^\d+(-\d*)?$/, 'needs a number or a range, like 3, 3-5 or 3-')
-  .transform((text) => {
-    const [from, to] = text.split('-');
-    return { from: Number(from), to: to === undefined ? Number(from) : to === '' ? Infinity : Number(to) };
-  });
+const range = schema((z) =>
+  z
+    .string()
+    .regex(/^\d+(-\d*)?$/, 'needs a number or a range, like 3, 3-5 or 3-')
+    .transform((text) => {
+      const [from, to] = text.split('-');
+      return { from: Number(from), to: to === undefined ? Number(from) : to === '' ? Infinity : Number(to) };
+    }),
+);
 
 /** The conditions of a fault; a request has to meet all that are given. */
-export const whenSchema = z
-  .strictObject({
-    collection: oneOf(collectionNames).describe('requests of this collection'),
-    page: range.describe('list requests of these pages'),
-    purpose: oneOf(['page', 'probe']).describe('requests that are marked as probes, or those that are not'),
-    requests: range.describe('these requests, counted over the whole service from 1 on'),
-    times: whole(1).describe('the first so many times that the same request comes by'),
-    rate: share.describe('this share of the requests'),
-  })
-  .partial();
+export const whenSchema = schema((z) =>
+  z
+    .strictObject({
+      collection: oneOf(collectionNames).describe('requests of this collection'),
+      page: range().describe('list requests of these pages'),
+      purpose: oneOf(['page', 'probe']).describe('requests that are marked as probes, or those that are not'),
+      requests: range().describe('these requests, counted over the whole service from 1 on'),
+      times: whole(1).describe('the first so many times that the same request comes by'),
+      rate: share().describe('this share of the requests'),
+    })
+    .partial(),
+);
 
-export type When = z.output<typeof whenSchema>;
+export type When = z.output<ReturnType<typeof whenSchema>>;
 
 /**
  * Tells which requests a fault meets. The same request is one of the same collection, identifier, page and limit.

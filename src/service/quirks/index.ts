@@ -1,4 +1,5 @@
-import { z } from 'zod';
+import type { z } from 'zod';
+import { schema } from '../../core/index.js';
 import type { Responder, View } from '../answer.js';
 import { oneOf, readOptions, readTerms, share, whole } from '../options.js';
 import { plainPaging, type Paging } from '../paging.js';
@@ -6,32 +7,35 @@ import { areacodePath, bareRecord, emptyPage, notFound } from './answers.js';
 import { oddRows } from './odd-rows.js';
 import { unstableOrder } from './unstable-order.js';
 
-const flag = z.boolean('takes no value');
-const emptyPages = z.custom<number | `${number}:once`>((value) => /^\d+(:once)?$/.test(String(value)), 'needs a page, like 3, or 3:once');
-
-const quirksSchema = z
-  .strictObject({
-    'first-page': whole(0).describe('Number of the first page, for example 0'),
-    'default-limit': whole(1).describe('Rows per page when the request names no limit'),
-    cap: whole(1).describe('Most rows of a page; a larger limit counts as this one'),
-    'refuse-over-cap': flag.describe('A limit over the cap is answered with 400'),
-    'repeat-last': flag.describe('Pages past the end are the last page again'),
-    'ignore-page': flag.describe('Every page is the first one'),
-    'empty-page': emptyPages.describe('This page of paged lists is [], always or (3:once) the first time that it is asked'),
-    'paged-links': flag.describe('The list of links is paged like the others'),
-    'bare-record': flag.describe('A single record is an object, not an array of one'),
-    'not-found': oneOf(['404', 'object', 'null', 'nothing']).describe(
-      'Answer to an identifier that matches nothing: 404, {}, null or no body',
-    ),
-    'areacode-path': oneOf(['singular', 'plural']).describe('Only /api/areacode or only /api/areacodes; the other is 404'),
-    'missing-fields': share.describe('Share of rows that lack one field; never one of the key'),
-    'unknown-fields': share.describe('Share of rows with a field that no document lists'),
-    'non-strings': share.describe('Share of rows in which one value is a number, a flag, null, a list or an object; never one of the key'),
-    'huge-values': share.describe('Share of rows with a value of 1 MB'),
-    'proto-key': share.describe('Share of rows with a key __proto__ whose value is an object'),
-    'unstable-order': whole(2).describe('This many neighbours share a sort key and change places from request to request'),
-  })
-  .partial();
+const quirksSchema = schema((z) => {
+  const flag = z.boolean('takes no value');
+  const emptyPages = z.custom<number | `${number}:once`>((value) => /^\d+(:once)?$/.test(String(value)), 'needs a page, like 3, or 3:once');
+  return z
+    .strictObject({
+      'first-page': whole(0).describe('Number of the first page, for example 0'),
+      'default-limit': whole(1).describe('Rows per page when the request names no limit'),
+      cap: whole(1).describe('Most rows of a page; a larger limit counts as this one'),
+      'refuse-over-cap': flag.describe('A limit over the cap is answered with 400'),
+      'repeat-last': flag.describe('Pages past the end are the last page again'),
+      'ignore-page': flag.describe('Every page is the first one'),
+      'empty-page': emptyPages.describe('This page of paged lists is [], always or (3:once) the first time that it is asked'),
+      'paged-links': flag.describe('The list of links is paged like the others'),
+      'bare-record': flag.describe('A single record is an object, not an array of one'),
+      'not-found': oneOf(['404', 'object', 'null', 'nothing']).describe(
+        'Answer to an identifier that matches nothing: 404, {}, null or no body',
+      ),
+      'areacode-path': oneOf(['singular', 'plural']).describe('Only /api/areacode or only /api/areacodes; the other is 404'),
+      'missing-fields': share().describe('Share of rows that lack one field; never one of the key'),
+      'unknown-fields': share().describe('Share of rows with a field that no document lists'),
+      'non-strings': share().describe(
+        'Share of rows in which one value is a number, a flag, null, a list or an object; never one of the key',
+      ),
+      'huge-values': share().describe('Share of rows with a value of 1 MB'),
+      'proto-key': share().describe('Share of rows with a key __proto__ whose value is an object'),
+      'unstable-order': whole(2).describe('This many neighbours share a sort key and change places from request to request'),
+    })
+    .partial();
+});
 
 /**
  * Ways in which another service could read the same document: every point that it leaves open. See `quirkNames`.
@@ -39,12 +43,12 @@ const quirksSchema = z
  * @example
  * await startService({ source, accounts, quirks: { cap: 100, 'repeat-last': true } });
  */
-export type Quirks = z.input<typeof quirksSchema>;
+export type Quirks = z.input<ReturnType<typeof quirksSchema>>;
 
 /** Every quirk with what it does. */
-export const quirkNames: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(quirksSchema.shape).map(([name, schema]) => [name, schema.unwrap().description ?? '']),
-);
+export function quirkNames(): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(quirksSchema().shape).map(([name, quirk]) => [name, quirk.unwrap().description ?? '']));
+}
 
 /** What quirks change: the paging, what stands around an answer, and what a request sees of the data. */
 export interface QuirkEffects {
@@ -60,7 +64,7 @@ export interface QuirkEffects {
  * @throws {LeadstreamError} `E_USAGE` for a quirk that there is not, or a value that it does not take.
  */
 export function quirkEffects(given: Quirks | readonly string[], seed: number): QuirkEffects {
-  const quirks = readOptions('quirk', quirksSchema, isList(given) ? readTerms(given) : given);
+  const quirks = readOptions('quirk', quirksSchema(), isList(given) ? readTerms(given) : given);
   const responders: (Responder | undefined)[] = [
     quirks['areacode-path'] && areacodePath(quirks['areacode-path']),
     quirks['empty-page'] === undefined ? undefined : emptyPage(String(quirks['empty-page'])),

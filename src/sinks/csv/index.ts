@@ -1,33 +1,35 @@
-import { z } from 'zod';
+import type { z } from 'zod';
+import { schema } from '../../core/index.js';
 import { standaloneSink } from '../context.js';
 import { checkColumns, checked, columns, filePath, naming, onError, permissions, types } from '../options.js';
 import { outputAt, outputIn } from '../output-path.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { fileTarget, textSink } from '../text-sink.js';
-import { csvFormat, nul } from './format.js';
 
-const config = z.strictObject({
-  path: filePath,
-  naming: naming('original'),
-  types: types('text'),
-  columns,
-  permissions,
-  on_error: onError,
-  delimiter: z
-    .string()
-    .regex(/^[^"\r\n\]\\^\p{Cs}]$/u, 'one character, other than a quote, a line break, ], ^ and a backslash')
-    .default(',')
-    .describe('Character between cells (default a comma).'),
-  bom: z.boolean().default(false).describe('Begin with a byte order mark, which Excel needs to read UTF-8 (default false).'),
-  escape_formulas: z
-    .boolean()
-    .default(false)
-    .describe(
-      "Put a ' before texts that begin with = + - @, a tab or a carriage return, which spreadsheets would run. It alters the values, phone numbers with + among them (default false).",
-    ),
-});
+const config = schema((z) =>
+  z.strictObject({
+    path: filePath(),
+    naming: naming('original'),
+    types: types('text'),
+    columns: columns(),
+    permissions: permissions(),
+    on_error: onError(),
+    delimiter: z
+      .string()
+      .regex(/^[^"\r\n\]\\^\p{Cs}]$/u, 'one character, other than a quote, a line break, ], ^ and a backslash')
+      .default(',')
+      .describe('Character between cells (default a comma).'),
+    bom: z.boolean().default(false).describe('Begin with a byte order mark, which Excel needs to read UTF-8 (default false).'),
+    escape_formulas: z
+      .boolean()
+      .default(false)
+      .describe(
+        "Put a ' before texts that begin with = + - @, a tab or a carriage return, which spreadsheets would run. It alters the values, phone numbers with + among them (default false).",
+      ),
+  }),
+);
 
-export type CsvOptions = z.input<typeof config>;
+export type CsvOptions = z.input<ReturnType<typeof config>>;
 
 /**
  * Writes rows to one CSV file: a header, then one line per row; `null` and an empty text are both an empty cell.
@@ -54,6 +56,8 @@ export const csvSink = defineSink({
   check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
+    // With fast-csv, which is loaded for whoever writes CSV.
+    const { csvFormat, nul } = await import('./format.js');
     const target = await fileTarget(outputIn(options.path, context), context.runId, options.permissions);
     return textSink(target, { ...options, nul, format: (columns) => csvFormat(columns, options) }, context);
   },

@@ -1,4 +1,5 @@
-import { z } from 'zod';
+import type { z } from 'zod';
+import { schema } from '../../core/index.js';
 import { standaloneSink } from '../context.js';
 import { checkColumns, checked, columns, filePath, naming, onError, permissions, types } from '../options.js';
 import { outputAt, outputIn } from '../output-path.js';
@@ -6,16 +7,18 @@ import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { fileTarget, textSink } from '../text-sink.js';
 import { ndjsonFormat } from './format.js';
 
-const config = z.strictObject({
-  path: filePath,
-  naming: naming('original'),
-  types: types('text'),
-  columns,
-  permissions,
-  on_error: onError,
-});
+const config = schema((z) =>
+  z.strictObject({
+    path: filePath(),
+    naming: naming('original'),
+    types: types('text'),
+    columns: columns(),
+    permissions: permissions(),
+    on_error: onError(),
+  }),
+);
 
-export type NdjsonOptions = z.input<typeof config>;
+export type NdjsonOptions = z.input<ReturnType<typeof config>>;
 
 /**
  * Writes rows to one file of newline-delimited JSON. Under `types: typed` whole numbers keep all digits, instants are

@@ -1,5 +1,5 @@
-import { z } from 'zod';
-import type { Column, OutputColumn } from '../../core/index.js';
+import type { z } from 'zod';
+import { schema, type Column, type OutputColumn } from '../../core/index.js';
 import { distinct } from '../../options/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
 import { outputPath } from '../output-path.js';
@@ -7,122 +7,128 @@ import type { SinkContext, SinkPlan } from '../sink.js';
 import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities, type EngineName } from '../../parquet/index.js';
 import { modes, runDateColumn, runDateTemplate } from '../../lake/index.js';
 
-const names = distinct(z.array(z.string().min(1))).readonly();
+const names = schema((z) => distinct(z.array(z.string().min(1))).readonly());
 const engineNames = Object.keys(engines) as [EngineName, ...EngineName[]];
 
-const shape = z.strictObject({
-  path: outputPath('Table to write: a link to the folder of the newest run, which holds the Parquet files.'),
-  mode: z
-    .enum(modes)
-    .default('replace')
-    .describe(
-      'What a run does to the table: replace (it becomes this run), replace_partitions (only the partitions that this run wrote), or append (rows whose key it does not have yet; others stay as they are and are counted). Default replace.',
-    ),
-  key: names
-    .optional()
-    .describe(
-      "Columns that identify a row, for mode: append, which keeps 16 to 32 bytes per row of the table in memory. Default: the collection's key.",
-    ),
-  partition_by: names
-    .default([])
-    .describe(
-      'Columns, or {{ run.date }}, that become folders column=value as in Hive; their values are not in the files, null and the empty text are one folder, and readers guess the type. Without rows there is one file with every column. Default: none.',
-    ),
-  success_file: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether the folder has an empty file _SUCCESS when it is complete, for jobs that wait for one. Polars and daft read a folder of data files only (default false).',
-    ),
-  keep: z
-    .union([
-      z.int().min(0).max(1000),
-      z.strictObject({
-        runs: z.int().min(1).max(1000).describe('Earlier runs that stay.'),
-        copies: z
-          .boolean()
-          .default(false)
-          .describe('Whether files that a run takes over from the one before are copied instead of linked (default false).'),
-      }),
-    ])
-    .default(1)
-    .transform((keep) => (typeof keep === 'number' ? { runs: keep, copies: false } : keep))
-    .describe(
-      'Earlier runs that stay for leadstream rollback (default 1). Files that runs have in common are one file on the disk, whose damage is in all of them; { runs: 1, copies: true } buys copies.',
-    ),
-  engine: z
-    .enum(engineNames)
-    .optional()
-    .describe(
-      'Library that encodes: arrow (the fastest, V1 pages), hyparquet (bloom filters, column index, levels of zstd, V2 pages), or parquetjs-lite (plain V1 files without statistics, a seventh of the speed; whole numbers beyond 2^53 do not cast). Default arrow, and hyparquet with bloom_filter, column_index or compression_level.',
-    ),
-  compression: z
-    .enum(compressions)
-    .optional()
-    .describe('Codec of the data pages. Default zstd, and snappy with parquetjs-lite, which has no zstd.'),
-  compression_level: z
-    .int()
-    .min(1)
-    .max(19)
-    .optional()
-    .describe('Level of zstd, from 1 (fast) to 19 (small), for the engine hyparquet. Default 3 there; arrow has level 1 only.'),
-  threads: z
-    .int()
-    .min(0)
-    .max(1)
-    .optional()
-    .describe(
-      'Threads that encode beside the main one, for the engine arrow; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the file of the thread.',
-    ),
-  row_group_rows: z.int().min(1).max(1_000_000).default(10_000).describe('Rows per row group; memory grows with it (default 10000).'),
-  row_group_bytes: z
-    .int()
-    .min(1)
-    .max(268_435_456)
-    .default(8_388_608)
-    .describe('Bytes of text (UTF-8) after which a row group is closed, however few its rows are; memory grows with it (default 8388608).'),
-  file_max_rows: z.int().min(1).default(5_000_000).describe('Rows after which the next file begins (default 5000000).'),
-  file_max_bytes: z
-    .int()
-    .min(1)
-    .default(268_435_456)
-    .describe('Bytes after which the next file begins, at the end of a row group (default 268435456).'),
-  sort_by: distinct(z.array(z.string().regex(/^\S+(?: (?:asc|desc))?$/, 'a column, or a column and desc')), (text) => orderOf(text).field)
-    .readonly()
-    .default([])
-    .describe('Columns by which the rows of each row group are sorted, like [timestamp desc]; nulls come last. Default: as they come.'),
-  bloom_filter: names.default([]).describe('Columns that get a bloom filter, for lookups of single values. Default: none.'),
-  column_index: z
-    .boolean()
-    .default(false)
-    .describe('Whether every page has statistics of its own, not only every row group (default false).'),
-  naming: naming('snake_case'),
-  types: types('typed'),
-  columns,
-  permissions,
-  on_error: onError,
-});
+const shape = schema((z) =>
+  z.strictObject({
+    path: outputPath('Table to write: a link to the folder of the newest run, which holds the Parquet files.'),
+    mode: z
+      .enum(modes)
+      .default('replace')
+      .describe(
+        'What a run does to the table: replace (it becomes this run), replace_partitions (only the partitions that this run wrote), or append (rows whose key it does not have yet; others stay as they are and are counted). Default replace.',
+      ),
+    key: names()
+      .optional()
+      .describe(
+        "Columns that identify a row, for mode: append, which keeps 16 to 32 bytes per row of the table in memory. Default: the collection's key.",
+      ),
+    partition_by: names()
+      .default([])
+      .describe(
+        'Columns, or {{ run.date }}, that become folders column=value as in Hive; their values are not in the files, null and the empty text are one folder, and readers guess the type. Without rows there is one file with every column. Default: none.',
+      ),
+    success_file: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether the folder has an empty file _SUCCESS when it is complete, for jobs that wait for one. Polars and daft read a folder of data files only (default false).',
+      ),
+    keep: z
+      .union([
+        z.int().min(0).max(1000),
+        z.strictObject({
+          runs: z.int().min(1).max(1000).describe('Earlier runs that stay.'),
+          copies: z
+            .boolean()
+            .default(false)
+            .describe('Whether files that a run takes over from the one before are copied instead of linked (default false).'),
+        }),
+      ])
+      .default(1)
+      .transform((keep) => (typeof keep === 'number' ? { runs: keep, copies: false } : keep))
+      .describe(
+        'Earlier runs that stay for leadstream rollback (default 1). Files that runs have in common are one file on the disk, whose damage is in all of them; { runs: 1, copies: true } buys copies.',
+      ),
+    engine: z
+      .enum(engineNames)
+      .optional()
+      .describe(
+        'Library that encodes: arrow (the fastest, V1 pages), hyparquet (bloom filters, column index, levels of zstd, V2 pages), or parquetjs-lite (plain V1 files without statistics, a seventh of the speed; whole numbers beyond 2^53 do not cast). Default arrow, and hyparquet with bloom_filter, column_index or compression_level.',
+      ),
+    compression: z
+      .enum(compressions)
+      .optional()
+      .describe('Codec of the data pages. Default zstd, and snappy with parquetjs-lite, which has no zstd.'),
+    compression_level: z
+      .int()
+      .min(1)
+      .max(19)
+      .optional()
+      .describe('Level of zstd, from 1 (fast) to 19 (small), for the engine hyparquet. Default 3 there; arrow has level 1 only.'),
+    threads: z
+      .int()
+      .min(0)
+      .max(1)
+      .optional()
+      .describe(
+        'Threads that encode beside the main one, for the engine arrow; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the file of the thread.',
+      ),
+    row_group_rows: z.int().min(1).max(1_000_000).default(10_000).describe('Rows per row group; memory grows with it (default 10000).'),
+    row_group_bytes: z
+      .int()
+      .min(1)
+      .max(268_435_456)
+      .default(8_388_608)
+      .describe(
+        'Bytes of text (UTF-8) after which a row group is closed, however few its rows are; memory grows with it (default 8388608).',
+      ),
+    file_max_rows: z.int().min(1).default(5_000_000).describe('Rows after which the next file begins (default 5000000).'),
+    file_max_bytes: z
+      .int()
+      .min(1)
+      .default(268_435_456)
+      .describe('Bytes after which the next file begins, at the end of a row group (default 268435456).'),
+    sort_by: distinct(z.array(z.string().regex(/^\S+(?: (?:asc|desc))?$/, 'a column, or a column and desc')), (text) => orderOf(text).field)
+      .readonly()
+      .default([])
+      .describe('Columns by which the rows of each row group are sorted, like [timestamp desc]; nulls come last. Default: as they come.'),
+    bloom_filter: names().default([]).describe('Columns that get a bloom filter, for lookups of single values. Default: none.'),
+    column_index: z
+      .boolean()
+      .default(false)
+      .describe('Whether every page has statistics of its own, not only every row group (default false).'),
+    naming: naming('snake_case'),
+    types: types('typed'),
+    columns: columns(),
+    permissions: permissions(),
+    on_error: onError(),
+  }),
+);
 
 /** The options of a Parquet table. What the engine cannot do is refused here, before the first request. */
-export const config = shape.superRefine((options, context) => {
-  const { compression, mode, key, partition_by: by, columns: only } = options;
-  const engine = engineOf(options);
-  const able: EngineAbilities = engines[engine];
-  const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
-  if (compression !== undefined && !able.compressions.includes(compression))
-    refuse('compression', `the engine ${engine} has no ${compression}; it has ${able.compressions.join(', ')}`);
-  if (options.bloom_filter.length > 0 && !able.bloomFilters) refuse('bloom_filter', `the engine ${engine} has no bloom filters`);
-  if (options.column_index && !able.columnIndex) refuse('column_index', `the engine ${engine} writes no column index`);
-  if (options.sort_by.length > 0 && !able.sorting) refuse('sort_by', `the engine ${engine} cannot record a sorting`);
-  if (options.compression_level !== undefined && !able.levels) refuse('compression_level', `the engine ${engine} has no levels`);
-  if (options.threads === 1 && !able.threads) refuse('threads', `the engine ${engine} encodes in the main thread only`);
-  if (mode === 'replace_partitions' && by.length === 0) refuse('mode', 'replace_partitions needs partition_by');
-  if (mode !== 'append' && key) refuse('key', 'only mode: append takes a key');
-  for (const name of by.filter((name) => name !== runDateTemplate && only && !only.includes(name)))
-    refuse('partition_by', `${name} is not among columns`);
-});
+export const config = schema(() =>
+  shape().superRefine((options, context) => {
+    const { compression, mode, key, partition_by: by, columns: only } = options;
+    const engine = engineOf(options);
+    const able: EngineAbilities = engines[engine];
+    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
+    if (compression !== undefined && !able.compressions.includes(compression))
+      refuse('compression', `the engine ${engine} has no ${compression}; it has ${able.compressions.join(', ')}`);
+    if (options.bloom_filter.length > 0 && !able.bloomFilters) refuse('bloom_filter', `the engine ${engine} has no bloom filters`);
+    if (options.column_index && !able.columnIndex) refuse('column_index', `the engine ${engine} writes no column index`);
+    if (options.sort_by.length > 0 && !able.sorting) refuse('sort_by', `the engine ${engine} cannot record a sorting`);
+    if (options.compression_level !== undefined && !able.levels) refuse('compression_level', `the engine ${engine} has no levels`);
+    if (options.threads === 1 && !able.threads) refuse('threads', `the engine ${engine} encodes in the main thread only`);
+    if (mode === 'replace_partitions' && by.length === 0) refuse('mode', 'replace_partitions needs partition_by');
+    if (mode !== 'append' && key) refuse('key', 'only mode: append takes a key');
+    for (const name of by.filter((name) => name !== runDateTemplate && only && !only.includes(name)))
+      refuse('partition_by', `${name} is not among columns`);
+  }),
+);
 
-export type ParquetConfig = z.output<typeof config>;
+export type ParquetConfig = z.output<ReturnType<typeof config>>;
 
 /** The engine asked for, or the one that can do what is. */
 export function engineOf({
@@ -130,7 +136,7 @@ export function engineOf({
   bloom_filter: bloom,
   column_index: index,
   compression_level: level,
-}: z.output<typeof shape>): EngineName {
+}: z.output<ReturnType<typeof shape>>): EngineName {
   return engine ?? (bloom.length > 0 || index || level !== undefined ? 'hyparquet' : 'arrow');
 }
 

@@ -8,7 +8,7 @@ import { loadEngine } from '../../parquet/index.js';
 import { Table } from '../../lake/index.js';
 import { openRun } from './writer.js';
 
-export type ParquetOptions = z.input<typeof config>;
+export type ParquetOptions = z.input<ReturnType<typeof config>>;
 
 /**
  * Writes rows to a table of Parquet files. `lake/leads` becomes a link to `lake/.leads.runs/<run>/`; readers see the

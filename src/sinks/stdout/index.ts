@@ -1,6 +1,6 @@
-import { z } from 'zod';
+import type { z } from 'zod';
+import { schema } from '../../core/index.js';
 import { standaloneSink } from '../context.js';
-import { csvFormat, nul } from '../csv/format.js';
 import { ndjsonFormat } from '../ndjson/format.js';
 import { checkColumns, checked, columns, naming, onError, types } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
@@ -8,20 +8,22 @@ import { textSink, type TextSink } from '../text-sink.js';
 import { tableFormat } from './table.js';
 import { streamTarget } from './target.js';
 
-const config = z.strictObject({
-  format: z
-    .enum(['ndjson', 'csv', 'table'])
-    .default('ndjson')
-    .describe('Form of the rows: one JSON object per line, CSV with a header, or a table for people (default ndjson).'),
-  naming: naming('original'),
-  types: types('text'),
-  columns,
-  on_error: onError,
-  max_width: z.int().min(2).default(40).describe('Widest column of a table, in characters (default 40).'),
-});
+const config = schema((z) =>
+  z.strictObject({
+    format: z
+      .enum(['ndjson', 'csv', 'table'])
+      .default('ndjson')
+      .describe('Form of the rows: one JSON object per line, CSV with a header, or a table for people (default ndjson).'),
+    naming: naming('original'),
+    types: types('text'),
+    columns: columns(),
+    on_error: onError(),
+    max_width: z.int().min(2).default(40).describe('Widest column of a table, in characters (default 40).'),
+  }),
+);
 
-type StdoutConfig = z.output<typeof config>;
-export type StdoutOptions = z.input<typeof config>;
+type StdoutConfig = z.output<ReturnType<typeof config>>;
+export type StdoutOptions = z.input<ReturnType<typeof config>>;
 
 /**
  * Writes rows to standard output as they come; there is nothing to publish and nothing can be taken back.
@@ -46,12 +48,17 @@ export const stdoutSink = defineSink({
   check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
   output: () => undefined,
   async open(options, context) {
-    return textSink(streamTarget(context.stdout, context.at), { ...options, ...formats[options.format](options) }, context);
+    return textSink(streamTarget(context.stdout, context.at), { ...options, ...(await formats[options.format](options)) }, context);
   },
 });
 
-const formats: { readonly [F in StdoutConfig['format']]: (options: StdoutConfig) => Pick<TextSink, 'format' | 'nul' | 'surrogates'> } = {
+type Format = Pick<TextSink, 'format' | 'nul' | 'surrogates'>;
+
+const formats: { readonly [F in StdoutConfig['format']]: (options: StdoutConfig) => Format | Promise<Format> } = {
   ndjson: () => ({ format: ndjsonFormat, surrogates: true }),
-  csv: () => ({ format: (columns) => csvFormat(columns, { delimiter: ',', bom: false, escape_formulas: false }), nul }),
+  csv: async () => {
+    const { csvFormat, nul } = await import('../csv/format.js');
+    return { format: (columns) => csvFormat(columns, { delimiter: ',', bom: false, escape_formulas: false }), nul };
+  },
   table: ({ max_width: maxWidth }) => ({ format: (columns) => tableFormat(columns, maxWidth), surrogates: true }),
 };

@@ -1,18 +1,20 @@
 import { join } from 'node:path';
-import { z } from 'zod';
-import { LeadstreamError } from '../../core/index.js';
+import type { z } from 'zod';
+import { LeadstreamError, schema } from '../../core/index.js';
 import { readOwn, replaceFile } from '../../store/index.js';
 import { isLost } from './record.js';
 
-const marker = z.object({
-  /** When the first of the runs that share these pages began, ISO 8601. */
-  startedAt: z.iso.datetime(),
-  /** Age from which these pages are of no use, in milliseconds. */
-  maxAgeMs: z.number(),
-});
+const marker = schema((z) =>
+  z.object({
+    /** When the first of the runs that share these pages began, ISO 8601. */
+    startedAt: z.iso.datetime(),
+    /** Age from which these pages are of no use, in milliseconds. */
+    maxAgeMs: z.number(),
+  }),
+);
 
 /** How old the pages of a source are and may become. */
-export type Marker = z.output<typeof marker>;
+export type Marker = z.output<ReturnType<typeof marker>>;
 
 export const markerName = 'started.json';
 
@@ -21,7 +23,7 @@ export async function readMarker(folder: string): Promise<Marker | undefined> {
   const text = await readOwn(join(folder, markerName)).catch(unlessUseless);
   if (text === undefined) return undefined;
   try {
-    return marker.safeParse(JSON.parse(text)).data;
+    return marker().safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }

@@ -1,6 +1,5 @@
 import { map, pipe } from 'rxjs';
-import { z } from 'zod';
-import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, type Value, StepError } from '../../core/index.js';
+import { declaredTypes, expectations, parserOf, schema, type DeclaredType, type Row, type Value, StepError } from '../../core/index.js';
 import { batchOf, standalone, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
@@ -18,10 +17,12 @@ export interface CastOptions {
 /** A row type some of whose fields were cast; what a text becomes, only the run can tell. */
 export type Casted<T, K extends keyof T> = { readonly [F in keyof T]: F extends K ? Value : T[F] };
 
-const taken = z.strictObject({
-  types: z.record(z.string(), z.enum(declaredTypes).optional()),
-  options: z.strictObject({ onError: z.enum(['reject', 'null', 'fail']).optional() }),
-});
+const taken = schema((z) =>
+  z.strictObject({
+    types: z.record(z.string(), z.enum(declaredTypes).optional()),
+    options: z.strictObject({ onError: z.enum(['reject', 'null', 'fail']).optional() }),
+  }),
+);
 
 /**
  * Turns text into typed values. An empty text is `null` for every type but `text`; a value that does not cast exactly is
@@ -84,13 +85,14 @@ const maxRemembered = 16_384;
 
 export const castStep = defineStep('cast', {
   summary: 'Turns text into typed values, by declared type or as named.',
-  config: z.strictObject({
-    types: z.record(z.string(), z.enum(declaredTypes)).optional().describe('Type by field. Default: every field by its declared type.'),
-    on_error: z
-      .enum(['reject', 'null', 'fail'])
-      .optional()
-      .describe("What becomes of a row whose value does not cast. Default: the pipeline's on_error."),
-  }),
+  config: (z) =>
+    z.strictObject({
+      types: z.record(z.string(), z.enum(declaredTypes)).optional().describe('Type by field. Default: every field by its declared type.'),
+      on_error: z
+        .enum(['reject', 'null', 'fail'])
+        .optional()
+        .describe("What becomes of a row whose value does not cast. Default: the pipeline's on_error."),
+    }),
   examples: [{}, { types: { age: 'integer' }, on_error: 'null' }],
   columns: ({ types }, input, plan) => {
     for (const name of Object.keys(types ?? {})) {

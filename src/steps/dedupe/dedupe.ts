@@ -1,6 +1,5 @@
 import { defer, identity, map, pipe } from 'rxjs';
-import { z } from 'zod';
-import type { Row } from '../../core/index.js';
+import { schema, type Row } from '../../core/index.js';
 import { batchOf, KeySet, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { keysOf } from '../../vector/index.js';
@@ -8,7 +7,7 @@ import { refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 
-const taken = z.strictObject({ key: z.array(z.string().min(1)).min(1) });
+const taken = schema((z) => z.strictObject({ key: z.array(z.string().min(1)).min(1) }));
 
 /**
  * Lets a row pass only if no earlier one had the same key. A row that lacks a part of its key cannot be compared and
@@ -50,9 +49,10 @@ function deduping<T extends Row>(key: readonly string[], context: StepContext): 
 /** By the collection's key, a read that is checked for consistency has every row once already; a second set would find nothing. */
 export const dedupeStep = defineStep('dedupe', {
   summary: 'Drops rows whose key was seen before; the first read stays.',
-  config: z.strictObject({
-    by: z.array(z.string().min(1)).min(1).optional().describe("Fields that identify a row. Default: the collection's key."),
-  }),
+  config: (z) =>
+    z.strictObject({
+      by: z.array(z.string().min(1)).min(1).optional().describe("Fields that identify a row. Default: the collection's key."),
+    }),
   examples: [{}, { by: ['email'] }],
   columns: ({ by }, input, plan) => {
     refuseRepeats(by ?? [], plan, ['by']);

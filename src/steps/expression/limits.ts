@@ -5,18 +5,19 @@ import { nodesIn } from './nodes.js';
 export const limits = { maxListElements: 100, maxMapEntries: 100, maxAstNodes: 5_000, maxDepth: 250 };
 
 /** What the parser calls a limit, and what is said of it. */
-const exceeded: Readonly<Record<string, string>> = {
-  maxListElements: `a list holds at most ${limits.maxListElements} values; several side by side hold more: field in [...] || field in [...]`,
-  maxMapEntries: `a map holds at most ${limits.maxMapEntries} entries`,
-  maxAstNodes: `an expression has at most ${limits.maxAstNodes.toLocaleString('en-US')} parts (names, values, operators)`,
-  maxDepth: `an expression is at most ${limits.maxDepth} levels deep`,
+const exceeded: Readonly<Record<string, () => string>> = {
+  maxListElements: () =>
+    `a list holds at most ${limits.maxListElements} values; several side by side hold more: field in [...] || field in [...]`,
+  maxMapEntries: () => `a map holds at most ${limits.maxMapEntries} entries`,
+  maxAstNodes: () => `an expression has at most ${limits.maxAstNodes.toLocaleString('en-US')} parts (names, values, operators)`,
+  maxDepth: () => `an expression is at most ${limits.maxDepth} levels deep`,
 };
 
 /** What the parser's refusal of an expression means, if it is about a limit. */
 export function limitIn(message: string): string | undefined {
   // Operators before a value have no limit of the parser's but the stack.
-  if (message === 'Maximum call stack size exceeded') return exceeded.maxDepth;
-  return exceeded[/^Exceeded (\w+) /.exec(message)?.[1] ?? ''];
+  if (message === 'Maximum call stack size exceeded') return exceeded.maxDepth?.();
+  return exceeded[/^Exceeded (\w+) /.exec(message)?.[1] ?? '']?.();
 }
 
 /** Of an expression that goes through lists: then its time is that of its length, squared. */

@@ -1,14 +1,9 @@
 import { map } from 'rxjs';
-import { z } from 'zod';
-import type { Row } from '../../core/index.js';
+import { schema, type Row } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
-import { batchOf, countOf, keepRows, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
-import { openExpression, planExpression } from '../expression/configured.js';
-import { rowsOf } from '../fields.js';
-import { evaluating } from '../on-error.js';
-import { defineStep } from '../step.js';
+import { countOf, keepRows, standalone, type Step, type StepContext } from '../../flow/index.js';
 
-const taken = z.strictObject({ condition: callback });
+const taken = schema((z) => z.strictObject({ condition: callback() }));
 
 /**
  * Keeps the rows that satisfy a condition.
@@ -26,28 +21,3 @@ export function filter<T extends Row>(condition: (row: T) => boolean, context: S
     return kept;
   });
 }
-
-export const filterStep = defineStep('filter', {
-  summary: 'Keeps the rows for which an expression (CEL) is true; one that is null drops the row.',
-  config: z.string().min(1).describe('Condition over the fields of the row.'),
-  examples: ["lead_status == 'sold' && !blank(email)"],
-  columns: (source, input, plan) => {
-    const expression = planExpression(source, input, plan, []);
-    if (expression && expression.type !== 'flag') plan.problem([], `a condition is true or false, but this gives ${expression.type}`);
-    return input;
-  },
-  open: (source, runtime) => {
-    const expression = openExpression(source, runtime.input, runtime.at);
-    const evaluate = evaluating(new Map([['condition', expression]]), runtime.onError, runtime);
-    return map((page) => {
-      const { batch, columns } = evaluate(batchOf(page));
-      const kept = batch.filter((row) => columns.get('condition')?.value(row) === true);
-      runtime.tally.filtered += batch.length - kept.length;
-      return withBatch(page, kept);
-    });
-  },
-  remark: (_, { filtered, rejected }, arrived) =>
-    filtered > 0 && filtered + rejected === arrived
-      ? { code: 'W_STEP_EMPTY', message: `none of ${rowsOf(arrived)} is kept; expect.min_rows refuses that` }
-      : undefined,
-});

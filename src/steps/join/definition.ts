@@ -1,38 +1,39 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { collectionNames, columnsOf, type Collection, type Registry } from '../../collections/index.js';
-import type { Column } from '../../core/index.js';
+import { schema, type Column } from '../../core/index.js';
 import { refuseRepeats, requireColumn, rowsOf, unknownName } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
 import { joining, takenName } from './join.js';
 import type { Pick } from './pick.js';
 
-const name = z.string().min(1);
-
-const config = z.strictObject({
-  with: z.enum(collectionNames).describe('The other collection.'),
-  on: z.record(z.string(), name).describe('Right field by left field, one or more; empty values never match.'),
-  as: z
-    .string()
-    .regex(/^[a-z][a-z0-9_]*$/, 'a name is made of a-z, 0-9 and _')
-    .optional()
-    .describe("What the new fields begin with: <as>_<field>. Default: the collection's name."),
-  select: z.array(name).min(1).optional().describe('Right fields to add. Default: all that are not credential-like.'),
-  normalize: z.literal('casefold').optional().describe('Trim and fold case on both sides before comparing.'),
-  pick: z
-    .union([z.enum(['first', 'all', 'error']), z.strictObject({ max: name }), z.strictObject({ min: name })])
-    .optional()
-    .describe('Which of several matches: first, all, { max: field }, { min: field } or error (default).'),
-  type: z.enum(['left', 'inner']).optional().describe('left (default) keeps rows without a match, inner drops them.'),
-  lookup: z.literal('preload').optional().describe('preload (default) reads the other collection once, before the first page.'),
-  reveal: z.array(name).optional().describe('Credential-like fields of the other collection that are wanted all the same.'),
-  min_match: z
-    .string()
-    .regex(/^(?:100|\d{1,2}(?:\.\d+)?)%$/, 'a share is written like 95%')
-    .optional()
-    .describe('Share of rows that must find a match, or nothing is published.'),
+const config = schema((z) => {
+  const name = z.string().min(1);
+  return z.strictObject({
+    with: z.enum(collectionNames).describe('The other collection.'),
+    on: z.record(z.string(), name).describe('Right field by left field, one or more; empty values never match.'),
+    as: z
+      .string()
+      .regex(/^[a-z][a-z0-9_]*$/, 'a name is made of a-z, 0-9 and _')
+      .optional()
+      .describe("What the new fields begin with: <as>_<field>. Default: the collection's name."),
+    select: z.array(name).min(1).optional().describe('Right fields to add. Default: all that are not credential-like.'),
+    normalize: z.literal('casefold').optional().describe('Trim and fold case on both sides before comparing.'),
+    pick: z
+      .union([z.enum(['first', 'all', 'error']), z.strictObject({ max: name }), z.strictObject({ min: name })])
+      .optional()
+      .describe('Which of several matches: first, all, { max: field }, { min: field } or error (default).'),
+    type: z.enum(['left', 'inner']).optional().describe('left (default) keeps rows without a match, inner drops them.'),
+    lookup: z.literal('preload').optional().describe('preload (default) reads the other collection once, before the first page.'),
+    reveal: z.array(name).optional().describe('Credential-like fields of the other collection that are wanted all the same.'),
+    min_match: z
+      .string()
+      .regex(/^(?:100|\d{1,2}(?:\.\d+)?)%$/, 'a share is written like 95%')
+      .optional()
+      .describe('Share of rows that must find a match, or nothing is published.'),
+  });
 });
 
-type JoinConfig = z.infer<typeof config>;
+type JoinConfig = z.infer<ReturnType<typeof config>>;
 
 export const joinStep = defineStep('join', {
   summary: 'Adds fields of the matching rows of another collection.',

@@ -1,6 +1,5 @@
 import { isObservable, map, pipe, type Observable } from 'rxjs';
-import { z } from 'zod';
-import { declaredTypes, type Row, StepError } from '../../core/index.js';
+import { declaredTypes, schema, type Row, StepError } from '../../core/index.js';
 import { keysOf, memoByKey, type RecordBatch } from '../../vector/index.js';
 import { batchOf, preload, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
@@ -38,20 +37,23 @@ export type Addition<Left, As extends string, Field extends string> = string ext
     ? unknown
     : { readonly as: never };
 
-const name = z.string().min(1);
-const type = z.enum(declaredTypes).optional();
-
-const taken = z.strictObject({
-  pages$: z.custom((value) => isObservable(value), 'must be a stream of pages, like service.bridges$'),
-  options: z.strictObject({
-    on: z.record(z.string(), name.optional()),
-    as: name,
-    select: z.array(name).min(1),
-    normalize: z.literal('casefold').optional(),
-    pick: z.union([z.enum(['first', 'all', 'error']), z.strictObject({ max: name, type }), z.strictObject({ min: name, type })]).optional(),
-    type: z.enum(['left', 'inner']).optional(),
-    key: z.array(name).optional(),
-  }),
+const taken = schema((z) => {
+  const name = z.string().min(1);
+  const type = z.enum(declaredTypes).optional();
+  return z.strictObject({
+    pages$: z.custom((value) => isObservable(value), 'must be a stream of pages, like service.bridges$'),
+    options: z.strictObject({
+      on: z.record(z.string(), name.optional()),
+      as: name,
+      select: z.array(name).min(1),
+      normalize: z.literal('casefold').optional(),
+      pick: z
+        .union([z.enum(['first', 'all', 'error']), z.strictObject({ max: name, type }), z.strictObject({ min: name, type })])
+        .optional(),
+      type: z.enum(['left', 'inner']).optional(),
+      key: z.array(name).optional(),
+    }),
+  });
 });
 
 /**

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { map, pipe } from 'rxjs';
-import { z } from 'zod';
-import { textOf, type Column, type Row, type Value, StepError } from '../../core/index.js';
+import { schema, textOf, type Column, type Row, type Value, StepError } from '../../core/index.js';
 import { mapping, type Mapped, type Vector } from '../../vector/index.js';
 import { batchOf, withBatch, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
@@ -24,10 +23,12 @@ export interface MaskOptions {
   readonly hmacKey?: string | undefined;
 }
 
-const taken = z.strictObject({
-  masks: z.record(z.string(), z.enum(maskKinds).optional()),
-  options: z.strictObject({ hmacKey: z.string().optional() }),
-});
+const taken = schema((z) =>
+  z.strictObject({
+    masks: z.record(z.string(), z.enum(maskKinds).optional()),
+    options: z.strictObject({ hmacKey: z.string().optional() }),
+  }),
+);
 
 /**
  * Hides the values of some fields. Empty and missing values stay as they are, so that completeness can still be judged.
@@ -102,7 +103,7 @@ function last4(text: string): string {
 
 export const maskStep = defineStep('mask', {
   summary: 'Hides the values of some fields; hmac takes its key from the environment, LEADSTREAM_HMAC_KEY.',
-  config: z.record(z.string(), z.enum(maskKinds)).describe('Kind of mask by field: drop, null, hmac, last4 or redact.'),
+  config: (z) => z.record(z.string(), z.enum(maskKinds)).describe('Kind of mask by field: drop, null, hmac, last4 or redact.'),
   examples: [{ sin_number: 'drop', email: 'hmac', cell_phone: 'last4' }],
   columns: (masks, input, plan) => {
     for (const [name, kind] of Object.entries(masks)) {

@@ -1,6 +1,5 @@
 import { map, pipe } from 'rxjs';
-import { z } from 'zod';
-import { type Row, StepError } from '../../core/index.js';
+import { schema, type Row, StepError } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { batchOf, withBatch, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
@@ -13,7 +12,7 @@ export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {
   readonly [K in keyof T as K extends keyof M ? (M[K] extends string ? M[K] : K) : K]: T[K];
 };
 
-const taken = z.strictObject({ names: z.record(z.string(), z.string().min(1).optional()) });
+const taken = schema((z) => z.strictObject({ names: z.record(z.string(), z.string().min(1).optional()) }));
 
 /**
  * Gives fields other names; order and values stay.
@@ -62,7 +61,7 @@ function renaming<T extends Row, const M extends Partial<Record<keyof T & string
 
 export const renameStep = defineStep('rename', {
   summary: 'Gives fields other names.',
-  config: z.record(z.string(), columnName).describe('New name by old name.'),
+  config: (z) => z.record(z.string(), columnName()).describe('New name by old name.'),
   examples: [{ lead_id: 'id' }],
   columns: (names, input, plan) => {
     for (const name of Object.keys(names)) requireColumn(name, input, plan, [name], true);

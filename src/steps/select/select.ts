@@ -1,6 +1,5 @@
 import { map, pipe } from 'rxjs';
-import { z } from 'zod';
-import type { Row } from '../../core/index.js';
+import { schema, type Row } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { batchOf, withBatch, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
@@ -8,7 +7,7 @@ import { refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 
-const taken = z.strictObject({ fields: z.array(z.string().min(1)).min(1) });
+const taken = schema((z) => z.strictObject({ fields: z.array(z.string().min(1)).min(1) }));
 
 /**
  * Keeps the named fields of every row, in the order given.
@@ -34,7 +33,7 @@ export function select<T extends Row, K extends keyof T & string>(fields: readon
 
 export const selectStep = defineStep('select', {
   summary: 'Keeps some fields of every row.',
-  config: z.array(z.string().min(1)).min(1).describe('Fields to keep, in output order.'),
+  config: (z) => z.array(z.string().min(1)).min(1).describe('Fields to keep, in output order.'),
   examples: [['lead_id', 'zipcode']],
   columns: (fields, input, plan) => {
     refuseRepeats(fields, plan);

@@ -1,8 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipe } from 'rxjs';
-import { z } from 'zod';
-import { declaredTypes, type Row } from '../../core/index.js';
+import { declaredTypes, schema, type Row } from '../../core/index.js';
 import { blocking, standalone, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
@@ -22,16 +21,18 @@ export interface SortOptions {
   readonly onError?: OnError | undefined;
 }
 
-const taken = z.strictObject({
-  keys: z
-    .array(z.strictObject({ field: z.string().min(1), type: z.enum(declaredTypes).optional(), descending: z.boolean().optional() }))
-    .min(1),
-  options: z.strictObject({
-    memory: z.number().positive().optional(),
-    folder: z.string().min(1).optional(),
-    onError: z.enum(['reject', 'null', 'fail']).optional(),
+const taken = schema((z) =>
+  z.strictObject({
+    keys: z
+      .array(z.strictObject({ field: z.string().min(1), type: z.enum(declaredTypes).optional(), descending: z.boolean().optional() }))
+      .min(1),
+    options: z.strictObject({
+      memory: z.number().positive().optional(),
+      folder: z.string().min(1).optional(),
+      onError: z.enum(['reject', 'null', 'fail']).optional(),
+    }),
   }),
-});
+);
 
 const defaultMemory = 256_000_000;
 
@@ -68,11 +69,13 @@ function sorting<T extends Row>(
 
 const bytesPer: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
 
-const memory = z
-  .string()
-  .regex(/^\d+(?:\.\d+)?(?:kB|MB|GB)$/, 'an amount of memory is written like 256MB or 1GB')
-  .transform((text) => Number.parseFloat(text) * (bytesPer[text.replace(/[\d.]/g, '')] ?? 1))
-  .refine((bytes) => bytes >= 1e6, 'must be at least 1MB');
+const memory = schema((z) =>
+  z
+    .string()
+    .regex(/^\d+(?:\.\d+)?(?:kB|MB|GB)$/, 'an amount of memory is written like 256MB or 1GB')
+    .transform((text) => Number.parseFloat(text) * (bytesPer[text.replace(/[\d.]/g, '')] ?? 1))
+    .refine((bytes) => bytes >= 1e6, 'must be at least 1MB'),
+);
 
 /** `field`, `field asc` or `field desc`. */
 function wantedOf(text: string): { readonly field: string; readonly descending: boolean } | undefined {
@@ -82,17 +85,20 @@ function wantedOf(text: string): { readonly field: string; readonly descending: 
 
 export const sortStep = defineStep('sort', {
   summary: 'Sorts all rows by some fields, by their declared types; rows with equal keys keep their order.',
-  config: z.strictObject({
-    by: z
-      .array(z.string().min(1))
-      .min(1)
-      .describe('Fields in order of importance, each with asc (default) or desc: timestamp desc. What is empty comes last.'),
-    memory: memory.optional().describe('What rows may take in memory before they are kept in a file of the state folder (default 256MB).'),
-    on_error: z
-      .enum(['reject', 'null', 'fail'])
-      .optional()
-      .describe("What becomes of a row whose value does not cast; with null it comes last. Default: the pipeline's on_error."),
-  }),
+  config: (z) =>
+    z.strictObject({
+      by: z
+        .array(z.string().min(1))
+        .min(1)
+        .describe('Fields in order of importance, each with asc (default) or desc: timestamp desc. What is empty comes last.'),
+      memory: memory()
+        .optional()
+        .describe('What rows may take in memory before they are kept in a file of the state folder (default 256MB).'),
+      on_error: z
+        .enum(['reject', 'null', 'fail'])
+        .optional()
+        .describe("What becomes of a row whose value does not cast; with null it comes last. Default: the pipeline's on_error."),
+    }),
   blocking: true,
   examples: [{ by: ['timestamp desc', 'lead_id'] }, { by: ['lead_status'], memory: '64MB' }],
   columns: ({ by }, input, plan) => {

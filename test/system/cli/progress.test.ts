@@ -8,7 +8,7 @@ import { toCsv, toStdout } from './support.js';
 const [terminal, pipe] = [{ isTTY: true }, { isTTY: false }];
 const talking = { level: 'info', format: 'text' } as const;
 
-function pipelineOf(body: string): Pipeline {
+function pipelineOf(body: string): Promise<Pipeline> {
   return parsePipeline(pipelineText(body), 'p.yaml', {
     env: { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1', LEADSTREAM_REST_API_KEY: 'key-of-the-test' },
   });
@@ -24,9 +24,9 @@ const page = (pages: number, read: number): MomentEvent<'page'> => {
 };
 
 describe('the progress of a run', () => {
-  test('shows nothing before the first page', () => {
+  test('shows nothing before the first page', async () => {
     const stderr = screen();
-    createProgress(talking, pipelineOf(toCsv), stderr, terminal).end();
+    createProgress(talking, await pipelineOf(toCsv), stderr, terminal).end();
     expect(stderr.read()).toBeNull();
   });
 
@@ -35,17 +35,17 @@ describe('the progress of a run', () => {
     ['shows them when rows go into a pipe', toStdout, pipe, true],
     ['leaves the terminal to the rows when they are printed there', toStdout, terminal, false],
     ['leaves it to them when they are printed beside a file', `${toCsv}\n  - stdout: {}`, terminal, false],
-  ])('%s', (_, body, stdout, shown) => {
+  ])('%s', async (_, body, stdout, shown) => {
     const stderr = screen();
-    const progress = createProgress(talking, pipelineOf(body), stderr, stdout);
+    const progress = createProgress(talking, await pipelineOf(body), stderr, stdout);
     progress.watcher.page?.(page(3, 1_500));
     progress.end();
     expect(String(stderr.read()).includes('test | 1,500 rows | page 3 |')).toBe(shown);
   });
 
-  test('comes back after a message', () => {
+  test('comes back after a message', async () => {
     const stderr = screen();
-    const progress = createProgress(talking, pipelineOf(toCsv), stderr, terminal);
+    const progress = createProgress(talking, await pipelineOf(toCsv), stderr, terminal);
     progress.watcher.page?.(page(1, 500));
     progress.end();
     stderr.read();

@@ -129,7 +129,7 @@ test('a thread whose file is missing, as beside TypeScript source, is refused wh
   await expect(asked).rejects.toMatchObject({
     code: 'E_SINK_CONFIG',
     message: expect.stringMatching(
-      /^parquet: threads: 1 needs the file \/.*\/engines\/arrow\/worker\.js, which a bundle has to bring along/,
+      /^parquet: threads: 1 needs the file \/.*\/engines\/arrow\/encoding-worker\.js, which a bundle has to bring along/,
     ),
   });
 });

@@ -15,7 +15,7 @@ async function read(mode: string, seed: number, more = '') {
   const [server, folder] = [await service(source, { drift: { every: 10 }, seed }), await temporaryFolder()];
   const text = pipelineText(`from: leads\nconsistency: ${mode}\n${more}\nto:\n  - ndjson: { path: rows.ndjson }`);
   const set = { 'service.limit': String(limit), 'service.retry.base': '1ms' };
-  const report = await runPipeline(parsePipeline(text, 'p.yaml', { env: server.env, baseDir: folder, set }));
+  const report = await runPipeline(await parsePipeline(text, 'p.yaml', { env: server.env, baseDir: folder, set }));
   const keys = (await readFile(join(folder, 'rows.ndjson'), 'utf8'))
     .trim()
     .split('\n')
@@ -66,7 +66,7 @@ describe('a list that stands still', () => {
     const [server, folder] = [await service(source), await temporaryFolder()];
     const text = pipelineText(`from: leads\nconsistency: ${mode}\nto:\n  - csv: { path: rows.csv }`);
     const set = { 'service.limit': String(limit) };
-    const { consistency } = await runPipeline(parsePipeline(text, 'p.yaml', { env: server.env, baseDir: folder, set }));
+    const { consistency } = await runPipeline(await parsePipeline(text, 'p.yaml', { env: server.env, baseDir: folder, set }));
     expect(consistency).toMatchObject({ outcome: 'stable', probes: 8, passes: 0, repaired: 0, duplicates: 0, changed: 0 });
   });
 });

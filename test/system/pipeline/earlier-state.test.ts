@@ -24,7 +24,7 @@ describe.each(['publishing/run-1.intent.json', 'landing/leads-0/pages.log'])('a 
   test('is refused by a run before anything is asked or written', async () => {
     const [from, base] = [await serviceOf({ leads: leads(3) }), await place()];
     const before = await filesBelow(base);
-    await expect(runPipeline(pipelineFor(from, body, base))).rejects.toMatchObject(refused);
+    await expect(runPipeline(await pipelineFor(from, body, base))).rejects.toMatchObject(refused);
     expect(from.requests).toEqual([]);
     expect(await filesBelow(base)).toEqual(before);
   });
@@ -44,7 +44,7 @@ describe.each(['publishing/run-1.intent.json', 'landing/leads-0/pages.log'])('a 
 
   test('is no concern of a run that only prints', async () => {
     const [from, base] = [await serviceOf({ leads: leads(3) }), await place()];
-    const pipeline = pipelineFor(from, 'from: leads\nto: [{ stdout: {} }]', base);
+    const pipeline = await pipelineFor(from, 'from: leads\nto: [{ stdout: {} }]', base);
     expect((await runPipeline(pipeline, { stdout: new PassThrough().resume() })).read).toBe(3);
   });
 });

@@ -39,26 +39,26 @@ describe('what a file expects', () => {
     ['  unique: [lead_id, [uid, zipcod]]', 'p.yaml:11:27', "did you mean 'zipcode'?"],
     ['  accepted_values: { lead_stats: [sold] }', 'p.yaml:11:22', "did you mean 'lead_status'?"],
     ['  accepted_values: { lead_status: [] }', 'p.yaml:11:35', 'must have at least one entry'],
-  ])('is checked before anything is read: %s', (gates, place, message) => {
-    const parse = () => parsePipeline(pipelineText(`from: leads\n${to}\nexpect:\n${gates}`), 'p.yaml', { env });
-    if (message === undefined) expect(parse().expect).toEqual({ min_rows: 10 });
+  ])('is checked before anything is read: %s', async (gates, place, message) => {
+    const parsing = parsePipeline(pipelineText(`from: leads\n${to}\nexpect:\n${gates}`), 'p.yaml', { env });
+    if (message === undefined) expect((await parsing).expect).toEqual({ min_rows: 10 });
     else {
-      expect(parse).toThrow(SpecError);
-      expect(parse).toThrow(`${place} `);
-      expect(parse).toThrow(message);
+      await expect(parsing).rejects.toThrow(SpecError);
+      await expect(parsing).rejects.toThrow(`${place} `);
+      await expect(parsing).rejects.toThrow(message);
     }
   });
 
-  test('is about the columns that leave the last step', () => {
+  test('is about the columns that leave the last step', async () => {
     const parse = (gates: string) =>
       parsePipeline(pipelineText(`from: leads\nsteps:\n  - rename: { lead_id: id }\n${to}\nexpect:\n${gates}`), 'p.yaml', { env });
-    expect(parse('  not_null: [id]').expect).toEqual({ not_null: ['id'] });
-    expect(() => parse('  not_null: [lead_id]')).toThrow("p.yaml:13:14 no column 'lead_id' leaves the last step");
+    expect((await parse('  not_null: [id]')).expect).toEqual({ not_null: ['id'] });
+    await expect(parse('  not_null: [lead_id]')).rejects.toThrow("p.yaml:13:14 no column 'lead_id' leaves the last step");
   });
 
-  test('is told beside other problems of the file', () => {
+  test('is told beside other problems of the file', async () => {
     const text = pipelineText('from: leads\nsteps:\n  - select: [lead_idd]\nto:\n  - csv: { path: x }\nexpect:\n  not_null: [zip]');
-    expect(() => parsePipeline(text, 'p.yaml', { env })).toThrow(/p\.yaml:9:14 .*\n.*p\.yaml:13:14 /);
+    await expect(parsePipeline(text, 'p.yaml', { env })).rejects.toThrow(/p\.yaml:9:14 .*\n.*p\.yaml:13:14 /);
   });
 });
 
@@ -165,7 +165,7 @@ describe('the size of an output, measured by that of the last run', () => {
     const folder = await temporaryFolder();
     const night = async (count: number) => {
       const from = await serviceOf({ leads: leads(count) });
-      return runPipeline(pipelineFor(from, 'from: leads\nto:\n  - parquet: { path: t }\nexpect: { max_shrink: 20% }', folder));
+      return runPipeline(await pipelineFor(from, 'from: leads\nto:\n  - parquet: { path: t }\nexpect: { max_shrink: 20% }', folder));
     };
     await night(10);
     await night(8);

@@ -10,9 +10,9 @@ import { temporaryFolder } from '../../support/temporary.js';
 const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
 const to = 'to:\n  - csv: { path: out.csv }';
 
-function problems(text: string, environment: Record<string, string> = env, set: Record<string, string> = {}): SpecError {
+async function problems(text: string, environment: Record<string, string> = env, set: Record<string, string> = {}): Promise<SpecError> {
   try {
-    parsePipeline(text, 'p.yaml', { env: environment, set });
+    await parsePipeline(text, 'p.yaml', { env: environment, set });
   } catch (error) {
     if (error instanceof SpecError) return error;
     throw error;
@@ -21,30 +21,29 @@ function problems(text: string, environment: Record<string, string> = env, set: 
 }
 
 describe('a key of the environment', () => {
-  const messagesWith = (key: string | undefined) =>
-    problems(pipelineText(`from: leads\n${to}`), {
-      LEADSTREAM_BASE_URL: 'https://data.example',
-      ...(key === undefined ? {} : { LEADSTREAM_REST_API_KEY: key }),
-    }).issues.map(({ message }) => message);
+  const messagesWith = async (key: string | undefined) => {
+    const env = { LEADSTREAM_BASE_URL: 'https://data.example', ...(key === undefined ? {} : { LEADSTREAM_REST_API_KEY: key }) };
+    return (await problems(pipelineText(`from: leads\n${to}`), env)).issues.map(({ message }) => message);
+  };
 
-  test('that is not set is told once, and the text of its reference is measured by nobody', () => {
-    expect(messagesWith(undefined)).toEqual(['the environment variable LEADSTREAM_REST_API_KEY is not set']);
+  test('that is not set is told once, and the text of its reference is measured by nobody', async () => {
+    expect(await messagesWith(undefined)).toEqual(['the environment variable LEADSTREAM_REST_API_KEY is not set']);
     const short = pipelineText(`from: leads\n${to}`).replace('LEADSTREAM_REST_API_KEY', 'KEY');
-    expect(problems(short).issues.map(({ message }) => message)).toEqual(['the environment variable KEY is not set']);
+    expect((await problems(short)).issues.map(({ message }) => message)).toEqual(['the environment variable KEY is not set']);
   });
 
   test.each([
     [' key-of-the-test', 'the key has white space or a line break around it; look where it comes from'],
     ['key-of-the-test\n', 'the key has white space or a line break around it; look where it comes from'],
     ['"key-of-the-test"', 'the key has quotes around it, which the shell or an env file left; look where it comes from'],
-  ])('that has more than itself is refused before it is sent: %j', (key, message) => {
-    expect(messagesWith(key)).toEqual([message]);
+  ])('that has more than itself is refused before it is sent: %j', async (key, message) => {
+    expect(await messagesWith(key)).toEqual([message]);
   });
 });
 
 describe('a pipeline file', () => {
-  test('is accepted when everything is right', () => {
-    const pipeline = parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', { env });
+  test('is accepted when everything is right', async () => {
+    const pipeline = await parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', { env });
     expect(pipeline.connection).toMatchObject({ baseUrl: 'https://data.example', auth: { rest_api_key: 'key-of-the-test' }, limit: 100 });
     expect(pipeline.plan.columns()).toHaveLength(33);
   });
@@ -117,14 +116,14 @@ describe('a pipeline file', () => {
       'p.yaml:9:',
       'expected one of',
     ],
-  ])('tells %s with its place', (_what, body, place, message) => {
+  ])('tells %s with its place', async (_what, body, place, message) => {
     const whole = pipelineText(body);
     const text = _what.startsWith('a limit')
       ? whole.replace('limit: 100', 'limit: 501')
       : _what.startsWith('a part')
         ? whole.replace(/\n {2}auth: .*/, '')
         : whole;
-    const error = problems(text);
+    const error = await problems(text);
     expect(error.exit).toBe(78);
     const line = error.message.split('\n').find((each) => each.startsWith(place));
     expect(line ?? error.message).toContain(message);
@@ -133,22 +132,22 @@ describe('a pipeline file', () => {
   test.each([
     ['to:', 'p.yaml:8:1 expected a list'],
     ['to: csv', 'p.yaml:8:5 expected a list, like [csv]'],
-  ])('tells one problem of %j', (text, message) => {
-    expect(problems(pipelineText(`from: leads\n${text}`)).message).toBe(message);
+  ])('tells one problem of %j', async (text, message) => {
+    expect((await problems(pipelineText(`from: leads\n${text}`))).message).toBe(message);
   });
 
-  test('refuses times of nothing before a run does', () => {
+  test('refuses times of nothing before a run does', async () => {
     const text = pipelineText(`from: leads\n${to}`).replace('limit: 100', 'timeout: 0s\n  deadline: 0m');
-    expect(problems(text).message).toBe('p.yaml:5:12 must be more than 0\np.yaml:6:13 must be more than 0');
+    expect((await problems(text)).message).toBe('p.yaml:5:12 must be more than 0\np.yaml:6:13 must be more than 0');
   });
 
-  test('tells every problem at once, in the order of the file', () => {
-    const error = problems(pipelineText('from: leads\nsteps:\n  - select: [a]\n  - dedup: {}\nto:\n  - csv: {}'));
+  test('tells every problem at once, in the order of the file', async () => {
+    const error = await problems(pipelineText('from: leads\nsteps:\n  - select: [a]\n  - dedup: {}\nto:\n  - csv: {}'));
     expect(error.issues.map(({ line }) => line)).toEqual([9, 10, 12]);
   });
 
-  test.each([['broken YAML', 'a: [', /p\.yaml:\d+:\d+ /]])('refuses %s', (_what, text, message) => {
-    expect(problems(text).message).toMatch(message);
+  test.each([['broken YAML', 'a: [', /p\.yaml:\d+:\d+ /]])('refuses %s', async (_what, text, message) => {
+    expect((await problems(text)).message).toMatch(message);
   });
 
   const reference = 'a text with ${…} needs quotes, like "${NAME}": its braces are YAML\'s own here';
@@ -186,8 +185,8 @@ describe('a pipeline file', () => {
     ['? {a: b}\n: c', '1:3', 'a list or map stands where a key is wanted; a text that begins with a bracket or brace needs quotes'],
     ['name: { [a]: b }', '1:9', 'a list or map stands where a key is wanted; a text that begins with a bracket or brace needs quotes'],
     [': c', '1:1', 'a key is missing in front of the colon'],
-  ])('is told the first thing that is wrong with %j as YAML, in one line', (text, place, message) => {
-    expect(problems(text)).toMatchObject({ code: 'E_SPEC_YAML', message: `p.yaml:${place} ${message}` });
+  ])('is told the first thing that is wrong with %j as YAML, in one line', async (text, place, message) => {
+    expect(await problems(text)).toMatchObject({ code: 'E_SPEC_YAML', message: `p.yaml:${place} ${message}` });
   });
 
   test.each([
@@ -197,23 +196,22 @@ describe('a pipeline file', () => {
     ['maps by indentation', Array.from({ length: 2_000 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('')],
     ['lists by dashes', `${'- '.repeat(20_000)}a`],
     ['just one level more than allowed', `name: ${'['.repeat(64)}${']'.repeat(64)}`],
-  ])('may not be as deep as %s', (_what, text) => {
-    expect(problems(text).message).toMatch(/^p\.yaml:\d+:\d+ lists and maps stand in one another more than 64 levels deep$/);
+  ])('may not be as deep as %s', async (_what, text) => {
+    expect((await problems(text)).message).toMatch(/^p\.yaml:\d+:\d+ lists and maps stand in one another more than 64 levels deep$/);
   });
 
-  test('may be deep, as far as YAML is concerned', () => {
-    expect(problems(`name: ${'['.repeat(63)}${']'.repeat(63)}`).code).toBe('E_SPEC_INVALID');
+  test('may be deep, as far as YAML is concerned', async () => {
+    expect((await problems(`name: ${'['.repeat(63)}${']'.repeat(63)}`)).code).toBe('E_SPEC_INVALID');
   });
 
-  test('prints nothing by itself', () => {
+  test('prints nothing by itself', async () => {
     const warned: unknown[] = [];
     const take = (warning: Error) => warned.push(warning.message);
     process.on('warning', take);
-    problems('? [a, "\\e[2J"]\n: c');
-    return new Promise((done) => setImmediate(done)).then(() => {
-      process.off('warning', take);
-      expect(warned).toEqual([]);
-    });
+    await problems('? [a, "\\e[2J"]\n: c');
+    await new Promise((done) => setImmediate(done));
+    process.off('warning', take);
+    expect(warned).toEqual([]);
   });
 
   test.each([
@@ -222,9 +220,9 @@ describe('a pipeline file', () => {
     ['authorized_uid: ${K}\n    rest_api_key: ${K}', "5:5 'authorized_uid' does not go with 'rest_api_key'"],
     ['rest_api_kye: ${K}', "5:5 unknown key 'rest_api_kye', did you mean 'rest_api_key'?"],
     ['{}', "4:9 'rest_api_key' is missing: expected a text"],
-  ])('with %j under auth is told one thing', (auth, message) => {
+  ])('with %j under auth is told one thing', async (auth, message) => {
     const text = pipelineText(`from: leads\n${to}`).replace(/ \{ rest_api_key: .*/, auth === '{}' ? ' {}' : `\n    ${auth}`);
-    expect(problems(text, { ...env, K: 'k' }).message).toBe(`p.yaml:${message}`);
+    expect((await problems(text, { ...env, K: 'k' })).message).toBe(`p.yaml:${message}`);
   });
 
   test.each([
@@ -244,13 +242,13 @@ describe('a pipeline file', () => {
     ['the second line of a folded block', "- filter: >-\n      email == 'x'\n      and blank(email)", '11:7'],
     ['the second line of a plain text', "- filter: email == 'x'\n      and blank(email)", '10:7'],
     ['the start of a text whose references were replaced', '- filter: email == ${QUOTED} and blank(email)', '9:13'],
-  ])('is told the place of %s', (_what, step, place) => {
-    const error = problems(pipelineText(`from: leads\nsteps:\n  ${step}\n${to}`), { ...env, QUOTED: "'x'" });
+  ])('is told the place of %s', async (_what, step, place) => {
+    const error = await problems(pipelineText(`from: leads\nsteps:\n  ${step}\n${to}`), { ...env, QUOTED: "'x'" });
     expect(error.message).toMatch(new RegExp(`^p\\.yaml:${place} `));
   });
 
-  test('reads unquoted numbers, flags and null as the text they are', () => {
-    const { plan } = parsePipeline(
+  test('reads unquoted numbers, flags and null as the text they are', async () => {
+    const { plan } = await parsePipeline(
       pipelineText(`from: leads\nsteps:\n  - mask: { email: null }\n  - filter: zipcode == '0123'\n${to}`),
       'p.yaml',
       { env },
@@ -267,8 +265,8 @@ describe('references', () => {
     ['${MISSING:-fallback}', 'fallback'],
     ['${MISSING:-}x', 'x'],
     ['a/${OUT}/$${OUT}', 'a/made/${OUT}'],
-  ])('resolve %s to %s', (reference, expected) => {
-    const pipeline = parsePipeline(withName(reference), 'p.yaml', { env: { ...env, OUT: 'made' }, baseDir: '/base' });
+  ])('resolve %s to %s', async (reference, expected) => {
+    const pipeline = await parsePipeline(withName(reference), 'p.yaml', { env: { ...env, OUT: 'made' }, baseDir: '/base' });
     expect(pipeline.plan.sinks[0]?.output).toBe(`/base/${expected}`);
   });
 
@@ -277,25 +275,25 @@ describe('references', () => {
     ['${MISSING:?say where}', '${MISSING}: say where'],
     ['${file:/nowhere/at/all}', 'the file /nowhere/at/all cannot be read'],
     ['${not a name}', 'is no reference'],
-  ])('tell what is wrong with %s', (reference, message) => {
-    expect(problems(withName(reference)).message).toContain(message);
+  ])('tell what is wrong with %s', async (reference, message) => {
+    expect((await problems(withName(reference))).message).toContain(message);
   });
 
   test('read a file without its last line end', async () => {
     const file = join(await temporaryFolder(), 'key');
     await writeFile(file, 'from-a-file\n');
     const text = pipelineText(`from: leads\n${to}`).replace('${LEADSTREAM_REST_API_KEY}', `\${file:${file}}`);
-    expect(parsePipeline(text, 'p.yaml', { env }).connection.auth).toEqual({ rest_api_key: 'from-a-file' });
+    expect((await parsePipeline(text, 'p.yaml', { env })).connection.auth).toEqual({ rest_api_key: 'from-a-file' });
   });
 
-  test('give a key that wants a number its number', () => {
+  test('give a key that wants a number its number', async () => {
     const text = pipelineText(`from: leads\n${to}`).replace('limit: 100', 'limit: ${LIMIT}');
-    expect(parsePipeline(text, 'p.yaml', { env: { ...env, LIMIT: '42' } }).connection.limit).toBe(42);
+    expect((await parsePipeline(text, 'p.yaml', { env: { ...env, LIMIT: '42' } })).connection.limit).toBe(42);
   });
 
-  test.each(['literal-key', '${KEY:-default}', 'a${KEY}'])('are all that auth accepts, so not %s', (value) => {
+  test.each(['literal-key', '${KEY:-default}', 'a${KEY}'])('are all that auth accepts, so not %s', async (value) => {
     const text = pipelineText(`from: leads\n${to}`).replace('${LEADSTREAM_REST_API_KEY}', value);
-    const error = problems(text, { ...env, KEY: 'k' });
+    const error = await problems(text, { ...env, KEY: 'k' });
     expect(error.message).toContain('a credential is given by a reference alone');
     expect(error.message).not.toContain('literal-key');
   });
@@ -340,15 +338,15 @@ describe('a credential', () => {
       'p.yaml:9:18',
       'MY_UID',
     ],
-  ])('is accepted under auth alone, not in %s', (_what, text, place, name) => {
-    const error = problems(text, keys);
+  ])('is accepted under auth alone, not in %s', async (_what, text, place, name) => {
+    const error = await problems(text, keys);
     expect(error.exit).toBe(78);
     expect(error.message).toBe(`${place} the variable ${name} holds a credential, which is accepted under service.auth alone`);
   });
 
-  test('is accepted under auth alone, not in another pipeline of the file', () => {
+  test('is accepted under auth alone, not in another pipeline of the file', async () => {
     const other = withAuth('rest_api_key: "${COPY}"', 'from: users\nto:\n  - csv: { path: "${MY_KEY}" }').replace('test', 'other');
-    expect(() => parsePipelines(`${mine()}\n---\n${other}`, 'p.yaml', { env: keys })).toThrow(
+    await expect(parsePipelines(`${mine()}\n---\n${other}`, 'p.yaml', { env: keys })).rejects.toThrow(
       /^p\.yaml:19:18 the variable MY_KEY holds a credential/,
     );
   });
@@ -357,7 +355,9 @@ describe('a credential', () => {
     const file = join(await temporaryFolder(), 'key');
     await writeFile(file, `${key}\n`);
     const text = withAuth(`rest_api_key: "\${file:${file}}"`).replace('name: test', `name: "\${file:${file.replace('/key', '/./key')}}"`);
-    expect(problems(text).message).toBe(`p.yaml:1:7 the file ${file} holds a credential, which is accepted under service.auth alone`);
+    expect((await problems(text)).message).toBe(
+      `p.yaml:1:7 the file ${file} holds a credential, which is accepted under service.auth alone`,
+    );
   });
 
   test.each([
@@ -365,8 +365,8 @@ describe('a credential', () => {
     ['as text', `name: 'my-${key}'`, {}, 'p.yaml:1:7'],
     ['as a name', `name: test\n'${key}': x`, {}, 'p.yaml:2:1'],
     ['by --set', 'name: test', { 'to.0.csv.path': `${key}.csv` }, 'p.yaml:9:18'],
-  ])('is found %s and never repeated', (_how, name, set, place) => {
-    const error = problems(mine().replace('name: test', name), keys, set);
+  ])('is found %s and never repeated', async (_how, name, set, place) => {
+    const error = await problems(mine().replace('name: test', name), keys, set);
     expect(error.message.split('\n')[0]?.replace('--set to.0.csv.path: ', '')).toBe(
       `${place} here stands a credential, which is accepted under service.auth alone, as a reference`,
     );
@@ -378,7 +378,7 @@ describe('a credential', () => {
     execFileSync('mkfifo', [fifo]);
     const writer = spawn('sh', ['-c', 'printf once-only-key > "$0"; printf another-key > "$0"', fifo]);
     const text = `${withAuth(`rest_api_key: "\${file:${fifo}}"`)}\n---\n${withAuth(`rest_api_key: "\${file:${fifo}}"`, 'from: users\nto:\n  - csv: { path: u.csv }').replace('test', 'second')}`;
-    const [first, second] = parsePipelines(text, 'p.yaml', { env });
+    const [first, second] = await parsePipelines(text, 'p.yaml', { env });
     writer.kill();
     expect(first?.connection.auth).toEqual({ rest_api_key: expect.stringMatching(/^once-only-key/) });
     expect(second?.connection.auth).toEqual(first?.connection.auth);
@@ -388,33 +388,33 @@ describe('a credential', () => {
 describe('the environment', () => {
   const bare = `name: bare\nfrom: users\n${to}`;
 
-  test('serves when there is no service block', () => {
-    expect(parsePipeline(bare, 'p.yaml', { env }).connection).toEqual({
+  test('serves when there is no service block', async () => {
+    expect((await parsePipeline(bare, 'p.yaml', { env })).connection).toEqual({
       baseUrl: 'https://data.example',
       auth: { rest_api_key: 'key-of-the-test' },
     });
   });
 
-  test('may name the account by its pair', () => {
+  test('may name the account by its pair', async () => {
     const pair = {
       LEADSTREAM_BASE_URL: 'https://data.example',
       LEADSTREAM_AUTHORIZED_UID: '7',
       LEADSTREAM_AUTHORIZED_REST_API_KEY: 'key-of-the-test',
     };
-    expect(parsePipeline(bare, 'p.yaml', { env: pair }).connection.auth).toEqual({
+    expect((await parsePipeline(bare, 'p.yaml', { env: pair })).connection.auth).toEqual({
       authorized_uid: '7',
       authorized_rest_api_key: 'key-of-the-test',
     });
   });
 
-  test('is told what it lacks', () => {
-    expect(problems(bare, {}).message).toContain('LEADSTREAM_BASE_URL');
+  test('is told what it lacks', async () => {
+    expect((await problems(bare, {})).message).toContain('LEADSTREAM_BASE_URL');
   });
 });
 
 describe('--set', () => {
-  test('takes the place of a value of the file', () => {
-    const pipeline = parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', {
+  test('takes the place of a value of the file', async () => {
+    const pipeline = await parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', {
       env,
       set: { 'service.limit': '7', 'to.0.csv.path': 'b.csv' },
       baseDir: '/x',
@@ -423,9 +423,9 @@ describe('--set', () => {
     expect(pipeline.plan.sinks[0]?.output).toBe('/x/b.csv');
   });
 
-  test('makes the list of a first entry, and adds to one that is there', () => {
+  test('makes the list of a first entry, and adds to one that is there', async () => {
     const set = { 'steps.0.select.0': 'lead_id', 'to.1.ndjson.path': 'b' };
-    const { plan } = parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', { env, set });
+    const { plan } = await parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', { env, set });
     expect([...plan.steps, ...plan.sinks].map(({ name }) => name)).toEqual(['select', 'csv', 'ndjson']);
   });
 
@@ -437,15 +437,20 @@ describe('--set', () => {
     ['from.x', 'y', '--set from.x: the file has no such place'],
     ['to.2.csv.path', 'x', '--set to.2.csv.path: the file has no such place'],
     ['steps.1', 'x', '--set steps.1: the file has no such place'],
-  ])('%s=%s is told as what was said on the command line', (key, value, message) => {
-    const error = problems(pipelineText(`from: leads\n${to}`), env, { [key]: value });
+  ])('%s=%s is told as what was said on the command line', async (key, value, message) => {
+    const error = await problems(pipelineText(`from: leads\n${to}`), env, { [key]: value });
     expect(error.message).toContain(message);
     expect(error.issues).toHaveLength(1);
   });
 
-  test.each(['service.auth.rest_api_key', 'service.auth', 'service'])('refuses %s, because a command line is no place for keys', (key) => {
-    expect(problems(pipelineText(`from: leads\n${to}`), env, { [key]: 'x' }).message).toContain('not accepted on the command line');
-  });
+  test.each(['service.auth.rest_api_key', 'service.auth', 'service'])(
+    'refuses %s, because a command line is no place for keys',
+    async (key) => {
+      expect((await problems(pipelineText(`from: leads\n${to}`), env, { [key]: 'x' })).message).toContain(
+        'not accepted on the command line',
+      );
+    },
+  );
 });
 
 test('a file that is not there is told with its name', async () => {

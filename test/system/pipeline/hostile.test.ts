@@ -26,7 +26,9 @@ async function read({ from = 'leads', service: odd, set = {}, spec = '' }: GateI
   const [server, folder] = [await service(source, odd), await temporaryFolder()];
   const text = pipelineText(`from: ${from}\n${spec}\nto:\n  - ndjson: { path: rows.ndjson }`);
   try {
-    const report = await runPipeline(parsePipeline(text, 'p.yaml', { env: server.env, baseDir: folder, set: { ...quickly, ...set } }));
+    const report = await runPipeline(
+      await parsePipeline(text, 'p.yaml', { env: server.env, baseDir: folder, set: { ...quickly, ...set } }),
+    );
     const lines = (await readFile(join(folder, 'rows.ndjson'), 'utf8')).trim().split('\n').filter(Boolean);
     const rows = lines.map((line): Record<string, unknown> => JSON.parse(line));
     return { report, keys: rows.map(({ lead_id, id, uid }) => String(lead_id ?? id ?? uid)), server, error: undefined };

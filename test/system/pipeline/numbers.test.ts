@@ -44,9 +44,13 @@ describe('numbers of the service', () => {
     const [from, folder] = [await numbers(), await temporaryFolder()];
     const options = { stateDir: join(folder, 'state') };
     const stop = new AbortController();
-    const stopped = runPipeline(pipelineFor(from, csv, folder), { ...options, signal: stop.signal, watch: { page: () => stop.abort() } });
+    const stopped = runPipeline(await pipelineFor(from, csv, folder), {
+      ...options,
+      signal: stop.signal,
+      watch: { page: () => stop.abort() },
+    });
     await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
-    const report = await runPipeline(pipelineFor(from, csv, folder), options);
+    const report = await runPipeline(await pipelineFor(from, csv, folder), options);
     expect(report.resumed).toBeGreaterThan(0);
     expect(await readFile(join(folder, 'out.csv'), 'utf8')).toBe(expected);
   });

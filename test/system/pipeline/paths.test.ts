@@ -19,9 +19,9 @@ const sinkNames = ['csv', 'ndjson', 'parquet'] as const;
 const to = (path: string, sink = 'csv') => `from: leads\nto:\n  - ${sink}: { path: '${path}' }`;
 
 /** The problems of a file, which is refused with 78. */
-function problems(body: string): readonly string[] {
+async function problems(body: string): Promise<readonly string[]> {
   try {
-    parsePipeline(pipelineText(body), 'p.yaml', { env });
+    await parsePipeline(pipelineText(body), 'p.yaml', { env });
     return [];
   } catch (error) {
     if (!(error instanceof SpecError)) throw error;
@@ -37,8 +37,8 @@ describe('the path of an output', () => {
     ['$HOME/x.csv', "'$HOME' is filled in by a shell only; write ${HOME} in the file, or the path in full"],
     ['out/$DAY.csv', "'$DAY' is filled in by a shell only"],
     ['out/leads-$DAY.csv', "'$DAY' is filled in by a shell only"],
-  ])('is no %s, which a shell would fill in', (path, message) => {
-    expect(problems(to(path, 'csv'))).toEqual([expect.stringContaining(message)]);
+  ])('is no %s, which a shell would fill in', async (path, message) => {
+    expect(await problems(to(path, 'csv'))).toEqual([expect.stringContaining(message)]);
   });
 
   test('is no link, whose file would stay as it was', async () => {
@@ -52,56 +52,56 @@ describe('the path of an output', () => {
     expect(await readFile(join(folder, 'real.csv'), 'utf8')).toBe('as it was');
   });
 
-  test.each(sinkNames)('is a path of this machine, for %s', (sink) => {
+  test.each(sinkNames)('is a path of this machine, for %s', async (sink) => {
     for (const path of ['s3://bucket/x', 'gs://b/x', 'file:///tmp/x', 'S3:/bucket/x', 'hdfs://host:9000/x', 'abfss://a@b/x', 'az+x://b']) {
-      expect(problems(to(path, sink))).toEqual([
+      expect(await problems(to(path, sink))).toEqual([
         expect.stringMatching(/^p\.yaml:9:\d+ '\S+:' is a scheme, and outputs are files of this machine; .*copy/),
       ]);
     }
   });
 
-  test.each(['./s3:/bucket/x', 's3/x', 'a:b.csv', '/data/s3:x', 'x://y'])('may hold a colon where no scheme stands: %s', (path) => {
-    expect(problems(to(path))).toEqual(path === 'x://y' ? [expect.stringContaining('scheme')] : []);
+  test.each(['./s3:/bucket/x', 's3/x', 'a:b.csv', '/data/s3:x', 'x://y'])('may hold a colon where no scheme stands: %s', async (path) => {
+    expect(await problems(to(path))).toEqual(path === 'x://y' ? [expect.stringContaining('scheme')] : []);
   });
 
-  test.each(sinkNames)('knows a few names in braces and no others, for %s', (sink) => {
+  test.each(sinkNames)('knows a few names in braces and no others, for %s', async (sink) => {
     for (const path of ['{{ run.date }}/x', 'a/{{run.id}}', '{{  pipeline }}', 'a-{{ run.date }}-{{ pipeline }}-{{ run.id }}'])
-      expect(problems(to(path, sink))).toEqual([]);
+      expect(await problems(to(path, sink))).toEqual([]);
     for (const name of ['run.day', 'date', '', 'run.Date', 'run', 'run . date', 'env.HOME', '../x', 'run.date | x']) {
-      expect(problems(to(`x-{{ ${name} }}`, sink))).toEqual([expect.stringMatching(/^p\.yaml:9:\d+ '\{\{.*\}\}' .*run\.date/)]);
+      expect(await problems(to(`x-{{ ${name} }}`, sink))).toEqual([expect.stringMatching(/^p\.yaml:9:\d+ '\{\{.*\}\}' .*run\.date/)]);
     }
-    expect(problems(to('x-{{ run.day }}', sink))).toEqual([expect.stringContaining("did you mean '{{ run.date }}'?")]);
+    expect(await problems(to('x-{{ run.day }}', sink))).toEqual([expect.stringContaining("did you mean '{{ run.date }}'?")]);
   });
 
-  test.each(['x-{{ run.date', 'x-run.date }}', '{{ {{ run.date }} }}', '{{ run.date }}}}'])('has braces in pairs: %s', (path) => {
-    expect(problems(to(path))).toEqual([expect.stringContaining('run.date')]);
+  test.each(['x-{{ run.date', 'x-run.date }}', '{{ {{ run.date }} }}', '{{ run.date }}}}'])('has braces in pairs: %s', async (path) => {
+    expect(await problems(to(path))).toEqual([expect.stringContaining('run.date')]);
   });
 
   test.each(['{{ run.date }}/../x', 'a/{{ pipeline }}/b/../../../x', '{{ run.id }}/..'])(
     'does not climb behind a name in braces: %s',
-    (path) => {
-      expect(problems(to(path))).toEqual([expect.stringContaining("'..' behind")]);
+    async (path) => {
+      expect(await problems(to(path))).toEqual([expect.stringContaining("'..' behind")]);
     },
   );
 
-  test.each(sinkNames)('is well-formed Unicode without NUL, for %s', (sink) => {
+  test.each(sinkNames)('is well-formed Unicode without NUL, for %s', async (sink) => {
     for (const path of ['x\\uD800', 'x\\uDC00.csv', '\\uD800/x', 'a\\uDC00\\uD800', 'x\\0y', '\\0', '{{ run.date }}\\0']) {
       const body = `${to('PATH', sink)}\nrejects: { path: r }`.replace(/'PATH'|"PATH"|PATH/, `"${path}"`);
-      expect(problems(body)).toEqual([expect.stringMatching(/^p\.yaml:9:\d+ it has characters that no path has/)]);
-      expect(problems(`${to('x', sink)}\nrejects: { path: "${path}" }`)).toEqual([expect.stringContaining('no path has')]);
+      expect(await problems(body)).toEqual([expect.stringMatching(/^p\.yaml:9:\d+ it has characters that no path has/)]);
+      expect(await problems(`${to('x', sink)}\nrejects: { path: "${path}" }`)).toEqual([expect.stringContaining('no path has')]);
     }
-    expect(problems(to('x', sink).replace(/'x'|"x"|\bx\b/, '"\\uD83D\\uDE00 ü"'))).toEqual([]);
+    expect(await problems(to('x', sink).replace(/'x'|"x"|\bx\b/, '"\\uD83D\\uDE00 ü"'))).toEqual([]);
   });
 
-  test('may climb before one', () => {
-    expect(problems(to('../lake/{{ run.date }}'))).toEqual([]);
+  test('may climb before one', async () => {
+    expect(await problems(to('../lake/{{ run.date }}'))).toEqual([]);
   });
 
   test.each([
     ['s3://bucket/r', 'is a scheme'],
     ['{{ run.day }}', "did you mean '{{ run.date }}'?"],
-  ])('is checked for the rejects too: %s', (path, message) => {
-    expect(problems(`${to('x')}\nrejects: { path: '${path}' }`)).toEqual([expect.stringContaining(message)]);
+  ])('is checked for the rejects too: %s', async (path, message) => {
+    expect(await problems(`${to('x')}\nrejects: { path: '${path}' }`)).toEqual([expect.stringContaining(message)]);
   });
 
   test.each([
@@ -110,11 +110,11 @@ describe('the path of an output', () => {
     ['ndjson', 'x/{{ run.date }}/y', 'x/2026-10-05'],
     ['csv', '{{ pipeline }}.csv', 'test.csv'],
     ['csv', '{{ run.id }}', 'a/../{{run.id}}'],
-  ])('is that of no other output on any day: %s %s and %s', (sink, one, other) => {
-    expect(problems(`from: leads\nto:\n  - ${sink}: { path: '${one}' }\n  - csv: { path: '${other}' }`)).toContainEqual(
+  ])('is that of no other output on any day: %s %s and %s', async (sink, one, other) => {
+    expect(await problems(`from: leads\nto:\n  - ${sink}: { path: '${one}' }\n  - csv: { path: '${other}' }`)).toContainEqual(
       expect.stringContaining('to[0] writes to the same path, or one within'),
     );
-    expect(problems(`from: leads\nto:\n  - ${sink}: { path: '${one}' }\nrejects: { path: '${other}' }`)).toEqual([
+    expect(await problems(`from: leads\nto:\n  - ${sink}: { path: '${one}' }\nrejects: { path: '${other}' }`)).toEqual([
       expect.stringContaining('is where a sink writes'),
     ]);
   });
@@ -123,20 +123,17 @@ describe('the path of an output', () => {
     ['x/{{ run.date }}', 'x/2026-10'],
     ['x/{{ run.date }}', 'x/{{ run.id }}'],
     ['{{ run.date }}.csv', '{{ pipeline }}.csv'],
-  ])('is another one: %s and %s', (one, other) => {
-    expect(problems(`from: leads\nto:\n  - csv: { path: '${one}' }\n  - csv: { path: '${other}' }`)).toEqual([]);
+  ])('is another one: %s and %s', async (one, other) => {
+    expect(await problems(`from: leads\nto:\n  - csv: { path: '${one}' }\n  - csv: { path: '${other}' }`)).toEqual([]);
   });
 
-  test('is told apart between the pipelines of a file', () => {
+  test('is told apart between the pipelines of a file', async () => {
     const document = (name: string, path: string) => `name: ${name}\nfrom: users\nto:\n  - csv: { path: '${path}' }\n`;
-    const parse =
-      (path: string, other = path) =>
-      () =>
-        parsePipelines(`${document('a', path)}---\n${document('b', other)}`, 'p.yaml', { env });
-    expect(parse('{{ run.date }}.csv')).toThrow("the pipeline 'a' writes to the same path");
-    expect(parse('{{ run.date }}.csv', '2026-10-05.csv')).toThrow("the pipeline 'a' writes to the same path");
-    expect(parse('{{ pipeline }}-{{ run.date }}.csv')()).toHaveLength(2);
-    expect(parse('{{ run.id }}.csv')()).toHaveLength(2);
+    const parse = (path: string, other = path) => parsePipelines(`${document('a', path)}---\n${document('b', other)}`, 'p.yaml', { env });
+    await expect(parse('{{ run.date }}.csv')).rejects.toThrow("the pipeline 'a' writes to the same path");
+    await expect(parse('{{ run.date }}.csv', '2026-10-05.csv')).rejects.toThrow("the pipeline 'a' writes to the same path");
+    expect(await parse('{{ pipeline }}-{{ run.date }}.csv')).toHaveLength(2);
+    expect(await parse('{{ run.id }}.csv')).toHaveLength(2);
   });
 });
 
@@ -149,8 +146,8 @@ describe('a key __proto__', () => {
     ['steps:\n  - join: { with: bridges, on: { __proto__: id } }', 'p.yaml:8:34'],
     ['expect: { max_null: { __proto__: 1% } }', 'p.yaml:7:23'],
     ['__proto__: { x: y }', 'p.yaml:7:1'],
-  ])('is refused at its place, where it would vanish: %s', (body, place) => {
-    const found = problems(`${body}\nfrom: leads\nto:\n  - csv: { path: x }`);
+  ])('is refused at its place, where it would vanish: %s', async (body, place) => {
+    const found = await problems(`${body}\nfrom: leads\nto:\n  - csv: { path: x }`);
     expect(found).toContainEqual(`${place} '__proto__' is no name: what is given to it would be lost`);
   });
 });
@@ -180,8 +177,8 @@ describe('outputs with names in braces', () => {
   test('are locked under them', async () => {
     const [from, folder] = [await serviceOf({ leads: leads(250) }), await temporaryFolder()];
     const locks = new Set<string>();
-    const pipeline = pipelineFor(from, to('{{ pipeline }}-{{ run.date }}.csv'), folder);
-    const second = pipelineFor(from, `${to('x.csv')}\nrejects: { path: test-${today()}.csv }`, folder);
+    const pipeline = await pipelineFor(from, to('{{ pipeline }}-{{ run.date }}.csv'), folder);
+    const second = await pipelineFor(from, `${to('x.csv')}\nrejects: { path: test-${today()}.csv }`, folder);
     let met: unknown;
     await runPipeline(pipeline, {
       stateDir: join(folder, 'state'),
@@ -205,7 +202,7 @@ describe('outputs with names in braces', () => {
     set: Readonly<Record<string, string>> = {},
   ): Promise<string> {
     const stop = new AbortController();
-    const pipeline = pipelineFor(from, body, folder, set);
+    const pipeline = await pipelineFor(from, body, folder, set);
     const stopped = runPipeline(pipeline, { ...options, signal: stop.signal, watch: { page: () => stop.abort() } });
     await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
     const spool = join(options.stateDir ?? '', 'spool');
@@ -229,10 +226,12 @@ describe('outputs with names in braces', () => {
     const [from, folder] = [await serviceOf({ leads: leads(250) }), await temporaryFolder()];
     const options = { stateDir: join(folder, 'state') };
     const since = await stoppedTwoDaysAgo(from, dated(), folder, options);
-    const report = await runPipeline(pipelineFor(from, dated(), folder), options);
+    const report = await runPipeline(await pipelineFor(from, dated(), folder), options);
     expect(report).toMatchObject({ since, sinks: [{ path: join(folder, 'out', `${since.slice(0, 10)}.csv`) }, {}] });
     expect((await readdir(join(folder, 't'))).filter((name) => name.includes('='))).toEqual([`run_date=${since.slice(0, 10)}`]);
-    expect((await runPipeline(pipelineFor(from, dated(), folder), options)).sinks[0]?.path).toBe(join(folder, 'out', `${today()}.csv`));
+    expect((await runPipeline(await pipelineFor(from, dated(), folder), options)).sinks[0]?.path).toBe(
+      join(folder, 'out', `${today()}.csv`),
+    );
   });
 
   const joined = dated('steps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\n');
@@ -248,7 +247,7 @@ describe('outputs with names in braces', () => {
     await mkdir(join(folder, 'out'));
     const earlier = join(folder, 'out', `${since.slice(0, 10)}.csv`);
     await writeFile(earlier, 'of that day');
-    const report = await runPipeline(pipelineFor(from, joined, folder, { name: 'nightly' }), options);
+    const report = await runPipeline(await pipelineFor(from, joined, folder, { name: 'nightly' }), options);
     expect(report.sinks[0]?.path).toBe(join(folder, 'out', `${today()}.csv`));
     expect(await readFile(earlier, 'utf8')).toBe('of that day');
   });
@@ -260,7 +259,7 @@ describe('outputs with names in braces', () => {
     const [spool = ''] = (await readdir(join(folder, 'state', 'spool'))).filter((name) => name.startsWith('leads-'));
     const page = Buffer.from('[{"lead_id":"of another list"}]');
     await writeFile(join(folder, 'state', 'spool', spool, 'pages.log'), Buffer.concat([headerOf(1, page), page]));
-    const report = await runPipeline(pipelineFor(from, dated(), folder), options);
+    const report = await runPipeline(await pipelineFor(from, dated(), folder), options);
     expect(report.warnings.map(({ code }) => code)).toContain('W_SPOOL_STALE');
     expect(report.sinks[0]?.path).toBe(join(folder, 'out', `${today()}.csv`));
     expect(await readdir(join(folder, 'out'))).not.toContain(`${since.slice(0, 10)}.csv`);
@@ -274,7 +273,7 @@ describe('outputs with names in braces', () => {
     const [from, folder] = [await serviceOf({ leads: leads(250) }), await temporaryFolder()];
     const options = { stateDir: join(folder, 'state') };
     await stoppedTwoDaysAgo(from, dated(), folder, options);
-    const report = await runPipeline(pipelineFor(from, body, folder), { ...options, ...more });
+    const report = await runPipeline(await pipelineFor(from, body, folder), { ...options, ...more });
     expect(report.sinks[0]?.path).toBe(join(folder, 'out', `${today()}.csv`));
   });
 
@@ -291,7 +290,7 @@ describe('outputs with names in braces', () => {
     const spool = join(folder, 'state', 'spool', spent);
     const commit = { runId: 'killed', pipeline: 'test', outputs: [earlier], actions: [file.action], spent: [spool] };
     await logCommit(join(folder, 'state', 'redo-log'), commit);
-    const report = await runPipeline(pipelineFor(from, dated(), folder), options);
+    const report = await runPipeline(await pipelineFor(from, dated(), folder), options);
     expect(report.warnings).toContainEqual(expect.objectContaining({ code: 'W_RUN_RECOVERED' }));
     expect(await readFile(earlier, 'utf8')).toBe('decided\n');
     expect(basename(report.sinks[0]?.path ?? '')).toBe(`${today()}.csv`);

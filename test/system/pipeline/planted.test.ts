@@ -219,7 +219,7 @@ describe('a planted commit', () => {
 });
 
 describe('a run', () => {
-  const start = (from: LoggedService, base: string, body = outputs) => runPipeline(pipelineFor(from, body, base));
+  const start = async (from: LoggedService, base: string, body = outputs) => runPipeline(await pipelineFor(from, body, base));
   const some = () => serviceOf({ leads: leads(3, (index) => ({ lead_status: index % 2 === 0 ? 'sold' : 'open' })) });
 
   test.each(['.leadstream', '.leadstream/redo-log', '.leadstream/spool', '.leadstream/counts', 'lake/.t.runs'])(
@@ -314,7 +314,7 @@ describe('a run', () => {
   ])('asks again for a spooled page that is %s', async (_what, body) => {
     const [{ base }, from] = [await place(), await serviceOf({ leads: leads(1_000) })];
     const stop = new AbortController();
-    const pipeline = pipelineFor(from, 'from: leads\nto: [{ ndjson: { path: out/u } }]', base);
+    const pipeline = await pipelineFor(from, 'from: leads\nto: [{ ndjson: { path: out/u } }]', base);
     let told = 0;
     const page = () => void ((told += 1) > 3 && stop.abort());
     await expect(runPipeline(pipeline, { signal: stop.signal, watch: { page } })).rejects.toThrow();
@@ -423,7 +423,7 @@ describe('a run', () => {
     const [{ base, victim }, from] = [await place(), await some()];
     await symlink(victim, join(base, 'lake/.t.failed'));
     const before = await contentsOf(victim);
-    const pipeline = pipelineFor(from, `${outputs}\nexpect: { min_rows: 9 }`, base);
+    const pipeline = await pipelineFor(from, `${outputs}\nexpect: { min_rows: 9 }`, base);
     await expect(runPipeline(pipeline, { keepFailed: true })).rejects.toMatchObject({ code: 'E_GATE_EXPECT' });
     expect(await contentsOf(victim)).toEqual(before);
   });
@@ -431,7 +431,7 @@ describe('a run', () => {
   /** Name of the folder in which the pages of a service are spooled. */
   async function sourceOf(from: LoggedService, base: string): Promise<string> {
     let name = '';
-    const pipeline = pipelineFor(from, 'from: leads\nto: [{ csv: { path: out/other.csv } }]', base);
+    const pipeline = await pipelineFor(from, 'from: leads\nto: [{ csv: { path: out/other.csv } }]', base);
     const page = () =>
       void (async () => (name = (await readdir(join(base, '.leadstream/spool'))).find((one) => /^leads-/.test(one)) ?? ''))();
     await runPipeline(pipeline, { watch: { page } });

@@ -13,7 +13,7 @@ describe('a commit of several outputs', () => {
   /** Something comes into the way of the second output while the run reads. */
   async function halfPublished() {
     const [from, baseDir] = [await service(), await temporaryFolder()];
-    const pipeline = parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir });
+    const pipeline = await parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir });
     const inTheWay = join(baseDir, 'lake', 'users.csv');
     const run = runPipeline(pipeline, {
       watch: {
@@ -84,7 +84,7 @@ describe('a commit of several outputs', () => {
 describe('an output', () => {
   test('belongs to one run at a time', async () => {
     const [from, baseDir] = [await service(undefined, { faults: ['delay=50'] }), await temporaryFolder()];
-    const pipeline = parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir });
+    const pipeline = await parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir });
     const results = await Promise.allSettled([runPipeline(pipeline), runPipeline(pipeline)]);
     const refused = results.filter((result) => result.status === 'rejected');
     expect(refused).toMatchObject([{ reason: { code: 'E_RUN_LOCKED', exit: 75 } }]);

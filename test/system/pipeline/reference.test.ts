@@ -7,15 +7,15 @@ import { environment } from '../../../src/core/index.js';
 import { pipelineReference, pipelineSchema } from '../../../src/pipeline/index.js';
 
 test('REFERENCE.md says what the definitions say; `npm run reference` writes it', async () => {
-  expect(await readFile(join('pipelines', 'REFERENCE.md'), 'utf8')).toBe(`${pipelineReference()}\n`);
+  expect(await readFile(join('pipelines', 'REFERENCE.md'), 'utf8')).toBe(`${await pipelineReference()}\n`);
 });
 
 test('pipeline.schema.json says what the definitions say; `npm run reference` writes it', async () => {
-  expect(JSON.parse(await readFile(join('pipelines', 'pipeline.schema.json'), 'utf8'))).toEqual(pipelineSchema());
+  expect(JSON.parse(await readFile(join('pipelines', 'pipeline.schema.json'), 'utf8'))).toEqual(await pipelineSchema());
 });
 
 test.each((await readdir('pipelines')).filter((name) => name.endsWith('.yaml')))('an editor finds nothing wrong with %s', async (name) => {
-  const validate = new Ajv({ strict: false }).compile(pipelineSchema());
+  const validate = new Ajv({ strict: false }).compile(await pipelineSchema());
   for (const document of parseAllDocuments(await readFile(join('pipelines', name), 'utf8')))
     expect([validate(document.toJS()), validate.errors]).toEqual([true, null]);
 });
@@ -28,8 +28,8 @@ test('every environment variable that the code names is in the reference', async
   expect([...new Set(named.flat())].sort()).toEqual(Object.keys(environment).sort());
 });
 
-test('an editor finds what is wrong', () => {
-  const validate = new Ajv({ strict: false }).compile(pipelineSchema());
+test('an editor finds what is wrong', async () => {
+  const validate = new Ajv({ strict: false }).compile(await pipelineSchema());
   expect(validate({ name: 'x', from: 'leads', steps: [{ dedup: {} }], to: [{ csv: { path: 'x' } }] })).toBe(false);
   expect(validate({ name: 'x', from: 'leads', to: [{ csv: { path: 'x', delimeter: ';' } }] })).toBe(false);
 });

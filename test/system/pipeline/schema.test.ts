@@ -19,7 +19,7 @@ async function nights(steps = '') {
     night: async (rows: readonly object[], more = '', changed = steps) => {
       const from = await serviceOf({ leads: rows.map((row) => ({ ...row })) });
       const body = `from: leads\n${changed}to:\n  - parquet: { path: t }\n${more}`;
-      return runPipeline(pipelineFor(from, body, folder));
+      return runPipeline(await pipelineFor(from, body, folder));
     },
   };
 }
@@ -158,7 +158,7 @@ describe('a declared field', () => {
 
   test('that is gone fails a strict run', async () => {
     const [from, folder] = [await users({}), await temporaryFolder()];
-    const strict = { ...pipelineFor(from, body, folder) };
+    const strict = { ...(await pipelineFor(from, body, folder)) };
     await expect(runPipeline({ ...strict, connection: { ...strict.connection, strict: true } })).rejects.toMatchObject({
       code: 'E_GATE_STRICT',
       message: expect.stringContaining('W_SOURCE_FIELD_GONE'),

@@ -10,9 +10,9 @@ const document = (name: string, path = `${name}.csv`) => `name: ${name}\nfrom: u
 const file = (...documents: readonly string[]) => documents.join('---\n');
 const parse = (text: string, set: Record<string, string> = {}) => parsePipelines(text, 'p.yaml', { env, set, baseDir: '/base' });
 
-function problems(text: string, set: Record<string, string> = {}): readonly string[] {
+async function problems(text: string, set: Record<string, string> = {}): Promise<readonly string[]> {
   try {
-    parse(text, set);
+    await parse(text, set);
   } catch (error) {
     if (error instanceof SpecError) return error.message.split('\n');
     throw error;
@@ -21,36 +21,36 @@ function problems(text: string, set: Record<string, string> = {}): readonly stri
 }
 
 describe('a file of several pipelines', () => {
-  test('gives them in the order of the file', () => {
-    expect(parse(file(document('b'), document('a'))).map(({ name }) => name)).toEqual(['b', 'a']);
+  test('gives them in the order of the file', async () => {
+    expect((await parse(file(document('b'), document('a')))).map(({ name }) => name)).toEqual(['b', 'a']);
   });
 
   test.each([
     ['behind the last separator', `${document('a')}---\n`],
     ['of comments alone', `# first\n---\n${document('a')}---\n# nothing more\n`],
     ['between two pipelines', `${document('a')}---\n---\n`],
-  ])('has no pipeline in an empty document %s', (_what, text) => {
-    expect(parse(text).map(({ name }) => name)).toEqual(['a']);
-    expect(parsePipeline(text, 'p.yaml', { env }).name).toBe('a');
+  ])('has no pipeline in an empty document %s', async (_what, text) => {
+    expect((await parse(text)).map(({ name }) => name)).toEqual(['a']);
+    expect((await parsePipeline(text, 'p.yaml', { env })).name).toBe('a');
   });
 
-  test('has problems at the lines of the whole file, those of all documents at once', () => {
+  test('has problems at the lines of the whole file, those of all documents at once', async () => {
     const text = file(document('a').replace('csv', 'cvs'), document('b'), document('c').replace('users', 'user'));
-    expect(problems(text)).toEqual([
+    expect(await problems(text)).toEqual([
       "p.yaml:4:5 unknown sink 'cvs', did you mean 'csv'?",
       expect.stringMatching(/^p\.yaml:12:7 .*did you mean 'users'\?$/),
     ]);
   });
 
-  test('has broken YAML at the line of the whole file', () => {
-    expect(problems(file(document('a'), 'name: b\nname: b\n'))[0]).toMatch(/^p\.yaml:7:1 /);
-    expect(problems(file(document('a'), 'name: &b b\nfrom: *b\n'))).toEqual([
+  test('has broken YAML at the line of the whole file', async () => {
+    expect((await problems(file(document('a'), 'name: b\nname: b\n')))[0]).toMatch(/^p\.yaml:7:1 /);
+    expect(await problems(file(document('a'), 'name: &b b\nfrom: *b\n'))).toEqual([
       'p.yaml:6:10 anchors and aliases are not accepted; a text that begins with & or * needs quotes',
     ]);
   });
 
-  test('has a name once', () => {
-    expect(problems(file(document('a'), document('b'), document('a', 'other.csv')))).toEqual([
+  test('has a name once', async () => {
+    expect(await problems(file(document('a'), document('b'), document('a', 'other.csv')))).toEqual([
       "p.yaml:11:7 the name 'a' is taken by the pipeline on line 1",
     ]);
   });
@@ -63,23 +63,23 @@ describe('a file of several pipelines', () => {
       `${document('b')}rejects: { path: a.csv.rejects.ndjson }\n`,
       "p.yaml:10:18 the pipeline 'a' writes to the same path, or one within already",
     ],
-  ])('has outputs that differ: not %s', (_what, other, problem) => {
-    expect(problems(file(document('a'), other))).toEqual([problem]);
+  ])('has outputs that differ: not %s', async (_what, other, problem) => {
+    expect(await problems(file(document('a'), other))).toEqual([problem]);
   });
 
-  test('has one pipeline at most that writes to stdout', () => {
+  test('has one pipeline at most that writes to stdout', async () => {
     const printing = (name: string) => `name: ${name}\nfrom: users\nto:\n  - stdout: {}\n`;
-    expect(problems(file(printing('a'), printing('b')))).toEqual(["p.yaml:9:13 the pipeline 'a' writes to stdout already"]);
+    expect(await problems(file(printing('a'), printing('b')))).toEqual(["p.yaml:9:13 the pipeline 'a' writes to stdout already"]);
   });
 
-  test('takes --set in every document', () => {
-    const pipelines = parse(file(document('a'), document('b')), { from: 'bridges' });
+  test('takes --set in every document', async () => {
+    const pipelines = await parse(file(document('a'), document('b')), { from: 'bridges' });
     expect(pipelines.map(({ plan }) => plan.collection.name)).toEqual(['bridges', 'bridges']);
-    expect(problems(file(document('a'), document('b')), { name: 'c' })).toHaveLength(1);
+    expect(await problems(file(document('a'), document('b')), { name: 'c' })).toHaveLength(1);
   });
 
-  test('is refused where one pipeline is wanted', () => {
-    expect(() => parsePipeline(file(document('a'), document('b')), 'p.yaml', { env })).toThrow(
+  test('is refused where one pipeline is wanted', async () => {
+    await expect(parsePipeline(file(document('a'), document('b')), 'p.yaml', { env })).rejects.toThrow(
       'p.yaml:6:1 the file holds 2 pipelines and one is wanted here; load them by loadPipelines, or keep one per file',
     );
   });
@@ -92,6 +92,6 @@ describe('a file of several pipelines', () => {
   });
 });
 
-test('a file without anything is told to lack what a pipeline needs', () => {
-  expect(problems('')).toEqual(expect.arrayContaining(["p.yaml:1:1 'name' is missing: expected a text"]));
+test('a file without anything is told to lack what a pipeline needs', async () => {
+  expect(await problems('')).toEqual(expect.arrayContaining(["p.yaml:1:1 'name' is missing: expected a text"]));
 });

@@ -39,7 +39,7 @@ const shared: readonly (readonly [what: string, first: string, second: string, l
 describe.each(shared)('two sinks on one place through %s', (_what, first, second, links) => {
   test('are refused when the file is checked', async () => {
     const baseDir = await folderWith(links);
-    expect(() => parsePipeline(pipelineText(to(first, second)), 'p.yaml', { env, baseDir })).toThrow(
+    await expect(parsePipeline(pipelineText(to(first, second)), 'p.yaml', { env, baseDir })).rejects.toThrow(
       /to\[0\] writes to the same path, or one within/,
     );
   });
@@ -48,7 +48,9 @@ describe.each(shared)('two sinks on one place through %s', (_what, first, second
     const baseDir = await folderWith(links);
     const one = pipelineText(`from: users\nto:\n  - ${first}`);
     const two = pipelineText(`from: users\nto:\n  - ${second}`).replace('name: test', 'name: second');
-    expect(() => parsePipelines(`${one}\n---\n${two}`, 'p.yaml', { env, baseDir })).toThrow(/writes to the same path, or one within/);
+    await expect(parsePipelines(`${one}\n---\n${two}`, 'p.yaml', { env, baseDir })).rejects.toThrow(
+      /writes to the same path, or one within/,
+    );
   });
 });
 
@@ -69,7 +71,9 @@ describe.each(hidden)('an output that is %s another', (_what, first, second) => 
     [second, first],
   ])('is refused when the file is checked: %s, %s', async (one, other) => {
     const baseDir = await folderWith({});
-    expect(() => parsePipeline(pipelineText(to(one, other)), 'p.yaml', { env, baseDir })).toThrow(/to\[0\] writes to the same path/);
+    await expect(parsePipeline(pipelineText(to(one, other)), 'p.yaml', { env, baseDir })).rejects.toThrow(
+      /to\[0\] writes to the same path/,
+    );
   });
 });
 
@@ -77,7 +81,7 @@ test.each(['out/.u', 'out/.u.csv', 'out/.u.locks', 'out/u.lock', 'out/.u.lockx.l
   'an output %s is another one than out/u',
   async (path) => {
     const baseDir = await folderWith({});
-    expect(parsePipeline(pipelineText(to(csv('out/u'), csv(path))), 'p.yaml', { env, baseDir }).plan.sinks).toHaveLength(2);
+    expect((await parsePipeline(pipelineText(to(csv('out/u'), csv(path))), 'p.yaml', { env, baseDir })).plan.sinks).toHaveLength(2);
   },
 );
 
@@ -94,14 +98,14 @@ describe.each([
   test('is refused when the file is checked, where the folder is known', async () => {
     const baseDir = await folderWith({ link: '.leadstream/counts' });
     const load = (stateDir?: string) => parsePipelines(pipelineText(body), 'p.yaml', { env, baseDir, ...(stateDir && { stateDir }) });
-    expect(() => load('.leadstream')).toThrow(/is in the state folder .*\/\.leadstream, or around it/);
-    expect(load()).toHaveLength(1);
-    expect(load('elsewhere')).toHaveLength(1);
+    await expect(load('.leadstream')).rejects.toThrow(/is in the state folder .*\/\.leadstream, or around it/);
+    expect(await load()).toHaveLength(1);
+    expect(await load('elsewhere')).toHaveLength(1);
   });
 
   test('is refused by a run before any request', async () => {
     const [from, baseDir] = [await service(), await folderWith({ link: '.leadstream/counts' })];
-    const pipeline = parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir });
+    const pipeline = await parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir });
     await mkdir(join(baseDir, '.leadstream/counts'), { recursive: true, mode: 0o700 });
     await expect(runPipeline(pipeline)).rejects.toMatchObject({
       code: 'E_SINK_PATH',
@@ -116,14 +120,15 @@ test('an output around the state folder is refused', async () => {
   const baseDir = await folderWith({});
   const body = 'from: users\nto: [{ parquet: { path: lake } }]';
   const load = (stateDir: string) => parsePipelines(pipelineText(body), 'p.yaml', { env, baseDir, stateDir });
-  for (const stateDir of ['lake/.leadstream', '.lake.runs', '.lake.runs/x', 'lake']) expect(() => load(stateDir)).toThrow(/or around it/);
-  expect(load('.leadstream')).toHaveLength(1);
+  for (const stateDir of ['lake/.leadstream', '.lake.runs', '.lake.runs/x', 'lake'])
+    await expect(load(stateDir)).rejects.toThrow(/or around it/);
+  expect(await load('.leadstream')).toHaveLength(1);
 });
 
 test('a rejects file that is an output through a linked folder is refused', async () => {
   const baseDir = await folderWith({ link: 'out' });
   const body = `${to(csv('out/u.csv'), csv('out/v.csv'))}\nrejects: { path: link/u.csv }`;
-  expect(() => parsePipeline(pipelineText(body), 'p.yaml', { env, baseDir })).toThrow(/link\/u\.csv|rejects/);
+  await expect(parsePipeline(pipelineText(body), 'p.yaml', { env, baseDir })).rejects.toThrow(/link\/u\.csv|rejects/);
 });
 
 test.each([
@@ -133,14 +138,14 @@ test.each([
   ['a file beside a table', table, csv('lake/t.csv')],
 ])('%s are taken', async (_what, first, second) => {
   const baseDir = await folderWith({ 'out/v.csv': 'u.csv', link: 'out', loop: 'loop' });
-  expect(parsePipeline(pipelineText(to(first, second)), 'p.yaml', { env, baseDir }).plan.sinks).toHaveLength(2);
+  expect((await parsePipeline(pipelineText(to(first, second)), 'p.yaml', { env, baseDir })).plan.sinks).toHaveLength(2);
 });
 
 test('two sinks on one file through a link that came after the check are refused before any request', async () => {
   const [from, baseDir] = [await service(), await temporaryFolder()];
   await mkdir(join(baseDir, 'out'));
   await writeFile(join(baseDir, 'out/u.csv'), 'old');
-  const pipeline = parsePipeline(pipelineText(to(csv('out/u.csv'), csv('link/u.csv'))), 'p.yaml', { env: from.env, baseDir });
+  const pipeline = await parsePipeline(pipelineText(to(csv('out/u.csv'), csv('link/u.csv'))), 'p.yaml', { env: from.env, baseDir });
   await symlink('out', join(baseDir, 'link'));
   await expect(runPipeline(pipeline)).rejects.toMatchObject({
     code: 'E_SINK_PATH',

@@ -35,13 +35,17 @@ interface Night {
 }
 
 /** One night: what the service has by then. */
-function night(
+async function night(
   changes: Lists,
   { body = `from: leads\n${joined}${toCsv}`, name = 'test', env = from.env, wait = '1ms', options }: Night = {},
 ) {
   Object.assign(lists, changes);
   const text = pipelineText(body).replace('name: test', `name: ${name}`);
-  const pipeline = parsePipeline(text, 'p.yaml', { env, baseDir: folder, set: { 'service.retry.base': '1ms', 'service.end_wait': wait } });
+  const pipeline = await parsePipeline(text, 'p.yaml', {
+    env,
+    baseDir: folder,
+    set: { 'service.retry.base': '1ms', 'service.end_wait': wait },
+  });
   return runPipeline(pipeline, { stateDir: join(folder, 'state'), ...options });
 }
 
@@ -258,12 +262,12 @@ describe('what the file allows', () => {
     ['max_read_shrink: 80', 'p.yaml:13:20 ', 'a share is written like 20%'],
     ['max_read_shrink: { bridge: 80% }', 'p.yaml:13:22 ', "unknown key 'bridge', did you mean 'bridges'?"],
     ['max_read_shrink: { links: 80% }', 'p.yaml:13:22 ', 'links is not read here; there are leads, bridges'],
-  ])('is checked before anything is read: %s', (gate, place, message) => {
+  ])('is checked before anything is read: %s', async (gate, place, message) => {
     const text = pipelineText(`from: leads\n${joined}${toCsv}\nexpect:\n  ${gate}`);
-    const parse = () => parsePipeline(text, 'p.yaml', { env: from.env });
-    expect(parse).toThrow(SpecError);
-    expect(parse).toThrow(message);
-    expect(parse).toThrow(place);
+    const parsing = parsePipeline(text, 'p.yaml', { env: from.env });
+    await expect(parsing).rejects.toThrow(SpecError);
+    await expect(parsing).rejects.toThrow(message);
+    await expect(parsing).rejects.toThrow(place);
   });
 
   test('is opened once by run --allow-shrink, for max_shrink too', async () => {
@@ -301,7 +305,7 @@ describe('what is empty or joins to nothing without a memory', () => {
     const failure = night({ bridges: [] }, { body: `from: leads\n${joined}${toCsv}`, options: {} });
     expect(told(await failure)).toHaveLength(1);
     const text = pipelineText(`from: users\n${toCsv}`).replace('  limit: 100', '  limit: 100\n  strict: true');
-    const pipeline = parsePipeline(text, 'p.yaml', { env: from.env, baseDir: folder, set: { 'service.end_wait': '1ms' } });
+    const pipeline = await parsePipeline(text, 'p.yaml', { env: from.env, baseDir: folder, set: { 'service.end_wait': '1ms' } });
     await expect(runPipeline(pipeline, { stateDir: join(folder, 'state') })).rejects.toMatchObject({ code: 'E_GATE_STRICT' });
   });
 

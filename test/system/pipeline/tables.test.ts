@@ -13,9 +13,9 @@ describe('mode: append in a pipeline', () => {
 
   test('adds new rows night after night, and its books balance with those it left', async () => {
     const folder = await temporaryFolder();
-    await runPipeline(pipelineFor(await serviceOf({ leads: leads(120) }), body, folder));
+    await runPipeline(await pipelineFor(await serviceOf({ leads: leads(120) }), body, folder));
     const changed = leads(150, (index) => (index < 3 ? { lead_status: 'returned' } : {}));
-    const report = await runPipeline(pipelineFor(await serviceOf({ leads: changed }), body, folder));
+    const report = await runPipeline(await pipelineFor(await serviceOf({ leads: changed }), body, folder));
     expect(report.sinks).toMatchObject([{ changed: 3, total: 150, books: { read: 150, written: 30, unchanged: 120 } }]);
     expect(await duckdb(`select lead_status, count(*)::int as rows from '${folder}/t/*.parquet' group by all`)).toEqual([
       { lead_status: 'sold', rows: 150 },
@@ -25,7 +25,7 @@ describe('mode: append in a pipeline', () => {
   test('is refused while the file is checked when the key does not reach the sink', async () => {
     const from = await serviceOf({ leads: [] });
     const masked = 'from: leads\nsteps:\n  - mask: { lead_id: redact }\nto:\n  - parquet: { path: t, mode: append }';
-    expect(() => pipelineFor(from, masked, '/nowhere')).toThrow(
+    await expect(pipelineFor(from, masked, '/nowhere')).rejects.toThrow(
       /p\.yaml:11:\d+ append needs the key lead_id, and lead_id does not reach the sink/,
     );
   });
@@ -49,7 +49,7 @@ describe('columns that a sink names', () => {
     ['keep: many', 'expected a number, or a map'],
   ])('are checked with the file: %s', async (options, message) => {
     const from = await serviceOf({ leads: [] });
-    expect(() => pipelineFor(from, `from: leads\nto:\n  - parquet: { path: t, ${options} }`, '/nowhere')).toThrow(message);
+    await expect(pipelineFor(from, `from: leads\nto:\n  - parquet: { path: t, ${options} }`, '/nowhere')).rejects.toThrow(message);
   });
 
   test.each([
@@ -59,14 +59,15 @@ describe('columns that a sink names', () => {
     const folder = await temporaryFolder();
     const from = await serviceOf({ leads: [lead(7)] });
     const body = `from: leads\nto:\n  - parquet: { path: t, ${keep} }`;
-    for (let night = 0; night < 4; night += 1) await runPipeline(pipelineFor(from, body, folder), { stateDir: join(folder, 'state') });
+    for (let night = 0; night < 4; night += 1)
+      await runPipeline(await pipelineFor(from, body, folder), { stateDir: join(folder, 'state') });
     expect((await tableRuns(join(folder, 't'))).map(({ state }) => state)).toEqual(['published', ...Array<string>(runs).fill('kept')]);
   });
 
   test('let one run feed a wide and a narrow destination', async () => {
     const folder = await temporaryFolder();
     const body = 'from: leads\nto:\n  - parquet: { path: wide }\n  - csv: { path: narrow.csv, columns: [lead_status, lead_id] }';
-    await runPipeline(pipelineFor(await serviceOf({ leads: [lead(7)] }), body, folder));
+    await runPipeline(await pipelineFor(await serviceOf({ leads: [lead(7)] }), body, folder));
     expect(await readFile(join(folder, 'narrow.csv'), 'utf8')).toBe('lead_status,lead_id\nsold,7\n');
     expect(await duckdb(`select count(*)::int as columns from (describe select * from '${folder}/wide/*.parquet')`)).toEqual([
       { columns: 33 },
@@ -80,7 +81,11 @@ test('{{ run.date }} is the day on which a resumed run was first started', async
   const body = "from: leads\nconsistency: off\nspool: { max_age: 72h }\nto:\n  - parquet: { path: t, partition_by: ['{{ run.date }}'] }";
   const from = await serviceOf({ leads: leads(250) });
   const stop = new AbortController();
-  const stopped = runPipeline(pipelineFor(from, body, folder), { ...options, signal: stop.signal, watch: { page: () => stop.abort() } });
+  const stopped = runPipeline(await pipelineFor(from, body, folder), {
+    ...options,
+    signal: stop.signal,
+    watch: { page: () => stop.abort() },
+  });
   await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
 
   const spool = join(options.stateDir, 'spool');
@@ -93,7 +98,7 @@ test('{{ run.date }} is the day on which a resumed run was first started', async
   const note = JSON.parse(await readFile(begun, 'utf8')) as object;
   await writeFile(begun, JSON.stringify({ ...note, startedAt: since, spoolSince: since }));
 
-  const report = await runPipeline(pipelineFor(from, body, folder), options);
+  const report = await runPipeline(await pipelineFor(from, body, folder), options);
   expect(report.resumed).toBeGreaterThan(0);
   expect(report.since).toBe(since);
   expect(summaryOf(report)).toContain(`by an interrupted run, since ${since}`);
@@ -105,7 +110,7 @@ test('a run that a gate refused leaves no pages behind, so that the next one see
   const folder = await temporaryFolder();
   const options = { stateDir: join(folder, 'state') };
   const from = await serviceOf({ leads: leads(250) });
-  const refused = pipelineFor(from, 'from: leads\nexpect: { min_rows: 1000 }\nto:\n  - parquet: { path: t }', folder);
+  const refused = await pipelineFor(from, 'from: leads\nexpect: { min_rows: 1000 }\nto:\n  - parquet: { path: t }', folder);
   await expect(runPipeline(refused, options)).rejects.toMatchObject({ code: 'E_GATE_EXPECT' });
   expect((await readdir(join(options.stateDir, 'spool'))).filter((name) => name.startsWith('leads-'))).toEqual([]);
 });

@@ -124,7 +124,7 @@ describe('the spans of a run', () => {
   test('come from the fetching thread as from this one', async () => {
     const [from, folder] = [await service(), await temporaryFolder()];
     const end = jest.fn();
-    const pipeline = pipelineFor(from, toCsv, folder);
+    const pipeline = await pipelineFor(from, toCsv, folder);
     await runPipeline({ ...pipeline, connection: { ...pipeline.connection, threads: 0 } }, { watch: { request: { asyncEnd: end } } });
     expect(end).toHaveBeenCalledTimes(from.requests.length + from.probes.length);
     expect(end).toHaveBeenCalledWith(expect.objectContaining({ status: 200, bytes: expect.any(Number) }));

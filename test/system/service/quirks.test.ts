@@ -231,7 +231,7 @@ describe('the names of quirks', () => {
 
   test('stand in the help of leadstream serve, and those of faults', async () => {
     const help = await addServe(yargs(['serve']), async () => {}).getHelp();
-    for (const name of [...Object.keys(quirkNames), ...Object.keys(faultKinds)])
+    for (const name of [...Object.keys(quirkNames()), ...Object.keys(faultKinds)])
       expect(help).toContain(name === 'STATUS' ? '400 to 599' : name);
   });
 });

@@ -123,6 +123,6 @@ describe('csv', () => {
   });
 
   test.each([{ delimiter: ']' }, { delimiter: ',,' }, { delimiter: '"' }, { separator: ';' }])('refuses the option %j', (option) => {
-    expect(csvSink.config.safeParse({ path: 'x.csv', ...option }).success).toBe(false);
+    expect(csvSink.config().safeParse({ path: 'x.csv', ...option }).success).toBe(false);
   });
 });

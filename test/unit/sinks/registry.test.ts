@@ -9,11 +9,11 @@ describe.each(Object.entries(sinks))('the sink %s', (name, sink) => {
   });
 
   test.each(sink.examples.map((example) => [JSON.stringify(example), example]))('accepts its example %s', (_text, example) => {
-    expect(sink.config.safeParse(example).error).toBeUndefined();
+    expect(sink.config().safeParse(example).error).toBeUndefined();
   });
 
   test('describes every option and refuses others', () => {
-    const schema = z.toJSONSchema(sink.config, { io: 'input' });
+    const schema = z.toJSONSchema(sink.config(), { io: 'input' });
     expect(schema.additionalProperties).toBe(false);
     for (const [option, described] of Object.entries(schema.properties ?? {})) {
       expect([option, described]).toEqual([option, expect.objectContaining({ description: expect.any(String) })]);
@@ -23,7 +23,7 @@ describe.each(Object.entries(sinks))('the sink %s', (name, sink) => {
 
 describe('sinks.parquet', () => {
   test.each(['brotli', 'lzo'])('refuses the codec %s, which no engine writes', (compression) => {
-    expect(sinks.parquet.config.safeParse({ path: 'lake/t', compression }).success).toBe(false);
+    expect(sinks.parquet.config().safeParse({ path: 'lake/t', compression }).success).toBe(false);
   });
 
   test.each([
@@ -34,7 +34,7 @@ describe('sinks.parquet', () => {
     ['hyparquet', { compression_level: 9 }],
     ['parquetjs-lite', { engine: 'parquetjs-lite' }],
   ])('chooses the engine %s for %j', (engine, options) => {
-    expect(engineOf(config.parse({ path: 'lake/t', ...options }))).toBe(engine);
+    expect(engineOf(config().parse({ path: 'lake/t', ...options }))).toBe(engine);
   });
 
   test.each([
@@ -54,7 +54,7 @@ describe('sinks.parquet', () => {
     ['partition_by', { partition_by: ['uid'], columns: ['email'] }],
     ['permissions', { permissions: '0999' }],
   ])('refuses a %s that does not go with the rest', (key, options) => {
-    const { error } = sinks.parquet.config.safeParse({ path: 'lake/t', ...options });
+    const { error } = sinks.parquet.config().safeParse({ path: 'lake/t', ...options });
     expect(error?.issues.map(({ path }) => path[0])).toEqual([key]);
   });
 });

@@ -112,6 +112,11 @@ describe('a setting has the same bounds in a pipeline file and in code', () => {
       return false;
     }
   };
+  const takesInFile = async (service: object): Promise<boolean> =>
+    parsePipeline(text(service), 'p', { env: { B: base.baseUrl, K: key } }).then(
+      () => true,
+      () => false,
+    );
   const counts = [-1, 0, 1, 1.5, 2, 64, 65, 100, 101, 500, 501, 1024, 1025, 1e9];
 
   test.each([
@@ -121,26 +126,26 @@ describe('a setting has the same bounds in a pipeline file and in code', () => {
     ['first_page', 'firstPage'],
     ['max_pages', 'maxPages'],
     ['max_page_bytes', 'maxBodyBytes'],
-  ] as const)('%s', (name, option) => {
+  ] as const)('%s', async (name, option) => {
     // The window has to hold the concurrency, and here it is not the one that is asked about.
     const around = option === 'window' ? { concurrency: 1 } : {};
     for (const value of counts) {
-      const inFile = takes(() => parsePipeline(text({ ...around, [name]: value }), 'p', { env: { B: base.baseUrl, K: key } }));
+      const inFile = await takesInFile({ ...around, [name]: value });
       expect([value, takes(attempt({ ...around, [option]: value }))]).toEqual([value, inFile]);
     }
   });
 
-  test.each([0, 1, 100, 101])('retry.attempts: %d', (attempts) => {
-    const inFile = takes(() => parsePipeline(text({ retry: { attempts } }), 'p', { env: { B: base.baseUrl, K: key } }));
+  test.each([0, 1, 100, 101])('retry.attempts: %d', async (attempts) => {
+    const inFile = await takesInFile({ retry: { attempts } });
     expect(takes(attempt({ retry: { attempts } }))).toBe(inFile);
   });
 
   test.each([
     ['end_wait', 'endWaitMs'],
     ['timeout', 'timeoutMs'],
-  ] as const)('%s', (name, option) => {
+  ] as const)('%s', async (name, option) => {
     for (const ms of [0, 1, 35_000, 35_001, 3_600_000]) {
-      const inFile = takes(() => parsePipeline(text({ [name]: `${ms}ms` }), 'p', { env: { B: base.baseUrl, K: key } }));
+      const inFile = await takesInFile({ [name]: `${ms}ms` });
       expect([ms, takes(attempt({ [option]: ms }))]).toEqual([ms, inFile]);
     }
   });
@@ -174,12 +179,12 @@ describe('a service refuses at the call', () => {
 describe('the environment', () => {
   const both = { LEADSTREAM_BASE_URL: base.baseUrl, LEADSTREAM_REST_API_KEY: key, LEADSTREAM_AUTHORIZED_UID: '7' };
 
-  test('is refused when it names two accounts, as a file is', () => {
+  test('is refused when it names two accounts, as a file is', async () => {
     const message = 'LEADSTREAM_REST_API_KEY does not go with LEADSTREAM_AUTHORIZED_UID: unset the one or the other';
     expect(() => connectionFromEnvironment(both)).toThrow(refused(message));
     expect(() => connectionFromEnvironment({ ...both, LEADSTREAM_AUTHORIZED_REST_API_KEY: key })).toThrow(refused(message));
     const file = 'name: bare\nfrom: users\nto: [{ stdout: {} }]';
-    expect(() => parsePipeline(file, 'p', { env: both })).toThrow(
+    await expect(parsePipeline(file, 'p', { env: both })).rejects.toThrow(
       expect.objectContaining({ name: 'SpecError', message: expect.stringContaining(message) }),
     );
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../src/core/index.js';
-import { cast, steps } from '../../../src/steps/index.js';
+import { cast } from '../../../src/steps/index.js';
+import { steps } from '../../../src/steps/registry.js';
 import { castTo, opened, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
 
 test('turns text into typed values', async () => {

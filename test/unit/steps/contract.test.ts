@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Column, Row, DeclaredType } from '../../../src/core/index.js';
-import { steps, type StepDefinition } from '../../../src/steps/index.js';
+import type { StepDefinition } from '../../../src/steps/index.js';
+import { steps } from '../../../src/steps/registry.js';
 import { leasedPages } from '../../support/pages.js';
 import { leads, opened, pages, pagesFor, parsed, planned, runtime, through } from './support.js';
 
@@ -68,14 +69,14 @@ describe.each(definitions.map((definition) => [definition.name, definition] as c
   });
 
   test('describes its configuration, key by key', () => {
-    const schema = z.toJSONSchema(definition.config, { io: 'input' });
+    const schema = z.toJSONSchema(definition.config(), { io: 'input' });
     const keys = Object.values(schema.properties ?? {});
     const described = keys.length > 0 ? keys : [schema];
     for (const key of described) expect(key).toMatchObject({ description: expect.stringMatching(/\.$/) });
   });
 
   test('refuses configurations of another kind', () => {
-    for (const config of [null, 7, true, { no_such_key: [{}] }]) expect(definition.config.safeParse(config).success).toBe(false);
+    for (const config of [null, 7, true, { no_such_key: [{}] }]) expect(definition.config().safeParse(config).success).toBe(false);
   });
 
   test('turns a page without rows into a page without rows, or into none where it is blocking', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { dedupe, steps } from '../../../src/steps/index.js';
+import { dedupe } from '../../../src/steps/index.js';
+import { steps } from '../../../src/steps/registry.js';
 import { opened, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
 
 test('keeps the first row of every key and its order', async () => {
@@ -106,7 +107,7 @@ test('keeps no keys of rows that a checked read gives once each, and any others 
 });
 
 test('needs at least one field under by', () => {
-  expect(steps.dedupe.config.safeParse({ by: [] }).success).toBe(false);
+  expect(steps.dedupe.config().safeParse({ by: [] }).success).toBe(false);
 });
 
 test.each([[[]], ['lead_id'], [undefined], [[7]], [[() => 'a']]])('refuses %p as a key in code', (key) => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';
-import { derive, steps } from '../../../src/steps/index.js';
+import { derive } from '../../../src/steps/index.js';
+import { steps } from '../../../src/steps/registry.js';
 import { opened, page, pages, planned, rowsThrough, runtime, sample, through } from './support.js';
 
 describe('derive in code', () => {
@@ -122,7 +123,7 @@ describe('derive in a file', () => {
   });
 
   test.each(['Upper', 'with space', '1st', '', 'a-b'])('refuses %j as the name of a field', (name) => {
-    expect(steps.derive.config.safeParse({ [name]: '1' }).success).toBe(false);
+    expect(steps.derive.config().safeParse({ [name]: '1' }).success).toBe(false);
   });
 
   test('does not open what planning would have refused', () => {

@@ -6,7 +6,7 @@ import { ExpressionFault } from '../../../src/steps/expression/fault.js';
 import { expressionsOver, type Expression } from '../../../src/steps/expression/expression.js';
 import { functions } from '../../../src/steps/expression/functions.js';
 import { outcomesOf } from '../../../src/steps/expression/outcomes.js';
-import { steps } from '../../../src/steps/index.js';
+import { steps } from '../../../src/steps/registry.js';
 import { batchOfTexts } from '../../support/batches.js';
 import { castTo, opened, planned, rowsThrough, runtime } from './support.js';
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { filter, steps } from '../../../src/steps/index.js';
+import { filter } from '../../../src/steps/index.js';
+import { steps } from '../../../src/steps/registry.js';
 import { castTo, opened, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
 
 describe('filter in code', () => {

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { Observable, concat, defer, from, lastValueFrom, of, tap, toArray } from 'rxjs';
 import { emptyTally, type StepContext, type Page } from '../../../src/flow/index.js';
 import type { DeclaredType, Row } from '../../../src/core/index.js';
-import { join, type JoinOptions, steps } from '../../../src/steps/index.js';
+import { join, type JoinOptions } from '../../../src/steps/index.js';
+import { steps } from '../../../src/steps/registry.js';
 import type { Pick } from '../../../src/steps/join/pick.js';
 import { pageWithoutRows, batchOfTexts } from '../../support/batches.js';
 import { castTo, leads, opened, otherSide, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
@@ -471,7 +472,7 @@ describe('join in a file', () => {
   });
 
   test.each([{ max: 'a', min: 'b' }, {}, 'last', { first: 'a' }])('refuses %j as pick', (pick) => {
-    expect(steps.join.config.safeParse({ ...config, pick }).success).toBe(false);
+    expect(steps.join.config().safeParse({ ...config, pick }).success).toBe(false);
   });
 
   test.each([
@@ -485,11 +486,11 @@ describe('join in a file', () => {
     ['100%', 0, 0, undefined],
     [undefined, 0, 9, undefined],
   ])('with min_match %s, %d matches and %d misses: the gate says %j', (min_match, matched, missed, refusal) => {
-    const parsed = steps.join.config.parse({ ...config, min_match });
+    const parsed = steps.join.config().parse({ ...config, min_match });
     expect(steps.join.gate?.(parsed, { ...emptyTally(), matched, missed })).toBe(refusal);
   });
 
   test.each(['95', '101%', '-1%', '1000%', '', '95 %'])('refuses %j as min_match', (min_match) => {
-    expect(steps.join.config.safeParse({ ...config, min_match }).success).toBe(false);
+    expect(steps.join.config().safeParse({ ...config, min_match }).success).toBe(false);
   });
 });

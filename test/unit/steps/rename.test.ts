@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Row } from '../../../src/core/index.js';
-import { rename, steps } from '../../../src/steps/index.js';
+import { rename } from '../../../src/steps/index.js';
+import { steps } from '../../../src/steps/registry.js';
 import { opened, planned, rowsThrough, sample } from './support.js';
 
 test('gives a field another name at the same place', async () => {
@@ -62,5 +63,5 @@ test('reports two fields that would have one name', () => {
 });
 
 test.each(['Id', 'lead id', '1', '', '__proto__'])('refuses %j as a name', (name) => {
-  expect(steps.rename.config.safeParse({ lead_id: name }).success).toBe(false);
+  expect(steps.rename.config().safeParse({ lead_id: name }).success).toBe(false);
 });

@@ -100,7 +100,7 @@ export function runtime(overrides: Partial<StepRuntime> = {}): StepRuntime & Wat
 
 /** A configuration as the definition's schema lets it through. */
 export function parsed<C>(definition: StepDefinition<string, C>, config: unknown): C {
-  return definition.config.parse(config);
+  return definition.config().parse(config);
 }
 
 export interface Planned {

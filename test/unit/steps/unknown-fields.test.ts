@@ -2,7 +2,8 @@ import { from } from 'rxjs';
 import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../src/core/index.js';
 import type { Step } from '../../../src/flow/index.js';
-import { cast, dedupe, join, mask, rename, select, sort, steps, type StepDefinition } from '../../../src/steps/index.js';
+import { cast, dedupe, join, mask, rename, select, sort, type StepDefinition } from '../../../src/steps/index.js';
+import { steps } from '../../../src/steps/registry.js';
 import { leads, opened, otherSide, pagesFor, through } from './support.js';
 
 const others = () => from(otherSide<Row>([{ id: '4', title: 'Auto' }]));

@@ -2,7 +2,7 @@ import { limitReached, SinkError } from '../../../core/index.js';
 import { defaultThreads, Thread, threadProblem } from '../../../threads/index.js';
 import type { Compression } from '../../encoder.js';
 import type { TakenBytes } from './row-bytes.js';
-import type { Answer, Request } from './worker.js';
+import type { Answer, Request } from './encoding-worker.js';
 
 /** Makes Parquet files of row groups, here or in the thread. */
 export interface GroupEncoding {
@@ -16,7 +16,7 @@ export interface GroupEncoding {
   close(): Promise<void>;
 }
 
-const workerFile = new URL('./worker.js', import.meta.url);
+const workerFile = new URL('./encoding-worker.js', import.meta.url);
 
 /**
  * @param threads 1 for the thread.

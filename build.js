@@ -1,0 +1,107 @@
+import { chmod, readFile, readdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { build } from 'esbuild';
+
+/**
+ * Makes the code of `dist`; tsc makes the declarations. What 300 files of ours take to load, some large ones take a fifth of, and what is
+ * imported when it is used stays apart. All chunks are in `dist` itself, beside the files of the threads, which they look for there.
+ */
+const common = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20.19',
+  legalComments: 'none',
+  logLevel: 'warning',
+  metafile: true,
+};
+
+/** What is loaded by a path of its own, or must find its own files. */
+const zodApart = edit(/src\/core\/schema\.ts$/, 'ts', (source) =>
+  source.replace("(import.meta.url)('zod')", "(import.meta.url)('./zod.cjs')"),
+);
+
+const modules = {
+  ...common,
+  splitting: true,
+  format: 'esm',
+  outdir: 'dist',
+  outbase: 'src',
+  chunkNames: 'chunk-[hash]',
+};
+
+/** The module: whoever imports it has the packages, and shares RxJS with it. */
+const library = {
+  ...modules,
+  // The second one is for the tests of the thread.
+  entryPoints: ['src/index.ts', 'src/source/fetch/fetching.ts'],
+  packages: 'external',
+  plugins: [zodApart],
+};
+
+/** The command and the threads, which share nothing with anybody: with the packages that most of them load. */
+const command = {
+  ...modules,
+  entryPoints: {
+    'cli/main': 'src/cli/main.ts',
+    'fetching-worker': 'src/source/fetch/fetching-worker.ts',
+    'encoding-worker': 'src/parquet/engines/arrow/encoding-worker.ts',
+  },
+  // WebAssembly beside the code, data, and what few runs need.
+  external: [
+    '@bokuweb/zstd-wasm',
+    '@hono/node-server',
+    'hono',
+    'hyparquet',
+    'hyparquet-writer',
+    'parquet-wasm',
+    'parquetjs-lite',
+    'zipcodes',
+  ],
+  // Its export for Node is CommonJS, of which nothing can be left out.
+  alias: { rxjs: resolve('node_modules/rxjs/dist/esm/index.js') },
+  // For packages in CommonJS that require what Node has.
+  banner: { js: "import { createRequire as $createRequire } from 'node:module'; const require = $createRequire(import.meta.url);" },
+  plugins: [zodApart],
+};
+
+/** zod by itself, for whoever needs it first: one file instead of a hundred, without its messages in other languages. */
+const zod = {
+  ...common,
+  stdin: { contents: "export { z } from 'zod';", resolveDir: process.cwd() },
+  format: 'cjs',
+  outfile: 'dist/zod.cjs',
+  plugins: [edit(/zod\/v4\/locales\/index\.js$/, 'js', () => "export { default as en } from './en.js';")],
+};
+
+/** A plugin that changes the text of a file. */
+function edit(filter, loader, change) {
+  return {
+    name: String(filter),
+    setup: ({ onLoad }) =>
+      onLoad({ filter }, async ({ path }) => {
+        const source = await readFile(path, 'utf8');
+        const contents = change(source);
+        if (contents === source) throw new Error(`${path} is not as expected`);
+        return { contents, loader };
+      }),
+  };
+}
+
+/** The packages whose code is in what was built, each with its licence. */
+async function licences(metafiles) {
+  const files = metafiles.flatMap(({ outputs }) => Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs)));
+  const folders = new Set(files.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
+  const texts = [...folders]
+    .toSorted((a, b) => (a < b ? -1 : 1))
+    .map(async (folder) => {
+      const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+      const [file] = (await readdir(folder)).filter((each) => /^licen[cs]e/i.test(each));
+      return `${name} ${version} (${license})\n\n${file ? (await readFile(join(folder, file), 'utf8')).trim() : 'It has no text of a licence.'}\n`;
+    });
+  return (await Promise.all(texts)).join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+await build(library);
+const bundles = [await build(command), await build(zod)];
+await writeFile('dist/LICENSES.txt', await licences(bundles.map(({ metafile }) => metafile)));
+await chmod('dist/cli/main.js', 0o755);

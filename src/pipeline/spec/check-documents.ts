@@ -1,0 +1,83 @@
+import { resolve } from 'node:path';
+import { SpecError } from '../../core/index.js';
+import { loadSteps } from '../../steps/index.js';
+import { runTemplate } from '../../store/index.js';
+import { checkPipeline, type Checked } from './check.js';
+import { collide } from './collide.js';
+import { credentialsIn } from './credentials.js';
+import { parseSpecDocuments, type Path } from './document.js';
+import type { LoadOptions } from './load-options.js';
+import { referenceSource } from './reference-source.js';
+
+/**
+ * Checks every document of a pipeline file, by itself and against the others.
+ *
+ * @param file Name for messages.
+ * @throws {SpecError} `E_SPEC_YAML`; all else that is wrong is in the documents.
+ */
+export async function checkDocuments(text: string, file: string, options: LoadOptions): Promise<readonly Checked[]> {
+  const { env = process.env, set = {}, cwd = process.cwd(), baseDir = cwd, stateDir } = options;
+  const documents = parseSpecDocuments(file, text, overridesOf(file, set));
+  const from = referenceSource(env, baseDir);
+  const credentials = credentialsIn(
+    documents.map(({ value }) => value),
+    from,
+  );
+  const steps = await loadSteps();
+  const checked = documents.map((document) => checkPipeline(document, from, credentials, steps));
+  checked.forEach((later, index) => {
+    for (const earlier of checked.slice(0, index)) refuseClashes(earlier, later);
+  });
+  if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(baseDir, stateDir));
+  return checked;
+}
+
+function refuseState({ outputs, problem }: Checked, stateDir: string): void {
+  const within = outputs.filter(({ path }) => path !== undefined && collide(stateDir, path));
+  // A rejects file is usually named after an output, and the output says enough.
+  for (const { path, place } of within.filter(({ place }) => place[0] === 'to' || within.length === 1))
+    problem(place, `${path} is in the state folder ${stateDir}, or around it; write to another place`);
+}
+
+/** Pipelines of one file are told apart by their names, and neither writes over the other. */
+function refuseClashes(earlier: Checked, later: Checked): void {
+  const name = earlier.name ?? 'without a name';
+  if (later.name !== undefined && later.name === earlier.name) {
+    const { line } = earlier.document.locate(['name']);
+    later.problem(['name'], `the name '${name}' is taken by the pipeline on line ${line}`);
+  }
+  const clashes = later.outputs.filter(({ path }) => earlier.outputs.some((taken) => meet(path, taken.path)));
+  // A rejects file is usually named after an output, and the output says enough.
+  for (const { path, place } of clashes.filter(({ place }) => place[0] === 'to' || clashes.length === 1)) {
+    later.problem(place, `the pipeline '${name}' writes to ${path === undefined ? 'stdout' : 'the same path, or one within'} already`);
+  }
+}
+
+function meet(a: string | undefined, b: string | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  // No two runs have the same id.
+  return !(a.includes(runTemplate) && b.includes(runTemplate)) && collide(a, b);
+}
+
+/** All that is wrong with a file. */
+export function failureOf(file: string, checked: readonly Checked[]): SpecError {
+  const issues = checked.flatMap((document) => document.issues);
+  const code = issues.every(({ reference }) => reference) ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID';
+  return new SpecError(
+    code,
+    file,
+    issues.toSorted((a, b) => a.line - b.line || a.column - b.column),
+  );
+}
+
+function overridesOf(file: string, set: Readonly<Record<string, string>>): readonly { path: Path; value: string }[] {
+  return Object.entries(set).map(([key, value]) => {
+    const path = key.split('.').map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+    if (path[0] === 'service' && (path.length === 1 || path[1] === 'auth')) {
+      throw new SpecError('E_SPEC_INVALID', file, [
+        { message: `--set ${key}: credentials are not accepted on the command line`, line: 1, column: 1 },
+      ]);
+    }
+    return { path, value };
+  });
+}

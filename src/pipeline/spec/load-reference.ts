@@ -1,0 +1,13 @@
+import { loadSteps } from '../../steps/index.js';
+
+/** The JSON Schema (draft 7) of pipeline files, for editors. */
+export async function pipelineSchema(): Promise<object> {
+  const [{ schemaWith }, steps] = await Promise.all([import('./reference.js'), loadSteps()]);
+  return schemaWith(steps);
+}
+
+/** The reference of pipeline files as Markdown. */
+export async function pipelineReference(): Promise<string> {
+  const [{ referenceWith }, steps] = await Promise.all([import('./reference.js'), loadSteps()]);
+  return referenceWith(steps);
+}

@@ -1,0 +1,43 @@
+import { map } from 'rxjs';
+import { type Column } from '../../core/index.js';
+import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { openExpression, planExpression } from '../expression/configured.js';
+import type { Expression } from '../expression/expression.js';
+import { columnName } from '../fields.js';
+import { evaluating } from '../on-error.js';
+import { defineStep } from '../step.js';
+
+/** Adds what expressions give, whose failing rows follow `onError`. */
+function deriveExpressions(expressions: ReadonlyMap<string, Expression>, onError: OnError, context: StepContext): Step {
+  const evaluate = evaluating(expressions, onError, context);
+  return map((page) => {
+    const { batch, columns } = evaluate(batchOf(page));
+    return withBatch(page, batch.with(columns));
+  });
+}
+
+export const deriveStep = defineStep('derive', {
+  summary: 'Adds fields computed by expressions (CEL) from the fields that the row had before the step.',
+  config: (z) => z.record(columnName(), z.string().min(1)).describe('Expression by new field.'),
+  examples: [{ zip_city: 'zip_city(zipcode)', zip_state: 'zip_state(zipcode)' }],
+  columns: (sources, input, plan) => {
+    const derived = Object.entries(sources).map(([name, source]): Column => {
+      const expression = planExpression(source, input, plan, [name]);
+      const original = input.find((column) => column.name === name)?.original ?? name;
+      return { name, original, type: expression?.type ?? 'text', cast: true, sensitivity: sensitivityOf(source, input) };
+    });
+    return [...new Map([...input, ...derived].map((column) => [column.name, column])).values()];
+  },
+  open: (sources, runtime) => {
+    const expressions = Object.entries(sources).map(([name, source]) => [name, openExpression(source, runtime.input, runtime.at)] as const);
+    return deriveExpressions(new Map(expressions), runtime.onError, runtime);
+  },
+});
+
+/** What is computed from personal or secret fields is as sensitive as they are. */
+function sensitivityOf(source: string, input: readonly Column[]): Column['sensitivity'] {
+  const words = new Set(source.match(/\w+/g));
+  const used = input.filter(({ name }) => words.has(name)).map(({ sensitivity }) => sensitivity);
+  if (used.includes('secret')) return 'secret';
+  return used.includes('personal') ? 'personal' : 'plain';
+}

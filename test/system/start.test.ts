@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { start } from '../support/cli.js';
+import { temporaryFolder } from '../support/temporary.js';
+
+/** What a process has loaded: counted, since seconds depend on the machine. */
+interface Loaded {
+  /** Files of this package. */
+  readonly files: readonly string[];
+  /** The packages that it loaded or that are in those files, by name. */
+  readonly packages: readonly string[];
+  /** The modules that are in those files, like `src/core/index.ts`. */
+  readonly modules: readonly string[];
+}
+
+const preload = pathToFileURL(join(process.cwd(), 'test/support/loaded-preload.mjs')).href;
+const command = 'dist/cli/main.js';
+
+async function loadedBy(...words: readonly string[]): Promise<Loaded> {
+  const list = join(await temporaryFolder(), 'loaded');
+  const env = { LOADED: list, LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
+  const { code, stderr } = await start(process.execPath, ['--import', preload, ...words], { cwd: process.cwd(), env }).finished;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const lines = (await readFile(list, 'utf8')).trim().split('\n');
+  const paths = new Set(
+    lines.filter((line) => !line.startsWith('node:')).map((line) => (line.startsWith('file:') ? fileURLToPath(line) : line)),
+  );
+  const files = [...paths].filter((path) => path.startsWith(join(process.cwd(), 'dist')));
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
+  // The bundler writes above each module where it is from.
+  const within = texts.flatMap((text) =>
+    [...text.matchAll(/^\s*(?:\/\/ |")((?:\.\.\/|\w+\/)*(?:src|node_modules)\/[^\s"]+)/gm)].map(([, path = '']) => path),
+  );
+  const packages = [...paths, ...within].flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
+  return { files, packages: [...new Set(packages)].toSorted(), modules: within.filter((path) => path.startsWith('src/')) };
+}
+
+test('importing the library loads a few files and RxJS', async () => {
+  const { files, packages, modules } = await loadedBy(
+    '--input-type=module',
+    '--eval',
+    `await import('${pathToFileURL('dist/index.js').href}')`,
+  );
+  expect(packages).toEqual(['rxjs']);
+  expect(
+    modules.filter((path) => /^src\/(?:cli|pipeline\/spec\/(?:check|spec|plan)|steps\/expression\/expression|service\/app)/.test(path)),
+  ).toEqual([]);
+  expect(files.length).toBeLessThan(25);
+});
+
+test('--help loads the parser of the command line', async () => {
+  const { files, packages, modules } = await loadedBy(command, '--help');
+  expect(packages).toContain('yargs');
+  expect(packages.filter((name) => /^(?:rxjs|zod|yaml|got|hono|fast-csv|zipcodes|@marcbachmann|hyparquet|parquet)/.test(name))).toEqual([]);
+  expect(new Set(modules.map((path) => path.split('/')[1]))).toEqual(new Set(['cli', 'collections', 'core', 'store']));
+  expect(files.length).toBeLessThan(15);
+});
+
+test('validate loads no HTTP and no engine of Parquet', async () => {
+  const { files, packages, modules } = await loadedBy(command, 'validate', 'pipelines/leads-enriched.yaml', '--quiet');
+  expect(packages).toEqual(expect.arrayContaining(['@marcbachmann/cel-js', 'rxjs', 'yaml', 'zod']));
+  expect(packages.filter((name) => /^(?:got|hono|@hono|fast-csv|zipcodes|hyparquet|parquet|cli-progress|@bokuweb)/.test(name))).toEqual([]);
+  expect(modules.filter((path) => /^src\/(?:http\/transport|parquet\/engines|service\/(?:app|service))/.test(path))).toEqual([]);
+  expect(files.length).toBeLessThan(40);
+});
