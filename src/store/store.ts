@@ -41,7 +41,7 @@ export interface OutputFile {
 }
 
 /**
- * Where outputs live: the one who changes what readers see there. Local disk is the only one; `stores.ts` picks a store by the scheme of a
+ * Where outputs live. All that readers see there changes through it. Local disk is the only one; `stores.ts` picks a store by the scheme of a
  * path.
  */
 export interface Store {

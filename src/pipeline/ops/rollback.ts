@@ -1,5 +1,5 @@
-import { newRunId } from '../../core/index.js';
 import { resolve } from 'node:path';
+import { newRunId } from '../../core/index.js';
 import { forgetCommit, lockOutputs, logCommit, recoverCommits, refuseEarlierState } from '../../store/index.js';
 import { prepareRollback } from '../../lake/index.js';
 import { StateFolder } from '../run/state-folder.js';

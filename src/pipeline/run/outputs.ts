@@ -114,7 +114,7 @@ export class PreparedOutputs {
   /**
    * Instead of a commit: puts the outputs aside for inspection. `abort` leaves these alone.
    *
-   * @param failed Description of an output that could not be put aside; the others are.
+   * @param failed Called with an output that could not be put aside; the others are.
    * @returns Where they are.
    */
   async quarantine(failed: (failure: unknown) => void): Promise<readonly string[]> {
