@@ -2,10 +2,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
-import { connect, runPipeline, watch, type RunReport, type Watcher } from '../../../src/index.js';
-import { cli, start } from '../../support/cli.js';
+import { connect, watch, type RunReport, type Watcher } from '../../../src/index.js';
+import { cli, start, startCli } from '../../support/cli.js';
 import { exportSpans, type Attributes, type Span } from '../../support/open-telemetry.js';
-import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
+import { leads, runIn } from '../../support/pipelines.js';
 import { pipelineText, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -119,15 +119,6 @@ describe('the spans of a run', () => {
     expect(new Set(spans.map(({ attributes }) => attributes['run'])).size).toBe(2);
     expectTrace(spans, result[0], one);
     expectTrace(spans, result[1], other);
-  });
-
-  test('come from the fetching thread as from this one', async () => {
-    const [from, folder] = [await service(), await temporaryFolder()];
-    const end = jest.fn();
-    const pipeline = await pipelineFor(from, toCsv, folder);
-    await runPipeline({ ...pipeline, connection: { ...pipeline.connection, threads: 0 } }, { watch: { request: { asyncEnd: end } } });
-    expect(end).toHaveBeenCalledTimes(from.requests.length + from.probes.length);
-    expect(end).toHaveBeenCalledWith(expect.objectContaining({ status: 200, bytes: expect.any(Number) }));
   });
 
   test('of one that fails all end', async () => {
@@ -268,29 +259,50 @@ test('a connection tells its own events alone', async () => {
   expect(pages.filter((run) => run === second.id)).toHaveLength(3);
 });
 
-test('--log-level debug tells each request, page and write in a line, and info none of them', async () => {
-  const [from, cwd] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
-  await writeFile(join(cwd, 'p.yaml'), pipelineText(joined));
-  const said = async (level: string) => {
-    const { code, stderr } = await cli(['run', 'p.yaml', '--log-level', level, '--log-format', 'json', '--set', 'service.retry.base=1ms'], {
-      cwd,
-      env: from.env,
-    });
+interface Said {
+  readonly level: string;
+  readonly message: string;
+  readonly status?: number;
+  readonly bytes?: number;
+}
+
+function linesOf(stderr: string): readonly Said[] {
+  return stderr
+    .trim()
+    .split('\n')
+    .map((line): Said => JSON.parse(line));
+}
+
+const asked = ['run', 'p.yaml', '--log-format', 'json', '--set', 'service.retry.base=1ms'];
+
+describe('--log-level debug', () => {
+  test.each([0, 1])('tells each request in a line, with %i threads that fetch', async (threads) => {
+    const [from, cwd] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(joined));
+    const parameters = [...asked, '--log-level', 'debug', '--set', `service.threads=${threads}`];
+    const { code, stderr } = await startCli(parameters, { cwd, env: from.env }).finished;
     expect(code).toBe(0);
-    return stderr
-      .trim()
-      .split('\n')
-      .map((line): { readonly level: string; readonly message: string } => JSON.parse(line));
-  };
-  const debug = await said('debug');
-  const requests = debug.filter(({ message }) => message.startsWith('request http'));
-  expect(requests).toHaveLength(from.requests.length + from.probes.length);
-  expect(requests.some(({ message }) => /page=2&limit=100: failed: E_SOURCE_UNAVAILABLE .*HTTP 503, \d+ ms$/.test(message))).toBe(true);
-  expect(requests.some(({ message }) => /page=2&limit=100 \(attempt 2\): status 200, \d+ bytes, \d+ ms$/.test(message))).toBe(true);
-  expect(debug.filter(({ message }) => /^leads: page \d+, 100 rows, \d+ so far$/.test(message))).toHaveLength(12);
-  expect(debug.filter(({ message }) => message.startsWith('commit of '))).toHaveLength(1);
-  expect(debug.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
-    expect.stringMatching(/^retry 1 in \d+ ms: /),
-  ]);
-  expect((await said('info')).map(({ level }) => level)).toEqual(['info']);
+    const requests = linesOf(stderr).filter(({ message }) => message.startsWith('request http'));
+    expect(requests).toHaveLength(from.requests.length + from.probes.length);
+    const answered = requests.filter(({ message }) => !message.includes(': failed: '));
+    expect(answered.filter(({ status, bytes = 0 }) => status !== 200 || bytes === 0)).toEqual([]);
+    expect(requests.some(({ message }) => /page=2&limit=100: failed: E_SOURCE_UNAVAILABLE .*HTTP 503, \d+ ms$/.test(message))).toBe(true);
+    expect(requests.some(({ message }) => /page=2&limit=100 \(attempt 2\): status 200, \d+ bytes, \d+ ms$/.test(message))).toBe(true);
+  });
+
+  test('tells each page, write and commit in a line; info tells none of them', async () => {
+    const [from, cwd] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(joined));
+    const { code, stderr } = await cli([...asked, '--log-level', 'debug'], { cwd, env: from.env });
+    expect(code).toBe(0);
+    const count = (pattern: RegExp) => linesOf(stderr).filter(({ message }) => pattern.test(message)).length;
+    expect(count(/^leads: page \d+, 100 rows, \d+ so far$/)).toBe(12);
+    expect(count(/^steps\[1\] filter: page \d+, \d+ rows$/)).toBe(12);
+    expect(count(/^to\[0\] csv: page \d+, \d+ rows taken, \d+ ms$/)).toBe(12);
+    expect(count(/^to\[1\] parquet: finished, \d+ bytes, \d+ ms$/)).toBe(1);
+    expect(count(/^commit of \d+ renames: done, \d+ ms$/)).toBe(1);
+    expect(count(/^retry 1 in \d+ ms: /)).toBe(1);
+    const again = await cli([...asked, '--log-level', 'info'], { cwd, env: from.env });
+    expect(linesOf(again.stderr).map(({ level }) => level)).toEqual(['info']);
+  });
 });
