@@ -15,13 +15,13 @@ export type LogLevel = (typeof logLevels)[number];
  */
 export interface Console extends Secrets {
   readonly format: LogFormat;
-  /** The most that is said. */
+  /** Most detailed level that is printed. */
   readonly level: LogLevel;
   /** Says something, in one line or several; `details` are for machines. */
   log(level: LogLevel, message: string | readonly string[], details?: Readonly<Record<string, unknown>>): void;
 }
 
-/** @param most The most that is said. */
+/** @param most Most detailed level that is printed. */
 export function createConsole(format: LogFormat, most: LogLevel, { hide, redact }: Secrets, stream: NodeJS.WritableStream): Console {
   return {
     format,

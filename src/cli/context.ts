@@ -45,18 +45,18 @@ export type Work = (context: CommandContext) => Promise<number>;
 export function commonOptions<T>(yargs: Argv<T>, global = true) {
   return (
     yargs
-      .option('quiet', { type: 'boolean', default: false, global, describe: 'Say nothing but errors' })
+      .option('quiet', { type: 'boolean', default: false, global, describe: 'Print errors only' })
       .option('log-level', {
         choices: logLevels,
         default: 'info' as const,
         global,
-        describe: 'The most that is said; debug tells every request, page, step, write and commit',
+        describe: 'Most detailed level that is printed; debug tells every request, page, step, write and commit',
       })
       .option('log-format', {
         choices: ['text', 'json'] as const,
         default: 'text' as const,
         global,
-        describe: 'Form of messages on stderr',
+        describe: 'Format of messages on stderr',
       })
       // Not --env-file: that one is Node's own, wherever it stands on the command line.
       .option('env', { type: 'string', global, describe: 'File of NAME=value lines that add to the environment' })

@@ -11,7 +11,7 @@ export function overridesOf(pairs: readonly string[]): Readonly<Record<string, s
     const at = pair.indexOf('=');
     if (at < 1) throw new LeadstreamError('E_USAGE', '--set takes PATH=VALUE, like service.limit=100');
     const path = pair.slice(0, at);
-    if (values.has(path)) throw new LeadstreamError('E_USAGE', `--set ${path} stands twice`);
+    if (values.has(path)) throw new LeadstreamError('E_USAGE', `--set ${path} is given twice`);
     values.set(path, pair.slice(at + 1));
   }
   return Object.fromEntries(values);

@@ -48,7 +48,7 @@ export function valueProblem(
   const bare = (name: string) => words.some((word, index) => word === `--${name}` && /^(?:--|$)/.test(words[index + 1] ?? ''));
   for (const name of options) {
     const value = values[name];
-    if (Array.isArray(value) && !repeated.includes(name)) return `--${name} stands twice`;
+    if (Array.isArray(value) && !repeated.includes(name)) return `--${name} is given twice`;
     const [flag] = flags.includes(name) ? words.filter((word) => word.startsWith(`--${name}=`) && !/=(?:true|false)$/.test(word)) : [];
     if (flag !== undefined) return `--${name} takes no value`;
     if (!flags.includes(name) && (words.includes(`--${name}=`) || bare(name)))

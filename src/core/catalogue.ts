@@ -35,16 +35,20 @@ export const catalogue = {
   E_SPEC_REFERENCE: {
     exit: 78,
     retry: false,
-    help: 'Set the variable. Credentials are accepted under service.auth alone; everywhere else a reference may have a default: ${NAME:-default}.',
+    help: 'Set the variable. Credentials are accepted only under service.auth; everywhere else a reference may have a default: ${NAME:-default}.',
   },
-  E_SOURCE_CONFIG: { exit: 78, retry: false, help: 'Correct the address of the service, the key or the option that is named.' },
+  E_SOURCE_CONFIG: { exit: 78, retry: false, help: 'Correct the address of the service, the key or the option named.' },
   E_SOURCE_AUTH: {
     exit: 77,
     retry: false,
     help: 'Check the credentials under service.auth or in the environment, and that the account may read.',
   },
-  E_SOURCE_UNAVAILABLE: { exit: 69, retry: true, help: 'The service did not answer in spite of retries; run again later.' },
-  E_SOURCE_ANSWER: { exit: 69, retry: true, help: 'The service answered no list of records; compare base_url with its document.' },
+  E_SOURCE_UNAVAILABLE: { exit: 69, retry: true, help: 'The service did not respond despite retries; run again later.' },
+  E_SOURCE_ANSWER: {
+    exit: 69,
+    retry: true,
+    help: 'The response was not a list of records; check base_url against the documentation of the service.',
+  },
   E_SOURCE_REFUSED: { exit: 69, retry: false, help: 'The service refused the request; check base_url, limit and the collection.' },
   E_SOURCE_TLS: {
     exit: 69,
@@ -60,17 +64,17 @@ export const catalogue = {
   E_SOURCE_PAGE_IGNORED: {
     exit: 69,
     retry: false,
-    help: 'The service gives the same rows whatever page is asked for; it cannot be read by pages.',
+    help: 'The service returns the same rows for every page; it cannot be read page by page.',
   },
   E_SOURCE_FIRST_PAGE: {
     exit: 69,
     retry: false,
-    help: 'The service counts its pages from another number; set service.first_page (or set it to 1 if this is wrong).',
+    help: 'The service numbers its pages from another number; set service.first_page (or set it to 1 if this is wrong).',
   },
   E_SOURCE_PAGE_CAP: {
     exit: 69,
     retry: false,
-    help: 'The service gives no page beyond a certain number; raise service.limit so that fewer pages are needed, or ask whoever runs it.',
+    help: 'The service returns no page beyond a certain number; raise service.limit so that fewer pages are needed, or ask whoever runs it.',
   },
   E_SOURCE_ENDLESS: {
     exit: 69,
@@ -89,7 +93,7 @@ export const catalogue = {
   E_STEP_SCRATCH: {
     exit: 1,
     retry: true,
-    help: 'Make room where rows beyond the memory of the step are kept (--state-dir chooses another place), or give the step more memory.',
+    help: 'Free space where the step spills rows (--state-dir chooses another place), or give the step more memory.',
   },
   E_STEP_MATCHES: { exit: 1, retry: false, help: 'Several rows match; choose pick: first, all, { max: field } or { min: field }.' },
   E_SINK_CONFIG: { exit: 78, retry: false, help: 'Correct the options of the sink, or what writeTo was given.' },
@@ -97,7 +101,7 @@ export const catalogue = {
   E_SINK_FOREIGN: {
     exit: 1,
     retry: false,
-    help: 'A table is the link that a Parquet sink publishes, like lake/leads; name one, or for a sink a path where nothing else stands.',
+    help: 'A table is the link that a Parquet sink publishes, like lake/leads; name one, or for a sink a path that is free.',
   },
   E_SINK_WRITE: { exit: 1, retry: true, help: 'Check free space and permissions of the destination.' },
   E_SINK_VALUE: {
@@ -142,7 +146,7 @@ export const catalogue = {
   E_GATE_VERIFY: {
     exit: 65,
     retry: false,
-    help: 'The table is not what its run wrote: publish it anew with mode: replace. An earlier run helps only if `leadstream verify --run RUN` finds nothing, for runs have files in common unless keep has copies.',
+    help: 'The table is not what its run wrote: publish it again with mode: replace. An earlier run helps only if `leadstream verify --run RUN` finds nothing, for runs have files in common unless keep has copies.',
   },
   E_GATE_BOOKS: { exit: 65, retry: false, help: 'Rows went missing inside leadstream: this is a defect, please report it with the sums.' },
   E_DATA: { exit: 78, retry: false, help: 'Correct or shorten the data file, or leave it away to serve an empty collection.' },
@@ -201,12 +205,12 @@ export const warningCatalogue = {
   W_SOURCE_FIELD_NEW: { help: 'The service has a field that its document does not list; tell whoever reads the outputs.' },
   W_SOURCE_FIELD_GONE: { help: 'A declared field came in no row, so its column is null throughout; ask whoever runs the service.' },
   W_SOURCE_EMPTY: {
-    help: 'A list is empty, and no earlier run tells whether it always was; look at the service before you rely on the outputs.',
+    help: 'A list is empty, and no earlier run shows whether it always was; check the service before you rely on the outputs.',
   },
   W_STEP_EMPTY: { help: 'A filter kept no row; look at its condition, and set expect.min_rows so that such a run is refused.' },
   W_STEP_NO_MATCH: { help: 'A join found no match at all; look at its fields, and set min_match so that such a run is refused.' },
   W_SINK_LINK: {
-    help: 'The link of a table was gone while its runs were there, as in a backup without links; the run published all its rows anew.',
+    help: 'The link of a table was gone while its runs were there, as in a backup without links; the run published all its rows again.',
   },
   W_SINK_UNSIGNED: {
     help: 'There is a manifest key, and the files that a run kept were published without one, or by another state folder; compare the table with its source.',

@@ -46,7 +46,7 @@ export async function runBefore(table: Table, mode: Mode, context: BeforeContext
   if (difference !== undefined && !signs)
     throw new GateError('E_GATE_VERIFY', `${at}: mode ${mode} cannot keep files of the table: ${difference}; see leadstream verify`);
   if (difference !== undefined) {
-    const message = `${at}: ${difference}; the table is taken at its word, and signed from this run on`;
+    const message = `${at}: ${difference}; the table is accepted as it is, and signed from this run on`;
     warn?.({ code: 'W_SINK_UNSIGNED', message });
   }
   if (mode === 'append') await checkRetained(at, table.folder(run), retained(mode, manifest, []));
@@ -65,7 +65,7 @@ async function lost(table: Table, mode: Mode, { at, warn }: BeforeContext): Prom
     const remedy = `publish one of them again with leadstream rollback ${table.path} --to RUN, or remove ${table.runs} to begin a new table`;
     throw new SinkError('E_SINK_RUN', `${said}; ${remedy}`);
   }
-  warn?.({ code: 'W_SINK_LINK', message: `${said}; the link is made anew` });
+  warn?.({ code: 'W_SINK_LINK', message: `${said}; the link is created again` });
   for (const run of runs.toReversed()) {
     const manifest = await table.manifest(run);
     if (manifest && (await table.isWhole(run))) return { run, manifest };

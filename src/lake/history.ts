@@ -109,4 +109,4 @@ async function refuseDamaged(table: Table, run: string, log: Log): Promise<void>
 }
 
 const sharing =
-  '. It has files in common with other runs, one file on the disk each, whose damage is in all of them: publish the table anew with mode: replace';
+  '. It has files in common with other runs, one file on the disk each, whose damage is in all of them: publish the table again with mode: replace';

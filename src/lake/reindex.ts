@@ -41,6 +41,6 @@ async function addFile(index: KeyIndex, table: Table, path: string, key: readonl
 
 function noKey(table: Table, key: readonly string[], fault: 'empty' | 'twice'): SinkError {
   const rows = fault === 'twice' ? 'two rows of the table have the same key' : 'a row of the table has an empty key';
-  const remedy = 'name columns under key that identify every row, or publish the table anew with mode: replace';
+  const remedy = 'name columns under key that identify every row, or publish the table again with mode: replace';
   return new SinkError('E_SINK_KEY', `${table.path}: ${rows} (${key.join(' + ')}), which append cannot go on from; ${remedy}`);
 }

@@ -7,7 +7,7 @@ export function repeatsIn(items: readonly string[]): readonly number[] {
 
 /** Says that a name stands in a list for the second time. */
 export function standsTwice(name: string): string {
-  return `'${name}' stands here twice; name it once`;
+  return `'${name}' is listed twice; list it once`;
 }
 
 /**
@@ -16,7 +16,7 @@ export function standsTwice(name: string): string {
  * @param nameOf What tells its items apart. Default: their text.
  *
  * @example
- * distinct(z.array(z.string())).safeParse(['id', 'id']); // [1] 'id' stands here twice; name it once
+ * distinct(z.array(z.string())).safeParse(['id', 'id']); // [1] 'id' is listed twice; list it once
  */
 export function distinct<T extends z.ZodType>(list: z.ZodArray<T>, nameOf: (item: z.output<T>) => string = String): z.ZodArray<T> {
   return list

@@ -24,7 +24,7 @@ export const onError = schema((z) =>
     .enum(['reject', 'null', 'fail'])
     .optional()
     .describe(
-      "What becomes of a row with a value that does not cast: to the rejects, the value null, or the run fails. Default: the pipeline's on_error.",
+      "What happens to a row with a value that does not cast: it is rejected, the value becomes null, or the run fails. Default: the pipeline's on_error.",
     ),
 );
 
@@ -32,7 +32,7 @@ export const columns = schema((z) =>
   distinct(z.array(z.string().min(1)).min(1))
     .readonly()
     .optional()
-    .describe('Columns to write, by their snake_case names and in this order. Default: all that arrive.'),
+    .describe('Columns to write, by their snake_case names, in this order. Default: all.'),
 );
 
 export const permissions = schema((z) =>
@@ -41,7 +41,7 @@ export const permissions = schema((z) =>
     .regex(/^0?[4-7][0-7]{2}$/, 'permissions are written in octal, like 0640, and let the owner read')
     .default('0600')
     .transform((text) => Number.parseInt(text, 8))
-    .describe('Who may read the files, in octal like 0640; folders that are made for them get the matching right to enter (default 0600).'),
+    .describe('Who may read the files, in octal like 0640; folders created for them get matching permissions (default 0600).'),
 );
 
 /** Checks that the columns which a sink names reach it. */

@@ -136,7 +136,7 @@ export class EndOfList {
     if (behind === undefined) return this.#lookFarBehind(ask, page);
     const batch = await this.#again(ask, behind);
     if (batch.length > 0 && fingerprintOf(batch) !== this.trace.last?.fingerprint) throw rowsAfterEnd(behind, page);
-    this.options.onDrift(`page ${behind} had rows and has none any more`);
+    this.options.onDrift(`page ${behind} had rows and has none now`);
   }
 
   /** Nothing behind the end was asked for yet; what is there does not depend on how far ahead the requests are. */

@@ -67,7 +67,7 @@ function behindCap(reader: ListReader, firstPage: number, first: RecordBatch): O
 }
 
 function lackingRows(reader: ListReader, limit: number, rows: number): SourceError {
-  const message = `${reader.collection.name}: asked for ${limit} rows a page, the service gives ${rows} and has more behind them; rows between the pages would be missed`;
+  const message = `${reader.collection.name}: asked for ${limit} rows a page, the service gives ${rows} and has more after them; rows between the pages would be missed`;
   return new SourceError('E_SOURCE_ORDER', 'permanent', message);
 }
 

@@ -21,14 +21,14 @@ export function addFetch(yargs: Argv, runner: Runner): Argv {
       commonOptions(options)
         .positional('collection', { choices: collectionNames, demandOption: true, describe: 'Collection' })
         .positional('id', { type: 'string', describe: 'Identifier at the end of the path' })
-        .option('format', { choices: ['ndjson', 'csv', 'table'] as const, default: 'ndjson' as const, describe: 'Form of the rows' })
+        .option('format', { choices: ['ndjson', 'csv', 'table'] as const, default: 'ndjson' as const, describe: 'Format of the rows' })
         .option('page-size', { type: 'number', default: 500, describe: 'Rows asked for per request, 1 to 500; all pages are printed' })
         .option('reveal', {
           type: 'string',
           array: true,
           nargs: 1,
           default: [],
-          describe: 'Credential-like field that is wanted all the same',
+          describe: 'Credential-like field to include',
         })
         .check(({ id }) => id === undefined || !/^\.*$/.test(id) || 'an identifier must not be empty or made of dots')
         .check(({ 'page-size': size }) => isPageSize(size) || '--page-size takes a whole number from 1 to 500')

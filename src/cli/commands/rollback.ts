@@ -11,7 +11,7 @@ export function addRollback(yargs: Argv, runner: Runner): Argv {
     (options) =>
       commonOptions(options)
         .positional('dir', { type: 'string', demandOption: true, describe: 'Table, like lake/leads' })
-        .option('to', { type: 'string', describe: 'Run to return to (default: the newest kept one)' })
+        .option('to', { type: 'string', describe: 'Run to publish again (default: the newest kept one)' })
         .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of the redo log, as runs have it' })
         .example('$0 rollback lake/leads', 'twice leads back to where it began'),
     (arguments_) =>

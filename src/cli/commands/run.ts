@@ -30,20 +30,20 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
           array: true,
           nargs: 1,
           default: [],
-          describe: 'PATH=VALUE in place of a value of the file, like service.limit=100',
+          describe: 'Override a value of the file: PATH=VALUE, like service.limit=100',
         })
         .option('report', { type: 'string', describe: 'File for the report as JSON' })
         .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of spooled pages and of the redo log' })
-        .option('restart', { type: 'boolean', default: false, describe: 'Read everything afresh, even if an interrupted run left pages' })
+        .option('restart', { type: 'boolean', default: false, describe: 'Read everything again, even if an interrupted run left pages' })
         .option('allow-shrink', {
           type: 'boolean',
           default: false,
-          describe: 'Publish this once although lists or outputs shrank more than is allowed',
+          describe: 'Publish this once, although lists or outputs shrank more than allowed',
         })
         .option('keep-failed', {
           type: 'boolean',
           default: false,
-          describe: 'Put outputs that a gate refuses aside for inspection, instead of removing them',
+          describe: 'Quarantine outputs that a gate refuses for inspection, instead of removing them',
         })
         .option('recover', { type: 'boolean', default: false, describe: 'Only complete the commits of killed runs, from the redo log' })
         .check(({ file, recover }) => (file === undefined) === recover || 'name a pipeline file, or --recover without one')

@@ -61,20 +61,20 @@ export function addServe(yargs: Argv, runner: Runner): Argv {
           describe: 'Seed of the generator, and of what quirks, faults and drift leave to chance',
         })
         .option('data', { type: 'string', describe: 'Folder of CSV or NDJSON files to serve, named after the collections' })
-        .option('accounts', { type: 'string', describe: 'JSON file of accounts; without, the LEADSTREAM_… variables name one' })
+        .option('accounts', { type: 'string', describe: 'JSON file of accounts; without it, the LEADSTREAM_… variables name one' })
         .option('quirk', {
           type: 'string',
           array: true,
           nargs: 1,
           default: [],
-          describe: 'Another reading of the service: NAME or NAME=VALUE',
+          describe: 'Variation of the service: NAME or NAME=VALUE',
         })
         .option('fault', {
           type: 'string',
           array: true,
           nargs: 1,
           default: [],
-          describe: 'Something that goes wrong: KIND[=VALUE][@TERM,…]',
+          describe: 'Inject a fault: KIND[=VALUE][@TERM,…]',
         })
         .option('drift', { type: 'string', describe: 'Lists that change while they are read: TERM,…' })
         .option('request-log', { type: 'string', describe: 'File that gets a line of NDJSON per request' })

@@ -10,7 +10,7 @@ export function addValidate(yargs: Argv, runner: Runner): Argv {
     (options) =>
       commonOptions(options)
         .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML)' })
-        .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'PATH=VALUE in place of a value of the file' }),
+        .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' }),
     (arguments_) =>
       runner(arguments_, async ({ console, env, cwd }) => {
         const { loadPipelines } = await import('../../index.js');

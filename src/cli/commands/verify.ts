@@ -45,5 +45,5 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
 const evidences = {
   hmac: 'the manifest is the one of the log of runs (HMAC)',
   sha256: 'the manifest is the one of the log of runs (SHA-256)',
-  none: 'the manifest was taken at its word, for no log of runs tells of it',
+  none: 'the manifest could not be checked, since no log of runs has it',
 };

@@ -9,7 +9,7 @@ import { share, tolerance } from '../spec/units.js';
 export const expectShape = schema((z) => {
   const column = z.string().min(1);
   return z.strictObject({
-    min_rows: z.number().int().min(0).optional().describe('Fewest rows that leave the last step.'),
+    min_rows: z.number().int().min(0).optional().describe('Minimum number of rows that leave the last step.'),
     max_shrink: share().optional().describe("How much smaller than the last run's an output may be, like 20%. The first run passes."),
     max_growth: share().optional().describe('How much bigger it may be, like 50%. The first run passes, and one after an empty output.'),
     max_read_shrink: z

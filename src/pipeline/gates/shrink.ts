@@ -42,6 +42,6 @@ export function warnOfEmpty(lists: readonly ListCount[]): readonly Warning[] {
     .filter(({ rows, earlier }) => rows === 0 && earlier === undefined)
     .map(({ name }) => ({
       code: 'W_SOURCE_EMPTY',
-      message: `${name}: no rows were read, and nothing tells how many there were before`,
+      message: `${name}: no rows were read, and there is no earlier count to compare with`,
     }));
 }

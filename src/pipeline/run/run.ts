@@ -8,7 +8,7 @@ import {
   readPages,
   windowOf,
 } from '../../source/index.js';
-import { GateError, limitReached } from '../../core/index.js';
+import { GateError, LeadstreamError, limitReached } from '../../core/index.js';
 import { countOf, createStallDetector, deliver, type Page, type Tally } from '../../flow/index.js';
 import { openLedger, type Ledger } from './ledger.js';
 import { completed } from './completed.js';
@@ -35,6 +35,7 @@ import { Run, type Claim } from './start.js';
  * `E_RUN_ABORTED` after `signal`.
  */
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
+  if (pipeline instanceof Promise) throw new LeadstreamError('E_USAGE', 'runPipeline: the pipeline is a promise, which has to be awaited');
   const run = new Run(pipeline, options);
   return run.events.during(
     'run',

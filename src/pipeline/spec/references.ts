@@ -86,7 +86,7 @@ export function resolveReferences(
   }
 }
 
-const misplaced = 'here stands a credential, which is accepted under service.auth alone, as a reference';
+const misplaced = 'this is a credential, which is accepted only under service.auth, as a reference';
 
 function isAuth(path: Path): boolean {
   return path[0] === 'service' && path[1] === 'auth';

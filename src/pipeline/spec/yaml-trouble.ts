@@ -45,12 +45,12 @@ function inOurWords(text: string, { code, message, pos: [offset] }: YAMLError): 
   if (/^Nested mappings|^Implicit keys|BLOCK_AS_IMPLICIT_KEY/.test(message))
     return { offset, message: "a text that holds ': ' needs quotes" };
   if (code === 'UNEXPECTED_TOKEN' && /["']/.test(before)) {
-    return { offset, message: 'something stands behind the closing quote; put quotes around the whole text' };
+    return { offset, message: 'there is text after the closing quote; put quotes around the whole text' };
   }
   if (code === 'UNEXPECTED_TOKEN' && /[\]}]/.test(before)) {
-    return { offset, message: `something stands behind the closing ${before}; a text that begins with a bracket or brace needs quotes` };
+    return { offset, message: `there is text after the closing ${before}; a text that begins with a bracket or brace needs quotes` };
   }
-  if (code === 'DUPLICATE_KEY') return { offset, message: 'this key stands here twice' };
+  if (code === 'DUPLICATE_KEY') return { offset, message: 'this key is here twice' };
   return { offset, message };
 }
 
@@ -98,7 +98,7 @@ function strangeKey(text: string, key: unknown, flow: boolean, parent: number): 
   if (isAlias(key)) return { offset, message: 'anchors and aliases are not accepted; a text that begins with & or * needs quotes' };
   if (!isScalar(key)) {
     if (text.startsWith('{', offset) && text[offset - 1] === '{') return { offset: offset - 1, message: needsQuotes('{{') };
-    return { offset, message: 'a list or map stands where a key is wanted; a text that begins with a bracket or brace needs quotes' };
+    return { offset, message: 'there is a list or map where a key is expected; a text that begins with a bracket or brace needs quotes' };
   }
   if (key.value === '' && key.type === 'PLAIN') return { offset, message: 'a key is missing in front of the colon' };
   if (flow && key.type === 'PLAIN' && !isBalanced(String(key.value))) {

@@ -13,7 +13,7 @@ export type { Change } from './table.js';
 const driftSchema = schema((z) =>
   z
     .strictObject({
-      every: whole(1).describe('One change after so many reads of the list'),
+      every: whole(1).describe('One change after every N reads of the list'),
       chance: share().describe('In place of every: the chance of a change between two reads'),
       changes: someOf(['insert-head', 'insert-tail', 'delete']).describe('What happens; by default any of the three'),
       collections: someOf(collectionNames).describe('Where; by default leads'),

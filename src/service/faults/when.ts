@@ -24,7 +24,7 @@ export const whenSchema = schema((z) =>
       page: range().describe('list requests of these pages'),
       purpose: oneOf(['page', 'probe']).describe('requests that are marked as probes, or those that are not'),
       requests: range().describe('these requests, counted over the whole service from 1 on'),
-      times: whole(1).describe('the first so many times that the same request comes by'),
+      times: whole(1).describe('the first N times of the same request'),
       rate: share().describe('this share of the requests'),
     })
     .partial(),

@@ -39,17 +39,17 @@ const shape = schema((z) =>
       .union([
         z.int().min(0).max(1000),
         z.strictObject({
-          runs: z.int().min(1).max(1000).describe('Earlier runs that stay.'),
+          runs: z.int().min(1).max(1000).describe('Number of earlier runs to keep.'),
           copies: z
             .boolean()
             .default(false)
-            .describe('Whether files that a run takes over from the one before are copied instead of linked (default false).'),
+            .describe('Whether files retained from the previous run are copied instead of hard-linked (default false).'),
         }),
       ])
       .default(1)
       .transform((keep) => (typeof keep === 'number' ? { runs: keep, copies: false } : keep))
       .describe(
-        'Earlier runs that stay for leadstream rollback (default 1). Files that runs have in common are one file on the disk, whose damage is in all of them; { runs: 1, copies: true } buys copies.',
+        'Number of earlier runs to keep for leadstream rollback (default 1). Files that runs have in common are one file on the disk, whose damage is in all of them; { runs: 1, copies: true } buys copies.',
       ),
     engine: z
       .enum(engineNames)
@@ -73,7 +73,7 @@ const shape = schema((z) =>
       .max(1)
       .optional()
       .describe(
-        'Threads that encode beside the main one, for the engine arrow; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the file of the thread.',
+        'Extra threads that encode, for the engine arrow; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the worker file.',
       ),
     row_group_rows: z.int().min(1).max(1_000_000).default(10_000).describe('Rows per row group; memory grows with it (default 10000).'),
     row_group_bytes: z

@@ -13,7 +13,7 @@ const config = schema((z) =>
     format: z
       .enum(['ndjson', 'csv', 'table'])
       .default('ndjson')
-      .describe('Form of the rows: one JSON object per line, CSV with a header, or a table for people (default ndjson).'),
+      .describe('Format of the rows: one JSON object per line, CSV with a header, or a table for people (default ndjson).'),
     naming: naming('original'),
     types: types('text'),
     columns: columns(),

@@ -92,7 +92,7 @@ export function openSpools(options: SpoolsOptions): Spools {
       resumed += spool.resumed - spool.damaged;
       return;
     }
-    const message = `${reader.collection.name}: page ${last} has changed since ${spool.startedAt}; all pages are read afresh`;
+    const message = `${reader.collection.name}: page ${last} has changed since ${spool.startedAt}; all pages are requested again`;
     await spool.clear();
     options.events.warn({ code: 'W_SPOOL_STALE', message });
   }

@@ -84,7 +84,7 @@ function casting(type: DeclaredType): (vector: Vector) => Mapped {
 const maxRemembered = 16_384;
 
 export const castStep = defineStep('cast', {
-  summary: 'Turns text into typed values, by declared type or as named.',
+  summary: 'Casts text to typed values, by declared type or as named.',
   config: (z) =>
     z.strictObject({
       types: z.record(z.string(), z.enum(declaredTypes)).optional().describe('Type by field. Default: every field by its declared type.'),

@@ -48,7 +48,7 @@ function deduping<T extends Row>(key: readonly string[], context: StepContext): 
 
 /** By the collection's key, a read that is checked for consistency has every row once already; a second set would find nothing. */
 export const dedupeStep = defineStep('dedupe', {
-  summary: 'Drops rows whose key was seen before; the first read stays.',
+  summary: 'Drops rows whose key was seen before; the first row read stays.',
   config: (z) =>
     z.strictObject({
       by: z.array(z.string().min(1)).min(1).optional().describe("Fields that identify a row. Default: the collection's key."),

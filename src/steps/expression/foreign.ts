@@ -104,7 +104,7 @@ const left: Remedy = {
 
 const contains: Remedy = {
   words: 'use %',
-  without: 'use contains() behind a dot',
+  without: 'call contains() with a dot',
   instead: ([x, sought]) => (x === undefined ? undefined : `${x.dotted}.contains(${sought?.said ?? "'…'"})`),
 };
 

@@ -84,9 +84,9 @@ const words: Readonly<Record<string, string>> = {
   case: "'case' is written condition ? value : other here",
   when: "'case when' is written condition ? value : other here",
   if: "'if' is written condition ? value : other here",
-  contains: "'contains' is written behind a dot here, like email.contains('.ca')",
-  startswith: "'startsWith' is written behind a dot here, like zipcode.startsWith('K1A')",
-  endswith: "'endsWith' is written behind a dot here, like email.endsWith('.ca')",
+  contains: "'contains' is called with a dot here, like email.contains('.ca')",
+  startswith: "'startsWith' is called with a dot here, like zipcode.startsWith('K1A')",
+  endswith: "'endsWith' is called with a dot here, like email.endsWith('.ca')",
   div: "'div' is written / here",
   mod: "'mod' is written % here",
 };

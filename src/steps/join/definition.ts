@@ -24,12 +24,12 @@ const config = schema((z) => {
       .describe('Which of several matches: first, all, { max: field }, { min: field } or error (default).'),
     type: z.enum(['left', 'inner']).optional().describe('left (default) keeps rows without a match, inner drops them.'),
     lookup: z.literal('preload').optional().describe('preload (default) reads the other collection once, before the first page.'),
-    reveal: z.array(name).optional().describe('Credential-like fields of the other collection that are wanted all the same.'),
+    reveal: z.array(name).optional().describe('Credential-like fields of the other collection to include.'),
     min_match: z
       .string()
       .regex(/^(?:100|\d{1,2}(?:\.\d+)?)%$/, 'a share is written like 95%')
       .optional()
-      .describe('Share of rows that must find a match, or nothing is published.'),
+      .describe('Minimum share of rows with a match; with fewer, nothing is published.'),
   });
 });
 

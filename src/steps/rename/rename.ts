@@ -60,7 +60,7 @@ function renaming<T extends Row, const M extends Partial<Record<keyof T & string
 }
 
 export const renameStep = defineStep('rename', {
-  summary: 'Gives fields other names.',
+  summary: 'Renames fields.',
   config: (z) => z.record(z.string(), columnName()).describe('New name by old name.'),
   examples: [{ lead_id: 'id' }],
   columns: (names, input, plan) => {

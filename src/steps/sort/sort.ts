@@ -90,10 +90,8 @@ export const sortStep = defineStep('sort', {
       by: z
         .array(z.string().min(1))
         .min(1)
-        .describe('Fields in order of importance, each with asc (default) or desc: timestamp desc. What is empty comes last.'),
-      memory: memory()
-        .optional()
-        .describe('What rows may take in memory before they are kept in a file of the state folder (default 256MB).'),
+        .describe('Fields in order of importance, each with asc (default) or desc: timestamp desc. Empty values come last.'),
+      memory: memory().optional().describe('Memory for rows; more are spilled to a file in the state folder (default 256MB).'),
       on_error: z
         .enum(['reject', 'null', 'fail'])
         .optional()
@@ -105,7 +103,7 @@ export const sortStep = defineStep('sort', {
     const wanted = by.map(wantedOf);
     by.forEach((text, index) => {
       const field = wanted[index]?.field;
-      if (field === undefined) plan.problem(['by', index], `${JSON.stringify(text)} is no field with asc or desc behind it`);
+      if (field === undefined) plan.problem(['by', index], `${JSON.stringify(text)} is not a field followed by asc or desc`);
       else requireColumn(field, input, plan, ['by', index]);
     });
     refuseRepeats(

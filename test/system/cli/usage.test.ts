@@ -62,7 +62,7 @@ describe('a command line', () => {
     [['--quiet=TRUE'], '--quiet takes no value'],
     [['--state-dir', ''], '--state-dir needs a value'],
     [['--report', ''], '--report needs a value'],
-    [['--set', 'service.limit=1', '--set', 'service.limit=2'], '--set service.limit stands twice'],
+    [['--set', 'service.limit=1', '--set', 'service.limit=2'], '--set service.limit is given twice'],
     [['--log_level', 'warn'], 'unknown option --log_level, did you mean --log-level?'],
   ])('with %j is refused instead of read otherwise', async (options, message) => {
     const { code, stderr } = await cli(['run', 'p.yaml', ...options], { cwd: await workplace(toCsv) });
@@ -119,7 +119,7 @@ describe('a command line', () => {
     [['run', 'a.yaml', '-x'], 'unknown option -x.'],
     [['run', 'a.yaml', '--no-report'], 'unknown option --no-report, did you mean --report?'],
     [['run', 'a.yaml', '--set.limit=5'], 'unknown option --set.limit, did you mean --set?'],
-    [['run', 'a.yaml', '--report', 'a', '--report', 'b'], '--report stands twice.'],
+    [['run', 'a.yaml', '--report', 'a', '--report', 'b'], '--report is given twice.'],
     [['run', 'a.yaml', '--env='], '--env needs a value.'],
     [['run', 'a.yaml', '--state-dir'], '--state-dir needs a value.'],
     [['run', 'a.yaml', '--log-format', 'xml'], 'log-format must be one of "text", "json".'],

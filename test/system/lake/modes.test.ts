@@ -293,7 +293,7 @@ describe('mode: append', () => {
     const before = await readdir(join(folder, 't'));
     await expect(run(folder, { ...options, key: ['day'] }, rowsOf('20240102', 'c'))).rejects.toMatchObject({
       code: 'E_SINK_KEY',
-      message: `${join(folder, 't')}: ${message} (day), which append cannot go on from; name columns under key that identify every row, or publish the table anew with mode: replace`,
+      message: `${join(folder, 't')}: ${message} (day), which append cannot go on from; name columns under key that identify every row, or publish the table again with mode: replace`,
     });
     expect(await readdir(join(folder, 't'))).toEqual(before);
   });

@@ -33,7 +33,7 @@ describe('what a file expects', () => {
     ['  max_null: { emial: 5% }', 'p.yaml:11:15', "no column 'emial' leaves the last step, did you mean 'email'?"],
     ['  max_null: { email: few }', 'p.yaml:11:22', 'written like 1% or 100'],
     ['  not_null: [lead_id, lead_idd]', 'p.yaml:11:23', "did you mean 'lead_id'?"],
-    ['  not_null: [lead_id, uid, lead_id]', 'p.yaml:11:28', "'lead_id' stands here twice; name it once"],
+    ['  not_null: [lead_id, uid, lead_id]', 'p.yaml:11:28', "'lead_id' is listed twice; list it once"],
     ['  unique: [lead_id, [lead_id]]', 'p.yaml:11:21', "'lead_id' stands here twice"],
     ['  unique: [[uid, zipcode, uid]]', 'p.yaml:11:27', "'uid' stands here twice"],
     ['  unique: [lead_id, [uid, zipcod]]', 'p.yaml:11:27', "did you mean 'zipcode'?"],

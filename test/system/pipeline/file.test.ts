@@ -104,7 +104,7 @@ describe('a pipeline file', () => {
       'a step without its map',
       `from: leads\nsteps:\n  - dedupe:\n${to}`,
       'p.yaml:9:5',
-      'expected a map; nothing stands here, and {} is an empty one',
+      'expected a map; it is empty here, and {} is an empty one',
     ],
     ['a part that is missing', `from: leads\n${to}`, 'p.yaml:3:3', "'auth' is missing: expected a map"],
     ['a switch that is none', `from: leads\nspool: on\n${to}`, 'p.yaml:8:10', 'expected off, or a map'],
@@ -168,10 +168,10 @@ describe('a pipeline file', () => {
     [
       'steps:\n  - derive: { x: [a, b][0] }',
       '2:24',
-      'something stands behind the closing ]; a text that begins with a bracket or brace needs quotes',
+      'there is text after the closing ]; a text that begins with a bracket or brace needs quotes',
     ],
     [inFilter('!blank(email)'), '3:13', 'a text that begins with ! needs quotes'],
-    [inFilter("'a' == email"), '3:17', 'something stands behind the closing quote; put quotes around the whole text'],
+    [inFilter("'a' == email"), '3:17', 'there is text after the closing quote; put quotes around the whole text'],
     [inFilter("email == 'a: b'"), '3:13', "a text that holds ': ' needs quotes"],
     [inFilter('@a'), '3:13', 'a text that begins with @ needs quotes'],
     [inFilter('%a'), '3:13', 'a text that begins with % needs quotes'],
@@ -180,10 +180,10 @@ describe('a pipeline file', () => {
     ['name: &a x\nfrom: *a', '1:10', aliases],
     ['*a : b', '1:1', aliases],
     ['to:\n  - csv: { path: x\nname: y', '3:1', 'a } is missing before this, or stands further left than what it closes'],
-    ['name: a\nname: b', '2:1', 'this key stands here twice'],
-    ['? [a, b]\n: c', '1:3', 'a list or map stands where a key is wanted; a text that begins with a bracket or brace needs quotes'],
-    ['? {a: b}\n: c', '1:3', 'a list or map stands where a key is wanted; a text that begins with a bracket or brace needs quotes'],
-    ['name: { [a]: b }', '1:9', 'a list or map stands where a key is wanted; a text that begins with a bracket or brace needs quotes'],
+    ['name: a\nname: b', '2:1', 'this key is here twice'],
+    ['? [a, b]\n: c', '1:3', 'there is a list or map where a key is expected; a text that begins with a bracket or brace needs quotes'],
+    ['? {a: b}\n: c', '1:3', 'there is a list or map where a key is expected; a text that begins with a bracket or brace needs quotes'],
+    ['name: { [a]: b }', '1:9', 'there is a list or map where a key is expected; a text that begins with a bracket or brace needs quotes'],
     [': c', '1:1', 'a key is missing in front of the colon'],
   ])('is told the first thing that is wrong with %j as YAML, in one line', async (text, place, message) => {
     expect(await problems(text)).toMatchObject({ code: 'E_SPEC_YAML', message: `p.yaml:${place} ${message}` });
@@ -368,7 +368,7 @@ describe('a credential', () => {
   ])('is found %s and never repeated', async (_how, name, set, place) => {
     const error = await problems(mine().replace('name: test', name), keys, set);
     expect(error.message.split('\n')[0]?.replace('--set to.0.csv.path: ', '')).toBe(
-      `${place} here stands a credential, which is accepted under service.auth alone, as a reference`,
+      `${place} this is a credential, which is accepted only under service.auth, as a reference`,
     );
     expect(error.message).not.toContain('ey-of-its-own');
   });

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { lead as plainLead, runIn as run } from '../../support/pipelines.js';
+import { runPipeline } from '../../../src/pipeline/index.js';
+import { lead as plainLead, pipelineFor, runIn as run } from '../../support/pipelines.js';
 import { service, serviceOf, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -14,6 +15,14 @@ const objects = async (...path: string[]) =>
   (await lines(...path)).filter(Boolean).map((line): Record<string, unknown> => JSON.parse(line));
 
 describe('a run', () => {
+  test('refuses a pipeline that was not awaited', async () => {
+    const pipeline = pipelineFor(await service(), 'from: leads\nto: [{ csv: { path: leads.csv } }]', await temporaryFolder());
+    await expect(runPipeline(pipeline as never)).rejects.toMatchObject({
+      code: 'E_USAGE',
+      message: expect.stringContaining('has to be awaited'),
+    });
+  });
+
   test('under spool: off publishes without writing a page to the state folder', async () => {
     const [from, folder] = [await service(), await temporaryFolder()];
     const stateDir = join(folder, 'state');

@@ -283,14 +283,14 @@ describe('what the file allows', () => {
 describe('what is empty or joins to nothing without a memory', () => {
   test('is a warning in summary and report: the list that is read', async () => {
     const report = await night({ leads: [] });
-    expect(told(report)).toEqual(['W_SOURCE_EMPTY leads: no rows were read, and nothing tells how many there were before']);
+    expect(told(report)).toEqual(['W_SOURCE_EMPTY leads: no rows were read, and there is no earlier count to compare with']);
     expect(summaryOf(report)).toContain('WARNING: leads: no rows were read');
   });
 
   test('is a warning in summary and report: the other side of a join', async () => {
     const report = await night({ bridges: [] });
     expect(told(report)).toEqual([
-      'W_SOURCE_EMPTY bridges (steps[0] join): no rows were read, and nothing tells how many there were before',
+      'W_SOURCE_EMPTY bridges (steps[0] join): no rows were read, and there is no earlier count to compare with',
     ]);
     expect(summaryOf(report)).toContain('WARNING: bridges (steps[0] join): no rows were read');
     expect(report.sides).toMatchObject([{ collection: 'bridges', rows: 0 }]);

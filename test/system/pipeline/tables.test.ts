@@ -40,7 +40,7 @@ describe('columns that a sink names', () => {
     ['bloom_filter: [age], partition_by: [age]', "unknown column 'age'"],
     ['mode: append, key: [uuid]', "unknown column 'uuid', did you mean 'uid'?"],
     ['mode: replace_partitions', 'replace_partitions needs partition_by'],
-    ['columns: [lead_id, uid, lead_id]', "p.yaml:9:49 'lead_id' stands here twice; name it once"],
+    ['columns: [lead_id, uid, lead_id]', "p.yaml:9:49 'lead_id' is listed twice; list it once"],
     ['partition_by: [uid, uid]', "p.yaml:9:45 'uid' stands here twice"],
     ['sort_by: [uid, uid desc]', "p.yaml:9:40 'uid' stands here twice"],
     ['bloom_filter: [uid, uid]', "p.yaml:9:45 'uid' stands here twice"],

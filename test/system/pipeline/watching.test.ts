@@ -223,7 +223,7 @@ describe('a watcher cannot disturb a run', () => {
     const key = 'key-of-the-test';
     const service = await startService({ source: generate({ leads: 1000, seed: 7 }), accounts: [{ restApiKey: key }] });
     const text = 'name: p\\nfrom: leads\\nservice: { base_url: "\${URL}", auth: { rest_api_key: "\${KEY}" }, limit: 500, end_wait: 1ms }\\nto: [{ ndjson: { path: p } }]';
-    const report = await runPipeline(parsePipeline(text, 'p.yaml', { env: { URL: service.url, KEY: key }, baseDir: process.argv[2] }));
+    const report = await runPipeline(await parsePipeline(text, 'p.yaml', { env: { URL: service.url, KEY: key }, baseDir: process.argv[2] }));
     await service.close();
     console.log(JSON.stringify({ read: report.read, pages: report.pages, uncaught }));
   `;

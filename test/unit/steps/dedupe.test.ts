@@ -122,6 +122,6 @@ test('leaves the columns as they are', () => {
 
 test('refuses a key in which a field stands twice', () => {
   expect(planned(steps.dedupe, { by: ['email', 'email'] }).problems).toEqual([
-    { path: ['by', 1], message: "field 'email' stands here twice; name it once" },
+    { path: ['by', 1], message: "field 'email' is listed twice; list it once" },
   ]);
 });

@@ -65,7 +65,7 @@ describe('an expression that cannot be read', () => {
     ["email ?? 'none' == 'x'", 6, "there is no ??; use (blank(email) ? 'none' : email)"],
     ["email == 'x' && || blank(email)", 16, 'something is missing in front of ||'],
     ["email LIKE '%.ca'", 6, "there is no LIKE; use contains, startsWith or endsWith, like email.endsWith('.ca')"],
-    ["email contains '.ca'", 6, "'contains' is written behind a dot here, like email.contains('.ca')"],
+    ["email contains '.ca'", 6, "'contains' is called with a dot here, like email.contains('.ca')"],
     ["email ~ '.ca'", 6, 'there are no regular expressions; use contains, startsWith or endsWith'],
     ["email IN ('a', 'b')", 6, "a list stands in brackets behind in, like in ['a', 'b']"],
     ["email in ('a', 'b')", 13, "a list stands in brackets, like in ['a', 'b']"],

@@ -421,7 +421,7 @@ describe('join in a file', () => {
 
   test('reports a field that is selected twice', () => {
     expect(planned(steps.join, { ...config, select: ['title', 'title'] }).problems).toEqual([
-      { path: ['select', 1], message: "field 'title' stands here twice; name it once" },
+      { path: ['select', 1], message: "field 'title' is listed twice; list it once" },
     ]);
   });
 

@@ -56,6 +56,6 @@ test('plans the named columns in the order given', () => {
 
 test('reports a field that is named twice', () => {
   expect(planned(steps.select, ['psid', 'uid', 'psid']).problems).toEqual([
-    { path: [2], message: "field 'psid' stands here twice; name it once" },
+    { path: [2], message: "field 'psid' is listed twice; list it once" },
   ]);
 });

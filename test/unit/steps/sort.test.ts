@@ -153,7 +153,7 @@ describe('sort', () => {
     expect(problems({ by: ['timestamp DESC', 'lead_id asc'] })).toEqual([]);
     expect(problems({ by: ['leadid', 'age down', 'uid', 'uid desc'] })).toEqual([
       [['by', 0], expect.stringContaining("unknown field 'leadid', did you mean 'lead_id'?")],
-      [['by', 1], expect.stringContaining('"age down" is no field with asc or desc behind it')],
+      [['by', 1], expect.stringContaining('"age down" is not a field followed by asc or desc')],
       [['by', 3], expect.stringContaining("field 'uid' stands here twice")],
     ]);
   });
