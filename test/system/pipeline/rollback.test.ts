@@ -96,7 +96,7 @@ describe('rollbackTable', () => {
     await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
       code: 'E_SINK_RUN',
       message: expect.stringMatching(
-        /run run-1 is damaged: .*one file on the disk each, whose damage is in all of them: publish the table anew/,
+        /run run-1 is damaged: .*one file on the disk each, whose damage is in all of them: publish the table again/,
       ),
     });
   });

@@ -154,7 +154,7 @@ describe('sort', () => {
     expect(problems({ by: ['leadid', 'age down', 'uid', 'uid desc'] })).toEqual([
       [['by', 0], expect.stringContaining("unknown field 'leadid', did you mean 'lead_id'?")],
       [['by', 1], expect.stringContaining('"age down" is not a field followed by asc or desc')],
-      [['by', 3], expect.stringContaining("field 'uid' stands here twice")],
+      [['by', 3], expect.stringContaining("field 'uid' is listed twice")],
     ]);
   });
 });
