@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
 /**
- * Makes the code of `dist`; tsc makes the declarations. What 300 files of ours take to load, some large ones take a fifth of, and what is
+ * Makes the code of `dist`; tsc makes the declarations. What hundreds of files of ours take to load, some large ones take a fifth of, and what is
  * imported when it is used stays apart. All chunks are in `dist` itself, beside the files of the threads, which they look for there.
  */
 const common = {

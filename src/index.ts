@@ -171,8 +171,6 @@ export {
   type SinkReport,
 } from './pipeline/index.js';
 
-// Errors and logs
-
 // The service itself, for tests and demonstrations
 export {
   accountsFromEnv,

@@ -32,7 +32,7 @@ export function debugLog({ level, log }: Console): Watcher | undefined {
     write: { start, asyncEnd: (event) => debug(`${event.at}: page ${event.number}, ${ended(event, `${event.rows} rows taken`)}`, event) },
     read: { start, asyncEnd: (event) => debug(`${listOf(event)}: ${ended(event, `${event.read} rows in ${event.pages} pages`)}`, event) },
     finish: { start, asyncEnd: (event) => debug(`${event.at}: ${ended(event, `finished, ${event.bytes} bytes`)}`, event) },
-    commit: { start, asyncEnd: (event) => debug(`commit of ${event.actions} renames: ${ended(event, 'done')}`, event) },
+    commit: { start, asyncEnd: (event) => debug(`commit of ${event.actions} actions: ${ended(event, 'done')}`, event) },
   };
 }
 

@@ -1,4 +1,4 @@
-import { limitReached, printable } from '../core/index.js';
+import { catalogue, limitReached, printable } from '../core/index.js';
 import type { Console } from './console.js';
 
 /** What a thrown value tells about itself. */
@@ -48,7 +48,8 @@ export function descriptionOf(failure: unknown): Description {
     };
   }
   const message = printable(thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : 'something unknown was thrown');
-  return { code: 'E_RUN_FAILED', message, lines: [message], help: 'This is a defect of leadstream; please report it.', exit: 1, kept: [] };
+  const { help, exit } = catalogue.E_RUN_FAILED;
+  return { code: 'E_RUN_FAILED', message, lines: [message], help, exit, kept: [] };
 }
 
 function keptBy(thrown: Error): readonly string[] {

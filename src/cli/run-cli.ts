@@ -8,7 +8,7 @@ import { addSchema } from './commands/schema.js';
 import { addServe } from './commands/serve.js';
 import { addValidate } from './commands/validate.js';
 import { addVerify } from './commands/verify.js';
-import { catalogue, LeadstreamError, version } from '../core/index.js';
+import { catalogue, exitCodes, LeadstreamError, version } from '../core/index.js';
 import { createConsole } from './console.js';
 import { commonOptions, environmentOf, secretsIn, type CommandContext, type Runner } from './context.js';
 import { reportFailure } from './failure.js';
@@ -79,9 +79,7 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
     .help()
     .alias({ h: 'help', v: 'version' })
     .check((values) => valueProblem(values, argv, grammarOf(parser, names)) ?? true, true)
-    .epilogue(
-      'Exit codes: 0 published, 1 failed, 2 usage, 65 gate, 69 service, 75 lock, 77 credentials, 78 pipeline file, 129/130/143 signal.',
-    )
+    .epilogue(['Exit codes:', ...Object.entries(exitCodes).map(([exit, { meaning }]) => `${exit.padStart(5)}  ${meaning}`)].join('\n'))
     .wrap(width)
     .detectLocale(false)
     .exitProcess(false)

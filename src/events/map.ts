@@ -171,6 +171,6 @@ export interface FinishDone {
 export interface CommitBegun {
   /** Absolute paths. */
   readonly outputs: readonly string[];
-  /** Renames that make the outputs visible. */
+  /** How many actions make the outputs visible. */
   readonly actions: number;
 }

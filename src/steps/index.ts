@@ -10,4 +10,4 @@ export { rename, type Renamed } from './rename/rename.js';
 export { select } from './select/select.js';
 export type { SortKey } from './sort/order.js';
 export { sort, type SortOptions } from './sort/sort.js';
-export type { ConfigPath, PlanContext, StepDefinition, StepRemark, StepRuntime } from './step.js';
+export type { ConfigPath, PlanContext, StepDefinition, StepRemark, StepRuntime, StepViolation } from './step.js';

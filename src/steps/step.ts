@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, Registry } from '../collections/index.js';
-import { schema, type Column, type Warning, type Zod } from '../core/index.js';
+import { schema, type Column, type Violation, type Warning, type Zod } from '../core/index.js';
 import type { OnError, Page, Step, StepContext, Tally } from '../flow/index.js';
 
 /** Where in a step's configuration a problem lies: keys and indexes from the step's own value downwards. */
@@ -48,6 +48,9 @@ export interface StepRuntime extends StepContext {
 /** Something that a step did which can be right and seldom is. */
 export type StepRemark = Warning & { readonly code: 'W_STEP_EMPTY' | 'W_STEP_NO_MATCH' };
 
+/** What a step's own gate has against publishing. */
+export type StepViolation = Violation & { readonly code: 'E_GATE_MATCH' };
+
 /** A step as pipeline files know it. */
 export interface StepDefinition<N extends string = string, C = unknown> {
   readonly name: N;
@@ -58,13 +61,15 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   readonly examples: readonly unknown[];
   /** Whether it takes all rows before it gives the first. Such a step releases the pages that it takes. Default false. */
   readonly blocking?: boolean;
+  /** Whether every row that leaves it is one that came, as it was, and none twice. Default false. */
+  readonly keepsRows?: boolean;
   /** The columns that leave the step. */
   columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[];
   /** The other collection that it reads. */
   reads?(config: C): string;
   open(config: C, runtime: StepRuntime): Step;
   /** What the step's own gate has against publishing, judged by its tally. */
-  gate?(config: C, tally: Tally): string | undefined;
+  gate?(config: C, tally: Tally): StepViolation | undefined;
   /**
    * What is remarkable in its tally and no failure.
    *

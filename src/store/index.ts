@@ -1,4 +1,4 @@
-export { type Action, describeAction, destinationOf } from './action.js';
+export { type Action, destinationOf } from './action.js';
 export { sha256File } from './digest.js';
 export { refuseEarlierState } from './earlier-version.js';
 export { attempt, errnoOf, reworded, unlessMissing } from './failure.js';
@@ -16,6 +16,6 @@ export { forgetCommit, logCommit } from './redo-log.js';
 export { inPlace, openRegular, readRegular } from './regular.js';
 export { replaceFile } from './replace.js';
 export { type Extent, ScratchFile } from './scratch.js';
-export type { Commit, OutputFile, PreparedCommit, Store } from './store.js';
+export type { Commit, OutputFile, PreparedCommit } from './store.js';
 export { commitUnlogged, storeOf } from './stores.js';
 export { removeTemporaries, temporaryEnding } from './temporary.js';

@@ -50,8 +50,8 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
     ...(strict ? warnings.map(refuseWarning) : []),
     ...report.sinks.flatMap(({ at, books }) => refuseCounts(at, books)),
     ...ledger.steps.flatMap(({ step, tally }) => {
-      const refusal = step.gate(tally);
-      return refusal === undefined ? [] : [{ code: 'E_GATE_MATCH', message: `${step.at}: ${refusal}` } as const];
+      const violation = step.gate(tally);
+      return violation === undefined ? [] : [{ ...violation, message: `${step.at}: ${violation.message}` }];
     }),
     ...rejects.refuse(report.rejects.rows, report.read + report.consistency.repaired),
     ...(pipeline.schema === 'freeze' ? refuseColumns(ledger, outputs) : []),

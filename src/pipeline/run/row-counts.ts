@@ -27,16 +27,8 @@ export function sumTallies(tallies: readonly Tally[]): Tally {
   return sum;
 }
 
-const tallyKeys = [
-  'filtered',
-  'duplicates',
-  'unmatched',
-  'expanded',
-  'rejected',
-  'matched',
-  'missed',
-  'nulled',
-] as const satisfies readonly (keyof Tally)[];
+/** All of them, so that no step counts what no book has. */
+const tallyKeys = Object.keys(emptyTally()) as (keyof Tally)[];
 
 /** Closes the books of a sink. */
 export function rowCountsOf(

@@ -200,7 +200,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       collections: plan.collections,
       input: step.input,
       onError: pipeline.onError,
-      distinct: checked && plan.steps.slice(0, plan.steps.indexOf(step)).every(({ name }) => name === 'filter' || name === 'sort'),
+      distinct: checked && plan.steps.slice(0, plan.steps.indexOf(step)).every(({ keepsRows }) => keepsRows),
       hmacKey: pipeline.hmacKey,
       scratch: run.state.scratch,
       read: (collection, reveal) => {

@@ -3,7 +3,15 @@ import { type Column, type Warning, unknownName, type OutputColumn } from '../..
 import type { Step, Tally } from '../../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../../store/index.js';
 import { sinks, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../../sinks/index.js';
-import type { ConfigPath, PlanContext, StepDefinition, StepDefinitions, StepRemark, StepRuntime } from '../../steps/index.js';
+import type {
+  ConfigPath,
+  PlanContext,
+  StepDefinition,
+  StepDefinitions,
+  StepRemark,
+  StepRuntime,
+  StepViolation,
+} from '../../steps/index.js';
 import { refuseSharedOutputs } from './collide.js';
 import type { Path } from './document.js';
 import { checkExpect } from '../gates/expect.js';
@@ -21,7 +29,9 @@ interface BoundStep {
   /** The other collection that it reads. */
   readonly reads: string | undefined;
   open(runtime: StepRuntime): Step;
-  gate(tally: Tally): string | undefined;
+  /** Whether every row that leaves it is one that came, as it was, and none twice. */
+  readonly keepsRows: boolean;
+  gate(tally: Tally): StepViolation | undefined;
   remark(tally: Tally, arrived: number): StepRemark | undefined;
 }
 
@@ -158,6 +168,7 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
     at,
     columns: (input, plan) => definition.columns(config, input, plan),
     reads: definition.reads?.(config),
+    keepsRows: definition.keepsRows ?? false,
     open: (runtime) => definition.open(config, runtime),
     gate: (tally) => definition.gate?.(config, tally),
     remark: (tally, arrived) => definition.remark?.(config, tally, arrived),

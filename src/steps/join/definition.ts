@@ -94,9 +94,9 @@ export const joinStep = defineStep('join', {
     const rows = matched + missed;
     if (min_match === undefined || rows === 0) return undefined;
     const share = (100 * matched) / rows;
-    return share >= Number.parseFloat(min_match)
-      ? undefined
-      : `${(Math.floor(share * 100) / 100).toFixed(2)}% of ${rows} rows matched, expected at least ${min_match}`;
+    if (share >= Number.parseFloat(min_match)) return undefined;
+    const message = `${(Math.floor(share * 100) / 100).toFixed(2)}% of ${rows} rows matched, expected at least ${min_match}`;
+    return { code: 'E_GATE_MATCH', message };
   },
   remark: ({ with: other, min_match }, { matched, missed }) =>
     min_match === undefined && matched === 0 && missed > 0

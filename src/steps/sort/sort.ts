@@ -98,6 +98,7 @@ export const sortStep = defineStep('sort', {
         .describe("What becomes of a row whose value does not cast; with null it comes last. Default: the pipeline's on_error."),
     }),
   blocking: true,
+  keepsRows: true,
   examples: [{ by: ['timestamp desc', 'lead_id'] }, { by: ['lead_status'], memory: '64MB' }],
   columns: ({ by }, input, plan) => {
     const wanted = by.map(wantedOf);
