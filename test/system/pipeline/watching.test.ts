@@ -300,7 +300,7 @@ describe('--log-level debug', () => {
     expect(count(/^steps\[1\] filter: page \d+, \d+ rows$/)).toBe(12);
     expect(count(/^to\[0\] csv: page \d+, \d+ rows taken, \d+ ms$/)).toBe(12);
     expect(count(/^to\[1\] parquet: finished, \d+ bytes, \d+ ms$/)).toBe(1);
-    expect(count(/^commit of \d+ renames: done, \d+ ms$/)).toBe(1);
+    expect(count(/^commit of \d+ actions: done, \d+ ms$/)).toBe(1);
     expect(count(/^retry 1 in \d+ ms: /)).toBe(1);
     const again = await cli([...asked, '--log-level', 'info'], { cwd, env: from.env });
     expect(linesOf(again.stderr).map(({ level }) => level)).toEqual(['info']);
