@@ -91,14 +91,12 @@ export class Events {
 }
 
 async function told<T>(operation: OpenOperation, work: () => Promise<T>, done: (value: T) => object): Promise<T> {
-  try {
-    const value = await operation.within(work);
-    operation.end(done(value));
-    return value;
-  } catch (failure) {
+  const value = await operation.within(work).catch((failure: unknown) => {
     operation.fail(failure, {});
     throw failure;
-  }
+  });
+  operation.end(done(value));
+  return value;
 }
 
 /** The id of a connection. */

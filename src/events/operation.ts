@@ -55,7 +55,9 @@ export class OpenOperation {
   }
 
   #add(facts: object): void {
-    Object.assign(this.#event, cleaned(facts, this.redact));
+    // A watcher may have frozen it, or put a setter there: neither is the run's affair.
+    for (const [name, value] of Object.entries(cleaned(facts, this.redact)))
+      Reflect.defineProperty(this.#event, name, { value, enumerable: true, writable: true, configurable: true });
   }
 
   #hand(phase: Phase): void {

@@ -80,13 +80,21 @@ export function watch(watcher: Watcher): () => void {
   return () => subscriptions.forEach((end) => end());
 }
 
+/** What a thrown value says of itself, which may be nothing, or throw again. */
+function said(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+  } catch {
+    return 'something that has no text';
+  }
+}
+
 /** The same handler, which is reported and left out from its first failure on. */
 function harmless(name: string, handler: (event: object) => unknown): Handler {
   let failed = false;
   const fail = (thrown: unknown) => {
     failed = true;
-    const reason = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
-    process.emitWarning(`a watcher of ${name} failed and is not called any more: ${reason}`, 'LeadstreamWatcherWarning');
+    process.emitWarning(`a watcher of ${name} failed and is not called any more: ${said(thrown)}`, 'LeadstreamWatcherWarning');
   };
   return (event) => {
     if (failed) return;

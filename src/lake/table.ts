@@ -148,7 +148,8 @@ export class Table {
     const found: string[] = [];
     for (const run of await this.runIds()) {
       const manifest = run === published ? undefined : await this.manifest(run);
-      if (beside.includes(run + linkEnding) || (manifest && !(await this.isKept(run)))) found.push(run);
+      const isKept = await this.isKept(run);
+      if (!isKept && (manifest || beside.includes(run + linkEnding))) found.push(run);
     }
     return found;
   }

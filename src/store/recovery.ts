@@ -46,7 +46,10 @@ export async function recoverCommits(folder: string, options: RecoveryOptions): 
 async function recover(folder: string, { path, commit }: LogEntry, options: RecoveryOptions): Promise<boolean> {
   const { runId, held = [], removeSpent } = options;
   // An output that no action changes is none of a commit's business, whatever it says.
-  const lock = await lockRest(changedOutputs(commit, path), held, runId);
+  const lock = await lockRest(changedOutputs(commit, path), held, runId).catch((failure: unknown) => {
+    if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') throw failure;
+    throw reworded(failure, `cannot recover ${path}: ${reasonOf(failure)}; ${giveUp(path)}`);
+  });
   if (lock === undefined) return false;
   try {
     // The run that held the locks until now may have carried it out itself.

@@ -11,7 +11,7 @@ function runsOf(output: string): string {
  *
  * - A partial file beside an output, `.<name>.<run>.partial`, becomes the output; then there is a SHA-256.
  * - Something below the runs of an output, `.<name>.runs`, becomes something else there.
- * - A link below the runs of an output to something there becomes the output.
+ * - A link below the runs of an output to a folder right there becomes the output.
  *
  * @param outputs Absolute paths.
  */
@@ -29,7 +29,7 @@ function belongsTo(output: string, action: Action): boolean {
     }
     case 'link': {
       const { at, to, draft } = action;
-      return at === output && isWithin(draft, runs) && isWithin(join(dirname(output), to), runs);
+      return at === output && isWithin(draft, runs) && dirname(to) === basename(runs) && /^[\w-]+$/.test(basename(to));
     }
   }
 }

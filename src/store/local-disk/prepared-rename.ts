@@ -24,6 +24,7 @@ export class PreparedRename {
     const { from, to, file } = action;
     const found = await lstat(from).catch(unlessMissing(undefined));
     if (found !== undefined) {
+      await refuseOccupied(to);
       const fault = file && (await faultOf(from, found, file));
       if (fault !== undefined) throw new SinkError('E_SINK_VERIFY', `cannot commit ${to}: ${from} ${fault}`);
       return new PreparedRename(action, found);
@@ -45,6 +46,7 @@ export class PreparedRename {
     if (this.found === undefined) return;
     const { from, to } = this.action;
     await refuseChanged(this.found, from, to);
+    await refuseOccupied(to);
     try {
       await rename(from, to);
     } catch (thrown) {
@@ -53,6 +55,13 @@ export class PreparedRename {
       await rename(from, to);
     }
   }
+}
+
+/** A rename takes the place of a regular file or of nothing; of an empty folder, too, which shows when it is done. */
+async function refuseOccupied(to: string): Promise<void> {
+  const found = await lstat(to).catch(unlessMissing(undefined));
+  if (found === undefined || found.isFile() || found.isDirectory()) return;
+  throw new SinkError('E_SINK_FOREIGN', `cannot commit ${to}: what stands there is no file that can be replaced; move it away`);
 }
 
 /** The check may be some gigabytes ago. */

@@ -182,3 +182,40 @@ describe('a watcher', () => {
     expect(() => watch({ pages: () => {} } as Watcher)).toThrow("watch: unknown event 'pages', did you mean 'page'?");
   });
 });
+
+describe('a watcher that means harm', () => {
+  const eventsFor = (watcher: Watcher) => new Events('run', (text) => text, [watcher]);
+
+  test('by freezing an event changes neither the work nor its result', async () => {
+    const events = eventsFor({ commit: { start: Object.freeze } });
+    await expect(
+      events.during(
+        'finish',
+        () => ({ at: 'x' }),
+        () => Promise.resolve(1),
+        () => ({ rows: 1, bytes: 1 }),
+      ),
+    ).resolves.toBe(1);
+    const frozen = eventsFor({ finish: { start: Object.freeze } });
+    await expect(
+      frozen.during(
+        'finish',
+        () => ({ at: 'x' }),
+        () => Promise.resolve(2),
+        () => ({ rows: 1, bytes: 1 }),
+      ),
+    ).resolves.toBe(2);
+  });
+
+  test('by throwing what has no text is reported and left out', () => {
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const events = eventsFor({
+      warning: () => {
+        throw Object.create(null);
+      },
+    });
+    expect(() => events.warn({ code: 'W_SINK_TIDY', message: 'x' })).not.toThrow();
+    expect(String(warned.mock.calls[0]?.[0])).toContain('something that has no text');
+    warned.mockRestore();
+  });
+});
