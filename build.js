@@ -10,8 +10,6 @@ const common = {
   bundle: true,
   platform: 'node',
   target: 'node20.19',
-  // The names of error classes are public.
-  keepNames: true,
   legalComments: 'none',
   logLevel: 'warning',
   metafile: true,

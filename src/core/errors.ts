@@ -13,7 +13,8 @@ class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
 
   constructor(code: Code, message: string | readonly string[], options?: ErrorOptions) {
     super([message].flat().map(printable).join('\n'), options);
-    this.name = new.target === CataloguedError ? 'LeadstreamError' : new.target.name;
+    // A bundler puts an underscore before the name of a class that names itself.
+    this.name = new.target === CataloguedError ? 'LeadstreamError' : new.target.name.replace(/^_/, '');
     this.code = code;
   }
 

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, test } from '@jest/globals';
+import type * as Leadstream from '../../src/index.js';
 import { start } from '../support/cli.js';
 import { temporaryFolder } from '../support/temporary.js';
 
@@ -64,4 +65,15 @@ test('validate loads no HTTP and no engine of Parquet', async () => {
   expect(packages.filter((name) => /^(?:got|hono|@hono|fast-csv|zipcodes|hyparquet|parquet|cli-progress|@bokuweb)/.test(name))).toEqual([]);
   expect(modules.filter((path) => /^src\/(?:http\/transport|parquet\/engines|service\/(?:app|service))/.test(path))).toEqual([]);
   expect(files.length).toBeLessThan(40);
+});
+
+test('errors of the bundled module have the names of their classes', async () => {
+  const module = await import(pathToFileURL(join(process.cwd(), 'dist/index.js')).href);
+  const { GateError, SourceError, LeadstreamError }: typeof Leadstream = module;
+  const names = [
+    new GateError('E_GATE_STRICT', 'x'),
+    new SourceError('E_SOURCE_AUTH', 'permanent', 'x'),
+    new LeadstreamError('E_USAGE', 'x'),
+  ];
+  expect(names.map(({ name }) => name)).toEqual(['GateError', 'SourceError', 'LeadstreamError']);
 });
