@@ -7,7 +7,11 @@ import { keyOf } from '../../vector/index.js';
  * not cast loses against one that does. Ties go to the row whose key comes first.
  */
 export type Pick<Field extends string = string> =
-  'first' | 'all' | 'error' | { readonly max: Field; readonly type?: DeclaredType } | { readonly min: Field; readonly type?: DeclaredType };
+  | 'first'
+  | 'all'
+  | 'error'
+  | { readonly max: Field; readonly type?: DeclaredType }
+  | { readonly min: Field; readonly type?: DeclaredType };
 
 /** Decides whether a row should take the place of the one that was kept so far. */
 export function preferenceOf(pick: Pick, key: readonly string[]): (candidate: Row, kept: Row) => boolean {

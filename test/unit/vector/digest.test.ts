@@ -6,8 +6,8 @@ import { vectorOf, textsOf } from '../../support/vectors.js';
 
 describe('the digest of some values', () => {
   test.each<[string, readonly (readonly unknown[])[]]>([
-    ['an order from another', [['ab', 'cd'], ['cd', 'ab'], ['ba', 'cd']]], // prettier-ignore
-    ['a border from another', [['', 'abcde'], ['a', 'bcde'], ['ab', 'cde'], ['abc', 'de'], ['abcd', 'e'], ['abcde', '']]], // prettier-ignore
+    ['an order from another', [['ab', 'cd'], ['cd', 'ab'], ['ba', 'cd']]], // oxfmt-ignore
+    ['a border from another', [['', 'abcde'], ['a', 'bcde'], ['ab', 'cde'], ['abc', 'de'], ['abcd', 'e'], ['abcde', '']]], // oxfmt-ignore
     ['numbers of values', [[], [''], ['', ''], ['', '', '']]],
     ['lengths', Array.from({ length: 600 }, (_, length) => ['\0'.repeat(length)])],
     ['one character at any place', Array.from({ length: 70 }, (_, at) => [`${'a'.repeat(at)}b${'a'.repeat(69 - at)}`])],

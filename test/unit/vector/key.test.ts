@@ -44,7 +44,7 @@ describe('what is found for keys', () => {
 
   test.each([[['a']], [['a', 'b']], [['a', 'd']]])('by %j is what is found for those of the values', (columns) => {
     const fold = (text: string) => text.trim().toLowerCase();
-    const expected = some.map((row) => [keyOf(columns.map((name) => row[name] ?? null), fold)]); // prettier-ignore
+    const expected = some.map((row) => [keyOf(columns.map((name) => row[name] ?? null), fold)]); // oxfmt-ignore
     const found = memoByKey(columns, (key) => [key], fold);
     for (const batch of [batchFromRows(some), batchOfTexts(some), dictionaryBatches(true)(some), dictionaryBatches(false)(some)]) {
       for (let pass = 0; pass < 2; pass += 1) expect(some.map((_, row) => found(batch)(row))).toEqual(expected);
