@@ -10,10 +10,10 @@ export type Seen = 'new' | 'same' | 'changed';
  * cannot be made to collide. It has no limit on the number of entries, unlike `Set`, which ends at 2^24.
  *
  * Slots of 16 bytes lie in 256 segments that grow by themselves, by half, when three quarters full; so the load stays
- * between 0.5 and 0.75, and growing holds only one segment twice. Empty, it takes 64 KiB.
+ * between 0.5 and 0.75, and growing holds only one segment twice. A segment is made with its first text.
  */
 export class KeySet {
-  readonly #segments: readonly Segment[];
+  readonly #segments = Array.from({ length: 256 }, (): Segment | undefined => undefined);
   readonly #digest = new Uint32Array(3);
 
   /**
@@ -22,10 +22,8 @@ export class KeySet {
    */
   constructor(
     readonly seed: Uint32Array = randomFillSync(new Uint32Array(4)),
-    marked = false,
-  ) {
-    this.#segments = Array.from({ length: 256 }, () => new Segment(marked));
-  }
+    private readonly marked = false,
+  ) {}
 
   /** Adds a text. @returns Whether it was new. */
   add(text: string): boolean {
@@ -65,7 +63,7 @@ export class KeySet {
 
   /** The entries as they are kept, four words each, for `restore`. Views, good until the next call. */
   *entries(): Iterable<Uint32Array> {
-    for (const segment of this.#segments) yield* segment.entries();
+    for (const segment of this.#segments) if (segment) yield* segment.entries();
   }
 
   /** Adds entries of a set with the same seed. */
@@ -82,19 +80,17 @@ export class KeySet {
   }
 
   #segment(): Segment {
-    const segment = this.#segments[(this.#digest[0] ?? 0) >>> 24];
-    if (!segment) throw new Error('a byte has 256 values');
-    return segment;
+    return (this.#segments[(this.#digest[0] ?? 0) >>> 24] ??= new Segment(this.marked));
   }
 
   /** Number of texts. */
   get size(): number {
-    return this.#segments.reduce((sum, segment) => sum + segment.size, 0);
+    return this.#segments.reduce((sum, segment) => sum + (segment?.size ?? 0), 0);
   }
 
   /** Bytes of its tables. */
   get bytes(): number {
-    return this.#segments.reduce((sum, segment) => sum + segment.bytes, 0);
+    return this.#segments.reduce((sum, segment) => sum + (segment?.bytes ?? 0), 0);
   }
 }
 
