@@ -44,7 +44,8 @@ async function host(key = testKey): Promise<Host> {
   await write('run/secrets/leadstream/leadstream.env', settings);
   // Its smallest table, which is enough to see the export run; test/system/pipelines.test.ts runs it whole.
   const documents = (await readFile(join('pipelines', 'nightly-export.yaml'), 'utf8')).split('---\n');
-  await write('etc/leadstream/nightly-export.yaml', documents.find((text) => text.includes('name: nightly-bridges')) ?? '');
+  const wanted = documents.filter((text) => /^(?:name: nightly-bridges|defaults:)$/m.test(text));
+  await write('etc/leadstream/nightly-export.yaml', wanted.join('---\n'));
   const main = join(process.cwd(), 'dist', 'cli', 'main.js');
   await write('usr/local/bin/leadstream', `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
   await chmod(join(root, 'usr/local/bin/leadstream'), 0o755);

@@ -2,34 +2,40 @@ import { resolve } from 'node:path';
 import { SpecError } from '../../core/index.js';
 import { loadSteps } from '../../steps/index.js';
 import { runTemplate } from '../../store/index.js';
-import { checkPipeline, type Checked } from './check.js';
+import { checkDefaults, checkPipeline, inheritedOf, type Checked } from './check.js';
 import { collide } from './collide.js';
 import { credentialsIn } from './credentials.js';
 import { parseSpecDocuments, type Path } from './document.js';
+import { issuesOfFile, type Issue } from './issue-list.js';
 import type { LoadOptions } from './load-options.js';
 import { referenceSource } from './reference-source.js';
+
+/** A pipeline file after its check. */
+export interface CheckedFile {
+  readonly pipelines: readonly Checked[];
+  /** All that is wrong with it, in the order of the file. */
+  readonly issues: readonly Issue[];
+}
 
 /**
  * Checks every document of a pipeline file, by itself and against the others.
  *
  * @param file Name for messages.
- * @throws {SpecError} `E_SPEC_YAML`; all else that is wrong is in the documents.
+ * @throws {SpecError} `E_SPEC_YAML`, and `E_SPEC_INVALID` for misplaced defaults; all else that is wrong is in `issues`.
  */
-export async function checkDocuments(text: string, file: string, options: LoadOptions): Promise<readonly Checked[]> {
+export async function checkDocuments(text: string, file: string, options: LoadOptions): Promise<CheckedFile> {
   const { env = process.env, set = {}, cwd = process.cwd(), baseDir = cwd, stateDir } = options;
-  const documents = parseSpecDocuments(file, text, overridesOf(file, set));
+  const { defaults, pipelines } = parseSpecDocuments(file, text, overridesOf(file, set));
   const from = referenceSource(env, baseDir);
-  const credentials = credentialsIn(
-    documents.map(({ value }) => value),
-    from,
-  );
+  const given = defaults ? [inheritedOf(defaults)] : [];
+  const credentials = credentialsIn([...given, ...pipelines.map(({ value }) => value)], from);
   const steps = await loadSteps();
-  const checked = documents.map((document) => checkPipeline(document, from, credentials, steps));
+  const checked = pipelines.map((document) => checkPipeline(document, from, credentials, steps));
   checked.forEach((later, index) => {
     for (const earlier of checked.slice(0, index)) refuseClashes(earlier, later);
   });
   if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(baseDir, stateDir));
-  return checked;
+  return { pipelines: checked, issues: issuesOfFile(defaults ? checkDefaults(defaults, from, credentials) : [], checked) };
 }
 
 function refuseState({ outputs, problem }: Checked, stateDir: string): void {
@@ -49,7 +55,11 @@ function refuseClashes(earlier: Checked, later: Checked): void {
   const clashes = later.outputs.filter(({ path }) => earlier.outputs.some((taken) => meet(path, taken.path)));
   // A rejects file is usually named after an output, and the output says enough.
   for (const { path, place } of clashes.filter(({ place }) => place[0] === 'to' || clashes.length === 1)) {
-    later.problem(place, `the pipeline '${name}' writes to ${path === undefined ? 'stdout' : 'the same path, or one within'} already`);
+    const remedy = later.document.inherits(place) ? '; put {{ pipeline }} into the path' : '';
+    later.problem(
+      place,
+      `the pipeline '${name}' writes to ${path === undefined ? 'stdout' : 'the same path, or one within'} already${remedy}`,
+    );
   }
 }
 
@@ -59,15 +69,9 @@ function meet(a: string | undefined, b: string | undefined): boolean {
   return !(a.includes(runTemplate) && b.includes(runTemplate)) && collide(a, b);
 }
 
-/** All that is wrong with a file. */
-export function failureOf(file: string, checked: readonly Checked[]): SpecError {
-  const issues = checked.flatMap((document) => document.issues);
-  const code = issues.every(({ reference }) => reference) ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID';
-  return new SpecError(
-    code,
-    file,
-    issues.toSorted((a, b) => a.line - b.line || a.column - b.column),
-  );
+/** The failure of a file. @param issues What is wrong with it. */
+export function failureOf(file: string, issues: readonly Issue[]): SpecError {
+  return new SpecError(issues.every(({ reference }) => reference) ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID', file, issues);
 }
 
 function overridesOf(file: string, set: Readonly<Record<string, string>>): readonly { path: Path; value: string }[] {
@@ -77,6 +81,11 @@ function overridesOf(file: string, set: Readonly<Record<string, string>>): reado
       throw new SpecError('E_SPEC_INVALID', file, [
         { message: `--set ${key}: credentials are not accepted on the command line`, line: 1, column: 1 },
       ]);
+    }
+    if (path[0] === 'defaults') {
+      const inner = path.slice(1).join('.') || 'service.limit';
+      const message = `--set ${key}: what is set is set in every pipeline; leave out the first part, as in ${inner}`;
+      throw new SpecError('E_SPEC_INVALID', file, [{ message, line: 1, column: 1 }]);
     }
     return { path, value };
   });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { secretsOf } from '../../http/index.js';
-import { type SpecIssue, type Warning, secretVariables } from '../../core/index.js';
+import { getIn } from '../../options/index.js';
+import { type Warning, secretVariables } from '../../core/index.js';
 import type { PathNames } from '../../store/index.js';
 import { outputAt } from '../../sinks/index.js';
 import type { StepDefinitions } from '../../steps/index.js';
@@ -8,12 +9,13 @@ import { collide } from './collide.js';
 import { connectionOf } from './connection.js';
 import type { FileCredentials } from './credentials.js';
 import type { Path, SpecDocument } from './document.js';
+import { IssueList, type Issue } from './issue-list.js';
 import type { Pipeline } from './pipeline.js';
 import { planPipeline, unfilled, type Plan } from './plan.js';
 import type { ReferenceSource } from './reference-source.js';
 import { resolveReferences, type Problem, type SpecWarning } from './references.js';
 import type { RejectsPlan } from '../run/rejects.js';
-import { pipelineShape, type PipelineShape } from './spec.js';
+import { defaultsShape, pipelineShape, type PipelineShape } from './spec.js';
 import { refuseLostKeys, validated } from './validate.js';
 
 /** One document of a pipeline file after its check. */
@@ -30,11 +32,6 @@ export interface Checked {
   problem(path: Path, message: string): void;
 }
 
-interface Issue extends SpecIssue {
-  /** Whether it is about a reference to the environment. */
-  readonly reference: boolean;
-}
-
 /**
  * Checks a document by itself, to the end: all that is wrong with it is in `issues`.
  *
@@ -47,50 +44,27 @@ export function checkPipeline(
   steps: StepDefinitions,
 ): Checked {
   const { env, baseDir } = from;
-  const issues: Issue[] = [];
-  const unresolved = new Set<string>();
-  const problemOf =
-    (reference: boolean): Problem =>
-    (path, message, onKey, at) => {
-      // What a reference would have stood for cannot be judged.
-      if (!reference && unresolved.has(path.join('.'))) return;
-      if (reference) unresolved.add(path.join('.'));
-      const set = document.overridden.find((over) => over.every((part, index) => part === path[index]));
-      const told = credentials.redact(set ? `--set ${set.join('.')}: ${message}` : message);
-      issues.push({ message: told, ...document.locate(path, onKey, at !== undefined && asWritten(path) ? at : undefined), reference });
-    };
-
+  const issues = new IssueList(document, credentials);
+  const problem = issues.problemOf(false);
   const warnings: Warning[] = [];
   const warn: SpecWarning = (path, { code, message }) => {
     const { line, column } = document.locate(path);
     warnings.push({ code, message: `${document.file}:${line}:${column} ${credentials.redact(message)}` });
     // What would be a warning is a failure then, and this one can be told before anything is read.
-    if (shape?.service?.strict) problemOf(false)(path, message);
+    if (shape?.service?.strict) problem(path, message);
   };
 
-  /** What a reference would have stood for cannot be judged by what stands there instead. */
-  const ofResolved =
-    (problem: Problem): Problem =>
-    (path, ...told) =>
-      unresolved.has(path.join('.')) ? undefined : problem(path, ...told);
-
-  /** Where a reference was replaced, characters stand elsewhere. */
-  const asWritten = (path: Path) => valueIn(document.value, path) === valueIn(resolved, path);
-
-  refuseLostKeys(document.value, problemOf(false));
-  const resolved = resolveReferences(document.value, from, credentials, problemOf(true));
+  const resolved = resolvedIn(document.value, { from, credentials, issues });
   const name = pipelineShape().pick({ name: true }).strip().safeParse(resolved).data?.name;
-  const shape = validated(pipelineShape(), resolved, [], problemOf(false));
+  const shape = validated(pipelineShape(), resolved, [], problem);
   // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
   const parts = shape ?? readableParts(resolved);
-  const plan =
-    parts &&
-    planPipeline(parts, { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY, steps }, { problem: problemOf(false), warn });
-  const connection = shape && connectionOf(shape.service, env, ofResolved(problemOf(true)));
-  const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problemOf(false));
+  const plan = parts && planPipeline(parts, { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY, steps }, { problem, warn });
+  const connection = shape && connectionOf(shape.service, env, issues.ofResolved(issues.problemOf(true)));
+  const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problem);
 
   function pipeline(): Pipeline | undefined {
-    if (!shape || !connection || !plan || !rejects || issues.length > 0) return undefined;
+    if (!shape || !connection || !plan || !rejects || issues.all.length > 0) return undefined;
     return {
       name: shape.name,
       plan,
@@ -124,13 +98,29 @@ export function checkPipeline(
       ...(rejects?.path === undefined ? [] : [{ path: rejects.path, place: ['rejects', 'path'] }]),
     ],
     pipeline: pipeline(),
-    issues,
-    problem: problemOf(false),
+    issues: issues.all,
+    problem,
   };
 }
 
-function valueIn(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>((inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined), value);
+/** Checks what pipelines inherit as far as it can be told without them: all that is wrong with it. */
+export function checkDefaults(document: SpecDocument, from: ReferenceSource, credentials: FileCredentials): readonly Issue[] {
+  const issues = new IssueList(document, credentials, ['defaults']);
+  validated(defaultsShape(), resolvedIn(inheritedOf(document), { from, credentials, issues }), [], issues.problemOf(false));
+  return issues.all;
+}
+
+/** What stands under `defaults`. */
+export function inheritedOf({ value }: SpecDocument): unknown {
+  return getIn(value, ['defaults']);
+}
+
+function resolvedIn(value: unknown, told: { from: ReferenceSource; credentials: FileCredentials; issues: IssueList }): unknown {
+  const { from, credentials, issues } = told;
+  refuseLostKeys(value, issues.problemOf(false));
+  const resolved = resolveReferences(value, from, credentials, issues.problemOf(true));
+  issues.resolved = resolved;
+  return resolved;
 }
 
 function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: Problem): RejectsPlan {

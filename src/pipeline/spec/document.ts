@@ -1,5 +1,6 @@
 import { LineCounter, isMap, isNode, isScalar, isSeq, parseAllDocuments, parseDocument, type Document, type Node } from 'yaml';
 import { SpecError } from '../../core/index.js';
+import { inherit, standingFirst } from './inherit.js';
 import { placeInScalar } from './scalar-place.js';
 import { gaveUp, troubleIn, type Trouble } from './yaml-trouble.js';
 
@@ -12,6 +13,8 @@ export interface SpecDocument {
   readonly value: unknown;
   /** Paths of values that took the place of the file's, and so stand nowhere in it. */
   readonly overridden: readonly Path[];
+  /** Whether a value, or the nearest part above it, stands in the defaults of the file. */
+  inherits(path: Path): boolean;
   /**
    * The place of a value, or of its key with `onKey`; for a path that is not there, of the nearest part above it. 1-based.
    *
@@ -20,18 +23,23 @@ export interface SpecDocument {
   locate(path: Path, onKey?: boolean, at?: number): { readonly line: number; readonly column: number };
 }
 
+/** The documents of a file. */
+export interface SpecDocuments {
+  /** What the pipelines inherit, under the key `defaults`. */
+  readonly defaults: SpecDocument | undefined;
+  /** At least one; what it inherits is among its own values. */
+  readonly pipelines: readonly SpecDocument[];
+}
+
 /**
- * Parses YAML: one specification per document of the file; empty documents are left out, unless there are no others. Scalars stay
- * the text that the file shows: `0123`, `yes` and `null` are names here, and a schema decides what is a number.
+ * Parses YAML: one specification per document of the file, and the defaults that they inherit; empty documents are left out, unless
+ * there are no others. Scalars stay the text that the file shows: `0123`, `yes` and `null` are names here, and a schema decides what is a
+ * number.
  *
- * @param overrides Values that take the place of the file's in every document, by path; lists and maps on the way are made.
- * @throws {SpecError} `E_SPEC_YAML`, with the first thing that is wrong.
+ * @param overrides Values that take the place of the file's in every pipeline, by path; lists and maps on the way are made.
+ * @throws {SpecError} `E_SPEC_YAML`, with the first thing that is wrong; `E_SPEC_INVALID` when defaults stand where they cannot.
  */
-export function parseSpecDocuments(
-  file: string,
-  text: string,
-  overrides: readonly { path: Path; value: string }[] = [],
-): readonly SpecDocument[] {
+export function parseSpecDocuments(file: string, text: string, overrides: readonly { path: Path; value: string }[] = []): SpecDocuments {
   const lines = new LineCounter();
   const options = { lineCounter: lines, schema: 'failsafe', uniqueKeys: true, prettyErrors: false, merge: false } as const;
   const refuse = ({ message, offset }: Trouble) => new SpecError('E_SPEC_YAML', file, [{ message, ...placeOf(lines, offset) }]);
@@ -39,22 +47,39 @@ export function parseSpecDocuments(
   const trouble = troubleIn(text, parsed);
   if (trouble) throw refuse(trouble);
   const documents = parsed.filter((document) => !isEmpty(document));
+  const misplaced = standingFirst(documents).map(({ message, offset }) => ({ message, ...placeOf(lines, offset) }));
+  if (misplaced.length > 0) throw new SpecError('E_SPEC_INVALID', file, misplaced);
+  const defaults = documents[0]?.has('defaults') ? documents.shift() : undefined;
   if (documents.length === 0) documents.push(parseDocument('', options));
-  return documents.map((document) => {
-    for (const { path, value } of overrides) override(document, file, path, value);
+
+  function specOf(document: Document, overridden: readonly Path[]): SpecDocument {
     const within = (path: Path, at: number) => {
       const node = document.getIn(path, true);
       return isScalar(node) && node.range ? placeInScalar(text, node, at) : undefined;
     };
     const value: unknown = document.toJS({ maxAliasCount: 0 });
+    const end = defaults?.contents?.range?.[2] ?? -1;
     return {
       file,
-      overridden: overrides.map(({ path }) => path),
+      overridden,
       value: value ?? {},
+      inherits: (path) => offsetOf(document, path, false) < end,
       locate: (path, onKey = false, at) =>
         placeOf(lines, (at === undefined ? undefined : within(path, at)) ?? offsetOf(document, path, onKey)),
     };
-  });
+  }
+
+  return {
+    defaults: defaults && specOf(defaults, []),
+    pipelines: documents.map((document) => {
+      inherit(document, defaults);
+      for (const { path, value } of overrides) override(document, file, path, value);
+      return specOf(
+        document,
+        overrides.map(({ path }) => path),
+      );
+    }),
+  };
 }
 
 function parseWhole(text: string, options: YamlOptions, refuse: (trouble: Trouble) => SpecError): readonly Document[] {

@@ -16,7 +16,7 @@ export async function loadPipeline(file: string, options: LoadOptions = {}): Pro
 
 /**
  * Checks a pipeline file that holds one pipeline or several, as YAML documents separated by `---`. Their names differ, and so
- * do their outputs.
+ * do their outputs. What a first document has under `defaults` is inherited by all.
  *
  * @returns At least one, in the order of the file.
  * @throws {SpecError} With every problem of every document, each with its place.
@@ -33,13 +33,13 @@ export async function loadPipelines(file: string, options: LoadOptions = {}): Pr
  */
 export async function parsePipeline(text: string, file: string, options: LoadOptions = {}): Promise<Pipeline> {
   const { checkDocuments, failureOf } = await loadCheck();
-  const checked = await checkDocuments(text, file, options);
-  const [first, second] = checked;
+  const { pipelines, issues } = await checkDocuments(text, file, options);
+  const [first, second] = pipelines;
   if (second) {
-    const message = `the file holds ${checked.length} pipelines and one is wanted here; load them by loadPipelines, or keep one per file`;
+    const message = `the file holds ${pipelines.length} pipelines and one is wanted here; load them by loadPipelines, or keep one per file`;
     throw new SpecError('E_SPEC_INVALID', file, [{ message, ...second.document.locate([]) }]);
   }
-  if (!first?.pipeline || first.issues.length > 0) throw failureOf(file, checked);
+  if (!first?.pipeline || issues.length > 0) throw failureOf(file, issues);
   return first.pipeline;
 }
 
@@ -52,10 +52,10 @@ export async function parsePipeline(text: string, file: string, options: LoadOpt
  */
 export async function parsePipelines(text: string, file: string, options: LoadOptions = {}): Promise<readonly Pipeline[]> {
   const { checkDocuments, failureOf } = await loadCheck();
-  const checked = await checkDocuments(text, file, options);
-  const pipelines = checked.flatMap(({ pipeline }) => pipeline ?? []);
-  if (checked.some(({ pipeline, issues }) => !pipeline || issues.length > 0)) throw failureOf(file, checked);
-  return pipelines;
+  const { pipelines, issues } = await checkDocuments(text, file, options);
+  const sound = pipelines.flatMap(({ pipeline }) => pipeline ?? []);
+  if (issues.length > 0 || sound.length < pipelines.length) throw failureOf(file, issues);
+  return sound;
 }
 
 /**

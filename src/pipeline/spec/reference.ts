@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { catalogue, environment, exitCodes, warningCatalogue, zod } from '../../core/index.js';
 import { sinks, type SinkDefinition } from '../../sinks/index.js';
 import { expressionFunctions, type StepDefinition, type StepDefinitions } from '../../steps/index.js';
-import { pipelineShape } from './spec.js';
+import { defaultsShape, pipelineShape } from './spec.js';
 
 /** Part of a JSON Schema, as far as the reference reads it. */
 interface Schema {
@@ -26,15 +26,26 @@ const sinkDefinitions = Object.values<Definition>(sinks);
 export function schemaWith(steps: StepDefinitions): object {
   const shape = schemaOf(pipelineShape());
   const listOf = (known: readonly Definition[]) => ({ type: 'array', items: { anyOf: known.map(entrySchema) } });
-  return {
-    $schema: 'http://json-schema.org/draft-07/schema#',
-    title: 'leadstream pipeline',
+  const pipeline = {
     ...shape,
     properties: {
       ...shape.properties,
       steps: { ...listOf(Object.values<Definition>(steps)), description: shape.properties?.steps?.description },
       to: { ...listOf(sinkDefinitions), minItems: 1, description: shape.properties?.to?.description },
     },
+  };
+  // A document of a file is a pipeline, or the defaults of those behind it.
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'leadstream pipeline',
+    type: 'object',
+    if: { required: ['defaults'] },
+    then: {
+      type: 'object',
+      properties: { defaults: { ...schemaOf(defaultsShape()), description: 'What all pipelines of the file inherit.' } },
+      additionalProperties: false,
+    },
+    else: pipeline,
   };
 }
 
@@ -82,6 +93,8 @@ export function referenceWith(steps: StepDefinitions): string {
     keyTable(shape.properties?.expect ?? {}),
     '## Several pipelines in one file',
     'Documents separated by `---` are pipelines of their own. `leadstream run` checks all of them and runs one after another; their names and outputs must differ.',
+    'The first document may be `defaults:` alone, which all pipelines behind it inherit key by key: what a pipeline has itself wins, lists and an account under `auth` as a whole.',
+    keyTable(schemaOf(defaultsShape())),
     '## Steps',
     ...Object.values<Definition>(steps).flatMap((definition) => section(definition, 'steps')),
     '## Functions',

@@ -8,50 +8,79 @@ import { duration, longerThanNothing, rate, tolerance } from './units.js';
 
 const name = schema((z) => z.string().min(1));
 
-const service = schema((z) =>
-  z
-    .strictObject({
-      base_url: settings().baseUrl.describe('Everything before /api.'),
-      auth: z
-        .union([z.strictObject({ rest_api_key: name() }), z.strictObject({ authorized_uid: name(), authorized_rest_api_key: name() })])
-        .describe('rest_api_key, or authorized_uid and authorized_rest_api_key; references only.'),
-      limit: settings().limit.optional().describe('Rows per page, at most 500. Default 30.'),
-      concurrency: settings().concurrency.optional().describe('Requests in flight. Default 4.'),
-      window: settings().window.optional().describe('Pages in memory. Default twice the concurrency.'),
-      first_page: settings()
-        .firstPage.optional()
-        .describe('Number of the first page, 0 or 1. Default 1, and then it is checked that there is none before it.'),
-      max_pages: settings().maxPages.optional().describe('Maximum number of pages of a list; one more fails the run. Default: no limit.'),
-      end_wait: duration()
-        .refine((ms) => settings().endWaitMs.safeParse(ms).success, 'must be at most 35s')
-        .optional()
-        .describe(
-          'How long to wait before checking again an end that may be an outage: an empty list, or nothing after a full page. At most 35s, default 5s.',
-        ),
-      strict: z.boolean().optional().describe('Whether warnings fail the run. Default false.'),
-      deadline: longerThanNothing().optional().describe('Maximum time of a run; after it the run fails. Default: no limit.'),
-      rate_limit: rate().optional().describe('Maximum request rate, like 20/s.'),
-      threads: settings()
-        .threads.optional()
-        .describe(
-          'Extra threads that fetch; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the worker file.',
-        ),
-      timeout: longerThanNothing()
-        .optional()
-        .describe('Time until a response begins; the whole response may take twice as long. Default 60s.'),
-      max_page_bytes: settings()
-        .maxBodyBytes.optional()
-        .describe('Maximum size of a response after decompression, in bytes. Default 67108864.'),
-      retry: z
-        .strictObject({
-          attempts: settings().attempts.optional().describe('Attempts per request, including the first. Default 6.'),
-          base: duration().optional().describe('First backoff. Default 500ms.'),
-          cap: duration().optional().describe('Longest backoff. Default 30s.'),
-        })
-        .optional()
-        .describe('Retries of failed requests.'),
-    })
-    .refine(...windowHoldsConcurrency),
+const serviceFields = schema((z) =>
+  z.strictObject({
+    base_url: settings().baseUrl.describe('Everything before /api.'),
+    auth: z
+      .union([z.strictObject({ rest_api_key: name() }), z.strictObject({ authorized_uid: name(), authorized_rest_api_key: name() })])
+      .describe('rest_api_key, or authorized_uid and authorized_rest_api_key; references only.'),
+    limit: settings().limit.optional().describe('Rows per page, at most 500. Default 30.'),
+    concurrency: settings().concurrency.optional().describe('Requests in flight. Default 4.'),
+    window: settings().window.optional().describe('Pages in memory. Default twice the concurrency.'),
+    first_page: settings()
+      .firstPage.optional()
+      .describe('Number of the first page, 0 or 1. Default 1, and then it is checked that there is none before it.'),
+    max_pages: settings().maxPages.optional().describe('Maximum number of pages of a list; one more fails the run. Default: no limit.'),
+    end_wait: duration()
+      .refine((ms) => settings().endWaitMs.safeParse(ms).success, 'must be at most 35s')
+      .optional()
+      .describe(
+        'How long to wait before checking again an end that may be an outage: an empty list, or nothing after a full page. At most 35s, default 5s.',
+      ),
+    strict: z.boolean().optional().describe('Whether warnings fail the run. Default false.'),
+    deadline: longerThanNothing().optional().describe('Maximum time of a run; after it the run fails. Default: no limit.'),
+    rate_limit: rate().optional().describe('Maximum request rate, like 20/s.'),
+    threads: settings()
+      .threads.optional()
+      .describe(
+        'Extra threads that fetch; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the worker file.',
+      ),
+    timeout: longerThanNothing()
+      .optional()
+      .describe('Time until a response begins; the whole response may take twice as long. Default 60s.'),
+    max_page_bytes: settings()
+      .maxBodyBytes.optional()
+      .describe('Maximum size of a response after decompression, in bytes. Default 67108864.'),
+    retry: z
+      .strictObject({
+        attempts: settings().attempts.optional().describe('Attempts per request, including the first. Default 6.'),
+        base: duration().optional().describe('First backoff. Default 500ms.'),
+        cap: duration().optional().describe('Longest backoff. Default 30s.'),
+      })
+      .optional()
+      .describe('Retries of failed requests.'),
+  }),
+);
+
+const service = schema(() => serviceFields().refine(...windowHoldsConcurrency));
+
+const spool = schema((z) =>
+  z.union([
+    z.literal('off'),
+    z.strictObject({
+      max_age: duration().optional().describe('Age from which the pages of an interrupted run are requested again. Default 6h.'),
+    }),
+  ]),
+);
+
+const rejects = schema((z) =>
+  z.strictObject({
+    path: outputPath('File of the rejected rows.')
+      .optional()
+      .describe('File of the rejected rows; its path is like that of an output. Default: <first output>.rejects.ndjson.'),
+    max: tolerance().optional().describe('Maximum of rejected rows; with more, nothing is published. Default 1%.'),
+    rows: z.boolean().optional().describe('Whether the rejects hold the rows themselves. Default false.'),
+  }),
+);
+
+/** The shape of what the first document of a file may give all pipelines behind it; whether a block is whole shows in each of them. */
+export const defaultsShape = schema((z) =>
+  z.strictObject({
+    service: serviceFields().partial().optional().describe('Keys of service. An account under auth is inherited as a whole.'),
+    rejects: rejects().optional().describe('Keys of rejects.'),
+    spool: spool().optional().describe('As in a pipeline.'),
+    expect: expectShape().optional().describe('Keys of expect.'),
+  }),
 );
 
 /** The shape of a pipeline file; steps and sinks are checked by their own definitions. */
@@ -79,29 +108,14 @@ export const pipelineShape = schema((z) =>
         'Maximum number of further passes; after them a list is unstable. Default 8, and 30 for a list that comes in another order each time.',
       ),
     allow_unstable: z.boolean().optional().describe('Whether to publish an unstable list anyway. Default false.'),
-    spool: z
-      .union([
-        z.literal('off'),
-        z.strictObject({
-          max_age: duration().optional().describe('Age from which the pages of an interrupted run are requested again. Default 6h.'),
-        }),
-      ])
+    spool: spool()
       .optional()
       .describe(
         'Raw pages on disk, from which an interrupted run resumes until they are older than max_age (default 6h). off writes no pages, and every run reads everything.',
       ),
     steps: z.array(z.record(z.string(), z.unknown())).optional().describe('Steps of the chain, in order.'),
     to: z.array(z.record(z.string(), z.unknown())).min(1).describe('Where the rows go.'),
-    rejects: z
-      .strictObject({
-        path: outputPath('File of the rejected rows.')
-          .optional()
-          .describe('File of the rejected rows; its path is like that of an output. Default: <first output>.rejects.ndjson.'),
-        max: tolerance().optional().describe('Maximum of rejected rows; with more, nothing is published. Default 1%.'),
-        rows: z.boolean().optional().describe('Whether the rejects hold the rows themselves. Default false.'),
-      })
-      .optional()
-      .describe('How many rows may be rejected, and where they go.'),
+    rejects: rejects().optional().describe('How many rows may be rejected, and where they go.'),
     expect: expectShape().optional().describe('Conditions on the rows; if one fails, nothing is published.'),
     schema: z
       .enum(['evolve', 'freeze'])

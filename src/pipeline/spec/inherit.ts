@@ -1,0 +1,54 @@
+import { isMap, isNode, isScalar, type Document, type YAMLMap } from 'yaml';
+import type { Trouble } from './yaml-trouble.js';
+
+/** The one account that a pipeline has: an own one takes the place of that of the defaults as a whole. */
+const account = 'service.auth';
+
+/**
+ * What is wrong with the place of defaults: they are a document of their own, the first one of a file of pipelines.
+ *
+ * @param documents Those of the file that are not empty.
+ */
+export function standingFirst(documents: readonly Document[]): readonly Trouble[] {
+  const having = documents.filter((document) => isMap(document.contents) && document.has('defaults'));
+  return having.flatMap((document) => {
+    const keys = isMap(document.contents) ? keysOf(document.contents) : [];
+    const own = keys.find(({ name }) => name === 'defaults');
+    if (document !== documents[0])
+      return {
+        offset: own?.offset ?? 0,
+        message: 'defaults are given once, in the first document of the file, for all pipelines behind it',
+      };
+    const others = keys.filter(({ name }) => name !== 'defaults');
+    if (others.length > 0)
+      return others.map(({ name, offset }) => ({
+        offset,
+        message: `'${name}' does not stand beside defaults; put it under defaults, or into the document of a pipeline behind a line of ---`,
+      }));
+    if (documents.length > 1) return [];
+    return { offset: own?.offset ?? 0, message: 'these are defaults without a pipeline; add one behind a line of ---' };
+  });
+}
+
+/** Gives a document what stands under `defaults` in another, key by key of its maps; what the document has itself stays. */
+export function inherit({ contents }: Document, defaults: Document | undefined): void {
+  const from = defaults?.get('defaults', true);
+  if (isMap(contents) && isMap(from)) fill(contents, from, []);
+}
+
+function fill(own: YAMLMap, from: YAMLMap, at: readonly string[]): void {
+  for (const pair of from.items) {
+    if (!isScalar(pair.key)) continue;
+    const path = [...at, String(pair.key.value)];
+    const present = own.get(pair.key.value, true);
+    if (present === undefined) own.items.push(pair.clone());
+    else if (isMap(present) && isMap(pair.value) && path.join('.') !== account) fill(present, pair.value, path);
+  }
+}
+
+function keysOf({ items }: YAMLMap): readonly { readonly name: string; readonly offset: number }[] {
+  return items.map(({ key }) => ({
+    name: isScalar(key) ? String(key.value) : '',
+    offset: (isNode(key) ? key.range?.[0] : undefined) ?? 0,
+  }));
+}

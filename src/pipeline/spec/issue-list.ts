@@ -1,0 +1,87 @@
+import type { SpecIssue } from '../../core/index.js';
+import { getIn } from '../../options/index.js';
+import type { FileCredentials } from './credentials.js';
+import type { Path, SpecDocument } from './document.js';
+import type { Problem } from './references.js';
+
+/** What is wrong with a document, at its place in the file. */
+export interface Issue extends SpecIssue {
+  /** Whether it is about a reference to the environment. */
+  readonly reference: boolean;
+  /** Whether it stands in the defaults of the file, and was found in a pipeline that inherits it. */
+  readonly inherited: boolean;
+}
+
+/** Gathers what is wrong with a document. */
+export class IssueList {
+  readonly #all: Issue[] = [];
+  readonly #unresolved = new Set<string>();
+  /** What the document holds once its references are replaced. */
+  resolved: unknown;
+
+  /** @param root Where in the document the paths begin that problems have. */
+  constructor(
+    private readonly document: SpecDocument,
+    private readonly credentials: FileCredentials,
+    private readonly root: Path = [],
+  ) {}
+
+  get all(): readonly Issue[] {
+    return this.#all;
+  }
+
+  problemOf(reference: boolean): Problem {
+    return (path, message, onKey, at) => {
+      // What a reference would have stood for cannot be judged.
+      if (!reference && this.#unresolved.has(path.join('.'))) return;
+      if (reference) this.#unresolved.add(path.join('.'));
+      const set = this.document.overridden.find((over) => over.every((part, index) => part === path[index]));
+      const told = this.credentials.redact(set ? `--set ${set.join('.')}: ${message}` : message);
+      const place = this.document.locate([...this.root, ...path], onKey, at !== undefined && this.#asWritten(path) ? at : undefined);
+      this.#all.push({ message: told, ...place, reference, inherited: !set && this.document.inherits([...this.root, ...path]) });
+    };
+  }
+
+  /** The same without problems of what a reference would have stood for: it cannot be judged by what stands there instead. */
+  ofResolved(problem: Problem): Problem {
+    return (path, ...told) => (this.#unresolved.has(path.join('.')) ? undefined : problem(path, ...told));
+  }
+
+  /** Where a reference was replaced, characters stand elsewhere. */
+  #asWritten(path: Path): boolean {
+    return getIn(this.document.value, [...this.root, ...path]) === getIn(this.resolved, path);
+  }
+}
+
+/**
+ * What is wrong with a file: what several pipelines inherit is told once.
+ *
+ * @param defaults What was found in the defaults by themselves.
+ * @param pipelines What was found in the pipelines, by their names.
+ */
+export function issuesOfFile(
+  defaults: readonly Issue[],
+  pipelines: readonly { readonly name: string | undefined; readonly issues: readonly Issue[] }[],
+): readonly Issue[] {
+  const found = new Set(defaults.map(idOf));
+  const inherited = new Map<string, { readonly issue: Issue; readonly names: string[] }>();
+  for (const { name = 'without a name', issues } of pipelines) {
+    for (const issue of issues.filter((candidate) => candidate.inherited && !found.has(idOf(candidate)))) {
+      const known = inherited.get(idOf(issue));
+      if (known) known.names.push(name);
+      else inherited.set(idOf(issue), { issue, names: [name] });
+    }
+  }
+  return [
+    ...defaults,
+    ...[...inherited.values()].map(({ issue, names }) => ({
+      ...issue,
+      message: `${issue.message} (inherited by ${[...new Set(names)].map((name) => `'${name}'`).join(', ')})`,
+    })),
+    ...pipelines.flatMap(({ issues }) => issues.filter((issue) => !issue.inherited)),
+  ].toSorted((a, b) => a.line - b.line || a.column - b.column);
+}
+
+function idOf({ line, column, message }: Issue): string {
+  return `${line}:${column} ${message}`;
+}

@@ -1,0 +1,217 @@
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { Ajv } from 'ajv';
+import fc from 'fast-check';
+import { parseAllDocuments, stringify } from 'yaml';
+import { SpecError } from '../../../src/core/errors.js';
+import { loadPipelines, parsePipeline, parsePipelines, pipelineSchema, runPipeline, type Pipeline } from '../../../src/pipeline/index.js';
+import { service } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
+const users = (name: string, more = '') => `name: ${name}\nfrom: users\nto:\n  - csv: { path: ${name}.csv }\n${more}`;
+const given = 'service:\n  base_url: https://a.example\n  auth:\n    rest_api_key: ${LEADSTREAM_REST_API_KEY}\n  limit: 100\n';
+const defaults = (text: string) => `defaults:\n${text.replaceAll(/^(?=.)/gm, '  ')}`;
+const file = (...documents: readonly string[]) => documents.join('---\n');
+const parse = (text: string, set: Record<string, string> = {}) => parsePipelines(text, 'p.yaml', { env, set, baseDir: '/base' });
+
+const textOf = (blocks: object) => (Object.keys(blocks).length === 0 ? '' : stringify(blocks));
+
+/** What defaults decide, in the same words whether a map is absent or empty. */
+const essenceOf = (pipeline: Pipeline | undefined) => ({
+  connection: { ...pipeline?.connection, retry: pipeline?.connection.retry ?? {} },
+  expect: { max_null: {}, ...pipeline?.expect },
+});
+
+async function problems(text: string, set: Record<string, string> = {}): Promise<readonly string[]> {
+  try {
+    await parse(text, set);
+  } catch (error) {
+    if (error instanceof SpecError) return error.message.split('\n');
+    throw error;
+  }
+  return [];
+}
+
+describe('a document of defaults', () => {
+  test('gives every pipeline its blocks, and is none itself', async () => {
+    const text = file(defaults(`${given}rejects: { max: 7 }\nspool: off\nexpect: { min_rows: 3 }\n`), users('a'), users('b'));
+    for (const pipeline of await parse(text)) {
+      expect(pipeline).toMatchObject({
+        connection: { baseUrl: 'https://a.example', limit: 100 },
+        rejects: { max: { rows: 7 } },
+        spoolMaxAgeMs: undefined,
+        expect: { min_rows: 3 },
+      });
+    }
+    expect((await parse(text)).map(({ name }) => name)).toEqual(['a', 'b']);
+    expect((await parsePipeline(file(defaults(given), users('a')), 'p.yaml', { env })).connection.limit).toBe(100);
+  });
+
+  test('gives way to what a pipeline has itself, key by key, but for lists and accounts', async () => {
+    const own = `service: { limit: 30, auth: { authorized_uid: '\${USER_ID}', authorized_rest_api_key: '\${OTHER_KEY}' } }
+expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
+    const text = file(
+      defaults(`${given}  concurrency: 2\nexpect: { not_null: [uid, email], max_null: { email: 5%, uid: 5% } }\nspool: off\n`),
+      users('a', own),
+    );
+    const [pipeline] = await parsePipelines(text, 'p.yaml', { env: { ...env, USER_ID: '7', OTHER_KEY: 'another-key' } });
+    expect(pipeline).toMatchObject({
+      connection: { baseUrl: 'https://a.example', limit: 30, concurrency: 2 },
+      expect: { not_null: ['email'], max_null: { email: { share: 0.05 }, uid: { share: 0.01 } } },
+      spoolMaxAgeMs: 3_600_000,
+    });
+    expect(pipeline?.connection.auth).toEqual({ authorized_uid: '7', authorized_rest_api_key: 'another-key' });
+  });
+
+  test('makes of any division of keys the pipeline that has all of them itself', async () => {
+    const service = fc.record(
+      {
+        limit: fc.integer({ min: 1, max: 500 }),
+        window: fc.integer({ min: 8, max: 20 }),
+        retry: fc.record({ attempts: fc.integer({ min: 1, max: 9 }) }),
+      },
+      { requiredKeys: [] },
+    );
+    const gates = fc.record(
+      { min_rows: fc.nat(9), max_null: fc.dictionary(fc.constantFrom('uid', 'email'), fc.constant('5%')) },
+      { requiredKeys: [] },
+    );
+    const blocks = fc.record({ service, expect: gates }, { requiredKeys: [] });
+    const account = { base_url: 'https://a.example', auth: { rest_api_key: '${LEADSTREAM_REST_API_KEY}' } };
+    await fc.assert(
+      fc.asyncProperty(blocks, blocks, async (common, own) => {
+        const inherited = { ...common, service: { ...account, ...common.service } };
+        const whole = {
+          service: { ...inherited.service, ...own.service, retry: { ...common.service?.retry, ...own.service?.retry } },
+          expect: { ...common.expect, ...own.expect, max_null: { ...common.expect?.max_null, ...own.expect?.max_null } },
+        };
+        const [divided] = await parse(file(stringify({ defaults: inherited }), users('a', textOf(own))));
+        const [alone] = await parse(users('a', textOf(whole)));
+        expect(essenceOf(divided)).toEqual(essenceOf(alone));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('is not what --set changes, but the pipelines that inherit it', async () => {
+    const text = file(defaults(`${given}expect: { not_null: [uid, email] }\n`), users('a'), users('b'));
+    const pipelines = await parse(text, { 'service.limit': '5', 'expect.not_null.0': 'affid' });
+    expect(pipelines.map(({ connection, expect }) => [connection.limit, expect?.not_null])).toEqual(
+      Array.from({ length: 2 }, () => [5, ['affid', 'email']]),
+    );
+    expect(await problems(text, { 'defaults.service.limit': '5' })).toEqual([
+      'p.yaml:1:1 --set defaults.service.limit: what is set is set in every pipeline; leave out the first part, as in service.limit',
+    ]);
+  });
+
+  test('is read by the run, whose requests have its limit and whose rejects go where it says', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    const text = file(
+      defaults(
+        `service:\n  base_url: \${LEADSTREAM_BASE_URL}\n  auth:\n    rest_api_key: \${LEADSTREAM_REST_API_KEY}\n  limit: 17\nrejects: { path: 'r/{{ pipeline }}.ndjson' }\n`,
+      ),
+      users('a'),
+      users('b', 'service: { limit: 19 }\n'),
+    );
+    const limits = [];
+    for (const pipeline of await parsePipelines(text, 'p.yaml', { env: from.env, baseDir: folder })) {
+      const before = from.requests.length;
+      const report = await runPipeline(pipeline, { stateDir: join(folder, 'state') });
+      expect(report.rejects.path).toBe(join(folder, 'r', `${pipeline.name}.ndjson`));
+      limits.push(from.requests[before]);
+    }
+    expect(limits).toEqual(['users?page=1&limit=17', 'users?page=1&limit=19']);
+  });
+});
+
+describe('defaults that are wrong', () => {
+  test.each([
+    ['alone', defaults(given), ['p.yaml:1:1 these are defaults without a pipeline; add one behind a line of ---']],
+    [
+      'behind a pipeline',
+      file(users('a'), defaults(given), users('b')),
+      ['p.yaml:6:1 defaults are given once, in the first document of the file, for all pipelines behind it'],
+    ],
+    [
+      'twice',
+      file(defaults(given), users('a'), defaults(given)),
+      ['p.yaml:13:1 defaults are given once, in the first document of the file, for all pipelines behind it'],
+    ],
+    [
+      'in a pipeline',
+      file(`name: x\n${defaults(given)}from: users\n`, users('a')),
+      [
+        expect.stringMatching(
+          /^p\.yaml:1:1 'name' does not stand beside defaults; put it under defaults, or into the document of a pipeline/,
+        ),
+        expect.stringMatching(/^p\.yaml:8:1 'from' does not stand beside defaults/),
+      ],
+    ],
+    [
+      'of other blocks',
+      file(defaults('spool: off\nsteps: []\n'), users('a')),
+      ["p.yaml:3:3 unknown key 'steps'; there are service, rejects, spool, expect"],
+    ],
+    ['empty', file('defaults:\n', users('a')), ['p.yaml:1:1 expected a map; it is empty here, and {} is an empty one']],
+  ])('are refused %s', async (_what, text, expected) => {
+    expect(await problems(text)).toEqual(expected);
+  });
+
+  test('are told once, at their own place, whoever inherits them', async () => {
+    const text = file(defaults(`${given.replace('100', '1000').replace('LEADSTREAM_REST_API_KEY', 'KEY')}`), users('a'), users('b'));
+    expect(await problems(text)).toEqual(['p.yaml:5:21 the environment variable KEY is not set', 'p.yaml:6:12 must be at most 500']);
+  });
+
+  test('are told with the pipelines that they do not fit', async () => {
+    const bridges = users('b').replace('users', 'bridges');
+    expect(
+      await problems(
+        file(defaults('expect: { not_null: [affid] }\n'), users('a'), bridges, bridges.replaceAll('b', 'c').replace('cridges', 'bridges')),
+      ),
+    ).toEqual([expect.stringMatching(/^p\.yaml:2:24 no column 'affid' leaves the last step.* \(inherited by 'b', 'c'\)$/)]);
+    expect(await problems(file(defaults('service: { limit: 5 }\n'), users('a')))).toEqual([
+      "p.yaml:2:12 'base_url' is missing: expected a text (inherited by 'a')",
+      "p.yaml:2:12 'auth' is missing: expected a map (inherited by 'a')",
+    ]);
+  });
+
+  test('are named where they make two pipelines write to one path', async () => {
+    expect(await problems(file(defaults('rejects: { path: r.ndjson }\n'), users('a'), users('b')))).toEqual([
+      "p.yaml:2:20 the pipeline 'a' writes to the same path, or one within already; put {{ pipeline }} into the path (inherited by 'b')",
+    ]);
+  });
+
+  test('keep no credential in the file, and give none away', async () => {
+    const told = await problems(
+      file(
+        defaults('service:\n  base_url: https://a.example\n  auth: { rest_api_key: key-of-the-test }\n'),
+        users('a', 'reveal: [key-of-the-test]\n'),
+      ),
+    );
+    expect(told[0]).toMatch(/^p\.yaml:4:27 a credential is given by a reference alone/);
+    expect(told.join('\n')).not.toContain('key-of-the-test');
+  });
+});
+
+test('an editor accepts defaults and pipelines, and nothing between', async () => {
+  const validate = new Ajv({ strict: false }).compile(await pipelineSchema());
+  const [common, pipeline] = parseAllDocuments(file(defaults(`${given}spool: off\n`), users('a'))).map(
+    (document) => document.toJS() as object,
+  );
+  expect([validate(common), validate(pipeline)]).toEqual([true, true]);
+  expect(validate({ ...common, ...pipeline })).toBe(false);
+  expect(validate({ defaults: { steps: [] } })).toBe(false);
+  expect(validate({ name: 'a' })).toBe(false);
+});
+
+test('the nightly export says what its five pipelines share once', async () => {
+  const pipelines = await loadPipelines('pipelines/nightly-export.yaml', { env });
+  expect(pipelines.map(({ connection, expect }) => [connection.limit, expect?.max_shrink])).toEqual([
+    [500, 0.2],
+    [500, 0.2],
+    [500, 0.05],
+    [500, 0.2],
+    [500, 0.2],
+  ]);
+});
