@@ -193,6 +193,9 @@ export const warningCatalogue = {
     help: 'A text is compared letter by letter, or with what its field never is; read it by num(), epoch() or date() first, or cast before.',
   },
   W_SPEC_CONSTANT: { help: "Two constants are compared, so the result is the same for every row; a field's name stands without quotes." },
+  W_SPEC_MATCHES: {
+    help: 'Several rows of the other collection may match, and then the join fails; join on all columns of its key, or say with pick which row to take.',
+  },
   W_SOURCE_CAP: { help: 'The service gives fewer rows per page than were asked for; set service.limit to its cap.' },
   W_SOURCE_REPEATS: { help: 'The service repeats its last page instead of ending the list; the repeats were left out.' },
   W_SOURCE_PAGED: { help: 'The service pages a collection that its document calls unpaged; it was read page by page.' },

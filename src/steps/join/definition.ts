@@ -52,6 +52,7 @@ export const joinStep = defineStep('join', {
       requireColumn(field, right, rightPlan, ['on', left]);
     }
     if (Object.keys(join.on).length === 0) plan.problem(['on'], 'needs at least one pair of fields');
+    warnOfSeveral(join, other, plan);
     if (typeof join.pick === 'object') {
       const side = 'max' in join.pick ? 'max' : 'min';
       requireColumn(pickedField(join.pick), right, rightPlan, ['pick', side]);
@@ -109,6 +110,16 @@ function otherOf({ with: name }: JoinConfig, collections: Registry): Collection 
   const other = collections[name];
   if (!other) throw new Error(`no collection ${name}`);
   return other;
+}
+
+/** Tells a join that takes no more than one match, where nothing says that there are no more. */
+function warnOfSeveral({ on, pick, with: name }: JoinConfig, { key }: Collection, plan: PlanContext): void {
+  const pairs = Object.values(on);
+  if (pick !== undefined || key.every((column) => pairs.includes(column))) return;
+  plan.warn(['on'], {
+    code: 'W_SPEC_MATCHES',
+    message: `${pairs.join(' + ')} is no key of ${name}, so several rows may match, and then the run fails; its key is ${key.join(' + ')}. Add what is missing, or say with pick which row to take`,
+  });
 }
 
 /** The other side arrives as text, always. */

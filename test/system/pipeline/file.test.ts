@@ -456,3 +456,34 @@ describe('--set', () => {
 test('a file that is not there is told with its name', async () => {
   await expect(loadPipeline('/nowhere/p.yaml', { env })).rejects.toThrow('/nowhere/p.yaml:1:1 cannot be read');
 });
+
+describe('a join on columns that are no key of the other side', () => {
+  const warned = async (join: string) =>
+    (await parsePipeline(pipelineText(`from: leads\nsteps:\n  - join: ${join}\n${to}`), 'p.yaml', { env })).warnings;
+
+  test('is warned of at its place, with the key, when nothing says which match to take', async () => {
+    expect(await warned('{ with: areacodes, on: { zipcode: city } }')).toEqual([
+      {
+        code: 'W_SPEC_MATCHES',
+        message:
+          'p.yaml:9:34 city is no key of areacodes, so several rows may match, and then the run fails; its key is area_code + city + state. Add what is missing, or say with pick which row to take',
+      },
+    ]);
+  });
+
+  test.each([
+    '{ with: bridges, on: { bridge_id: id } }',
+    '{ with: bridges, on: { bridge_id: id, campaign_id: campaign_id } }',
+    '{ with: areacodes, on: { zipcode: city, bridge_id: area_code, campaign_id: state } }',
+    '{ with: areacodes, on: { zipcode: city }, pick: first }',
+    '{ with: areacodes, on: { zipcode: city }, pick: error }',
+    '{ with: areacodes, on: { zipcode: city }, pick: { max: city_population } }',
+  ])('is none, or meant: %s', async (join) => {
+    expect(await warned(join)).toEqual([]);
+  });
+
+  test('is wrong under strict', async () => {
+    const strict = pipelineText(`from: leads\nsteps:\n  - join: { with: links, on: { bridge_id: uid } }\n${to}`);
+    expect((await problems(strict, env, { 'service.strict': 'true' })).message).toContain('p.yaml:9:30 uid is no key of links');
+  });
+});
