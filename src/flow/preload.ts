@@ -1,10 +1,25 @@
-import { concatMap, reduce, type Observable } from 'rxjs';
+import {
+  concatMap,
+  connect,
+  defer,
+  delayWhen,
+  ignoreElements,
+  map,
+  merge,
+  reduce,
+  shareReplay,
+  takeUntil,
+  tap,
+  type Observable,
+} from 'rxjs';
+import type { StepContext } from './context.js';
 import type { Page, Step } from './page.js';
 
 /**
- * Reads another stream to its end before the first page of the main one is requested, then runs a step that knows it.
+ * Reads another stream to its end while the first pages of the main one are on their way, then runs a step that knows it. Pages of the
+ * main stream wait until then; there are no more of them than its window allows.
  *
- * @param other$ The side to read first; each page is released as soon as it was added.
+ * @param other$ The side to read; each page is released as soon as it was added.
  * @param collect Makes an empty collection of what is kept, once per subscription.
  * @param add Adds the rows of a page. What it keeps stays in memory for the length of the stream.
  * @param step The step to run with what was collected.
@@ -14,15 +29,28 @@ export function preload<Other, Kept, In, Out>(
   collect: () => Kept,
   add: (kept: Kept, page: Page<Other>) => void,
   step: (kept: Kept) => Step<In, Out>,
+  { working }: Pick<StepContext, 'working'> = {},
 ): Step<In, Out> {
   return (main$) =>
-    other$.pipe(
-      reduce((kept: Kept | undefined, page) => {
-        const target = kept ?? collect();
-        add(target, page);
-        page.lease.release();
-        return target;
-      }, undefined),
-      concatMap((kept) => main$.pipe(step(kept ?? collect()))),
-    );
+    defer(() => {
+      working?.(true);
+      const kept$ = other$.pipe(
+        reduce((kept: Kept | undefined, page) => {
+          const target = kept ?? collect();
+          add(target, page);
+          page.lease.release();
+          return target;
+        }, undefined),
+        map((kept) => kept ?? collect()),
+        tap(() => working?.(false)),
+        shareReplay({ bufferSize: 1, refCount: true }),
+      );
+      return main$.pipe(
+        delayWhen(() => kept$),
+        connect((waiting$) => {
+          const failure$ = waiting$.pipe(ignoreElements(), takeUntil(kept$));
+          return merge(kept$.pipe(concatMap((kept) => waiting$.pipe(step(kept)))), failure$);
+        }),
+      );
+    });
 }

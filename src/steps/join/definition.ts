@@ -23,7 +23,7 @@ const config = schema((z) => {
       .optional()
       .describe('Which of several matches: first, all, { max: field }, { min: field } or error (default).'),
     type: z.enum(['left', 'inner']).optional().describe('left (default) keeps rows without a match, inner drops them.'),
-    lookup: z.literal('preload').optional().describe('preload (default) reads the other collection once, before the first page.'),
+    lookup: z.literal('preload').optional().describe('preload (default) reads the other collection once; the first pages wait for it.'),
     reveal: z.array(name).optional().describe('Credential-like fields of the other collection to include.'),
     min_match: z
       .string()

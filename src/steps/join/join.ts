@@ -57,8 +57,8 @@ const taken = schema((z) => {
 });
 
 /**
- * Adds fields of matching rows of another stream, which is read to its end before the first page of this one is
- * requested. Keys that are empty or missing never match.
+ * Adds fields of matching rows of another stream, which is read to its end while the first pages of this one are on their way and
+ * wait. Keys that are empty or missing never match.
  *
  * Memory: the selected and compared fields of every row of the other side (of one row per key under `first`, `max` and `min`).
  *
@@ -184,7 +184,7 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
     });
   }
 
-  return preload(other$, (): Index => new Map(), add, joinWith);
+  return preload(other$, (): Index => new Map(), add, joinWith, context);
 }
 
 /** The right fields that decide between several matches. */

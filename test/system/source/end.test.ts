@@ -150,12 +150,12 @@ describe('the other side of a join', () => {
   };
   const joined = (to: string, side: keyof typeof joins = 'users') => `from: leads\nsteps:\n  - join: { ${joins[side]} }\nto:\n  - ${to}`;
 
-  /** A side that gets a row once the main list is being read. */
+  /** A side that gets a row once a window of the main list has been read, which waits for the side. */
   async function growing(side: keyof typeof joins = 'users'): Promise<LoggedService> {
     const id = side === 'users' ? 'uid' : 'id';
     let main = false;
     const answers: Responder = (facts, next) => {
-      main ||= facts.collection === 'leads' && facts.page >= 3;
+      main ||= facts.collection === 'leads' && facts.page > 8;
       if (facts.collection !== side) return next(facts);
       const all = ['1', '2', ...(main ? ['3'] : [])].map((key) => JSON.stringify({ [id]: key }));
       if (side === 'links') return { kind: 'rows', rows: all };

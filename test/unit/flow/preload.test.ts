@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Subject, defer, lastValueFrom, map, throwError, toArray } from 'rxjs';
+import { Subject, defer, lastValueFrom, map, tap, throwError, toArray } from 'rxjs';
 import { mapRows, rows, pagedSource, preload, type Page } from '../../../src/flow/index.js';
 import { countedFetch, leasedPages, listOf, pageOf } from '../../support/pages.js';
 
@@ -7,14 +7,14 @@ const keep = (kept: number[], { rows }: Page<number>): void => void kept.push(..
 const withKept = (kept: number[]) => mapRows((row: string) => `${row}:${kept.join(' ')}`);
 
 describe('preload', () => {
-  test('reads the other side to its end before the first page of the main side is requested', async () => {
+  test('reads the other side to its end while a window of the main side is on its way', async () => {
     const asked: string[] = [];
     const noting = (side: string) => (pages: number) => {
-      const list = countedFetch(listOf(pages), 'sync');
+      const list = countedFetch(listOf(pages), () => 1);
       return pagedSource((page) => defer(() => (asked.push(`${side}${page}`), list.fetch(page))), { window: 2, concurrency: 2 });
     };
     const other$ = noting('other')(5);
-    const main$ = noting('main')(2).pipe(mapRows(String));
+    const main$ = noting('main')(6).pipe(mapRows(String));
     const result = await lastValueFrom(
       main$.pipe(
         preload(other$, (): number[] => [], keep, withKept),
@@ -22,9 +22,25 @@ describe('preload', () => {
         toArray(),
       ),
     );
-    expect(asked.findIndex((page) => page.startsWith('main'))).toBeGreaterThan(asked.lastIndexOf('other7'));
-    expect(asked.slice(asked.indexOf('main1')).filter((page) => page.startsWith('other'))).toEqual([]);
-    expect(result[0]).toBe('0:0 1 2 3 4 5 6 7 8 9');
+    const before = asked.slice(0, asked.lastIndexOf('other7'));
+    expect(before.filter((page) => page.startsWith('main'))).toEqual(['main1', 'main2']);
+    expect(result).toEqual(Array.from({ length: 12 }, (_, row) => `${row}:0 1 2 3 4 5 6 7 8 9`));
+  });
+
+  test('tells that it works while it keeps pages, until it gives the first', async () => {
+    const log: unknown[] = [];
+    const other$ = new Subject<Page<number>>();
+    const done = lastValueFrom(
+      leasedPages([['a'], ['b']]).pages$.pipe(
+        preload(other$, (): number[] => [], keep, withKept, { working: (is) => void log.push(is) }),
+        tap(({ rows }) => void log.push(...rows)),
+      ),
+    );
+    other$.next(pageOf(1, [1], () => undefined));
+    expect(log).toEqual([true]);
+    other$.complete();
+    await done;
+    expect(log).toEqual([true, false, 'a:1', 'b:1']);
   });
 
   test('releases every page of the other side as soon as it was added', () => {
@@ -58,15 +74,21 @@ describe('preload', () => {
     expect(await lastValueFrom(joined$)).toBe('a:1');
   });
 
-  test('never touches the main side when the other side fails', async () => {
-    let subscribed = false;
-    const main$ = defer(() => {
-      subscribed = true;
-      return leasedPages([['a']]).pages$;
-    });
-    const broken$ = throwError(() => new Error('other side'));
-    await expect(lastValueFrom(main$.pipe(preload(broken$, (): number[] => [], keep, withKept)))).rejects.toThrow('other side');
-    expect(subscribed).toBe(false);
+  test('leaves the main side when the other side fails', async () => {
+    const main$ = new Subject<Page<string>>();
+    const other$ = new Subject<Page<number>>();
+    const joined = lastValueFrom(main$.pipe(preload(other$, (): number[] => [], keep, withKept)));
+    main$.next(pageOf(1, ['a'], () => undefined));
+    other$.error(new Error('other side'));
+    await expect(joined).rejects.toThrow('other side');
+    expect(main$.observed).toBe(false);
+  });
+
+  test('fails with the main side while the other side is read', async () => {
+    const other$ = new Subject<Page<number>>();
+    const broken$ = throwError(() => new Error('main side'));
+    await expect(lastValueFrom(broken$.pipe(preload(other$, (): number[] => [], keep, withKept)))).rejects.toThrow('main side');
+    expect(other$.observed).toBe(false);
   });
 
   test('unsubscribes the other side when the subscriber leaves', () => {

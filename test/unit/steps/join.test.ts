@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Observable, concat, defer, from, lastValueFrom, of, tap, toArray } from 'rxjs';
+import { type Observable, Subject, defer, from, lastValueFrom, of, tap, toArray } from 'rxjs';
 import { emptyTally, type StepContext, type Page } from '../../../src/flow/index.js';
 import type { DeclaredType, Row } from '../../../src/core/index.js';
 import { join, type JoinOptions } from '../../../src/steps/index.js';
@@ -158,19 +158,29 @@ describe('matching', () => {
 });
 
 describe('the order of reading', () => {
-  test('is the other side to its end, then the first page of this one', async () => {
+  test('is the other side to its end, then the first page of this one, which was asked for meanwhile', async () => {
     const log: string[] = [];
-    const other$ = from(otherSide([{ id: '1', v: 'x' }], [{ id: '2', v: 'y' }])).pipe(tap(({ number }) => log.push(`other ${number}`)));
+    const other$ = new Subject<Page<Row>>();
     const main$ = defer(() => {
       log.push('main is asked');
       return from(pages([{ id: '1' }]));
     });
-    const done$ = concat(
-      other$,
-      defer(() => (log.push('other ends'), of())),
+    const step = join<Row, Row, 'b', string>(other$, { on: { id: 'id' }, as: 'b', select: ['v'] });
+    const joined = lastValueFrom(
+      main$.pipe(
+        step,
+        tap(() => log.push('joined')),
+        toArray(),
+      ),
     );
-    await lastValueFrom(main$.pipe(join(done$, { on: { id: 'id' }, as: 'b', select: ['v'] }), toArray()));
-    expect(log).toEqual(['other 1', 'other 2', 'other ends', 'main is asked']);
+    for (const page of otherSide([{ id: '1', v: 'x' }], [{ id: '2', v: 'y' }])) {
+      log.push(`other ${page.number}`);
+      other$.next(page);
+    }
+    log.push('other ends');
+    other$.complete();
+    await joined;
+    expect(log).toEqual(['main is asked', 'other 1', 'other 2', 'other ends', 'joined']);
   });
 
   test('releases every page of the other side once it is indexed', async () => {
@@ -180,16 +190,14 @@ describe('the order of reading', () => {
     expect(released).toBe(2);
   });
 
-  test('asks for nothing of this side when the other one fails', async () => {
-    let asked = false;
-    const other$ = new Observable<never>((subscriber) => subscriber.error(new Error('gone')));
-    const main$ = defer(() => {
-      asked = true;
-      return from(pages([{ id: '1' }]));
-    });
+  test('leaves this side when the other one fails', async () => {
+    const main$ = new Subject<Page<Row>>();
+    const other$ = new Subject<Page<Row>>();
     const step = join<Row, Row, 'b', string>(other$, { on: { id: 'id' }, as: 'b', select: ['v'] });
-    await expect(lastValueFrom(main$.pipe(step))).rejects.toThrow('gone');
-    expect(asked).toBe(false);
+    const joined = lastValueFrom(main$.pipe(step));
+    other$.error(new Error('gone'));
+    await expect(joined).rejects.toThrow('gone');
+    expect(main$.observed).toBe(false);
   });
 
   test('misses everything when the other side is empty', async () => {
