@@ -14,7 +14,7 @@ export const importTable = {
   store: ['core'],
   flow: ['core', 'options', 'vector'],
   source: ['core', 'options', 'events', 'json', 'threads', 'collections', 'vector', 'http', 'store', 'flow'],
-  steps: ['core', 'options', 'collections', 'vector', 'store', 'flow'],
+  steps: ['core', 'options', 'json', 'collections', 'vector', 'store', 'flow'],
   parquet: ['core', 'threads', 'vector'],
   lake: ['core', 'vector', 'flow', 'store', 'parquet'],
   sinks: ['core', 'options', 'vector', 'flow', 'store', 'parquet', 'lake'],

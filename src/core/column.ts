@@ -14,7 +14,10 @@ export interface Column {
   /** Whether the values are in that type already; otherwise they are text. */
   readonly cast: boolean;
   readonly sensitivity: Sensitivity;
-  /** The collection's column whose values these are, as they arrived or cast; none for what was computed, masked or joined. */
+  /**
+   * The collection's column whose values these are, as they arrived or cast; none for what was computed, masked or joined, and
+   * after a step that repeats rows, so that those of the key identify a row wherever they are there.
+   */
   readonly source?: string | undefined;
 }
 

@@ -2,6 +2,7 @@ export { type BatchReader, blocking, type Collector } from './blocking.js';
 export { emptyTally, type Fault, type OnError, standalone, type StepContext, type Tally } from './context.js';
 export { deliver } from './deliver.js';
 export { Drain } from './drain.js';
+export { halfSipHash } from './half-sip-hash.js';
 export { KeySet, type Seen } from './key-set.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';
 export { mapAsync } from './map-async.js';

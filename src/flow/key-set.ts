@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { digestOf } from '../vector/index.js';
+import { halfSipHash } from './half-sip-hash.js';
 
 /** What was known of a key: nothing, the same, or the same key with other content. */
 export type Seen = 'new' | 'same' | 'changed';
@@ -75,7 +76,7 @@ export class KeySet {
   }
 
   #segmentOf(text: string): Segment {
-    digest(text, this.seed, this.#digest);
+    halfSipHash(text, this.seed, this.#digest);
     return this.#segment();
   }
 
@@ -164,7 +165,7 @@ class Segment {
   }
 }
 
-// Nothing here and in `digest` takes arrays apart by patterns: with these, adding a key took 0.5 µs instead of 0.23 µs.
+// Nothing here and in `halfSipHash` takes arrays apart by patterns: with these, adding a key took 0.5 µs instead of 0.23 µs.
 
 function lookFor(key: Uint32Array, slots: Uint32Array, content: number, add: boolean): Seen {
   const a = key[0] ?? 0;
@@ -194,47 +195,5 @@ function look(slots: Uint32Array, a: number, b: number, c: number, content: numb
 function slotOf(slots: Uint32Array, a: number, b: number, c: number): number {
   for (let i = (b % (slots.length / words)) * words; ; i = i + words === slots.length ? 0 : i + words) {
     if (slots[i] === a && slots[i + 1] === b && slots[i + 2] === c) return i / words;
-  }
-}
-
-/** The 32-bit word at an index of a text: two code units, zero beyond its end. */
-function word(text: string, index: number): number {
-  const at = index * 2;
-  const low = at < text.length ? text.charCodeAt(at) : 0;
-  const high = at + 1 < text.length ? text.charCodeAt(at + 1) : 0;
-  return low | (high << 16);
-}
-
-function rotate(x: number, by: number): number {
-  return (x << by) | (x >>> (32 - by));
-}
-
-/**
- * A keyed digest of three words: HalfSipHash-2-4 (Aumasson and Bernstein, CC0) over the code units of a text, two in a word,
- * and its length; like in SipHash with 128 bits, every word of the result has four rounds of its own.
- */
-function digest(text: string, seed: Uint32Array, into: Uint32Array): void {
-  let v0 = seed[0] ?? 0;
-  let v1 = seed[1] ?? 0;
-  let v2 = seed[2] ?? 0;
-  let v3 = seed[3] ?? 0;
-  const end = Math.ceil(text.length / 2);
-  for (let i = 0; i <= end + into.length; i += 1) {
-    const input = i < end ? word(text, i) : i === end ? text.length : 0;
-    if (i > end) v2 ^= 0xff;
-    v3 ^= input;
-    for (let round = i > end ? 4 : 2; round > 0; round -= 1) {
-      v0 = (v0 + v1) | 0;
-      v2 = (v2 + v3) | 0;
-      v1 = rotate(v1, 5) ^ v0;
-      v3 = rotate(v3, 8) ^ v2;
-      v0 = (rotate(v0, 16) + v3) | 0;
-      v2 = (v2 + v1) | 0;
-      v3 = rotate(v3, 7) ^ v0;
-      v1 = rotate(v1, 13) ^ v2;
-      v2 = rotate(v2, 16);
-    }
-    v0 ^= input;
-    if (i > end) into[i - end - 1] = v1 ^ v3;
   }
 }

@@ -1,12 +1,14 @@
 export { cast, type Casted, type CastOptions } from './cast/cast.js';
-export { dedupe } from './dedupe/dedupe.js';
+export { dedupe, type DedupeOptions } from './dedupe/dedupe.js';
 export { type Derivation, derive } from './derive/derive.js';
+export { explode, type ExplodeOptions } from './explode/explode.js';
 export { functions as expressionFunctions } from './expression/functions.js';
 export { filter } from './filter/filter.js';
 export { join, type Joined, type JoinOptions } from './join/join.js';
-export { mask, type Mask, type MaskOptions } from './mask/mask.js';
+export { mask, personalMasks, type Mask, type MaskOptions } from './mask/mask.js';
 export { loadSteps, type StepDefinitions } from './load-steps.js';
 export { rename, type Renamed } from './rename/rename.js';
+export { sample, type SampleOptions } from './sample/sample.js';
 export { select } from './select/select.js';
 export type { SortKey } from './sort/order.js';
 export { sort, type SortOptions } from './sort/sort.js';

@@ -1,10 +1,12 @@
 import { castStep } from './cast/cast.js';
 import { dedupeStep } from './dedupe/dedupe.js';
 import { deriveStep } from './derive/definition.js';
+import { explodeStep } from './explode/definition.js';
 import { filterStep } from './filter/definition.js';
 import { joinStep } from './join/definition.js';
-import { maskStep } from './mask/mask.js';
+import { maskStep } from './mask/definition.js';
 import { renameStep } from './rename/rename.js';
+import { sampleStep } from './sample/sample.js';
 import { selectStep } from './select/select.js';
 import { sortStep } from './sort/sort.js';
 
@@ -13,7 +15,9 @@ export const steps = {
   dedupe: dedupeStep,
   derive: deriveStep,
   filter: filterStep,
+  sample: sampleStep,
   join: joinStep,
+  explode: explodeStep,
   select: selectStep,
   rename: renameStep,
   cast: castStep,

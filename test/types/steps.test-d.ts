@@ -5,9 +5,13 @@ import {
   cast,
   dedupe,
   derive,
+  explode,
   filter,
   join,
+  collections,
   mask,
+  personalMasks,
+  sample,
   rename,
   select,
   type Bridge,
@@ -35,6 +39,20 @@ users$.pipe(select(['uid', 'emial']));
 expectTypeOf(leads$.pipe(dedupe(['lead_id']))).toEqualTypeOf<Observable<Page<Lead>>>();
 // @ts-expect-error A field that leads do not have.
 leads$.pipe(dedupe(['leadid']));
+
+// @ts-expect-error There is one way to normalize.
+leads$.pipe(dedupe(['email'], { normalize: 'lower' }));
+
+// sample and explode keep the type and know the fields
+expectTypeOf(leads$.pipe(sample({ percent: 1, by: ['lead_id'] }))).toEqualTypeOf<Observable<Page<Lead>>>();
+// @ts-expect-error A field that leads do not have.
+leads$.pipe(sample({ percent: 1, by: ['leadid'] }));
+expectTypeOf(leads$.pipe(explode('meta', { separator: ',' }))).toEqualTypeOf<Observable<Page<Lead>>>();
+// @ts-expect-error A field that leads do not have.
+leads$.pipe(explode('metadata'));
+
+// personalMasks has fields of the collection only
+leads$.pipe(mask({ ...personalMasks(collections.leads), uid: 'null' }));
 
 // filter keeps the type and knows the row
 expectTypeOf(leads$.pipe(filter((lead) => lead.lead_status === 'new'))).toEqualTypeOf<Observable<Page<Lead>>>();

@@ -161,7 +161,7 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
   if (mode === 'append' && missing.length > 0)
     plan.problem(
       ['mode'],
-      `append needs the key ${plan.key.join(' + ')}, and ${missing.join(', ')} does not reach the sink as it was read; name other columns under key`,
+      `append needs the key ${plan.key.join(' + ')}, and ${missing.join(', ')} does not reach the sink as it was read and once per row; name other columns under key`,
     );
 }
 

@@ -3,11 +3,23 @@ import { schema, type Row } from '../../core/index.js';
 import { batchOf, KeySet, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { keysOf } from '../../vector/index.js';
+import { casefold } from '../casefold.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 
-const taken = schema((z) => z.strictObject({ key: z.array(z.string().min(1)).min(1) }));
+/** How keys are compared. */
+export interface DedupeOptions {
+  /** `casefold` trims and folds case before comparing, as in `join`. Default: texts must be the same. */
+  readonly normalize?: 'casefold' | undefined;
+}
+
+const taken = schema((z) =>
+  z.strictObject({
+    key: z.array(z.string().min(1)).min(1),
+    options: z.strictObject({ normalize: z.literal('casefold').optional() }),
+  }),
+);
 
 /**
  * Lets a row pass only if no earlier one had the same key. A row that lacks a part of its key cannot be compared and
@@ -21,20 +33,26 @@ const taken = schema((z) => z.strictObject({ key: z.array(z.string().min(1)).min
  *
  * @example
  * leads$.pipe(dedupe(['lead_id']));
+ * leads$.pipe(dedupe(['email'], { normalize: 'casefold' }));
  */
-export function dedupe<T extends Row>(key: readonly (keyof T & string)[], context: StepContext = standalone('dedupe')): Step<T, T> {
-  checkArguments(context.at, taken, { key });
-  return pipe(requireFields(context.at, key), deduping(key, context));
+export function dedupe<T extends Row>(
+  key: readonly (keyof T & string)[],
+  options: DedupeOptions = {},
+  context: StepContext = standalone('dedupe'),
+): Step<T, T> {
+  checkArguments(context.at, taken, { key, options });
+  return pipe(requireFields(context.at, key), deduping(key, options, context));
 }
 
-function deduping<T extends Row>(key: readonly string[], context: StepContext): Step<T, T> {
+function deduping<T extends Row>(key: readonly string[], { normalize }: DedupeOptions, context: StepContext): Step<T, T> {
+  const fold = normalize === 'casefold' ? casefold : undefined;
   return (pages$) =>
     defer(() => {
       const seen = new KeySet();
       return pages$.pipe(
         map((page) => {
           const batch = batchOf(page);
-          const keyAt = keysOf(batch, key);
+          const keyAt = keysOf(batch, key, fold);
           const kept = batch.filter((row) => {
             const text = keyAt(row);
             return text === undefined || seen.add(text);
@@ -52,17 +70,27 @@ export const dedupeStep = defineStep('dedupe', {
   config: (z) =>
     z.strictObject({
       by: z.array(z.string().min(1)).min(1).optional().describe("Fields that identify a row. Default: the collection's key."),
+      normalize: z.literal('casefold').optional().describe('Trim and fold case before comparing, as in join.'),
     }),
-  examples: [{}, { by: ['email'] }],
+  examples: [{}, { by: ['email'], normalize: 'casefold' }],
   columns: ({ by }, input, plan) => {
     refuseRepeats(by ?? [], plan, ['by']);
-    (by ?? plan.collection.key).forEach((name, index) => requireColumn(name, input, plan, by ? ['by', index] : []));
+    (by ?? plan.collection.key).forEach((name, index) => {
+      const column = requireColumn(name, input, plan, by ? ['by', index] : []);
+      if (!by && column && column.source !== name) plan.problem([], noKey(name));
+    });
     return input;
   },
-  open: ({ by }, runtime) => {
+  open: ({ by, normalize }, runtime) => {
     const { collection, distinct = false } = runtime;
     const key = by ?? collection.key;
-    const nothingToDo = distinct && key.length === collection.key.length && collection.key.every((column) => key.includes(column));
-    return nothingToDo ? identity : deduping(key, runtime);
+    const nothingToDo =
+      distinct && !normalize && key.length === collection.key.length && collection.key.every((column) => key.includes(column));
+    return nothingToDo ? identity : deduping(key, { normalize }, runtime);
   },
 });
+
+/** Rows that an earlier step made of one are no duplicates, nor are those whose key it replaced. */
+function noKey(name: string): string {
+  return `the collection's key does not identify a row here, since an earlier step changes ${name} or repeats rows; name fields under by`;
+}

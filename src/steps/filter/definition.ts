@@ -1,7 +1,7 @@
 import { map } from 'rxjs';
 import { batchOf, withBatch } from '../../flow/index.js';
 import { openExpression, planExpression } from '../expression/configured.js';
-import { rowsOf } from '../fields.js';
+import { nothingKept } from '../nothing-kept.js';
 import { evaluating } from '../on-error.js';
 import { defineStep } from '../step.js';
 
@@ -25,8 +25,5 @@ export const filterStep = defineStep('filter', {
       return withBatch(page, kept);
     });
   },
-  remark: (_, { filtered, rejected }, arrived) =>
-    filtered > 0 && filtered + rejected === arrived
-      ? { code: 'W_STEP_EMPTY', message: `none of ${rowsOf(arrived)} is kept; expect.min_rows refuses that` }
-      : undefined,
+  remark: (_, tally, arrived) => nothingKept(tally, arrived),
 });

@@ -69,7 +69,9 @@ export const joinStep = defineStep('join', {
     for (const column of added) {
       if (input.some((present) => present.name === column.name)) plan.problem(['as'], takenName(column.name));
     }
-    return [...input, ...added];
+    // Where a row may be there several times, nothing has the columns of its key any more.
+    const kept = join.pick === 'all' ? input.map((column) => ({ ...column, source: undefined })) : input;
+    return [...kept, ...added];
   },
   reads: (join) => join.with,
   open: (config, runtime) => {

@@ -3,6 +3,7 @@ import { declaredTypes, schema, type Row, StepError } from '../../core/index.js'
 import { keysOf, memoByKey, type RecordBatch } from '../../vector/index.js';
 import { batchOf, preload, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
+import { casefold } from '../casefold.js';
 import { requireFields } from '../require-fields.js';
 import { buildSide, unmatched, type Index, type Matches } from './build-side.js';
 import { preferenceOf, type Pick } from './pick.js';
@@ -191,9 +192,4 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
 function comparedBy(pick: Pick | undefined): readonly string[] {
   if (pick === undefined || typeof pick === 'string') return [];
   return ['max' in pick ? pick.max : pick.min];
-}
-
-/** White space around a text and its case do not count. Upper case first: `ß` and `SS` are the same. */
-function casefold(text: string): string {
-  return text.trim().toUpperCase().toLowerCase();
 }

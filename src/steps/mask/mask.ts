@@ -1,14 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { map, pipe } from 'rxjs';
-import { schema, textOf, type Column, type Row, type Value, StepError } from '../../core/index.js';
+import type { Collection } from '../../collections/index.js';
+import { schema, textOf, type Row, type Value, StepError } from '../../core/index.js';
 import { mapping, type Mapped, type Vector } from '../../vector/index.js';
 import { batchOf, withBatch, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
-import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
-import { defineStep } from '../step.js';
 
-const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
+export const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
 
 /**
  * How a field is hidden: `drop` removes the column, `null` empties it, `hmac` replaces a value by its keyed digest
@@ -46,30 +45,68 @@ export function mask<T extends Row>(
   options: MaskOptions = {},
 ): Step<T, Row> {
   checkArguments('mask', taken, { masks, options });
-  return pipe(requireFields<T>('mask', Object.keys(masks)), masking(masks, options));
+  const kinds = new Map(Object.entries<Mask | undefined>(masks));
+  requireKey([...kinds.values()], options);
+  return pipe(
+    requireFields<T>('mask', [...kinds.keys()]),
+    masking((name) => kinds.get(name), options),
+  );
 }
 
-function masking(masks: Readonly<Partial<Record<string, Mask>>>, options: MaskOptions): Step {
-  const kinds = new Map(Object.entries<Mask | undefined>(masks));
-  const replaced = [...kinds].flatMap(([field, kind]) =>
-    kind === undefined || kind === 'drop' ? [] : [{ field, hide: hiding(coverOf[kind](options)) }],
-  );
+/**
+ * The masks of all fields of a collection that are declared personal, for `mask`. Others may stand beside them.
+ *
+ * @param as Default `drop`.
+ *
+ * @example
+ * leads$.pipe(mask({ ...personalMasks(collections.leads), email: 'hmac' }, { hmacKey }));
+ */
+export function personalMasks<C extends Collection>(
+  { fields }: C,
+  as: Mask = 'drop',
+): Readonly<Partial<Record<keyof C['fields'] & string, Mask>>> {
+  const personal = Object.entries(fields).filter(([, { sensitivity }]) => sensitivity === 'personal');
+  return Object.fromEntries(personal.map(([name]) => [name, as])) as Partial<Record<keyof C['fields'] & string, Mask>>;
+}
+
+/**
+ * Masks, whatever fields the rows have.
+ *
+ * @param kindOf The kind of mask of a column; it depends on nothing but the name.
+ */
+export function masking(kindOf: (name: string) => Mask | undefined, options: MaskOptions): Step {
+  const hidings = new Map<string, (vector: Vector) => Mapped>();
+
+  function hidingOf(name: string, kind: Exclude<Mask, 'drop'>): (vector: Vector) => Mapped {
+    const hide = hidings.get(name) ?? hiding(coverOf[kind](options));
+    hidings.set(name, hide);
+    return hide;
+  }
+
   return map((page) => {
     const batch = batchOf(page);
-    const stay = batch.select([...batch.columns.keys()].filter((name) => kinds.get(name) !== 'drop'));
-    const present = replaced.filter(({ field }) => batch.columns.has(field));
-    return withBatch(page, stay.with(present.map(({ field, hide }) => [field, hide(batch.column(field)).vector] as const)));
+    const names = [...batch.columns.keys()];
+    const hidden = names.flatMap((name) => {
+      const kind = kindOf(name);
+      return kind === undefined || kind === 'drop' ? [] : [[name, hidingOf(name, kind)(batch.column(name)).vector] as const];
+    });
+    return withBatch(page, batch.select(names.filter((name) => kindOf(name) !== 'drop')).with(hidden));
   });
 }
 
-const needsKey = 'hmac needs LEADSTREAM_HMAC_KEY with at least 16 characters';
+/** @throws {StepError} `E_STEP_CONFIG` for `hmac` without a key. */
+export function requireKey(kinds: readonly (Mask | undefined)[], { hmacKey }: MaskOptions): void {
+  if (kinds.includes('hmac') && !isKey(hmacKey)) throw new StepError('E_STEP_CONFIG', `mask: ${needsKey}`);
+}
 
-function isKey(key: string | undefined): key is string {
+export const needsKey = 'hmac needs LEADSTREAM_HMAC_KEY with at least 16 characters';
+
+export function isKey(key: string | undefined): key is string {
   return key !== undefined && key.length >= 16;
 }
 
-function keyedDigest(key: string | undefined): (text: string) => string {
-  if (!isKey(key)) throw new StepError('E_STEP_CONFIG', `mask: ${needsKey}`);
+/** @param key Held to `requireKey` before. */
+function keyedDigest(key = ''): (text: string) => string {
   return (text) => createHmac('sha256', key).update(text).digest('hex');
 }
 
@@ -100,25 +137,3 @@ function last4(text: string): string {
   const hiddenCount = characters.length > 4 ? characters.length - 4 : characters.length;
   return '*'.repeat(hiddenCount) + characters.slice(hiddenCount).join('');
 }
-
-export const maskStep = defineStep('mask', {
-  summary: 'Hides the values of some fields; hmac takes its key from the environment, LEADSTREAM_HMAC_KEY.',
-  config: (z) => z.record(z.string(), z.enum(maskKinds)).describe('Kind of mask by field: drop, null, hmac, last4 or redact.'),
-  examples: [{ sin_number: 'drop', email: 'hmac', cell_phone: 'last4' }],
-  columns: (masks, input, plan) => {
-    for (const [name, kind] of Object.entries(masks)) {
-      requireColumn(name, input, plan, [name], true);
-      if (kind === 'hmac' && 'hmacKey' in plan && !isKey(plan.hmacKey)) plan.problem([name], needsKey);
-    }
-    return input.flatMap((column): readonly Column[] => {
-      const kind = Object.hasOwn(masks, column.name) ? masks[column.name] : undefined;
-      if (kind === 'drop') return [];
-      if (kind === undefined) return [column];
-      const hidden = { ...column, source: undefined };
-      if (kind === 'null') return [hidden];
-      const sensitivity = kind === 'last4' ? column.sensitivity : 'plain';
-      return [{ ...hidden, type: 'text', cast: true, sensitivity }];
-    });
-  },
-  open: (masks, runtime) => masking(masks, { hmacKey: runtime.hmacKey }),
-});

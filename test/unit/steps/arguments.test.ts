@@ -1,6 +1,6 @@
 import { EMPTY } from 'rxjs';
 import { expect, test } from '@jest/globals';
-import { cast, dedupe, derive, filter, join, mask, rename, select, sort } from '../../../src/steps/index.js';
+import { cast, dedupe, derive, explode, filter, join, mask, rename, sample, select, sort } from '../../../src/steps/index.js';
 
 const options = { on: { a: 'b' }, as: 'b', select: ['c'] };
 
@@ -12,6 +12,16 @@ const calls: readonly (readonly [step: (...given: never) => unknown, given: read
   [select, ['a'], "select: fields must be a list that is not empty, not the text 'a'"],
   [select, [[]], 'select: fields must be a list that is not empty, not a list'],
   [dedupe, ['a'], "dedupe: key must be a list that is not empty, not the text 'a'"],
+  [dedupe, [['a'], { normalize: 'lower' }], "dedupe: options.normalize must be casefold, not the text 'lower'"],
+  [sample, [{ percent: 0, by: ['a'] }], 'sample: options.percent must be a number above 0, not 0'],
+  [sample, [{ percent: 101, by: ['a'] }], 'sample: options.percent must be a number above 0'],
+  [sample, [{ percent: '1%', by: ['a'] }], "sample: options.percent must be a number above 0, not the text '1%'"],
+  [sample, [{ percent: 1 }], 'sample: options.by is missing'],
+  [sample, [{ percent: 1, by: ['a'], seed: -1 }], 'sample: options.seed must be a whole number from 0 to 4294967295, not -1'],
+  [sample, [1], 'sample: options must be an object with percent, by, seed, not 1'],
+  [explode, [['a']], 'explode: field must be a text that is not empty, not a list'],
+  [explode, ['a', { separator: '' }], 'explode: options.separator must be a text that is not empty'],
+  [explode, ['a', { empty: 'null' }], "explode: options.empty must be one of keep, drop, not the text 'null'"],
   [
     cast,
     [{ age: 'int' }],

@@ -21,6 +21,11 @@ const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
     { nothing: 'null', copy: 'lead_status', either: "blank(email) ? 'none' : email" },
   ],
   filter: ['true', 'false', 'blank(email)'],
+  sample: [{ percent: 50 }, { percent: 100, by: ['uid', 'lead_status'] }],
+  explode: [
+    { field: 'uid', separator: '1' },
+    { field: 'meta', empty: 'drop', on_error: 'null', position: 'n' },
+  ],
   join: [
     { with: 'bridges', on: { bridge_id: 'id' } },
     { with: 'bridges', on: { bridge_id: 'id' }, select: ['crm_key', 'title'], reveal: ['crm_key'], as: 'b', type: 'inner' },
@@ -31,7 +36,12 @@ const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
   rename: [{}, { uid: 'lead_id', lead_id: 'uid' }, { ip_address: 'ip' }],
   cast: [{ types: { lead_accepted: 'flag', zipcode: 'text' } }, { types: { zipcode: 'integer' } }],
   sort: [{ by: ['age desc', 'lead_status'] }, { by: ['email'], memory: '1MB', on_error: 'null' }],
-  mask: [{}, { age: 'null', firstname: 'redact', lastname: 'drop', zipcode: 'last4', lead_id: 'hmac' }],
+  mask: [
+    {},
+    { preset: 'personal' },
+    { preset: 'personal', as: 'hmac', zipcode: 'last4', age: 'keep', lead_id: 'redact' },
+    { age: 'null', firstname: 'redact', lastname: 'drop', zipcode: 'last4', lead_id: 'hmac' },
+  ],
 };
 
 const cases = definitions.flatMap((definition) =>
@@ -147,11 +157,14 @@ describe.each(cases)('%s: %s', (_name, _json, definition, config) => {
 const unknownFields = [
   ['dedupe', { by: ['lead_id', 'emial'] }, ['by', 1], "unknown field 'emial', did you mean 'email'?"],
   ['derive', { city: 'zip_city(zipcod)' }, ['city'], "unknown field 'zipcod', did you mean 'zipcode'?"],
+  ['sample', { percent: 1, by: ['emial'] }, ['by', 0], "unknown field 'emial', did you mean 'email'?"],
+  ['explode', { field: 'emial' }, ['field'], "unknown field 'emial', did you mean 'email'?"],
   ['filter', "lead_statsu == 'new'", [], "unknown field 'lead_statsu', did you mean 'lead_status'?"],
   ['select', ['lead_id', 'psd'], [1], "unknown field 'psd', did you mean 'psid'?"],
   ['rename', { leadid: 'id' }, ['leadid'], "unknown field 'leadid', did you mean 'lead_id'?"],
   ['cast', { types: { aeg: 'integer' } }, ['types', 'aeg'], "unknown field 'aeg', did you mean 'age'?"],
   ['mask', { sin_numbr: 'drop' }, ['sin_numbr'], "unknown field 'sin_numbr', did you mean 'sin_number'?"],
+  ['mask', { preset: 'personal', zipcod: 'keep' }, ['zipcod'], "unknown field 'zipcod', did you mean 'zipcode'?"],
   [
     'join',
     { with: 'bridges', on: { bridgeid: 'id' }, select: ['title'] },
@@ -200,13 +213,20 @@ const sources: readonly (readonly [keyof typeof steps, unknown, Readonly<Record<
   ['cast', { types: { lead_id: 'integer' } }, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['cast', {}, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['derive', { lead_id: 'uid', copy: 'age' }, { lead_id: undefined, uid: 'uid', age: 'age', copy: undefined }],
+  ['sample', { percent: 1 }, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
+  ['explode', { field: 'uid' }, { lead_id: undefined, uid: undefined, age: undefined }],
   ['sort', { by: ['age desc'] }, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['mask', { uid: 'drop', lead_id: 'hmac' }, { lead_id: undefined, age: 'age' }],
   ['mask', { lead_id: 'null', uid: 'last4', age: 'redact' }, { lead_id: undefined, uid: undefined, age: undefined }],
   [
     'join',
-    { with: 'users', on: { uid: 'uid' }, select: ['uid'], pick: 'all' },
+    { with: 'users', on: { uid: 'uid' }, select: ['uid'], pick: 'first' },
     { lead_id: 'lead_id', uid: 'uid', age: 'age', users_uid: undefined },
+  ],
+  [
+    'join',
+    { with: 'users', on: { uid: 'uid' }, select: ['uid'], pick: 'all' },
+    { lead_id: undefined, uid: undefined, age: undefined, users_uid: undefined },
   ],
 ];
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { dedupe } from '../../../src/steps/index.js';
+import { dedupe, type StepDefinition } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
 import { opened, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
 
@@ -27,7 +27,7 @@ test('forgets them for the next subscription', async () => {
 
 test('counts what it drops', async () => {
   const context = watched();
-  await through(dedupe(['id'], context), pages([{ id: '1' }, { id: '1' }], [{ id: '1' }, { id: '2' }]));
+  await through(dedupe(['id'], {}, context), pages([{ id: '1' }, { id: '1' }], [{ id: '1' }, { id: '2' }]));
   expect(context.tally).toMatchObject({ duplicates: 2, rejected: 0, filtered: 0 });
 });
 
@@ -124,4 +124,36 @@ test('refuses a key in which a field stands twice', () => {
   expect(planned(steps.dedupe, { by: ['email', 'email'] }).problems).toEqual([
     { path: ['by', 1], message: "field 'email' is listed twice; list it once" },
   ]);
+});
+
+describe('under casefold', () => {
+  const rows = [{ email: 'Ann@X.org' }, { email: ' ann@x.ORG ' }, { email: 'STRASSE' }, { email: 'straße' }, { email: 'ann@x.org.' }];
+
+  test('white space around a key and its case do not count, as in join; the first row stays as it is', async () => {
+    expect(await rowsThrough(dedupe(['email'], { normalize: 'casefold' }), rows)).toEqual([rows[0], rows[2], rows[4]]);
+  });
+
+  test('a key of white space identifies nothing', async () => {
+    const blank = [{ email: ' ' }, { email: '\t' }];
+    expect(await rowsThrough(dedupe(['email'], { normalize: 'casefold' }), blank)).toEqual(blank);
+  });
+
+  test('rows that a checked read gives once each are compared all the same', async () => {
+    const context = runtime({ distinct: true });
+    const leads = [sample('leads', { lead_id: 'a' }), sample('leads', { lead_id: 'A' })];
+    expect(await rowsThrough(opened(steps.dedupe, { normalize: 'casefold' }, context), leads)).toEqual(leads.slice(0, 1));
+  });
+});
+
+test.each([
+  ['explode', { field: 'meta' }],
+  ['join', { with: 'users', on: { uid: 'uid' }, pick: 'all' }],
+  ['mask', { lead_id: 'hmac' }],
+] as const)('refuses to go by the key of the collection after %s, and takes fields that are named', (name, config) => {
+  const before: StepDefinition = steps[name];
+  const { columns } = planned(before, config);
+  const message =
+    "the collection's key does not identify a row here, since an earlier step changes lead_id or repeats rows; name fields under by";
+  expect(planned(steps.dedupe, {}, columns).problems).toEqual([{ path: [], message }]);
+  expect(planned(steps.dedupe, { by: ['lead_id', 'uid'] }, columns).problems).toEqual([]);
 });

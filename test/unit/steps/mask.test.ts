@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import type { Row } from '../../../src/core/index.js';
-import { mask } from '../../../src/steps/index.js';
+import { collections, columnsOf } from '../../../src/collections/index.js';
+import type { Column, Row } from '../../../src/core/index.js';
+import { mask, personalMasks } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
-import { castTo, opened, planned, rowsThrough, runtime } from './support.js';
+import { castTo, opened, planned, rowsThrough, runtime, sample } from './support.js';
 
 const hmacKey = 'sixteen letters!';
 const kinds = ['null', 'hmac', 'last4', 'redact'] as const;
@@ -118,4 +119,79 @@ test('plans text for what was a number, and null as it was', () => {
 
 test('refuses a kind that does not exist', () => {
   expect(steps.mask.config().safeParse({ email: 'hash' }).success).toBe(false);
+});
+
+describe('the preset personal', () => {
+  const personal = columnsOf(collections.leads).filter(({ sensitivity }) => sensitivity === 'personal');
+  const namesOf = (columns: readonly Column[]) => columns.map(({ name }) => name);
+
+  test('drops every field that is declared personal, and no other', async () => {
+    const { columns, problems } = planned(steps.mask, { preset: 'personal' });
+    expect(problems).toEqual([]);
+    expect(namesOf(columns)).toEqual(namesOf(columnsOf(collections.leads).filter(({ sensitivity }) => sensitivity !== 'personal')));
+    const [row] = await rowsThrough(opened(steps.mask, { preset: 'personal' }), [sample('leads')]);
+    expect(Object.keys(row ?? {})).toEqual(namesOf(columns));
+  });
+
+  test('masks them as told, beside fields that are named and those that are kept', async () => {
+    const config = { preset: 'personal', as: 'redact', email: 'last4', zipcode: 'keep', uid: 'null' };
+    const [row] = await rowsThrough(opened(steps.mask, config), [sample('leads')]);
+    const expected = personal.map(({ name }) => [name, '[redacted]']);
+    expect(row).toEqual({ ...sample('leads'), ...Object.fromEntries(expected), email: '****', zipcode: 'text', uid: null });
+  });
+
+  test('masks what is joined and what is derived from personal fields', () => {
+    const join = { with: 'users', on: { uid: 'uid' }, pick: 'first' };
+    const derived = planned(steps.derive, { domain: 'lower(email)', shout: 'upper(uid)' }, planned(steps.join, join).columns).columns;
+    const left = namesOf(planned(steps.mask, { preset: 'personal' }, derived).columns);
+    expect(namesOf(derived)).toEqual(expect.arrayContaining(['users_email', 'users_affid', 'domain', 'shout']));
+    expect(left).toEqual(expect.arrayContaining(['users_affid', 'shout']));
+    expect(left.filter((name) => ['users_email', 'domain', 'email'].includes(name))).toEqual([]);
+  });
+
+  test.each(['plain', 'personal'] as const)(
+    'takes an undeclared field of a collection for %s where the collection says so',
+    async (unknown) => {
+      const collection = { ...collections.leads, unknown };
+      const row = { ...sample('leads'), shoe_size: '44' };
+      const [masked] = await rowsThrough(opened(steps.mask, { preset: 'personal', as: 'redact' }, runtime({ collection })), [row]);
+      expect(masked?.shoe_size).toBe(unknown === 'plain' ? '44' : '[redacted]');
+    },
+  );
+
+  test('has nothing to do where nothing is personal, which is a problem of the file', () => {
+    const message = 'no field here is declared personal; name the fields, or leave the step out';
+    expect(planned(steps.mask, { preset: 'personal' }, planned(steps.select, ['lead_id']).columns).problems).toEqual([
+      { path: ['preset'], message },
+    ]);
+    expect(
+      planned(steps.mask, { preset: 'personal' }, planned(steps.mask, { preset: 'personal', as: 'hmac' }).columns).problems,
+    ).toHaveLength(1);
+  });
+
+  test('needs the key of hmac, and masks with it', async () => {
+    const message = 'hmac needs LEADSTREAM_HMAC_KEY with at least 16 characters';
+    const config = { preset: 'personal', as: 'hmac' };
+    expect(planned(steps.mask, config, undefined, { hmacKey: undefined }).problems).toEqual([{ path: ['as'], message }]);
+    expect(() => opened(steps.mask, config, runtime({ hmacKey: undefined }))).toThrow(/LEADSTREAM_HMAC_KEY/);
+    const [row] = await rowsThrough(opened(steps.mask, config, runtime({ hmacKey })), [sample('leads')]);
+    expect(row?.email).toBe(createHmac('sha256', hmacKey).update('text').digest('hex'));
+  });
+
+  test.each([[{ preset: 'secret' }], [{ as: 'hmac' }], [{ preset: 'personal', as: 'keep' }]])('refuses %j', (config) => {
+    expect(steps.mask.config().safeParse(config).success).toBe(false);
+  });
+
+  test('is what keep goes with', () => {
+    expect(planned(steps.mask, { email: 'keep' }).problems).toEqual([
+      { path: ['email'], message: 'keep goes with preset: personal; leave the field out' },
+    ]);
+  });
+
+  test('is a record of masks in code', async () => {
+    const masks = personalMasks(collections.leads, 'null');
+    expect(Object.keys(masks)).toEqual(namesOf(personal));
+    const [row] = await rowsThrough(mask<Row>({ ...masks, uid: 'redact' }), [sample('leads')]);
+    expect([row?.email, row?.uid, row?.lead_id]).toEqual([null, '[redacted]', 'text']);
+  });
 });

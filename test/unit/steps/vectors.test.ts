@@ -12,7 +12,13 @@ import { opened, pagesFor, runtime, sample, watched } from './support.js';
 
 /** Configurations whose rows and columns must agree, beside the examples. */
 const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
-  dedupe: [{ by: ['email'] }, { by: ['age'] }, { by: ['lead_status', 'email', 'age'] }, { by: ['email', 'no_field'] }],
+  dedupe: [
+    { by: ['email'] },
+    { by: ['email', 'lead_status'], normalize: 'casefold' },
+    { by: ['age'] },
+    { by: ['lead_status', 'email', 'age'] },
+    { by: ['email', 'no_field'] },
+  ],
   derive: [
     { zipcode: 'zip_prefix(zipcode)', before: 'zipcode' },
     { years: 'num(age)', adult: 'num(age) >= 18.0', day: 'date(yearmonthday)', at: 'epoch(timestamp)', letters: 'size(email)' },
@@ -30,6 +36,13 @@ const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
     "email == lead_status || email.startsWith('1')",
     'int(age) == int(uid)',
     "lead_status != ''",
+  ],
+  sample: [{ percent: 50 }, { percent: 30, by: ['email', 'age'], seed: 3 }, { percent: 50, by: ['no_field'] }],
+  explode: [
+    { field: 'email' },
+    { field: 'age', separator: '1', empty: 'drop', position: 'n' },
+    { field: 'no_field', position: 'uid' },
+    { field: 'uid', on_error: 'null' },
   ],
   join: [
     { with: 'bridges', on: { bridge_id: 'id' } },
@@ -64,6 +77,7 @@ const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
   mask: [
     {},
     { age: 'null', email: 'redact', lastname: 'drop', zipcode: 'last4', uid: 'hmac', no_field: 'redact' },
+    { preset: 'personal', as: 'hmac', zipcode: 'keep', uid: 'null' },
     { age: 'last4', email: 'null', uid: 'redact', lead_id: 'drop', lead_status: 'hmac' },
   ],
 };
@@ -91,6 +105,8 @@ const texts = [
   '2125550142',
   'Zo\u00eb \u{1f600}',
   ' ny ',
+  '["1", 17, null, {"a": 1.50}]',
+  '[]',
   long,
 ];
 const odd = ['a\0b', '\ud800', '\u{1f600}x\ud83d'];
@@ -187,6 +203,8 @@ const withoutFaults: Readonly<Record<Exclude<keyof typeof steps, 'join'>, unknow
   dedupe: { by: ['lead_status', 'uid'] },
   derive: { city: 'zip_city(zipcode)', both: 'uid + zipcode' },
   filter: "lead_status == 'new'",
+  sample: { percent: 100 },
+  explode: { field: 'lead_status', separator: ',' },
   select: ['uid', 'email'],
   rename: { uid: 'user_id' },
   cast: {},

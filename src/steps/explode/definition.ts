@@ -1,0 +1,48 @@
+import type { Column } from '../../core/index.js';
+import { columnName, requireColumn } from '../fields.js';
+import { nothingKept } from '../nothing-kept.js';
+import { defineStep } from '../step.js';
+import { exploding } from './explode.js';
+
+export const explodeStep = defineStep('explode', {
+  summary: 'Makes a row of every element of a field that holds a list; the other fields are repeated.',
+  config: (z) =>
+    z.strictObject({
+      field: z.string().min(1).describe('Field that holds the list; it gets the element.'),
+      separator: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'What stands between elements, which are trimmed; blank ones are left out. Default: the field holds a JSON array, of which strings are given as they are and other values as their JSON text.',
+        ),
+      empty: z
+        .enum(['keep', 'drop'])
+        .optional()
+        .describe("What becomes of a row whose list is empty: keep (default) leaves null as its element, drop drops it, as SQL's unnest."),
+      position: columnName().optional().describe('Name of a further field with the number of the element, from 1. Default: none.'),
+      on_error: z
+        .enum(['reject', 'null', 'fail'])
+        .optional()
+        .describe(
+          "What becomes of a row whose field holds no JSON array; with null the element is null. Default: the pipeline's on_error.",
+        ),
+    }),
+  examples: [{ field: 'meta' }, { field: 'tag_string_local', separator: ',', empty: 'drop', position: 'tag_no' }],
+  columns: ({ field, position }, input, plan) => {
+    const column = requireColumn(field, input, plan, ['field']);
+    if (column?.cast && column.type !== 'text')
+      plan.problem(['field'], `field '${field}' is ${column.type} here and holds no list; explode it before it is cast`);
+    if (position !== undefined && input.some(({ name }) => name === position))
+      plan.problem(['position'], `there is a field '${position}' already; choose another name`);
+    // A row of the collection can be there several times now, so nothing has the columns of its key any more.
+    const exploded = input.map((each): Column => ({ ...each, source: undefined }));
+    return position === undefined ? exploded : [...exploded, numbered(position)];
+  },
+  open: ({ on_error, ...config }, runtime) => exploding(config.field, { ...config, onError: on_error ?? runtime.onError }, runtime),
+  remark: (_, tally, arrived) => nothingKept(tally, arrived),
+});
+
+function numbered(name: string): Column {
+  return { name, original: name, type: 'integer', cast: true, sensitivity: 'plain' };
+}

@@ -1,0 +1,110 @@
+import { map, pipe } from 'rxjs';
+import { schema, StepError, type Row, type Value } from '../../core/index.js';
+import { batchOf, standalone, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { checkArguments } from '../../options/index.js';
+import { FlatVector, memoOf, Unfit, type RecordBatch } from '../../vector/index.js';
+import { keptRows } from '../on-error.js';
+import { requireFields } from '../require-fields.js';
+import { listOf } from './list-of.js';
+
+/** How a list is written, and what becomes of rows. */
+export interface ExplodeOptions {
+  /** What stands between elements, which are trimmed; blank ones are left out. Default: the field holds a JSON array. */
+  readonly separator?: string | undefined;
+  /** Whether a row whose list is empty stays, with `null` as the element, or is dropped, as by SQL's `unnest`. Default `keep`. */
+  readonly empty?: 'keep' | 'drop' | undefined;
+  /** Name of a further field with the number of the element in its list, a bigint from 1; `null` where the list is empty. */
+  readonly position?: string | undefined;
+  /** What becomes of a row whose field holds no list. Default `reject`. */
+  readonly onError?: OnError | undefined;
+}
+
+const taken = schema((z) =>
+  z.strictObject({
+    field: z.string().min(1),
+    options: z.strictObject({
+      separator: z.string().min(1).optional(),
+      empty: z.enum(['keep', 'drop']).optional(),
+      position: z.string().min(1).optional(),
+      onError: z.enum(['reject', 'null', 'fail']).optional(),
+    }),
+  }),
+);
+
+/**
+ * Makes a row of every element of a list: the field holds the element, all other fields are repeated. The key of the rows is no longer
+ * theirs alone.
+ *
+ * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right; `E_STEP_FIELD` when no row of a non-empty page has the
+ * field; `E_STEP_VALUE` for a text that is no list, under `onError: 'fail'` and without a context that takes rejects.
+ *
+ * @example
+ * links$.pipe(explode('folders', { separator: ',' }));
+ * // { id: '7', folders: 'a, b' }  ->  { id: '7', folders: 'a' }, { id: '7', folders: 'b' }
+ */
+export function explode<T extends Row>(
+  field: keyof NoInfer<T> & string,
+  options: ExplodeOptions = {},
+  context: StepContext = standalone('explode'),
+): Step<T, T> {
+  checkArguments(context.at, taken, { field, options });
+  return pipe(requireFields<T>(context.at, [field]), exploding<T>(field, options, context));
+}
+
+/** Explodes, whatever fields the rows have. */
+export function exploding<T extends Row>(
+  field: string,
+  { separator, empty = 'keep', position, onError = 'reject' }: ExplodeOptions,
+  context: StepContext,
+): Step<T, T> {
+  const listsIn = memoOf((value) => listOf(value, separator));
+  const { at, tally } = context;
+
+  function fitting(batch: RecordBatch): readonly number[] {
+    const listAt = listsIn(batch.columnOrNulls(field));
+    const unfit = (row: number): string | undefined => {
+      const list = listAt(row);
+      return list instanceof Unfit ? list.reason : undefined;
+    };
+    const all = Array.from({ length: batch.length }, (_, row) => row);
+    if (all.every((row) => unfit(row) === undefined)) return all;
+    const outcomes = new Map([[field, { vector: batch.columnOrNulls(field), unfit }]]);
+    const failure = (name: string, reason: string) => new StepError('E_STEP_VALUE', `${at}: field ${name} ${reason}`);
+    return keptRows(batch, outcomes, onError, context, failure) ?? all;
+  }
+
+  return map((page) => {
+    const batch = batchOf(page);
+    const listAt = listsIn(batch.columnOrNulls(field));
+    const given: Given = { rows: [], elements: [], positions: [] };
+    for (const row of fitting(batch)) {
+      const list = listAt(row);
+      const elements = list instanceof Unfit ? [] : list;
+      if (elements.length > 0) tally.expanded += elements.length - 1;
+      else if (empty === 'drop' && !(list instanceof Unfit)) tally.filtered += 1;
+      else put(given, row, null, null);
+      elements.forEach((element, index) => put(given, row, element, BigInt(index + 1)));
+    }
+    const columns = [[field, new FlatVector(given.elements)] as const];
+    if (position !== undefined) columns.push([position, new FlatVector(given.positions)]);
+    return withBatch<T>(page, takeAll(batch, given.rows).with(columns));
+  });
+}
+
+/** What leaves the step: the place of each row in its page, the element and its number. */
+interface Given {
+  readonly rows: number[];
+  readonly elements: Value[];
+  readonly positions: Value[];
+}
+
+function put({ rows, elements, positions }: Given, row: number, element: string | null, position: bigint | null): void {
+  rows.push(row);
+  elements.push(element);
+  positions.push(position);
+}
+
+function takeAll(batch: RecordBatch, rows: readonly number[]): RecordBatch {
+  const same = rows.length === batch.length && rows.every((row, index) => row === index);
+  return same ? batch : batch.take(rows);
+}

@@ -1,0 +1,45 @@
+import { JsonText, readJson, type JsonItem } from '../../json/index.js';
+import { textOf, type Value } from '../../core/index.js';
+import { Unfit } from '../../vector/index.js';
+
+/**
+ * The elements of a list that is kept as text. No text, an empty one and white space are lists without elements.
+ *
+ * @param separator What stands between elements, which are trimmed; blank ones are none. Without it the text is a JSON array, whose strings
+ * are given as they are, and other values but `null` as their JSON text, in which no number changes.
+ */
+export function listOf(value: Value, separator?: string): readonly (string | null)[] | Unfit {
+  const text = textOf(value, 'text')?.trim() ?? '';
+  if (text === '') return [];
+  if (separator === undefined) return arrayOf(text);
+  return text
+    .split(separator)
+    .map((element) => element.trim())
+    .filter((element) => element !== '');
+}
+
+const noArray = new Unfit('is not a JSON array');
+
+function arrayOf(text: string): readonly (string | null)[] | Unfit {
+  // Half a surrogate pair has no bytes in UTF-8.
+  if (!text.startsWith('[') || !text.isWellFormed()) return noArray;
+  const items = readJson(Buffer.from(text));
+  return isList(items) ? items.map(elementOf) : noArray;
+}
+
+function isList(items: JsonItem | readonly JsonItem[] | undefined): items is readonly JsonItem[] {
+  return Array.isArray(items);
+}
+
+function elementOf(item: JsonItem): string | null {
+  if (item === null || typeof item === 'string') return item;
+  return jsonOf(item);
+}
+
+function jsonOf(item: JsonItem): string {
+  if (item instanceof JsonText) return item.text;
+  if (item === null || typeof item === 'string') return JSON.stringify(item);
+  return `{${Object.entries(item)
+    .map(([name, value]) => `${JSON.stringify(name)}:${jsonOf(value)}`)
+    .join(',')}}`;
+}

@@ -1,0 +1,87 @@
+import { schema, type Column } from '../../core/index.js';
+import { requireColumn } from '../fields.js';
+import { defineStep, type PlanContext } from '../step.js';
+import { isKey, masking, maskKinds, needsKey, requireKey, type Mask } from './mask.js';
+
+/** What a file may say of a field: with a preset also that it is left as it is. */
+export type Wanted = Mask | 'keep';
+
+export interface MaskConfig {
+  readonly preset: 'personal' | undefined;
+  /** Kind of mask of the fields of the preset. */
+  readonly as: Mask;
+  /** By field. */
+  readonly masks: Readonly<Record<string, Wanted>>;
+}
+
+const config = schema((z) =>
+  z
+    .object({
+      preset: z
+        .literal('personal')
+        .optional()
+        .describe('Masks all fields that are declared personal where the step stands: joined and derived ones too.'),
+      as: z.enum(maskKinds).optional().describe('Kind of mask of the fields of the preset (default drop).'),
+    })
+    .catchall(z.enum([...maskKinds, 'keep']))
+    .describe(
+      'Kind of mask by field: drop, null, hmac, last4 or redact. Under preset: personal a field that is named follows its own kind, and keep leaves it as it is.',
+    )
+    .transform(({ preset, as, ...masks }, context): MaskConfig => {
+      if (as !== undefined && preset === undefined)
+        context.addIssue({
+          code: 'custom',
+          path: ['as'],
+          message: "'as' goes with preset: personal; a field of this name has to be renamed first",
+        });
+      return { preset, as: as ?? 'drop', masks };
+    }),
+);
+
+export const maskStep = defineStep('mask', {
+  summary: 'Hides the values of some fields, or of all that are personal; hmac takes its key from the environment, LEADSTREAM_HMAC_KEY.',
+  config,
+  examples: [
+    { sin_number: 'drop', email: 'hmac', cell_phone: 'last4' },
+    { preset: 'personal', as: 'redact', zipcode: 'keep', email: 'hmac' },
+  ],
+  columns: (masks, input, plan) => {
+    checkMasks(masks, input, plan);
+    return input.flatMap((column) => masked(column, kindOf(masks, column.name, column.sensitivity)));
+  },
+  open: (masks, runtime) => {
+    requireKey([...(masks.preset ? [masks.as] : []), ...Object.values(masks.masks).filter((kind) => kind !== 'keep')], runtime);
+    const sensitivities = new Map(runtime.input.map(({ name, sensitivity }) => [name, sensitivity]));
+    // A column that the plan does not know is a field that the service has and nobody declared.
+    return masking((name) => kindOf(masks, name, sensitivities.get(name) ?? runtime.collection.unknown), runtime);
+  },
+});
+
+function kindOf({ preset, as, masks }: MaskConfig, name: string, sensitivity: Column['sensitivity']): Mask | undefined {
+  const named = Object.hasOwn(masks, name) ? masks[name] : undefined;
+  if (named !== undefined) return named === 'keep' ? undefined : named;
+  return preset !== undefined && sensitivity === 'personal' ? as : undefined;
+}
+
+function checkMasks({ preset, as, masks }: MaskConfig, input: readonly Column[], plan: PlanContext): void {
+  const keyMissing = 'hmacKey' in plan && !isKey(plan.hmacKey);
+  for (const [name, kind] of Object.entries(masks)) {
+    requireColumn(name, input, plan, [name], true);
+    if (kind === 'hmac' && keyMissing) plan.problem([name], needsKey);
+    if (kind === 'keep' && !preset) plan.problem([name], 'keep goes with preset: personal; leave the field out');
+  }
+  if (!preset) return;
+  if (as === 'hmac' && keyMissing) plan.problem(['as'], needsKey);
+  const personal = input.some(({ sensitivity }) => sensitivity === 'personal') || plan.collection.unknown === 'personal';
+  if (!personal) plan.problem(['preset'], 'no field here is declared personal; name the fields, or leave the step out');
+}
+
+/** The column as it leaves the step; none when it is dropped. */
+function masked(column: Column, kind: Mask | undefined): readonly Column[] {
+  if (kind === 'drop') return [];
+  if (kind === undefined) return [column];
+  const hidden = { ...column, source: undefined };
+  if (kind === 'null') return [hidden];
+  const sensitivity = kind === 'last4' ? column.sensitivity : 'plain';
+  return [{ ...hidden, type: 'text', cast: true, sensitivity }];
+}

@@ -1,0 +1,88 @@
+import { map, pipe } from 'rxjs';
+import { schema, type Row } from '../../core/index.js';
+import { batchOf, halfSipHash, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
+import { checkArguments } from '../../options/index.js';
+import { keyOf, keysOf, type RecordBatch } from '../../vector/index.js';
+import { refuseRepeats, requireColumn } from '../fields.js';
+import { nothingKept } from '../nothing-kept.js';
+import { requireFields } from '../require-fields.js';
+import { defineStep } from '../step.js';
+
+/** Which rows are in a sample. */
+export interface SampleOptions<F extends string = string> {
+  /** Share of the keys that are kept, above 0, at most 100. */
+  readonly percent: number;
+  /** Fields that identify a row, at least one: rows with the same values are kept or left out together. */
+  readonly by: readonly F[];
+  /** Another seed gives another sample: a whole number from 0 to 4294967295. Default 0. */
+  readonly seed?: number | undefined;
+}
+
+const percent = schema((z) => z.number().gt(0).max(100));
+const seed = schema((z) => z.int().min(0).max(0xff_ff_ff_ff).optional());
+const taken = schema((z) =>
+  z.strictObject({ options: z.strictObject({ percent: percent(), by: z.array(z.string().min(1)).min(1), seed: seed() }) }),
+);
+
+/**
+ * Keeps a share of the rows, chosen by a hash of their keys: the same rows in every run, whatever the order and the size of pages. A
+ * smaller sample of the same seed is a part of a larger one. Rows that lack a part of their key are chosen by all their fields.
+ *
+ * @throws {StepError} `E_STEP_CONFIG`, at once, for options that cannot be right; `E_STEP_FIELD` when no row of a non-empty page has a
+ * field of the key.
+ *
+ * @example
+ * leads$.pipe(sample({ percent: 1, by: ['lead_id'] }));
+ */
+export function sample<T extends Row>(
+  options: SampleOptions<keyof NoInfer<T> & string>,
+  context: StepContext = standalone('sample'),
+): Step<T, T> {
+  checkArguments(context.at, taken, { options });
+  return pipe(requireFields<T>(context.at, options.by), sampling<T>(options, context));
+}
+
+function sampling<T extends Row>({ percent: share, by, seed: start = 0 }: SampleOptions, { tally }: StepContext): Step<T, T> {
+  const words = Uint32Array.of(start, 0, 0, 0);
+  const below = (share / 100) * 2 ** 32;
+  const hash = new Uint32Array(1);
+  return map((page) => {
+    const batch = batchOf(page);
+    const keyAt = keysOf(batch, by);
+    const kept = batch.filter((row) => {
+      halfSipHash(keyAt(row) ?? wholeRow(batch, row), words, hash);
+      return (hash[0] ?? 0) < below;
+    });
+    tally.filtered += batch.length - kept.length;
+    return withBatch<T>(page, kept);
+  });
+}
+
+/** One text for all that a row has, in whatever order its columns are. */
+function wholeRow({ columns }: RecordBatch, row: number): string {
+  const values = [...columns].sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, vector]) => [name, keyOf([vector.value(row)])]);
+  return JSON.stringify(values.filter(([, value]) => value !== undefined));
+}
+
+export const sampleStep = defineStep('sample', {
+  summary: 'Keeps a share of the rows, chosen by a hash of their keys, so that every run chooses the same ones.',
+  config: (z) =>
+    z.strictObject({
+      percent: percent().describe('Share of the keys that are kept, in percent: above 0, at most 100.'),
+      by: z
+        .array(z.string().min(1))
+        .min(1)
+        .optional()
+        .describe("Fields whose values are hashed: rows that share them stay together. Default: the collection's key."),
+      seed: seed().describe('A whole number; another one gives another sample (default 0).'),
+    }),
+  keepsRows: true,
+  examples: [{ percent: 1 }, { percent: 12.5, by: ['email'], seed: 7 }],
+  columns: ({ by }, input, plan) => {
+    refuseRepeats(by ?? [], plan, ['by']);
+    (by ?? plan.collection.key).forEach((name, index) => requireColumn(name, input, plan, by ? ['by', index] : []));
+    return input;
+  },
+  open: ({ by, ...config }, runtime) => sampling({ ...config, by: by ?? runtime.collection.key }, runtime),
+  remark: (_, tally, arrived) => nothingKept(tally, arrived),
+});

@@ -1,0 +1,136 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { Row } from '../../../src/core/index.js';
+import { explode, type ExplodeOptions } from '../../../src/steps/index.js';
+import { listOf } from '../../../src/steps/explode/list-of.js';
+import { steps } from '../../../src/steps/registry.js';
+import { Unfit } from '../../../src/vector/index.js';
+import { castTo, opened, planned, rowsThrough, runtime, watched } from './support.js';
+
+const exploded = (list: Row[string], options: ExplodeOptions = {}) =>
+  rowsThrough(explode<Row>('list', options), [{ id: '1', list, other: 'x' }]);
+const lists = async (list: Row[string], options: ExplodeOptions = {}) => (await exploded(list, options)).map((row) => row.list);
+
+test('makes a row of each element, in the order of the list, and repeats the other fields', async () => {
+  expect(await exploded('["b","a"]')).toEqual([
+    { id: '1', list: 'b', other: 'x' },
+    { id: '1', list: 'a', other: 'x' },
+  ]);
+});
+
+describe('a JSON array', () => {
+  test('gives strings as they are, and everything else but null as its JSON text, in which no number changes', async () => {
+    expect(await lists(' [" a ", "", 12345678901234567890, 1.10, true, null, [1, 2], {"a": 1e400, "b": "\\u00e9"}] ')).toEqual([
+      ' a ',
+      '',
+      '12345678901234567890',
+      '1.10',
+      'true',
+      null,
+      '[1,2]',
+      '{"a":1e400,"b":"é"}',
+    ]);
+  });
+
+  test('gives what JSON.parse gives, for any list of strings', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'grapheme' })), (items) => {
+        expect(listOf(JSON.stringify(items))).toEqual(items);
+      }),
+    );
+  });
+
+  test.each(['a, b', '{"a":1}', '"a"', '7', '[1', '[1] 2', '["\ud800"]'])('is not %j', (text) => {
+    expect(listOf(text)).toEqual(new Unfit('is not a JSON array'));
+  });
+});
+
+describe('with a separator', () => {
+  test.each([
+    ['a,b', ['a', 'b']],
+    [' a ,\tb c ', ['a', 'b c']],
+    ['a,,b,', ['a', 'b']],
+    ['a', ['a']],
+    ['["a","b"]', ['["a"', '"b"]']],
+  ])('%j has trimmed elements, and no blank ones: %j', async (text, elements) => {
+    expect(await lists(text, { separator: ',' })).toEqual(elements);
+  });
+
+  test('of several characters', async () => {
+    expect(await lists('a||b|c', { separator: '||' })).toEqual(['a', 'b|c']);
+  });
+
+  test('joins again to what it was split from', () => {
+    const element = fc.string({ unit: fc.constantFrom('a', 'é', '😀', ' ', '|') }).filter((text) => text.trim() === text && text !== '');
+    fc.assert(fc.property(fc.array(element), (items) => expect(listOf(items.join(' ; '), ';')).toEqual(items)));
+  });
+});
+
+describe.each([[null], [''], [' '], ['[]']])('the list %j, which has no elements', (list) => {
+  test('keeps its row with null as the element', async () => {
+    expect(await exploded(list)).toEqual([{ id: '1', list: null, other: 'x' }]);
+  });
+
+  test('drops its row when told, which is counted as filtered', async () => {
+    const context = watched();
+    expect(await rowsThrough(explode<Row>('list', { empty: 'drop' }, context), [{ list }, { list: '[1]' }])).toEqual([{ list: '1' }]);
+    expect(context.tally).toMatchObject({ filtered: 1, expanded: 0, rejected: 0 });
+  });
+});
+
+test('counts the rows that it adds as expanded', async () => {
+  const context = watched();
+  const rows = ['[1,2,3]', '[]', '[4]', '[5,6]'].map((list) => ({ list }));
+  expect(await rowsThrough(explode<Row>('list', {}, context), rows)).toHaveLength(7);
+  expect(context.tally).toMatchObject({ expanded: 3, filtered: 0 });
+});
+
+test('numbers the elements when told, from 1, and none of an empty list', async () => {
+  const rows = await rowsThrough(explode<Row>('list', { position: 'n' }), [{ list: '["a","a"]' }, { list: '[]' }]);
+  expect(rows).toEqual([
+    { list: 'a', n: 1n },
+    { list: 'a', n: 2n },
+    { list: null, n: null },
+  ]);
+});
+
+describe('a row whose field is no list', () => {
+  const rows = [{ list: '[1]' }, { list: 'no list' }];
+
+  test('goes to the rejects, with field and reason and without the value', async () => {
+    const context = watched();
+    expect(await rowsThrough(explode<Row>('list', {}, context), rows)).toEqual([{ list: '1' }]);
+    expect(context.rejects).toEqual([{ row: rows[1], fault: { field: 'list', reason: 'is not a JSON array' } }]);
+    expect(context.tally).toMatchObject({ rejected: 1, filtered: 0 });
+  });
+
+  test('stays with null under null, even where empty lists are dropped', async () => {
+    const context = watched();
+    const step = explode<Row>('list', { onError: 'null', empty: 'drop' }, context);
+    expect(await rowsThrough(step, [...rows, { list: '' }])).toEqual([{ list: '1' }, { list: null }]);
+    expect(context.tally).toMatchObject({ nulled: 1, filtered: 1, rejected: 0 });
+  });
+
+  test('fails the stream under fail, and where there is nowhere to put it', async () => {
+    const failure = { code: 'E_STEP_VALUE', message: 'explode: field list is not a JSON array' };
+    await expect(rowsThrough(explode<Row>('list', { onError: 'fail' }), rows)).rejects.toMatchObject(failure);
+    await expect(rowsThrough(explode<Row>('list'), rows)).rejects.toMatchObject({ code: 'E_STEP_VALUE' });
+  });
+
+  test("follows the pipeline's on_error unless the step has its own", async () => {
+    const context = runtime({ onError: 'null' });
+    await rowsThrough(opened(steps.explode, { field: 'meta' }, context), [{ meta: 'x' }]);
+    await rowsThrough(opened(steps.explode, { field: 'meta', on_error: 'reject' }, context), [{ meta: 'x' }]);
+    expect(context.tally).toMatchObject({ nulled: 1, rejected: 1 });
+  });
+});
+
+test('is refused for a field that is cast, and for a position of a name that is taken', () => {
+  const columns = [...castTo({ age: 'integer' }), ...castTo({ tags: 'text' })];
+  expect(planned(steps.explode, { field: 'age' }, columns).problems).toEqual([
+    { path: ['field'], message: "field 'age' is integer here and holds no list; explode it before it is cast" },
+  ]);
+  expect(planned(steps.explode, { field: 'tags', position: 'age' }, columns).problems).toEqual([
+    { path: ['position'], message: "there is a field 'age' already; choose another name" },
+  ]);
+});
