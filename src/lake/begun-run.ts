@@ -11,6 +11,16 @@ import { indexOf } from './reindex.js';
 import { checkRetained } from './retained-files.js';
 import type { Run, TableLayout } from './run.js';
 
+/** Begins the files; what was opened is closed when it fails, since nobody else has it. */
+async function begun(files: DataFiles): Promise<void> {
+  try {
+    await files.begin();
+  } catch (failure) {
+    await files.discard();
+    throw failure;
+  }
+}
+
 /** A run that takes rows. */
 export class BegunRun {
   private constructor(
@@ -39,7 +49,7 @@ export class BegunRun {
       encoding: layout.encoding(inFiles),
       partitioned: partitioning.kept.length < columns.length,
     });
-    if (options.mode === 'replace' && partitioning.names.length === 0) await files.begin();
+    if (options.mode === 'replace' && partitioning.names.length === 0) await begun(files);
     return new BegunRun(run, layout, partitioning, files, index, index && appending(at, index, columns, key, partitioning.kept));
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
-import { readdir } from 'node:fs/promises';
+import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Column, Row } from '../../../src/core/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
@@ -194,6 +194,8 @@ describe('parquet', () => {
       await expect(writer.begin([column(name)])).rejects.toMatchObject({ code: 'E_SINK_VALUE' });
       await writer.abort();
     }
+    const open = await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+    expect(open.filter((path) => path.startsWith(folder))).toEqual([]);
   });
 
   test.each([
