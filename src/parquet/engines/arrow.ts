@@ -21,7 +21,10 @@ import { createdBy, schemaOf, sortingOf } from './schema.js';
 export function arrowEngine(threads?: number): ParquetEngine<TakenBytes> {
   const encoding = groupEncoding(threads);
   return {
-    rowGroup,
+    rowGroup: (columns, plan) => {
+      encoding.start();
+      return rowGroup(columns, plan);
+    },
 
     async open(target, columns, how) {
       const groups: RowGroup[] = [];

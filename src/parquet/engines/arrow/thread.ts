@@ -6,6 +6,8 @@ import type { Answer, Request } from './encoding-worker.js';
 
 /** Makes Parquet files of row groups, here or in the thread. */
 export interface GroupEncoding {
+  /** Lets the thread load what it needs while the first row group is filled. */
+  start(): void;
   /**
    * Encodes a row group as a Parquet file that has no other. With a thread, the buffer of the group moves there, and is taken back before this resolves.
    *
@@ -27,20 +29,20 @@ export function groupEncoding(threads: number = defaultThreads(workerFile)): Gro
   const problem = threadProblem(workerFile);
   if (problem !== undefined) throw new SinkError('E_SINK_CONFIG', `parquet: ${problem}`);
   let thread: EncodingThread | undefined;
+  const leased = () => (thread ??= EncodingThread.lease());
   return {
-    encode: (group, compression) => {
-      thread ??= EncodingThread.lease();
-      return thread.encode(group, compression);
-    },
+    start: () => void leased(),
+    encode: (group, compression) => leased().encode(group, compression),
     close: async () => {
-      const leased = thread;
+      const ended = thread;
       thread = undefined;
-      await leased?.release();
+      await ended?.release();
     },
   };
 }
 
 const inThisThread: GroupEncoding = {
+  start: () => undefined,
   encode: async (group, compression) => {
     // 5 MB of WebAssembly, which the thread loads otherwise.
     const { encodeGroup } = await import('./encode.js');
