@@ -1,4 +1,5 @@
 import { catchError, map, timer, type Observable } from 'rxjs';
+import { itemAt } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { rowsAfterEnd, task, type Ask, type ListEnd } from '../flow/index.js';
 import { noRows } from './failures.js';
@@ -142,8 +143,10 @@ export class EndOfList {
   /** Nothing behind the end was asked for yet; what is there does not depend on how far ahead the requests are. */
   async #lookFarBehind(ask: Ask, end: number): Promise<void> {
     if (this.list.repeated !== undefined) return;
-    for (const behind of [end + 1, end + 2, end + 8]) {
-      const { batch } = await ask(this.list.probe(behind).pipe(catchError(noRows)));
+    const pages = [end + 1, end + 2, end + 8];
+    const answers = await Promise.all(pages.map((behind) => ask(this.list.probe(behind).pipe(catchError(noRows)))));
+    for (const [index, { batch }] of answers.entries()) {
+      const behind = itemAt(pages, index);
       if (batch.length === 0 || fingerprintOf(batch) === this.trace.last?.fingerprint) continue;
       // Unless the list has reached that far by now.
       if ((await this.#again(ask, end)).length === 0) throw rowsAfterEnd(behind, end);

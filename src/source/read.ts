@@ -184,11 +184,13 @@ class ListRead {
   }
 
   async #probePages(ask: Ask): Promise<void> {
-    for (const number of evenly([...this.#digests.keys()], maxProbes)) {
-      const { batch } = await ask(this.list.probe(number));
-      this.consistency.probes += 1;
-      if (digestOf(namesOf(batch, this.#key)) !== this.#digests.get(number)) this.#drift(`page ${number} has changed`);
-    }
+    const numbers = evenly([...this.#digests.keys()], maxProbes);
+    const digest$ = (number: number) => this.list.probe(number).pipe(map(({ batch }) => digestOf(namesOf(batch, this.#key))));
+    const digests = await Promise.all(numbers.map((number) => ask(digest$(number))));
+    this.consistency.probes += numbers.length;
+    numbers.forEach((number, index) => {
+      if (digests[index] !== this.#digests.get(number)) this.#drift(`page ${number} has changed`);
+    });
   }
 
   /** @returns Whether every row that came again is where it was read. */
