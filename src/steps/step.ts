@@ -37,6 +37,8 @@ export interface StepRuntime extends StepContext {
   readonly onError: OnError;
   /** Whether no two of the rows that arrive have the same key of the collection, since the read was checked. Default: not known. */
   readonly distinct?: boolean;
+  /** When the run was first started, also after a resume: the only clock of expressions. */
+  readonly firstStart: Date;
   /** Key of `mask: hmac`. */
   readonly hmacKey: string | undefined;
   /** Private folder for what does not fit into memory; made when it is needed. */

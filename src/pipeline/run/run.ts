@@ -201,6 +201,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       input: step.input,
       onError: pipeline.onError,
       distinct: checked && plan.steps.slice(0, plan.steps.indexOf(step)).every(({ keepsRows }) => keepsRows),
+      firstStart: new Date(claim.firstStart),
       hmacKey: pipeline.hmacKey,
       scratch: run.state.scratch,
       read: (collection, reveal) => {

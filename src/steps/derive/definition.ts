@@ -29,7 +29,7 @@ export const deriveStep = defineStep('derive', {
     return [...new Map([...input, ...derived].map((column) => [column.name, column])).values()];
   },
   open: (sources, runtime) => {
-    const expressions = Object.entries(sources).map(([name, source]) => [name, openExpression(source, runtime.input, runtime.at)] as const);
+    const expressions = Object.entries(sources).map(([name, source]) => [name, openExpression(source, runtime)] as const);
     return deriveExpressions(new Map(expressions), runtime.onError, runtime);
   },
 });

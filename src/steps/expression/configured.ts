@@ -1,6 +1,6 @@
 import { type Column, StepError } from '../../core/index.js';
 import { unknownName } from '../fields.js';
-import type { ConfigPath, PlanContext } from '../step.js';
+import type { ConfigPath, PlanContext, StepRuntime } from '../step.js';
 import { expressionsOver, type Expression } from './expression.js';
 
 /** Checks one expression of a file and reports what is wrong with it, or doubtful. */
@@ -22,8 +22,8 @@ export function planExpression(source: string, input: readonly Column[], plan: P
 }
 
 /** Compiles what planning has found right. */
-export function openExpression(source: string, input: readonly Column[], at: string): Expression {
-  const result = expressionsOver(input).compile(source);
+export function openExpression(source: string, { input, at, firstStart }: Pick<StepRuntime, 'input' | 'at' | 'firstStart'>): Expression {
+  const result = expressionsOver(input, () => firstStart).compile(source);
   if ('evaluate' in result) return result;
   throw new StepError('E_STEP_CONFIG', `${at}: ${result.message}`);
 }

@@ -1,5 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { expectations, snakeCase, type Column, type DeclaredType } from '../../core/index.js';
+import { unknownStart } from './environments.js';
 import { readsExactly } from './exact.js';
 import { ExpressionFault } from './fault.js';
 import { functions } from './functions.js';
@@ -45,7 +46,7 @@ const wanted: Readonly<Record<string, DeclaredType>> = {
 function reads(name: string, text: string): boolean {
   if (!['num', 'flag', 'date', 'epoch'].includes(name)) return true;
   try {
-    functions[name]?.call(text);
+    functions[name]?.call(text, unknownStart);
     return true;
   } catch (error) {
     if (error instanceof ExpressionFault) return false;

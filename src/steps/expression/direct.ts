@@ -1,10 +1,11 @@
 import type { Column, Row } from '../../core/index.js';
+import { unknownStart } from './environments.js';
 import { functions } from './functions.js';
 import { isNode } from './nodes.js';
 
 /**
  * The evaluation of an expression, short where it is nothing but a function of ours on one field, as in
- * `zip_city(zipcode)`: for a text the function is called without the interpreter.
+ * `zip_city(zipcode)`: for a text the function is called without the interpreter. None that takes a text asks for the start of the run.
  *
  * @param evaluate Interprets the expression.
  */
@@ -14,7 +15,7 @@ export function directCall(ast: unknown, columns: readonly Column[], evaluate: (
   const { field, call } = direct;
   return (row) => {
     const value = row[field];
-    return typeof value === 'string' ? call(value) : evaluate(row);
+    return typeof value === 'string' ? call(value, unknownStart) : evaluate(row);
   };
 }
 

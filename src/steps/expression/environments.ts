@@ -1,7 +1,7 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType } from '../../core/index.js';
 import { registerGuard } from './exact.js';
-import { functions, type ExpressionFunction } from './functions.js';
+import { functions, type ExpressionFunction, type Start } from './functions.js';
 import { limits } from './limits.js';
 import { registerNulls } from './nulls.js';
 
@@ -26,7 +26,7 @@ const comparisons = [
 ];
 
 /** What evaluates: any field may be `null` in any row, so all types are open. */
-export function runtimeOver(columns: readonly Column[]): Environment {
+export function runtimeOver(columns: readonly Column[], start: Start): Environment {
   const env = new Environment({ unlistedVariablesAreDyn: false, limits });
   env.registerOperator('double % double: double', remainder);
   registerNulls(env);
@@ -35,7 +35,8 @@ export function runtimeOver(columns: readonly Column[]): Environment {
     env,
     columns,
     () => 'dyn',
-    () => 'dyn',
+    ({ takes }) => ({ takes: takes === 'nothing' ? '' : 'dyn', returns: 'dyn' }),
+    start,
   );
 }
 
@@ -48,7 +49,8 @@ export function typingOver(columns: readonly Column[]): Environment {
     env,
     columns,
     ({ type, cast }) => (cast ? celTypes[type] : 'string'),
-    ({ returns }) => returns,
+    ({ takes, returns }) => ({ takes: takes === 'nothing' ? '' : takes, returns }),
+    unknownStart,
   );
 }
 
@@ -61,11 +63,20 @@ function environment(
   env: Environment,
   columns: readonly Column[],
   typeOf: (column: Column) => string,
-  returnsOf: (call: ExpressionFunction) => string,
+  signatureOf: (call: ExpressionFunction) => { readonly takes: string; readonly returns: string },
+  start: Start,
 ): Environment {
   for (const column of columns) {
     if (!reserved.has(column.name) && !env.hasVariable(column.name)) env.registerVariable(column.name, typeOf(column));
   }
-  for (const [name, call] of Object.entries(functions)) env.registerFunction(`${name}(dyn): ${returnsOf(call)}`, call.call);
+  for (const [name, declared] of Object.entries(functions)) {
+    const { takes, returns } = signatureOf(declared);
+    env.registerFunction(`${name}(${takes}): ${returns}`, (operand?: unknown) => declared.call(operand, start));
+  }
   return env;
+}
+
+/** Of an expression that is only checked. @throws {Error} Always: evaluating it is a defect. */
+export function unknownStart(): Date {
+  throw new Error('an expression is evaluated outside a run');
 }

@@ -1,15 +1,16 @@
 import { EvaluationError, ParseError, type ASTNode, type TypeCheckResult } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType, Row, Value, ValueOf, Warning } from '../../core/index.js';
-import { runtimeOver, typingOver } from './environments.js';
+import { runtimeOver, typingOver, unknownStart } from './environments.js';
 import { unreadable } from './constants.js';
 import { directCall } from './direct.js';
 import { doubtsOf } from './doubts.js';
 import { makeExact } from './exact.js';
 import { ExpressionFault } from './fault.js';
 import { foreignCall, type Proposals } from './foreign.js';
-import { functions } from './functions.js';
+import { functions, type Start } from './functions.js';
 import { limitIn, macroProblem } from './limits.js';
 import { isNode, nodesIn } from './nodes.js';
+import { readAsDeclared } from './read-as-declared.js';
 import { makeThreeValued } from './nulls.js';
 import { isRefused, misreadIn, refusalOf } from './refusal.js';
 import { syntaxProblem } from './syntax.js';
@@ -60,9 +61,14 @@ const safeCodes = new Set(['no_such_overload', 'no_matching_overload', 'invalid_
 /**
  * Checks expressions (CEL, the Common Expression Language) over some columns: syntax, field and function names, and whether
  * they can be right for any row. A field may be `null` in any row, so its type is open.
+ *
+ * @param start When the run was first started, for expressions that are evaluated. Default: they are only checked.
  */
-export function expressionsOver(columns: readonly Column[]): { compile(source: string): Expression | ExpressionProblem } {
-  const runtime = runtimeOver(columns);
+export function expressionsOver(
+  columns: readonly Column[],
+  start: Start = unknownStart,
+): { compile(source: string): Expression | ExpressionProblem } {
+  const runtime = runtimeOver(columns, start);
   const typing = typingOver(columns);
   const definitions = typing.getDefinitions().functions;
   const namesOf = (found: typeof definitions) => [...new Set(found.map(({ name }) => name))];
@@ -78,9 +84,10 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
     },
   };
 
-  function compile(source: string): Expression | ExpressionProblem {
-    const check = runtime.check(source);
-    if (!check.valid) return problemOf(source, check.error, proposals, { callable, methods, parse: () => runtime.parse(source).ast });
+  function compile(written: string): Expression | ExpressionProblem {
+    const check = runtime.check(written);
+    if (!check.valid) return problemOf(written, check.error, proposals, { callable, methods, parse: () => runtime.parse(written).ast });
+    const source = readAsDeclared(written, runtime.parse(written).ast, proposals);
     const program = runtime.parse(source);
     const nodes = [...nodesIn(program.ast)];
     if (nodes.some(({ op, args }) => (op === 'call' || op === 'rcall') && args[0] === 'matches'))
@@ -96,7 +103,7 @@ export function expressionsOver(columns: readonly Column[]): { compile(source: s
     if (refusal !== undefined) return { message: refusal };
     const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
     if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };
-    const day = program.ast.op === 'call' && program.ast.args[0] === 'date';
+    const day = program.ast.op === 'call' && functions[program.ast.args[0]]?.day === true;
     makeExact(runtime, program.ast);
     makeThreeValued(program.ast);
     const evaluate = directCall(program.ast, columns, (row) => program(complete(row, used)));
@@ -178,8 +185,7 @@ function problemOf(
       ? { message, at, unknown: unknownFunction(`${field}.${method}`) }
       : { message: said.replace(method, `${field}.${method}`), at };
   }
-  if (field !== undefined && Object.hasOwn(functions, field))
-    return { message: `'${field}' is a function and no field; it is called with one: ${field}(…)`, at };
+  if (field !== undefined && Object.hasOwn(functions, field)) return { message: calledWith(field), at };
   if (field !== undefined) return { message, at, unknown: { kind: 'field', name: field, known: columns.map(({ name }) => name) } };
   const [, receiver, call] = /^found no matching overload for '(?:([\w.<>, ]+)\.)?(\w+)\(/.exec(message) ?? [];
   if (call !== undefined && !(receiver === undefined ? callable : methods).includes(call)) {
@@ -194,6 +200,12 @@ function problemOf(
   function unknownFunction(name: string): UnknownName {
     return { kind: 'function', name, known: callable, listed: Object.keys(functions) };
   }
+}
+
+function calledWith(name: string): string {
+  const takes = functions[name]?.takes;
+  if (takes === 'nothing') return `'${name}' is a function and no field; it is called as ${name}()`;
+  return `'${name}' is a function and no field; it is called with ${takes === 'int' ? 'a number' : 'one'}: ${name}(…)`;
 }
 
 /** Whether a method is called on the name that stands at a place. */

@@ -72,7 +72,13 @@ const [year, month, day] = [
 const saying = (without: string): Remedy => ({ words: '', without, instead: () => undefined });
 
 const concat = saying('texts are joined by +');
-const now = saying("an expression depends on its row alone; write the day, as in date('20240229')");
+const now: Remedy = { words: 'use %, the first start of the run', without: 'now() is the first start of the run', instead: () => 'now()' };
+const today: Remedy = {
+  words: 'use %, the day on which the run was first started',
+  without: 'run_date() is the day of the run',
+  instead: () => 'run_date()',
+};
+const ago = saying("days_before(7) is the day a week before the run, and an instant goes back by - duration('24h')");
 
 const pieces = {
   words: 'use %, which counts from 0 and fails for shorter texts',
@@ -139,7 +145,8 @@ const remedies: Readonly<Record<string, Remedy>> = {
   ...{ concat, substr: substring, mid: substring, left, includes: contains, instr: contains, strpos: contains, like: contains },
   ...{ coalesce: otherwise, ifnull: otherwise, nvl: otherwise },
   ...{ round, floor: round, trunc: round, truncate: round, year, month, day },
-  ...{ now, today: now, currentdate: now, currenttimestamp: now, getdate: now, sysdate: now },
+  ...{ today, currentdate: today, currenttimestamp: now, getdate: now, sysdate: now, localtimestamp: now },
+  ...{ daysago: ago, dateadd: ago, datesub: ago, subdate: ago },
 };
 
 /** The instant that is meant by an operand: what its column declares to be, or what it is. */

@@ -7,14 +7,22 @@ type Operand = unknown;
 
 /** A function of ours. `returns` is its type in CEL when the result is not `null`. */
 export interface ExpressionFunction {
+  /** Type in CEL of what it takes when that is not `null`; `nothing` for a function that is called without a value. */
+  readonly takes: 'dyn' | 'int' | 'google.protobuf.Timestamp' | 'nothing';
   readonly returns: 'string' | 'double' | 'bool' | 'google.protobuf.Timestamp';
+  /** Whether the instant that it returns is a calendar day. */
+  readonly day?: true;
   readonly summary: string;
   readonly example: string;
-  readonly call: (operand: Operand) => string | number | boolean | Date | null;
+  /** @param start When the run was first started. */
+  readonly call: (operand: Operand, start: Start) => string | number | boolean | Date | null;
 }
 
+/** When a run was first started. */
+export type Start = () => Date;
+
 /**
- * The functions that expressions have beside CEL's own. All take one value; `null` gives `null` (`blank` gives true).
+ * The functions that expressions have beside CEL's own. All take at most one value; `null` gives `null` (`blank` gives true).
  * What cannot be read is an error of the row, except in look-ups, where "unknown" is an answer: `null`.
  */
 export const functions: Readonly<Record<string, ExpressionFunction>> = {
@@ -35,6 +43,7 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
     areaCodeOf,
   ),
   num: {
+    takes: 'dyn',
     returns: 'double',
     summary: 'The number that a text spells; an empty text gives null.',
     example: "num('41') > 40.0",
@@ -42,25 +51,63 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
       typeof value === 'string' ? parsed('num', 'decimal', value) : typeof value === 'bigint' ? Number(value) : numberOrNull(value),
   },
   flag: {
+    takes: 'dyn',
     returns: 'bool',
     summary: 'Whether a text says yes, as cast reads it: yes, y, true and 1 in any case, or no, n, false and 0; an empty text gives null.',
     example: "flag('Yes') && !flag('0')",
     call: (value) => (typeof value === 'string' ? parsed('flag', 'flag', value) : typeof value === 'boolean' ? value : nullOnly(value)),
   },
   date: {
+    takes: 'dyn',
     returns: 'google.protobuf.Timestamp',
+    day: true,
     summary: 'The day of a text YYYYMMDD or of an instant, at midnight UTC.',
     example: "date('20240229') < epoch('1709251200')",
     call: (value) =>
       typeof value === 'string' ? parsed('date', 'date', value) : value instanceof Date ? midnightOf(value) : nullOnly(value),
   },
   epoch: {
+    takes: 'dyn',
     returns: 'google.protobuf.Timestamp',
     summary: 'The instant of a text of seconds since 1970.',
     example: "epoch('0').getFullYear() == 1970",
     call: (value) => (typeof value === 'string' ? parsed('epoch', 'timestamp', value) : value instanceof Date ? value : nullOnly(value)),
   },
+  month: {
+    takes: 'google.protobuf.Timestamp',
+    returns: 'string',
+    summary: 'The month of an instant or a day, in UTC, as the text YYYY-MM. A field that is declared as either is read as such.',
+    example: "month(epoch('1709251200')) == '2024-03'",
+    call: (value) => (value instanceof Date ? inRange('month', value).toISOString().slice(0, -17) : nullOnly(value)),
+  },
+  now: {
+    takes: 'nothing',
+    returns: 'google.protobuf.Timestamp',
+    summary: 'The instant at which the run was first started: the same in every row, and after a resume.',
+    example: 'now() >= run_date()',
+    call: (_, start) => start(),
+  },
+  run_date: {
+    takes: 'nothing',
+    returns: 'google.protobuf.Timestamp',
+    day: true,
+    summary: 'The UTC day of now(), as {{ run.date }} in paths.',
+    example: 'run_date() == date(now())',
+    call: (_, start) => midnightOf(start()),
+  },
+  days_before: {
+    takes: 'int',
+    returns: 'google.protobuf.Timestamp',
+    day: true,
+    summary: 'The UTC day so many days before run_date(): the last seven full days and today are timestamp >= days_before(7).',
+    example: 'days_before(7) < run_date() && days_before(0) == run_date()',
+    call: (value, start) =>
+      typeof value === 'bigint'
+        ? inRange('days_before', new Date(midnightOf(start()).getTime() - Number(value) * 86_400_000))
+        : nullOnly(value),
+  },
   blank: {
+    takes: 'dyn',
     returns: 'bool',
     summary: 'Whether a value is null, empty or nothing but white space.',
     example: "blank(' ')",
@@ -72,11 +119,22 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
 };
 
 function ofText(summary: string, example: string, call: (text: string) => string | null): ExpressionFunction {
-  return { returns: 'string', summary, example, call: (value) => (typeof value === 'string' ? call(value) : nullOnly(value)) };
+  return {
+    takes: 'dyn',
+    returns: 'string',
+    summary,
+    example,
+    call: (value) => (typeof value === 'string' ? call(value) : nullOnly(value)),
+  };
 }
 
 function midnightOf(instant: Date): Date {
   return new Date(new Date(instant).setUTCHours(0, 0, 0, 0));
+}
+
+function inRange(name: string, instant: Date): Date {
+  if (Number.isNaN(instant.getTime())) throw new ExpressionFault(`${name}() leaves the range of dates`);
+  return instant;
 }
 
 function areaCodeOf(phone: string): string | null {

@@ -200,6 +200,8 @@ function noteOn(summary: string, node: ASTNode | undefined, columns: readonly Co
   const sides = [left, right];
   if (sides.includes('double') && sides.includes('int')) return ' (a decimal goes with 2.0, not with 2)';
   const operands = ([node?.op === 'id' ? node : node?.args].flat(2) as readonly unknown[]).filter(isNode);
+  if (sides.includes('int') && operands.some(({ op, args }) => op === 'call' && args[0] === 'month'))
+    return " (month() gives a text like '2026-11'; getMonth() + 1 is the number of a month)";
   if (sides.includes('google.protobuf.Timestamp')) {
     const literal = operands.find(({ op }) => op === 'value');
     if (literal?.op !== 'value') return '';

@@ -16,7 +16,7 @@ export const filterStep = defineStep('filter', {
     return input;
   },
   open: (source, runtime) => {
-    const expression = openExpression(source, runtime.input, runtime.at);
+    const expression = openExpression(source, runtime);
     const evaluate = evaluating(new Map([['condition', expression]]), runtime.onError, runtime);
     return map((page) => {
       const { batch, columns } = evaluate(batchOf(page));

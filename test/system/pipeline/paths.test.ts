@@ -234,6 +234,20 @@ describe('outputs with names in braces', () => {
     );
   });
 
+  test('are the day that expressions know too, whose clock is the first start of the run', async () => {
+    const [from, folder] = [await serviceOf({ leads: leads(250) }), await temporaryFolder()];
+    const options = { stateDir: join(folder, 'state') };
+    const clock = dated('steps:\n  - derive: { at: now(), day: run_date(), week: days_before(7), month: month(now()) }\n');
+    const body = clock.replace("'out/{{ run.date }}.csv'", 'out/clock.csv, columns: [at, day, week, month]');
+    const since = await stoppedTwoDaysAgo(from, body, folder, options);
+    await runPipeline(await pipelineFor(from, body, folder), options);
+    const day = since.slice(0, 10);
+    const week = new Date(Date.parse(day) - 7 * 86_400_000).toISOString().slice(0, 10);
+    const [, ...rows] = (await readFile(join(folder, 'out', 'clock.csv'), 'utf8')).trimEnd().split('\n');
+    expect(rows).toHaveLength(250);
+    expect(new Set(rows)).toEqual(new Set([`${since},${day},${week},${day.slice(0, 7)}`]));
+  });
+
   const joined = dated('steps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\n');
 
   test.each([

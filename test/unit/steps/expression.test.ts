@@ -10,13 +10,16 @@ import { steps } from '../../../src/steps/registry.js';
 import { batchOfTexts } from '../../support/batches.js';
 import { castTo, opened, planned, rowsThrough, runtime } from './support.js';
 
+/** When the run was first started. */
+const start = new Date('2026-11-22T10:30:00Z');
+
 /** Columns of text, as the service delivers them. */
 function texts(...names: string[]): Column[] {
   return names.map((name) => ({ name, original: name, type: 'text', cast: false, sensitivity: 'plain' }));
 }
 
 function compiled(source: string, columns: readonly Column[] = texts('s', 't')): Expression {
-  const result = expressionsOver(columns).compile(source);
+  const result = expressionsOver(columns, () => start).compile(source);
   if (!('evaluate' in result)) throw new Error(result.message);
   return result;
 }
@@ -126,16 +129,21 @@ describe('a function of ours', () => {
     expect(summary).toMatch(/^[A-Z].*\.$/);
   });
 
-  test.each(Object.keys(functions).filter((name) => name !== 'blank'))('%s gives null for null', (name) => {
-    expect(valueOf(`${name}(s)`, { s: null })).toBeNull();
+  const takes = { dyn: 'text', int: 'integer', 'google.protobuf.Timestamp': 'timestamp' } as const;
+  const taking = Object.entries(functions).flatMap(([name, { takes: type }]) =>
+    type === 'nothing' || name === 'blank' ? [] : [[name, castTo({ s: takes[type] })] as const],
+  );
+
+  test.each(taking)('%s gives null for null', (name, columns) => {
+    expect(valueOf(`${name}(s)`, { s: null }, columns)).toBeNull();
   });
 
-  test.each(Object.keys(functions).filter((name) => name !== 'blank'))('%s gives null for a column that the row lacks', (name) => {
-    expect(valueOf(`${name}(s)`, {}, texts('s'))).toBeNull();
+  test.each(taking)('%s gives null for a column that the row lacks', (name, columns) => {
+    expect(valueOf(`${name}(s)`, {}, columns)).toBeNull();
   });
 
-  test.each(Object.keys(functions).filter((name) => name !== 'blank'))('%s refuses what is of another type', (name) => {
-    expect(faultOf(`${name}(s)`, { s: name === 'flag' ? 1n : true })).toBe('the function does not take a value of this type');
+  test.each(taking)('%s refuses what is of another type', (name, columns) => {
+    expect(faultOf(`${name}(s)`, { s: name === 'flag' ? 1n : true }, columns)).toBe('the function does not take a value of this type');
   });
 
   test('are the documented ones', () => {
@@ -148,6 +156,10 @@ describe('a function of ours', () => {
       'flag',
       'date',
       'epoch',
+      'month',
+      'now',
+      'run_date',
+      'days_before',
       'blank',
       'lower',
       'upper',
@@ -183,8 +195,100 @@ describe('a call of a function of ours on one field', () => {
     }
   }
 
-  test.each(Object.keys(functions))('gives what the interpreter gives: %s', (name) => {
+  const ofAny = Object.keys(functions).filter((name) => functions[name]?.takes === 'dyn');
+
+  test.each(ofAny)('gives what the interpreter gives: %s', (name) => {
     for (const value of values) expect([value, outcome(`${name}(s)`, value)]).toEqual([value, outcome(`${name}([s][0])`, value)]);
+  });
+});
+
+describe('the clock', () => {
+  test.each([
+    ['now()', 'timestamp', '2026-11-22T10:30:00.000Z'],
+    ['run_date()', 'date', '2026-11-22T00:00:00.000Z'],
+    ['days_before(0)', 'date', '2026-11-22T00:00:00.000Z'],
+    ['days_before(7)', 'date', '2026-11-15T00:00:00.000Z'],
+    ['days_before(-1)', 'date', '2026-11-23T00:00:00.000Z'],
+    ['days_before(1000)', 'date', '2024-02-26T00:00:00.000Z'],
+    ["now() - duration('90m')", 'timestamp', '2026-11-22T09:00:00.000Z'],
+  ])('is the first start of the run: %s is a %s', (source, type, instant) => {
+    expect(compiled(source)).toMatchObject({ type, names: [] });
+    expect(valueOf(source)).toEqual(new Date(instant));
+  });
+
+  test('takes its days from a field, too', () => {
+    expect(valueOf('days_before(s)', { s: 2n }, castTo({ s: 'integer' }))).toEqual(new Date('2026-11-20T00:00:00Z'));
+    expect(faultOf('days_before(s)', { s: 2n ** 62n }, castTo({ s: 'integer' }))).toBe('days_before() leaves the range of dates');
+  });
+
+  test.each(['days_before(7.5)', "days_before('7')", 'days_before()', 'days_before(s)', 'now(1)', 'run_date(s)'])(
+    'refuses %s',
+    (source) => {
+      expect(problemOf(source).message).toMatch(/overload/);
+    },
+  );
+
+  test.each([
+    ['now', "'now' is a function and no field; it is called as now()"],
+    ['days_before', "'days_before' is a function and no field; it is called with a number: days_before(…)"],
+  ])('is called, and not named: %s', (name, message) => {
+    expect(problemOf(`s > ${name}`).message).toBe(message);
+  });
+});
+
+describe('month()', () => {
+  test.each([
+    ['2024-02-29T23:59:59Z', '2024-02'],
+    ['0999-01-01T00:00:00Z', '0999-01'],
+    ['+012345-12-31T00:00:00Z', '+012345-12'],
+  ])('gives the month of %s in UTC as text', (instant, month) => {
+    expect(compiled('month(s)', castTo({ s: 'timestamp' })).type).toBe('text');
+    expect(valueOf('month(s)', { s: new Date(instant) }, castTo({ s: 'timestamp' }))).toBe(month);
+    expect(valueOf('month(s)', { s: new Date(instant) }, castTo({ s: 'date' }))).toBe(month);
+  });
+
+  test('refuses a field that is no instant', () => {
+    expect(problemOf('month(s)').message).toMatch(/month\(string\)/);
+  });
+});
+
+describe('a field that is text and declares to be an instant or a day', () => {
+  const columns = columnsOf(collections.leads);
+  const seconds = (text: string) => String(Date.parse(text) / 1000);
+  const row = { timestamp: seconds('2026-11-15T00:00:00Z'), yearmonthday: '20261115', lead_status: 'sold' };
+
+  test.each([
+    ['timestamp >= days_before(7)', true],
+    ['timestamp > days_before(7)', false],
+    ['days_before(6) <= timestamp', false],
+    ['timestamp == days_before(7) && timestamp != now()', true],
+    ['yearmonthday >= days_before(7) && yearmonthday < run_date()', true],
+    ["timestamp < date('20261116')", true],
+    ["timestamp >= timestamp('2026-11-15T00:00:00Z')", true],
+    ['epoch(timestamp) == yearmonthday', true],
+    ["now() - timestamp > duration('168h')", true],
+    ["(timestamp) >= (lead_status == 'sold' ? days_before(7) : now())", true],
+    ['[1].exists(x, timestamp > days_before(8))', true],
+    ["month(timestamp) == '2026-11' && month(yearmonthday) == month(days_before(7))", true],
+    ["timestamp == '" + seconds('2026-11-15T00:00:00Z') + "'", true],
+  ])('is read as such beside an instant: %s', (source, expected) => {
+    expect(valueOf(source, row, columns)).toBe(expected);
+    expect(compiled(source, columns).doubts).toEqual([]);
+  });
+
+  test('is null where it is empty, and an error of the row where it cannot be read', () => {
+    expect(valueOf('timestamp >= days_before(7)', { ...row, timestamp: '' }, columns)).toBeNull();
+    expect(faultOf('timestamp >= days_before(7)', { ...row, timestamp: 'soon' }, columns)).toBe('epoch() cannot read the text');
+  });
+
+  test('is an instant already where it is cast', () => {
+    const cast = columns.map((column) => ({ ...column, cast: true }));
+    expect(valueOf('timestamp >= days_before(7)', { timestamp: new Date('2026-11-20T00:00:00Z') }, cast)).toBe(true);
+  });
+
+  test('leaves any other field what it is', () => {
+    expect(problemOf('lead_status >= days_before(7)', columns).message).toContain('lead_status is text here');
+    expect(problemOf('age >= days_before(7)', columns).message).toContain('age is text here');
   });
 });
 
@@ -751,8 +855,6 @@ describe('an expression that is right for no row', () => {
     ['-age', 'age is text here; use num(age), or cast before'],
     ['age - lead_id', 'lead_id and age are text here; use num(lead_id) and num(age), or cast before'],
     ['age * timestamp', 'age and timestamp are text here, and num(age) * epoch(timestamp) is refused, too'],
-    ['timestamp > at', 'timestamp is text here; use epoch(timestamp), or cast before'],
-    ['yearmonthday < day', 'yearmonthday is text here; use date(yearmonthday), or cast before'],
     ['zipcode ? 1 : 2', "zipcode is text here; use a comparison like zipcode == '…', or cast before"],
     ['word ? 1 : 2', "word is text here; use a comparison like word == '…'"],
     ['is_valid && flag', 'is_valid is text here; use flag(is_valid), or cast before'],
@@ -839,8 +941,10 @@ describe('an expression that is right for no row', () => {
   });
 
   test.each([
-    ['now()', "there is no now(); an expression depends on its row alone; write the day, as in date('20240229')"],
-    ['timestamp < current_timestamp()', 'there is no current_timestamp(); an expression depends on its row alone'],
+    ['timestamp < current_timestamp()', 'there is no current_timestamp(); use now(), the first start of the run'],
+    ['timestamp < today()', 'there is no today(); use run_date(), the day on which the run was first started'],
+    ['timestamp > days_ago(7)', 'there is no days_ago(); days_before(7) is the day a week before the run'],
+    ['month(timestamp) == 11', "(month() gives a text like '2026-11'; getMonth() + 1 is the number of a month)"],
     ['coalesce(email, uid)', 'there is no coalesce(); use (blank(email) ? uid : email)'],
     ['math.round(age)', 'there is no math.round(); int(num(age)) leaves out what is behind the point'],
   ])('tells what there is instead of a function of another language: %s', (source, message) => {

@@ -79,7 +79,7 @@ describe('what is proposed for a call of another language', () => {
     ['year(timestamp) == 2023', 'epoch(timestamp).getFullYear() == 2023', [0, 1]],
     ['YEAR(epoch(timestamp)) == 2023', 'epoch(timestamp).getFullYear() == 2023', [0, 1]],
     ["year(epoch(timestamp) - duration('24h')) == 2022", "(epoch(timestamp) - duration('24h')).getFullYear() == 2022", [0]],
-    ['month(yearmonthday) == 1', '(date(yearmonthday).getMonth() + 1) == 1', [0, 1]],
+    ['MONTH(yearmonthday) == 1', '(date(yearmonthday).getMonth() + 1) == 1', [0, 1]],
     ['day(timestamp) == 2', 'epoch(timestamp).getDate() == 2', [1]],
   ])('reads an instant as its column declares: %s -> %s', follow);
 

@@ -85,6 +85,7 @@ export function runtime(overrides: Partial<StepRuntime> = {}): StepRuntime & Wat
     collections,
     input: columnsOf(collections.leads),
     onError: 'reject',
+    firstStart: new Date('2026-11-22T10:30:00Z'),
     hmacKey: 'sixteen characters at least',
     scratch: join(tmpdir(), 'leadstream-test', 'scratch'),
     read: (collection, reveal) => {
