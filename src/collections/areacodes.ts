@@ -1,6 +1,6 @@
-import { decimal, defineCollection, integer, text } from './define.js';
+import { decimal, serviceCollection, integer, text } from './define.js';
 
-export const areacodes = defineCollection({
+export const areacodes = serviceCollection({
   name: 'areacodes',
   paths: ['areacodes', 'areacode'],
   paged: true,

@@ -1,6 +1,6 @@
-import { defineCollection, flag, integer, personal, secret, text, timestamp } from './define.js';
+import { serviceCollection, flag, integer, personal, secret, text, timestamp } from './define.js';
 
-export const bridges = defineCollection({
+export const bridges = serviceCollection({
   name: 'bridges',
   paths: ['bridges'],
   paged: true,

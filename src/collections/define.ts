@@ -1,4 +1,5 @@
 import type { Sensitivity, DeclaredType, ValueOf } from '../core/index.js';
+import type { EndForm, Paging } from './paging.js';
 
 /** One field of a collection. */
 export interface Field<T extends DeclaredType = DeclaredType> {
@@ -15,7 +16,7 @@ export type Fields = Readonly<Record<string, Field>>;
  */
 export interface Collection<N extends string = string, F extends Fields = Fields> {
   readonly name: N;
-  /** Path segments below `/api` that serve the collection, the preferred one first. */
+  /** Paths that serve the collection, the preferred one first: below `/api`, or with a leading slash below the base URL. */
   readonly paths: readonly [string, ...string[]];
   /** Whether the list is served page by page. */
   readonly paged: boolean;
@@ -26,10 +27,27 @@ export interface Collection<N extends string = string, F extends Fields = Fields
   /** Sensitivity of fields that the service's document does not list. */
   readonly unknown: Sensitivity;
   readonly fields: F;
+  /** How a collection of one's own is served; those of the service have none. */
+  readonly served?: Served;
+}
+
+/** What a collection of one's own says of its answers, and those of the service need not. */
+export interface Served {
+  readonly paging: Paging;
+  /** Names on the way to the list in an answer; none where the answer is the list. */
+  readonly rows: readonly string[];
+  /** Parameters of every request. */
+  readonly query: Readonly<Record<string, string>>;
+  /** Answers that mean that there are no rows. */
+  readonly ends: readonly EndForm[];
+  /** What is not found by a name of the record itself: where it is, by the field's own name. */
+  readonly nested: ReadonlyMap<string, readonly string[]>;
+  /** Whether fields that are not declared are left out without a word. */
+  readonly dropsUndeclared: boolean;
 }
 
 /** Declares a collection; the row types follow from it. */
-export function defineCollection<const N extends string, const F extends Fields>(
+export function serviceCollection<const N extends string, const F extends Fields>(
   collection: Collection<N, F> & { readonly key: readonly (keyof F)[]; readonly id: keyof F },
 ): Collection<N, F> {
   return collection;

@@ -1,6 +1,6 @@
-import { date, defineCollection, flag, integer, personal, text, timestamp } from './define.js';
+import { date, serviceCollection, flag, integer, personal, text, timestamp } from './define.js';
 
-export const leads = defineCollection({
+export const leads = serviceCollection({
   name: 'leads',
   paths: ['leads'],
   paged: true,

@@ -1,6 +1,6 @@
-import { defineCollection, flag, secret, text, timestamp } from './define.js';
+import { serviceCollection, flag, secret, text, timestamp } from './define.js';
 
-export const links = defineCollection({
+export const links = serviceCollection({
   name: 'links',
   paths: ['links'],
   paged: false,

@@ -1,6 +1,6 @@
-import { defineCollection, personal, text } from './define.js';
+import { serviceCollection, personal, text } from './define.js';
 
-export const users = defineCollection({
+export const users = serviceCollection({
   name: 'users',
   paths: ['users'],
   paged: true,

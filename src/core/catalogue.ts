@@ -49,6 +49,21 @@ export const catalogue = {
     retry: true,
     help: 'The response was not a list of records; check base_url against the documentation of the service.',
   },
+  E_SOURCE_ROWS: {
+    exit: 69,
+    retry: true,
+    help: 'Compare rows of the collection with the documentation of the service; what it says of an empty list is declared under end.',
+  },
+  E_SOURCE_CURSOR: {
+    exit: 69,
+    retry: false,
+    help: 'Compare next, last and more of the collection with the documentation of the service; if they are right, ask whoever runs it.',
+  },
+  E_SOURCE_LINK: {
+    exit: 69,
+    retry: false,
+    help: 'Set base_url to the address that the service gives in its links (https where they have it), or ask whoever runs it.',
+  },
   E_SOURCE_REFUSED: { exit: 69, retry: false, help: 'The service refused the request; check base_url, limit and the collection.' },
   E_SOURCE_TLS: {
     exit: 69,
@@ -220,6 +235,9 @@ export const warningCatalogue = {
   },
   W_RUN_COUNTS: { help: 'What earlier runs counted could not be read or kept, so a list that has become small may pass unnoticed.' },
   W_RUN_KEPT: { help: 'A gate refused, and run --keep-failed put the outputs aside; remove them when you have looked.' },
+  W_SOURCE_UNCHECKED: {
+    help: 'The service gives a page of this list only once, so that rows which moved during the read are not noticed; consistency: prove reads the list again.',
+  },
   W_SOURCE_DRIFT: { help: 'The list changed while it was read; consistency: repair adds what was missed.' },
 } as const satisfies Record<string, { readonly help: string }>;
 

@@ -29,6 +29,7 @@ export { instantTexts } from './instant-text.js';
 export { nearest } from './nearest.js';
 export { type Naming, type OutputColumn, outputColumn, type OutputOptions, type Refuses } from './output-column.js';
 export { itemAt } from './item-at.js';
+export { pointerPattern, segmentsOf } from './pointer.js';
 export { jsonOf, printable, printableLines } from './printable.js';
 export { createRedactor, minSecretLength, type Redactor } from './redact.js';
 export { newRunId } from './run-id.js';

@@ -1,3 +1,4 @@
+export { nextLinkIn } from './link-header.js';
 export { type Credentials, keyProblem, queryOf, secretsOf } from './credentials.js';
 export { checkOptions, clientShape, wrongOption } from './options.js';
 export { openTransport } from './open.js';

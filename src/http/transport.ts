@@ -22,6 +22,8 @@ export interface Target {
   /** What messages call it: no credentials, but host, path and page. */
   readonly label: string;
   readonly query?: Readonly<Record<string, string>>;
+  /** The same where names may come twice. */
+  readonly parameters?: readonly [name: string, value: string][] | undefined;
   /** Said in the header `x-leadstream-purpose`, unless it is `page`. */
   readonly purpose?: 'page' | 'probe' | undefined;
 }
@@ -30,6 +32,8 @@ export interface Target {
 export interface Answer {
   readonly status: number;
   readonly body: Uint8Array;
+  /** The header `Link`. */
+  readonly link?: string | undefined;
 }
 
 /** @typeParam A What it says of an answer besides. */
@@ -80,7 +84,7 @@ class HttpTransport implements Transport {
           settled = true;
           const failure = this.#failureIn(target, response);
           if (failure) return subscriber.error(failure);
-          subscriber.next({ status: response.statusCode, body: response.body });
+          subscriber.next({ status: response.statusCode, body: response.body, link: [response.headers.link].flat().join(', ') });
           subscriber.complete();
         },
         (thrown: unknown) => {
@@ -104,7 +108,7 @@ class HttpTransport implements Transport {
   /** @param fail Called with what goes wrong before the answer is there, and would not end the request by itself. */
   #request(target: Target, signal: AbortSignal, fail: (failure: SourceError) => void) {
     const request = this.#client.get(`${this.#base}${target.path}`, {
-      searchParams: { ...target.query, ...this.options.query },
+      searchParams: target.parameters ? this.#parametersOf(target.parameters) : { ...target.query, ...this.options.query },
       signal,
       responseType: 'buffer',
       headers: target.purpose === 'probe' ? { 'x-leadstream-purpose': 'probe' } : {},
@@ -124,6 +128,10 @@ class HttpTransport implements Transport {
       if (transferred > this.options.maxBodyBytes) fail(bodyTooLarge(target, this.options.maxBodyBytes));
     });
     return request;
+  }
+
+  #parametersOf(parameters: readonly [string, string][]): URLSearchParams {
+    return new URLSearchParams([...parameters, ...Object.entries(this.options.query)]);
   }
 
   #failureIn(target: Target, { statusCode, headers, body }: Response<Buffer>): SourceError | undefined {

@@ -31,6 +31,8 @@ export interface Consistency {
   unordered: boolean;
   /** What speaks against a list that stood still, in words; the first of them. */
   readonly drift: string[];
+  /** What of the list could not be checked, in words; only of lists without page numbers. */
+  unchecked?: readonly string[];
 }
 
 /** What is known of a read before it began. */

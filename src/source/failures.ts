@@ -7,6 +7,11 @@ export function isPlainFailure(error: unknown): boolean {
   return isViolation(error) || (error instanceof SourceError && error.code === 'E_SOURCE_UNAVAILABLE');
 }
 
+/** A request that the service does not take. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof SourceError && error.code === 'E_SOURCE_REFUSED';
+}
+
 /** An answer that has no rows for this request, and would have none the next time. */
 export function isViolation(error: unknown): boolean {
   return error instanceof SourceError && (error.code === 'E_SOURCE_REFUSED' || error.code === 'E_SOURCE_ANSWER');

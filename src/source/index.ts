@@ -7,7 +7,7 @@ export { defaultFetchingThreads } from './fetch/fetching.js';
 export { windowOf } from './options.js';
 export { readPages } from './read.js';
 export { inState } from './spool/place.js';
-export { accountKey, countedName } from './spool/source.js';
+export { accountKey, countedName, sourceOf } from './spool/source.js';
 export { spooledSince } from './spool/spooled-since.js';
 export { type Spools, noSpools, openSpools } from './spool/spools.js';
 export { removeSpool, sweepSpools } from './spool/sweep.js';

@@ -1,7 +1,7 @@
 import { catchError, map, of, switchMap, tap, throwError, type Observable } from 'rxjs';
 import { RecordBatch } from '../vector/index.js';
 import { SourceError } from '../core/index.js';
-import type { ListAnswer } from './fetch/client.js';
+import type { ListAnswer } from './fetch/listing.js';
 import { isPlainFailure, noRows } from './failures.js';
 import { fingerprintOf } from './fingerprint.js';
 import { hasMorePages } from './more-pages.js';
@@ -90,7 +90,8 @@ function openUnpaged(reader: ListReader, options: PagingOptions): Observable<Pag
         row: () => throwError(() => new Error('a list without pages has no positions')),
         repeated: undefined,
       };
-      if (all.batch.length === 0) return of(unpaged);
+      // That it has no pages is what its owner says, and perhaps it takes no parameters.
+      if (all.batch.length === 0 || reader.collection.served) return of(unpaged);
       return hasMorePages(reader, all.batch).pipe(
         switchMap((paged) => {
           if (!paged) return of(unpaged);

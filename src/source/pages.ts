@@ -1,5 +1,5 @@
 import { AsyncSubject, defer, map, of, switchMap, tap, throwError, type Observable } from 'rxjs';
-import type { ListAnswer } from './fetch/client.js';
+import type { ListAnswer } from './fetch/listing.js';
 import { SourceError } from '../core/index.js';
 import { RecordBatch } from '../vector/index.js';
 import { fingerprintOf } from './fingerprint.js';

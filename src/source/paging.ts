@@ -1,5 +1,7 @@
 import type { Observable } from 'rxjs';
-import type { CollectionReader, ListAnswer } from './fetch/client.js';
+import type { Collection } from '../collections/index.js';
+import type { CollectionReader } from './fetch/client.js';
+import type { ListAnswer } from './fetch/listing.js';
 import { GateError, type Warning } from '../core/index.js';
 import type { Events } from '../events/index.js';
 
@@ -13,6 +15,12 @@ export interface PagingOptions {
   readonly strict?: boolean | undefined;
   /** Where warnings are told, and what is read. Default: nowhere. */
   readonly events?: Events | undefined;
+}
+
+/** The number that a collection declares for its first page, or else that of the service. Offsets are numbered from 1. */
+export function firstPageOf({ served }: Collection, { firstPage }: Pick<PagingOptions, 'firstPage'>): number | undefined {
+  if (!served) return firstPage;
+  return served.paging.scheme === 'page' ? (served.paging.first ?? firstPage) : 1;
 }
 
 /** Reads the pages of one list. */

@@ -209,7 +209,7 @@ function slackOf(rows: number): number {
 }
 
 /** New rows at the head or the tail of a list were added to it; one between two known ones was missed. */
-class Gaps {
+export class Gaps {
   found = false;
   #known = false;
   #pending = false;

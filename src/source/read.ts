@@ -8,9 +8,11 @@ import { newConsistency, type Consistency } from './consistency.js';
 import { EndOfList } from './end.js';
 import { openList } from './list.js';
 import { endWaitOf, windowOf, type ReadingOptions } from './options.js';
-import type { ListReader, PagedList } from './paging.js';
+import { firstPageOf, type ListReader, type PagedList } from './paging.js';
 import { Passes } from './passes.js';
 import { Positions } from './positions.js';
+import { isSequential } from './fetch/position.js';
+import { SequentialRead } from './sequence.js';
 import { SeenRows, namesOf, type Repeat } from './seen.js';
 import { StalePages } from './stale.js';
 import { Trace } from './trace.js';
@@ -29,14 +31,16 @@ export function readPages<T extends Row>(
   options: ReadingOptions,
   consistency: Consistency = newConsistency(options.consistency),
 ): Observable<Page<T>> {
-  const pages$ = watched(reader, options, consistency, (watching) =>
-    openList(reader, watching).pipe(
+  const read = { ...options, firstPage: firstPageOf(reader.collection, options) };
+  const pages$ = watched(reader, read, consistency, (watching) => {
+    if (isSequential(reader.collection.served)) return new SequentialRead(reader, watching, consistency).pages();
+    return openList(reader, watching).pipe(
       switchMap((list) => {
         if (list.paged) return new ListRead(reader, list, watching, consistency).pages();
         return new AnswerRead(list, watching, reader.collection.key, consistency).pages();
       }),
-    ),
-  );
+    );
+  });
   // Batches have rows of the type that their reader says.
   return pages$ as Observable<Page<T>>;
 }

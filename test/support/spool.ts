@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { collections } from '../../src/collections/index.js';
 import { recordsIn } from '../../src/source/spool/record.js';
 import type { SpooledSource } from '../../src/source/spool/source.js';
 
@@ -11,7 +12,7 @@ export function sourceOf(changes: Partial<SpooledSource> = {}): SpooledSource {
   const own = {
     baseUrl: 'https://data.example/v1',
     account: { rest_api_key: secret },
-    collection: 'leads',
+    collection: collections.leads,
     limit: 500,
     firstPage: 1,
   } as const;

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { collectionNames } from '../../collections/index.js';
 import { nearest, schema, type Column } from '../../core/index.js';
 import { distinct } from '../../options/index.js';
 import type { Problem } from '../spec/references.js';
@@ -13,7 +12,7 @@ export const expectShape = schema((z) => {
     max_shrink: share().optional().describe("How much smaller than the last run's an output may be, like 20%. The first run passes."),
     max_growth: share().optional().describe('How much bigger it may be, like 50%. The first run passes, and one after an empty output.'),
     max_read_shrink: z
-      .union([share(), z.partialRecord(z.enum(collectionNames), share())])
+      .union([share(), z.record(column, share())])
       .optional()
       .describe(
         'How much smaller than in the last run the lists of the service may be that are read and joined, like 80%, or by collection, like { bridges: 100% }; 100% lets them be empty. Default 50%. The first run passes.',

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
+import type { Collection } from '../../collections/index.js';
 import { queryOf } from '../../http/index.js';
 import { reasonOf, schema } from '../../core/index.js';
 import type { Events } from '../../events/index.js';
@@ -40,7 +41,7 @@ export interface CountsOptions {
   readonly pipeline: string;
   readonly connection: Pick<ConnectOptions, 'baseUrl' | 'auth'>;
   /** Lists that may be asked for. */
-  readonly collections: readonly string[];
+  readonly collections: readonly Collection[];
   readonly events: Events;
 }
 
@@ -59,9 +60,10 @@ export async function openCounts({ folder, pipeline, connection, collections, ev
     await removeTemporaries(folder, (name) => name.endsWith(ending));
     return accountKey(folder);
   });
-  const nameOf = (collection: string) => countedName({ baseUrl, account: queryOf(auth), collection }, key);
+  const names = new Map(collections.map((list) => [list.name, countedName({ baseUrl, account: queryOf(auth), collection: list }, key)]));
+  const nameOf = (collection: string) => names.get(collection) ?? notRead(collection);
   const own = (await read(pathOf(folder, pipeline), events)) ?? { version: 1, sources: {}, outputs: {} };
-  const missing = collections.map(nameOf).filter((name) => !own.sources[name]);
+  const missing = [...names.values()].filter((name) => !own.sources[name]);
   const others = missing.length > 0 ? await readOthers(folder, pipeline, events) : [];
 
   return {
@@ -80,6 +82,10 @@ export async function openCounts({ folder, pipeline, connection, collections, ev
       await replaceFile(pathOf(folder, pipeline), `${JSON.stringify(kept, undefined, 2)}\n`, { mode: 0o600, durable: true });
     },
   };
+}
+
+function notRead(collection: string): never {
+  throw new Error(`${collection} is not read`);
 }
 
 /** Services come and go, and so do outputs. */

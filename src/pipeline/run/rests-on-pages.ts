@@ -12,4 +12,6 @@ const contentCodes = new Set<SourceError['code']>([
   'E_SOURCE_PAGE_IGNORED',
   'E_SOURCE_FIRST_PAGE',
   'E_SOURCE_ENDLESS',
+  'E_SOURCE_CURSOR',
+  'E_SOURCE_LINK',
 ]);

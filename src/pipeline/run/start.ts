@@ -1,5 +1,5 @@
-import { defaultLimit, spooledSince, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
-import { queryOf, secretsOf } from '../../http/index.js';
+import { defaultLimit, sourceOf, spooledSince, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
+import { secretsOf } from '../../http/index.js';
 import { Events, watchersProblem } from '../../events/index.js';
 import { createRedactor, LeadstreamError, newRunId, reasonOf, SinkError, type Warning } from '../../core/index.js';
 import {
@@ -19,7 +19,9 @@ import {
 } from '../../store/index.js';
 import { readBegun, removeBegun, writeBegun } from './began.js';
 import { noCounts, openCounts, type Counts } from './counts.js';
+import type { Collection } from '../../collections/index.js';
 import type { Pipeline } from '../spec/pipeline.js';
+import type { Plan } from '../spec/plan.js';
 import type { RunOptions } from './run-options.js';
 import { StateFolder } from './state-folder.js';
 
@@ -127,7 +129,7 @@ export class Run {
 
   async spools(): Promise<Spools> {
     if (!this.#publishes) return noSpools;
-    const { baseUrl, auth, firstPage = 1, maxBodyBytes } = this.pipeline.connection;
+    const { baseUrl, auth, firstPage, maxBodyBytes } = this.pipeline.connection;
     const { spoolMaxAgeMs: maxAgeMs } = this.pipeline;
     const { spool: folder } = this.state;
     await sweepSpools(folder);
@@ -149,7 +151,13 @@ export class Run {
   async counts(): Promise<Counts> {
     if (!this.#publishes) return noCounts;
     const { name, connection, plan } = this.pipeline;
-    return openCounts({ folder: this.state.counts, pipeline: name, connection, collections: plan.reads, events: this.events });
+    return openCounts({
+      folder: this.state.counts,
+      pipeline: name,
+      connection,
+      collections: plan.reads.map((read) => readOf(plan, read)),
+      events: this.events,
+    });
   }
 
   /**
@@ -187,8 +195,7 @@ export class Run {
     if (!this.#publishes || maxAgeMs === undefined || this.#spent || this.options.restart) return startedAt;
     const begun = await readBegun(this.state.begun, name);
     if (begun === undefined || begun.startedAt > startedAt) return startedAt;
-    const { baseUrl, auth, limit = defaultLimit, firstPage = 1 } = connection;
-    const source = { baseUrl, account: queryOf(auth), collection: plan.collection.name, limit, firstPage };
+    const source = sourceOf(plan.collection, connection.limit ?? defaultLimit, connection);
     return (await spooledSince(this.state.spool, source, maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
   }
 
@@ -206,6 +213,12 @@ export class Run {
       this.#spent = true;
     }
   }
+}
+
+function readOf({ collections }: Plan, name: string): Collection {
+  const collection = collections[name];
+  if (!collection) throw new Error(`no collection ${name}`);
+  return collection;
 }
 
 function pathsOf({ outputs, rejects }: Pick<Claim, 'outputs' | 'rejects'>): readonly string[] {

@@ -13,6 +13,7 @@ import { IssueList, type Issue } from './issue-list.js';
 import type { Pipeline } from './pipeline.js';
 import { planPipeline, unfilled, type Plan } from './plan.js';
 import type { ReferenceSource } from './reference-source.js';
+import { registryOf } from './registry.js';
 import { resolveReferences, type Problem, type SpecWarning } from './references.js';
 import type { RejectsPlan } from '../run/rejects.js';
 import { defaultsShape, pipelineShape, type PipelineShape } from './spec.js';
@@ -59,7 +60,9 @@ export function checkPipeline(
   const shape = validated(pipelineShape(), resolved, [], problem);
   // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
   const parts = shape ?? readableParts(resolved);
-  const plan = parts && planPipeline(parts, { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY, steps }, { problem, warn });
+  const collections = registryOf(resolved, problem);
+  const context = { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY, steps };
+  const plan = parts && collections && planPipeline(parts, { ...context, collections }, { problem, warn });
   const connection = shape && connectionOf(shape.service, env, issues.ofResolved(issues.problemOf(true)));
   const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problem);
 

@@ -1,4 +1,4 @@
-import { collections, columnsOf, type Collection, type Registry } from '../../collections/index.js';
+import { columnsOf, type Collection, type Registry } from '../../collections/index.js';
 import { type Column, type Warning, unknownName, type OutputColumn } from '../../core/index.js';
 import type { Step, Tally } from '../../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../../store/index.js';
@@ -95,11 +95,21 @@ export interface Plan {
  */
 export function planPipeline(
   shape: Pick<PipelineShape, 'from' | 'reveal' | 'steps' | 'to'> & Partial<Pick<PipelineShape, 'expect'>>,
-  { hmacKey, steps, ...place }: Place & { readonly hmacKey: string | undefined; readonly steps: StepDefinitions },
+  {
+    hmacKey,
+    steps,
+    collections,
+    ...place
+  }: Place & { readonly hmacKey: string | undefined; readonly steps: StepDefinitions; readonly collections: Registry },
   findings: Findings,
-): Plan {
+): Plan | undefined {
   const { problem } = findings;
-  const collection: Collection = collections[shape.from];
+  const found = Object.hasOwn(collections, shape.from) ? collections[shape.from] : undefined;
+  if (found === undefined) {
+    problem(['from'], unknownName('collection', shape.from, Object.keys(collections)));
+    return undefined;
+  }
+  const collection: Collection = found;
   const reveal = shape.reveal ?? [];
   reveal.forEach((name, index) => {
     if (!Object.hasOwn(collection.fields, name)) problem(['reveal', index], unknownName('field', name, Object.keys(collection.fields)));

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import { schema } from '../../core/index.js';
-import { collectionNames } from '../../collections/index.js';
 import { settings, windowHoldsConcurrency } from '../../options/index.js';
 import { outputPath } from '../../sinks/index.js';
 import { expectShape } from '../gates/expect.js';
@@ -91,7 +90,8 @@ export const pipelineShape = schema((z) =>
       .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'a name is made of letters, digits, dots, dashes and underscores')
       .describe('Name of the pipeline.'),
     service: service().optional().describe('The service. Default: from the environment, LEADSTREAM_BASE_URL and so on.'),
-    from: z.enum(collectionNames).describe('The collection that is read.'),
+    collections: z.record(z.string(), z.unknown()).optional().describe('Collections of your own, by name.'),
+    from: name().describe('The collection that is read: leads, bridges, areacodes, links, users, or one of your own.'),
     reveal: z.array(name()).optional().describe('Credential-like fields of it to include.'),
     on_error: z
       .enum(['reject', 'null', 'fail'])

@@ -66,6 +66,7 @@ export class Decoder {
   readonly #notText = new Map<string, number>();
   /** Whether findings count what is decoded now. */
   #counting = true;
+  readonly #dropsUndeclared: boolean;
 
   /** @param redact Takes credentials out of the names of fields. */
   constructor(
@@ -78,6 +79,7 @@ export class Decoder {
       original: originalName(column, field),
       wanted: this.#isWanted(column, field.sensitivity),
     }));
+    this.#dropsUndeclared = collection.served?.dropsUndeclared ?? false;
     this.#declaredNames = new Set(this.#declared.map(({ original }) => original));
     this.#wanted = this.#declared.filter(({ wanted }) => wanted);
     this.#withheld = this.#declared.filter(({ wanted }) => !wanted);
@@ -121,7 +123,7 @@ export class Decoder {
     if (!this.collection.key.some((column) => hasText(columns.get(column))) || absent.length === this.#declared.length) return undefined;
     for (const { column } of absent) this.#count(this.#missing, column, rows);
     for (const [original, { vector }] of sent) {
-      if (this.#declaredNames.has(original)) continue;
+      if (this.#dropsUndeclared || this.#declaredNames.has(original)) continue;
       const found = this.#unknown.get(original) ?? this.#discover(original);
       if (this.#counting) found.rows += rows;
       if (found.wanted) columns.set(found.column.name, vector);
@@ -187,6 +189,7 @@ export class Decoder {
   }
 
   #decodeUnknown(record: JsonRecord, row: Record<string, string | null>): void {
+    if (this.#dropsUndeclared) return;
     for (const [original, value] of Object.entries(record)) {
       if (this.#declaredNames.has(original)) continue;
       const found = this.#unknown.get(original) ?? this.#discover(original);

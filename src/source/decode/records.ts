@@ -63,6 +63,7 @@ function kindOf({ text }: JsonText): string {
   return text === 'true' || text === 'false' ? 'a boolean' : 'a number';
 }
 
-function suspect(path: string, { status, body }: Answer, what: string): SourceError {
+/** An answer that is not what was asked for. */
+export function suspect(path: string, { status, body }: Answer, what: string): SourceError {
   return new SourceError('E_SOURCE_ANSWER', 'suspect', `${path}: HTTP ${status} with ${body.length} bytes: ${what}`, { status });
 }

@@ -16,8 +16,9 @@ import {
 } from '../../http/index.js';
 import { Decoder, type Findings, type KnownField } from '../decode/decoder.js';
 import { openFetching, type ScannedAnswer } from './fetching.js';
-import { readList, readSingle } from '../decode/records.js';
-import { scan } from '../decode/scan.js';
+import { readSingle } from '../decode/records.js';
+import { flattened } from './listed.js';
+import { Listing, notFound, type ListAnswer, type ListRequest } from './listing.js';
 import { factsOf, targetOf, type Asked } from './target.js';
 
 /** How to reach a service. Times in milliseconds, sizes in bytes. */
@@ -50,24 +51,6 @@ export interface ClientOptions {
   readonly random?: () => number;
 }
 
-/** One page of a list. */
-export interface ListRequest {
-  /** Number as the service counts, usually from 1. Without, neither page nor limit are sent. */
-  readonly page?: number;
-  /** Rows per page, or `null` for as many as the service likes; default the client's limit. */
-  readonly limit?: number | null;
-  /** `probe` marks a request that only checks, for the log of the service. Default `page`. */
-  readonly purpose?: 'page' | 'probe';
-  /** Whether an answer that was kept will not do. Default false; the client itself keeps none. */
-  readonly fresh?: boolean;
-}
-
-/** A page by columns, and as the bytes that came. */
-export interface ListAnswer {
-  readonly batch: RecordBatch;
-  readonly body: Uint8Array;
-}
-
 /** Reads one collection. Observables are cold: each subscription is one request with its retries, aborted on unsubscribe. */
 export interface CollectionReader<T> {
   readonly collection: Collection;
@@ -82,8 +65,8 @@ export interface CollectionReader<T> {
   list(page: number): Observable<readonly T[]>;
   /** The same with everything that a request can say, and with the bytes that came. */
   request(request: ListRequest): Observable<ListAnswer>;
-  /** The rows of an answer that was kept. @throws {SourceError} When it is no list of records. */
-  decode(body: Uint8Array): RecordBatch;
+  /** An answer that was kept; `counted` says whether `findings` count it, by default they do. @throws {SourceError} When it is no list of records. */
+  decode(body: Uint8Array, counted?: boolean): ListAnswer;
   /**
    * The records with an identifier: none, one, or (area codes) several.
    *
@@ -140,6 +123,7 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
     events,
   });
   const paths = new Map<string, string>();
+  const surroundings = { baseUrl, secrets: secretsOf(auth) };
 
   function read<T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
     return requests.read(targetOf(baseUrl, asked), decode, () => factsOf(baseUrl, asked));
@@ -149,7 +133,7 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
   function onPath<T>(collection: Collection, attempt: (path: string) => Observable<T>): Observable<T> {
     return defer(() => {
       const known = paths.get(collection.name);
-      const candidates = known === undefined ? collection.paths.map((path) => `/api/${path}`) : [known];
+      const candidates = known === undefined ? collection.paths.map((path) => (path.startsWith('/') ? path : `/api/${path}`)) : [known];
       return candidates
         .map((path) => attempt(path).pipe(tap({ complete: () => void paths.set(collection.name, path) })))
         .reduce((tried$, other$) => tried$.pipe(catchError((error: unknown) => (isNotFound(error) ? other$ : throwError(() => error)))));
@@ -160,25 +144,17 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
     reader: <C extends Collection>(collection: C, reveal: readonly string[] = []): CollectionReader<RowOf<C>> => {
       const decoder = new Decoder(collection, reveal, redact);
 
-      function request({ page, limit: size = limit, purpose }: ListRequest): Observable<ListAnswer> {
-        const rows: Record<string, string> = size === null ? {} : { limit: String(size) };
-        const query: Record<string, string> = page === undefined ? {} : { page: String(page), ...rows };
-        return onPath(collection, (path) =>
-          read({ collection, path, query, purpose }, (at, answer) => {
-            if (answer.status === 404) throw notFound(at, 'no such collection at this base_url');
-            return { batch: batchOf(decoder, at, answer, purpose !== 'probe'), body: answer.body };
-          }),
-        );
-      }
+      const listing = new Listing({ collection, decoder, limit, surroundings, read });
+      const request = (asked: ListRequest): Observable<ListAnswer> => onPath(collection, (path) => listing.request(path, asked));
 
       return {
         collection,
         limit,
         findings: decoder.findings,
         reserve: (fields) => decoder.reserve(fields),
-        decode: (body) => {
+        decode: (body, counted) => {
           try {
-            return batchOf(decoder, collection.name, { status: 200, body });
+            return listing.decode(body, counted);
           } catch (error) {
             throw discreet(error, redact);
           }
@@ -191,7 +167,7 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
             return throwError(() => new SourceError('E_SOURCE_REFUSED', 'permanent', message));
           }
           const single = (path: string) =>
-            read({ collection, path, id }, (at, answer) => rowsIn<C>(batchFromRows(decoder.decode(readRecord(at, answer)))));
+            read({ collection, path, id }, (at, answer) => rowsIn<C>(batchFromRows(decoder.decode(recordsIn(at, answer, collection)))));
           return onPath(collection, single).pipe(catchError((error: unknown) => (isNotFound(error) ? of([]) : throwError(() => error))));
         },
       };
@@ -200,13 +176,10 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
   };
 }
 
-function readRecord(path: string, answer: Answer): readonly JsonRecord[] {
+function recordsIn(path: string, answer: Answer, { served }: Collection): readonly JsonRecord[] {
   if (answer.status === 404) throw notFound(path, 'no such record');
-  return readSingle(path, answer);
-}
-
-function notFound(path: string, what: string): SourceError {
-  return new SourceError('E_SOURCE_REFUSED', 'permanent', `${path}: HTTP 404: ${what}`, { status: 404 });
+  const records = readSingle(path, answer);
+  return served ? flattened(records, served) : records;
 }
 
 function isNotFound(error: unknown): boolean {
@@ -216,12 +189,6 @@ function isNotFound(error: unknown): boolean {
 /** A decoder makes the columns of its collection, which the type system cannot follow. */
 function rowsIn<C extends Collection>(batch: RecordBatch): readonly RowOf<C>[] {
   return batch.rows as readonly RowOf<C>[];
-}
-
-/** Answers of the usual form are read by columns; the others, and those that have to be refused, record by record. */
-function batchOf(decoder: Decoder, path: string, answer: ScannedAnswer, counted?: boolean): RecordBatch {
-  const scanned = answer.scanned === undefined ? scan(answer.body) : answer.scanned;
-  return (scanned ? decoder.decodeColumns(scanned, counted) : undefined) ?? batchFromRows(decoder.decode(readList(path, answer), counted));
 }
 
 /** Only what the check has seen goes on: a bare `?` or `#` would swallow the path. */

@@ -29,12 +29,12 @@ function answered(id: number, what: FetchedAnswer | { readonly failure: Failure 
   parentPort?.postMessage(message, 'bytes' in what ? movable(what) : []);
 }
 
-function fetched({ status, body }: Answer): FetchedAnswer {
+function fetched({ status, body, link }: Answer): FetchedAnswer {
   const found = scan(body) ?? null;
   const bytes = own(found?.bytes ?? body);
-  if (!found) return { status, bytes, length: body.length, scanned: null };
+  if (!found) return { status, link, bytes, length: body.length, scanned: null };
   const { rows, names, bounds, nulls, notText } = found;
-  return { status, bytes, length: body.length, scanned: { rows, names, bounds, nulls, notText } };
+  return { status, link, bytes, length: body.length, scanned: { rows, names, bounds, nulls, notText } };
 }
 
 /** Node keeps small buffers in one piece of memory, which cannot move. */

@@ -18,6 +18,7 @@ export type Fetched = { readonly id: number } & (FetchedAnswer | { readonly fail
 
 export interface FetchedAnswer {
   readonly status: number;
+  readonly link: string | undefined;
   /** The answer, and behind it what `scanned` says. */
   readonly bytes: Uint8Array;
   /** Length of the answer. */
@@ -85,8 +86,8 @@ function fetchingThread(options: TransportOptions): Transport<ScannedAnswer> {
   return { get, close };
 }
 
-function answerOf({ status, bytes, length, scanned }: FetchedAnswer): ScannedAnswer {
-  return { status, body: bytes.subarray(0, length), scanned: scanned && { ...scanned, bytes } };
+function answerOf({ status, link, bytes, length, scanned }: FetchedAnswer): ScannedAnswer {
+  return { status, link, body: bytes.subarray(0, length), scanned: scanned && { ...scanned, bytes } };
 }
 
 function errorOf({ code, kind, message, status, retryAfterMs }: Failure): SourceError {

@@ -1,6 +1,9 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { queryOf, type Credentials } from '../../http/index.js';
+import type { Collection } from '../../collections/index.js';
 import { readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
+import { firstPageOf } from '../paging.js';
 
 /** What spooled pages come from. Pages of one source are never taken for those of another. */
 export interface SpooledSource {
@@ -8,11 +11,23 @@ export interface SpooledSource {
   readonly baseUrl: string;
   /** Credentials by their parameter names. Only a digest with a key of the spool folder is made of them. */
   readonly account: Readonly<Record<string, string>>;
-  /** Its name. */
-  readonly collection: string;
+  readonly collection: Collection;
   /** Rows per page asked for. */
   readonly limit: number;
   readonly firstPage: number;
+}
+
+/** How a service is reached and read, as far as it tells sources apart. */
+export interface SourceOptions {
+  readonly baseUrl: string;
+  readonly auth: Credentials;
+  readonly firstPage?: number | undefined;
+}
+
+/** The source that a collection is at a service, read with pages of `limit` rows. */
+export function sourceOf(collection: Collection, limit: number, options: SourceOptions): SpooledSource {
+  const { baseUrl, auth } = options;
+  return { baseUrl, account: queryOf(auth), collection, limit, firstPage: firstPageOf(collection, options) ?? 1 };
 }
 
 /** Names of the folders of sources: `<collection>-<32 hexadecimal digits>`. */
@@ -24,7 +39,8 @@ export const sourceName = /^[a-z]\w*-[0-9a-f]{32}$/;
  * @param key Random and secret to the spool folder, so that nobody can try credentials against the name.
  */
 export function nameOf({ limit, firstPage, ...list }: SpooledSource, key: Buffer): string {
-  return named(list, [limit, firstPage], key);
+  const { paging } = list.collection.served ?? {};
+  return named(list, [limit, firstPage, ...(paging ? [JSON.stringify(paging)] : [])], key);
 }
 
 /** The same for a list, however it is paged. */
@@ -32,13 +48,20 @@ export function countedName(list: Omit<SpooledSource, 'limit' | 'firstPage'>, ke
   return named(list, [], key);
 }
 
-function named({ baseUrl, account, collection }: Omit<SpooledSource, 'limit' | 'firstPage'>, how: readonly number[], key: Buffer): string {
+function named(
+  { baseUrl, account, collection }: Omit<SpooledSource, 'limit' | 'firstPage'>,
+  how: readonly (number | string)[],
+  key: Buffer,
+): string {
   const { origin, pathname } = new URL(baseUrl);
   const digest = createHmac('sha256', key)
     .update(JSON.stringify(Object.entries(account).sort(([one], [other]) => (one < other ? -1 : 1))))
     .digest('hex');
-  const parts = [origin, pathname.replace(/\/+$/, ''), collection, ...how, digest];
-  return `${collection}-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;
+  const { name, paths, served } = collection;
+  // What is declared under a name can be another list the next time.
+  const own = served ? [...paths, served.rows, Object.entries(served.query)] : [];
+  const parts = [origin, pathname.replace(/\/+$/, ''), name, ...how, ...own, digest];
+  return `${name}-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;
 }
 
 /** The key of a spool folder, made when there is none. Without it earlier spools are not found any more. */

@@ -1,8 +1,14 @@
 import { defer, firstValueFrom, map, of, switchMap, type Observable } from 'rxjs';
-import { queryOf, type Credentials } from '../../http/index.js';
-import type { CollectionReader, ListAnswer, ListRequest } from '../fetch/client.js';
+import type { Credentials } from '../../http/index.js';
+import type { CollectionReader } from '../fetch/client.js';
+import { isRefused } from '../failures.js';
+import { isSame } from '../fetch/envelope.js';
+import type { ListAnswer, ListRequest } from '../fetch/listing.js';
+import { isSequential, type Position } from '../fetch/position.js';
+import { digestsOf } from '../../vector/index.js';
 import { type Row, SourceError } from '../../core/index.js';
 import type { Events } from '../../events/index.js';
+import { sourceOf } from './source.js';
 import { openSpool, type Spool } from './spool.js';
 
 /** Where and how pages are spooled. */
@@ -12,7 +18,7 @@ export interface SpoolsOptions {
   readonly runId: string;
   readonly baseUrl: string;
   readonly auth: Credentials;
-  readonly firstPage: number;
+  readonly firstPage?: number | undefined;
   /** Age from which spooled pages are not used, in milliseconds. */
   readonly maxAgeMs: number;
   /** Bytes of the largest answer. Default: that of the client. */
@@ -61,9 +67,9 @@ export function openSpools(options: SpoolsOptions): Spools {
   let startedAt: string | undefined;
 
   function open<T>(reader: CollectionReader<T>): Promise<Spool> {
-    const { folder, runId, baseUrl, auth, firstPage, maxAgeMs, maxPageBytes, restart } = options;
+    const { folder, runId, maxAgeMs, maxPageBytes, restart } = options;
     const { name } = reader.collection;
-    const source = { baseUrl, account: queryOf(auth), collection: name, limit: reader.limit, firstPage };
+    const source = sourceOf(reader.collection, reader.limit, options);
     const spool =
       opened.get(name) ?? openSpool({ folder, source, runId, maxAgeMs, maxPageBytes, restart }).then((found) => checked(found, reader));
     opened.set(name, spool);
@@ -87,12 +93,14 @@ export function openSpools(options: SpoolsOptions): Spools {
     if (last === undefined) return;
     const body = await spool.read(last);
     if (body === undefined) return check(spool, reader);
-    const now = await firstValueFrom(reader.request({ ...(last === wholeList ? {} : { page: last }), purpose: 'probe' }));
-    if (Buffer.compare(now.body, body) === 0) {
+    const what = isSequential(reader.collection.served)
+      ? await whatOfChained(reader, spool, last, body)
+      : await whatOfNumbered(reader, last, body);
+    if (what === undefined) {
       resumed += spool.resumed - spool.damaged;
       return;
     }
-    const message = `${reader.collection.name}: page ${last} has changed since ${spool.startedAt}; all pages are requested again`;
+    const message = `${reader.collection.name}: page ${last} ${what} since ${spool.startedAt}; all pages are requested again`;
     await spool.clear();
     options.events.warn({ code: 'W_SPOOL_STALE', message });
   }
@@ -119,6 +127,39 @@ export function openSpools(options: SpoolsOptions): Spools {
   };
 }
 
+/** What became of the last page that has a number. */
+async function whatOfNumbered<T>(reader: CollectionReader<T>, last: number, body: Uint8Array): Promise<string | undefined> {
+  const now = await firstValueFrom(reader.request({ ...(last === wholeList ? {} : { page: last }), purpose: 'probe' }));
+  return Buffer.compare(now.body, body) === 0 ? undefined : 'has changed';
+}
+
+/**
+ * What became of the last page of a list without numbers. Where the same rows name the next page in other words, as by a cursor that grows
+ * old, these are kept.
+ */
+async function whatOfChained<T>(reader: CollectionReader<T>, spool: Spool, last: number, body: Uint8Array): Promise<string | undefined> {
+  const kept = decoded(reader, body);
+  if (kept === undefined) return 'is damaged';
+  const now = await firstValueFrom(reader.request({ page: last, position: kept.position, purpose: 'probe' })).catch((failure: unknown) => {
+    if (isRefused(failure)) return undefined;
+    throw failure;
+  });
+  if (now === undefined) return 'is refused';
+  if (digestsOf(now.batch).join() !== digestsOf(kept.batch).join()) return 'has changed';
+  if (!isSame(now.next, kept.next)) await spool.write(last, now.body);
+  return undefined;
+}
+
+/** A page that was kept, without its findings; `undefined` for what cannot be read, which was never kept so. */
+function decoded<T>(reader: CollectionReader<T>, body: Uint8Array): ListAnswer | undefined {
+  try {
+    return reader.decode(body, false);
+  } catch (failure) {
+    if (failure instanceof SourceError) return undefined;
+    throw failure;
+  }
+}
+
 /** Number under which a list without pages is spooled. */
 const wholeList = 0;
 
@@ -127,17 +168,19 @@ function spooledReader<T extends Row>(reader: CollectionReader<T>, spool: Spool)
     const { page = wholeList, limit = reader.limit, purpose = 'page', fresh = false } = asked;
     // Probes have to ask the service, and pages of another size are other pages.
     if (purpose === 'probe' || limit !== reader.limit) return reader.request(asked);
-    return defer(() => (fresh ? Promise.resolve(undefined) : spooledAnswer(page))).pipe(
+    return defer(() => (fresh ? Promise.resolve(undefined) : spooledAnswer(page, asked.position))).pipe(
       switchMap((answer) => (answer ? of(answer) : reader.request(asked).pipe(switchMap((answer) => keep(page, answer))))),
     );
   }
 
   /** What cannot be read was never spooled, since only answers are that could be. */
-  async function spooledAnswer(page: number): Promise<ListAnswer | undefined> {
+  async function spooledAnswer(page: number, position: Position | undefined): Promise<ListAnswer | undefined> {
     const body = await spool.read(page);
     if (body === undefined) return undefined;
     try {
-      return { batch: reader.decode(body), body };
+      const answer = reader.decode(body);
+      // A page that was asked for elsewhere has other rows.
+      return position === undefined || isSame(answer.position, position) ? answer : undefined;
     } catch (failure) {
       if (!(failure instanceof SourceError)) throw failure;
       spool.forget(page);

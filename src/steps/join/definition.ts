@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { collectionNames, columnsOf, type Collection, type Registry } from '../../collections/index.js';
-import { schema, type Column } from '../../core/index.js';
+import { columnsOf, type Collection, type Registry } from '../../collections/index.js';
+import { schema, unknownName as unknownAmong, type Column } from '../../core/index.js';
 import { refuseRepeats, requireColumn, rowsOf, unknownName } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
 import { joining, takenName } from './join.js';
@@ -9,7 +9,7 @@ import type { Pick } from './pick.js';
 const config = schema((z) => {
   const name = z.string().min(1);
   return z.strictObject({
-    with: z.enum(collectionNames).describe('The other collection.'),
+    with: name.describe('The other collection.'),
     on: z.record(z.string(), name).describe('Right field by left field, one or more; empty values never match.'),
     as: z
       .string()
@@ -43,7 +43,11 @@ export const joinStep = defineStep('join', {
     { with: 'areacodes', on: { zipcode: 'city' }, normalize: 'casefold', pick: { max: 'city_population' }, as: 'area', min_match: '0%' },
   ],
   columns: (join, input, plan) => {
-    const other = otherOf(join, plan.collections);
+    const other = found(join, plan.collections);
+    if (other === undefined) {
+      plan.problem(['with'], unknownAmong('collection', join.with, Object.keys(plan.collections)));
+      return input;
+    }
     const right = columnsOf(other, join.reveal);
     const rightPlan: PlanContext = { ...plan, collection: other, reveal: join.reveal ?? [] };
     for (const [left, field] of Object.entries(join.on)) {
@@ -107,10 +111,14 @@ export const joinStep = defineStep('join', {
       : undefined,
 });
 
+function found({ with: name }: JoinConfig, collections: Registry): Collection | undefined {
+  return Object.hasOwn(collections, name) ? collections[name] : undefined;
+}
+
 /** The collection that is joined. @throws {Error} When there is none of that name, which is a defect: names are checked before. */
-function otherOf({ with: name }: JoinConfig, collections: Registry): Collection {
-  const other = collections[name];
-  if (!other) throw new Error(`no collection ${name}`);
+function otherOf(join: JoinConfig, collections: Registry): Collection {
+  const other = found(join, collections);
+  if (!other) throw new Error(`no collection ${join.with}`);
   return other;
 }
 

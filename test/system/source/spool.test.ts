@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFile, mkdir, readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { collections } from '../../../src/collections/index.js';
 import { openSpool, type Spool, type SpoolOptions } from '../../../src/source/spool/spool.js';
 import { sweepSpools } from '../../../src/source/index.js';
 import { start } from '../store/support.js';
@@ -240,7 +241,7 @@ describe('a spool', () => {
 describe('is another spool with another', () => {
   test.each([
     ['service', { baseUrl: 'https://data.example/v2' }],
-    ['collection', { collection: 'users' }],
+    ['collection', { collection: collections.users }],
     ['limit', { limit: 30 }],
     ['first page', { firstPage: 0 }],
     ['key', { account: { rest_api_key: 'other' } }],
@@ -517,7 +518,7 @@ describe('sweepSpools', () => {
     const folder = await temporaryFolder();
     const spools = join(folder, 'spool');
     const old = await interrupted(folder);
-    const kept = await interrupted(folder, { source: sourceOf({ collection: 'users' }), maxAgeMs: 24 * hour });
+    const kept = await interrupted(folder, { source: sourceOf({ collection: collections.users }), maxAgeMs: 24 * hour });
     expect(await sweepSpools(spools)).toEqual([]);
     expect(await sweepSpools(spools, later)).toEqual([old.folder.slice(spools.length + 1)]);
     expect((await readdir(spools)).sort()).toEqual(['account.key', kept.folder.slice(spools.length + 1)]);

@@ -1,0 +1,110 @@
+import type { z } from 'zod';
+import { segmentsOf, SourceError, type DeclaredType, type Sensitivity } from '../core/index.js';
+import { optionProblems } from '../options/index.js';
+import type { Collection, Field, Fields, Served } from './define.js';
+import type { EndForm, Paging } from './paging.js';
+import { collectionShape } from './shape.js';
+
+export { collectionShape, collectionsShape } from './shape.js';
+
+/** A field of a collection of one's own: its type, or more than that. */
+export type FieldDeclaration<T extends DeclaredType = DeclaredType> =
+  | T
+  | {
+      readonly type: T;
+      /** Default `plain`. */
+      readonly sensitivity?: Sensitivity;
+      /** JSON pointer to it in the record, like `/address/city`. Default: the name of the column. */
+      readonly at?: string;
+    };
+
+type FieldDeclarations = Readonly<Record<string, FieldDeclaration>>;
+
+/** A collection of one's own, as `collections` of a pipeline file declares it. */
+export interface CollectionDeclaration<F extends FieldDeclarations = FieldDeclarations> {
+  /** Path of the list below the base URL, like `/v2/orders`. */
+  readonly path: string;
+  /** Columns that together identify a row. */
+  readonly key: readonly (keyof F & string)[];
+  readonly paging: Paging;
+  /** JSON pointer to the list in an answer. Default: the answer itself. */
+  readonly rows?: string;
+  /** Parameters of every request besides. Default: none. */
+  readonly query?: Readonly<Record<string, string>>;
+  /** Answers other than a list that mean that there are no rows. Default: none. */
+  readonly end?: EndForm | readonly EndForm[];
+  /** Whether fields that are not declared become columns, or are left out without a word. Default `keep`. */
+  readonly undeclared?: 'keep' | 'drop';
+  /** By column, in snake_case. */
+  readonly fields: F;
+}
+
+/** The collection that a declaration makes. */
+export type CollectionOf<N extends string, F extends FieldDeclarations> = Collection<N, { readonly [K in keyof F]: Field<TypeOf<F[K]>> }>;
+
+type TypeOf<D> = D extends DeclaredType ? D : D extends { readonly type: infer T extends DeclaredType } ? T : never;
+
+/**
+ * Declares a collection of one's own, for `connect({ collections: [orders] })`.
+ *
+ * @param name Made of a-z, 0-9 and `_`; none of those that every service has.
+ * @throws {SourceError} `E_SOURCE_CONFIG` for a declaration that cannot be right, with every problem.
+ *
+ * @example
+ * const orders = defineCollection('orders', {
+ *   path: '/v2/orders',
+ *   key: ['no'],
+ *   rows: '/data/items',
+ *   paging: { scheme: 'cursor', next: '/paging/next', param: 'cursor' },
+ *   fields: { no: 'text', total: 'decimal', email: { type: 'text', sensitivity: 'personal' } },
+ * });
+ * connect({ baseUrl, auth, collections: [orders] }).rows('orders'); // { no: '1', total: '12.50', email: 'a@b.c' }, …
+ */
+export function defineCollection<const N extends string, const F extends FieldDeclarations>(
+  name: N,
+  declaration: CollectionDeclaration<F>,
+): CollectionOf<N, F> {
+  const problems = optionProblems(collectionShape(name), declaration, ['query']);
+  if (problems.length > 0)
+    throw new SourceError('E_SOURCE_CONFIG', 'permanent', problems.map((problem) => `collection ${name}: ${problem}`).join('; '));
+  // A checked declaration makes the fields that its type says, which the type system cannot follow through the map of them.
+  return collectionOf(name, collectionShape(name).parse(declaration)) as unknown as CollectionOf<N, F>;
+}
+
+/** The collection that a checked declaration makes. */
+export function collectionOf(name: string, declared: z.output<ReturnType<typeof collectionShape>>): Collection {
+  const { path, key, rows = '', paging, query = {}, end = [], undeclared = 'keep' } = declared;
+  const entries = Object.entries(declared.fields).map(([column, field]) => {
+    const { type, sensitivity = 'plain', at = `/${column}` } = typeof field === 'string' ? { type: field } : field;
+    return { column, type, sensitivity, segments: segmentsOf(at) };
+  });
+  const fields = entries.map(({ column, type, sensitivity, segments }): [string, Field] => {
+    const original = segments.join('.');
+    return [column, { type, sensitivity, ...(original === column ? {} : { original }) }];
+  });
+  const nested = entries.filter(({ segments }) => segments.length > 1).map(({ segments }) => [segments.join('.'), segments] as const);
+  const served: Served = {
+    paging: pagingOf(paging),
+    rows: segmentsOf(rows),
+    query,
+    ends: [end].flat(),
+    nested: new Map(nested),
+    dropsUndeclared: undeclared === 'drop',
+  };
+  return {
+    name,
+    paths: [path],
+    paged: paging.scheme !== 'none',
+    key,
+    id: key[0] ?? '',
+    unknown: 'plain',
+    fields: Object.fromEntries(fields) satisfies Fields,
+    served,
+  };
+}
+
+/** What a scheme takes is checked by the shape. */
+function pagingOf({ scheme, param = '', ...paging }: z.output<ReturnType<typeof collectionShape>>['paging']): Paging {
+  const given = Object.fromEntries(Object.entries(paging).filter(([, value]) => value !== undefined));
+  return { scheme, ...(param === '' ? {} : { param }), ...given } as Paging;
+}

@@ -1,0 +1,157 @@
+import type { z } from 'zod';
+import { declaredTypes, pointerPattern, schema, segmentsOf, unknownName } from '../core/index.js';
+import { distinct, settings } from '../options/index.js';
+import { endForms, schemes } from './paging.js';
+import { collectionNames } from './registry.js';
+
+/** What a scheme takes beside its name, what of it must be given. */
+const takes: Readonly<Record<(typeof schemes)[number], { readonly may: readonly string[]; readonly must?: readonly string[] }>> = {
+  page: { may: ['param', 'limit', 'first'] },
+  offset: { may: ['param', 'limit'] },
+  cursor: { may: ['param', 'limit', 'next', 'last', 'more'], must: ['param'] },
+  link: { may: ['limit', 'next'] },
+  none: { may: [] },
+};
+
+const pointer = schema((z) =>
+  z.string().regex(pointerPattern, 'must be a JSON pointer: empty for the whole, or like /data/items, with ~1 for / and ~0 for ~ in names'),
+);
+
+const paging = schema((z) =>
+  z
+    .strictObject({
+      scheme: z.enum(schemes).describe('How pages are asked for.'),
+      param: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('Parameter of the page number (default page), the offset (default offset) or the cursor.'),
+      limit: z.string().min(1).optional().describe('Parameter of the page size, or none if there is none. Default limit.'),
+      first: settings().firstPage.optional().describe('page: number of the first page, 0 or 1. Default service.first_page.'),
+      next: pointer()
+        .optional()
+        .describe('cursor: where an answer has the cursor of the next page. link: where it has the link, if not in the header Link.'),
+      last: z.string().min(1).optional().describe('cursor: the field of the last row that is the cursor of the next page.'),
+      more: pointer().optional().describe('cursor: where an answer says whether there are more rows, true or false.'),
+    })
+    .superRefine((given, context) => {
+      const { may, must = [] } = takes[given.scheme];
+      const refuse = (key: string, message: string) => context.addIssue({ code: 'custom', path: [key], message });
+      for (const [key, value] of Object.entries(given))
+        if (key !== 'scheme' && value !== undefined && !may.includes(key))
+          refuse(key, `'${key}' does not go with the scheme ${given.scheme}`);
+      for (const key of must)
+        if (Reflect.get(given, key) === undefined)
+          refuse('scheme', `the scheme ${given.scheme} needs '${key}', the parameter of the cursor`);
+      if (given.scheme === 'cursor' && (given.next === undefined) === (given.last === undefined))
+        refuse('scheme', "the scheme cursor needs either 'next', a pointer to the cursor, or 'last', a field of the last row");
+    }),
+);
+
+const field = schema((z) => {
+  const type = z.enum(declaredTypes);
+  const at = pointer().refine((text) => text !== '', 'must name a part of the record, like /address/city');
+  return z.union([
+    type,
+    z.strictObject({
+      type: type.describe('Type of the values.'),
+      sensitivity: z.enum(['plain', 'personal', 'secret']).optional().describe('Who may see them. Default plain.'),
+      at: at.optional().describe('JSON pointer to the value in the record. Default: the name of the column.'),
+    }),
+  ]);
+});
+
+/** Names that say that a value is a credential. */
+const credentialLike = /^(?:rest_api_key|authorized_uid|authorized_rest_api_key)$|(?:^|[_-])(?:api[_-]?key|token|secret|password)$/i;
+
+const declaration = schema((z) => {
+  const column = z
+    .string()
+    .regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a column is made of a-z, 0-9 and _; at: names a field that is called otherwise');
+  return z.strictObject({
+    path: z
+      .string()
+      .refine(isPath, 'must be a path below base_url, like /v2/orders, without query, dots and what would have to be escaped')
+      .describe('Path of the list below base_url, like /v2/orders.'),
+    key: distinct(z.array(column).min(1)).describe('Columns that together identify a row.'),
+    paging: paging().describe('How the list is paged.'),
+    rows: pointer().optional().describe('JSON pointer to the list in an answer, like /data/items. Default: the answer itself.'),
+    query: z
+      .record(z.string().min(1), z.string())
+      .optional()
+      .describe('Parameters of every request besides, like { status: any }; credentials belong under service.auth.'),
+    end: z
+      .union([z.enum(endForms), z.array(z.enum(endForms)).min(1)])
+      .optional()
+      .describe('Answers other than a list that mean that there are no rows. no_rows: there is nothing, or null, where rows points to.'),
+    undeclared: z
+      .enum(['keep', 'drop'])
+      .optional()
+      .describe('Whether fields that are not declared become columns, with a warning, or are left out. Default keep.'),
+    fields: z
+      .record(column, field())
+      .refine((fields) => Object.keys(fields).length > 0, 'needs at least one field')
+      .describe('Type by column; or a map with type, sensitivity, and at, a JSON pointer to the value.'),
+  });
+});
+
+type Declaration = z.output<ReturnType<typeof declaration>>;
+
+/** The shape of a declared collection, as a file or a program gives it. */
+export function collectionShape(name: string) {
+  return declaration().superRefine((declared, context) => {
+    const refuse = (path: readonly (string | number)[], message: string) => context.addIssue({ code: 'custom', path: [...path], message });
+    const problem = nameProblem(name);
+    if (problem !== undefined) refuse([], problem);
+    refuseWrongNames(declared, refuse);
+    refuseWrongParameters(declared, refuse);
+  });
+}
+
+type Refuse = (path: readonly (string | number)[], message: string) => void;
+
+function refuseWrongNames({ fields, key, paging: { last } }: Declaration, refuse: Refuse): void {
+  const columns = Object.keys(fields);
+  key.forEach((name, index) => {
+    const declared = fields[name];
+    if (declared === undefined) refuse(['key', index], unknownName('field', name, columns));
+    else if (typeof declared === 'object' && declared.sensitivity === 'secret')
+      refuse(['key', index], `'${name}' is secret, so it is withheld and identifies no row`);
+  });
+  const cursor = last === undefined ? undefined : fields[last];
+  if (last !== undefined && cursor === undefined) refuse(['paging', 'last'], unknownName('field', last, columns));
+  if (typeof cursor === 'object' && cursor.sensitivity === 'secret') refuse(['paging', 'last'], `'${last}' is secret, so it is withheld`);
+  const places = new Map<string, string>();
+  for (const [column, declared] of Object.entries(fields)) {
+    const place = segmentsOf(typeof declared === 'object' && declared.at !== undefined ? declared.at : `/${column}`).join('.');
+    const other = places.get(place);
+    if (other !== undefined) refuse(['fields', column], `'${other}' is the same field of the record`);
+    places.set(place, column);
+  }
+}
+
+function refuseWrongParameters({ query = {}, paging }: Declaration, refuse: Refuse): void {
+  const defaults = { page: 'page', offset: 'offset', cursor: undefined, link: undefined, none: undefined };
+  const own = [paging.param ?? defaults[paging.scheme], paging.scheme === 'none' ? undefined : (paging.limit ?? 'limit')];
+  if (own[0] !== undefined && own[0] === own[1]) refuse(['paging', 'limit'], `'${own[0]}' is the parameter '${'param'}' already`);
+  for (const name of Object.keys(query)) {
+    if (own.includes(name)) refuse(['query', name], `'${name}' is a parameter of paging`);
+    if (credentialLike.test(name))
+      refuse(['query', name], `'${name}' is called after a credential, which is accepted only under service.auth`);
+  }
+}
+
+/** What is wrong with the name of a collection of one's own. */
+export function nameProblem(name: string): string | undefined {
+  if (collectionNames.some((known) => known === name)) return `'${name}' is a collection that every service has; give yours another name`;
+  return /^[a-z][a-z0-9_]{0,63}$/.test(name) ? undefined : `the name of a collection is made of a-z, 0-9 and _, and begins with a letter`;
+}
+
+/** What a URL leaves as it is: anything else would be asked for at another place than the one that is written. */
+function isPath(text: string): boolean {
+  const base = 'http://localhost';
+  return /^\/[^?#]*$/.test(text) && URL.canParse(text, base) && new URL(text, base).href === base + text;
+}
+
+/** The collections of a file, by name; each is checked by `collectionShape`, with its name. */
+export const collectionsShape = schema((z) => z.record(z.string(), declaration()));

@@ -1,0 +1,16 @@
+/** What a JSON pointer looks like (RFC 6901). */
+export const pointerPattern = /^(?:\/(?:[^~/]|~[01])*)*$/;
+
+/**
+ * The names and indexes that a JSON pointer goes by.
+ *
+ * @example
+ * segmentsOf('/data/a~1b'); // ['data', 'a/b']
+ * segmentsOf(''); // [], the whole
+ */
+export function segmentsOf(pointer: string): readonly string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+}

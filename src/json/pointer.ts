@@ -1,0 +1,86 @@
+import { isUtf8 } from 'node:buffer';
+import { afterSpace, ascii, endOfLiteral, endOfNested, endOfText } from './places.js';
+import { compact } from './compact.js';
+import { JsonText, type JsonValue } from './read.js';
+
+/** Whether bytes are a whole JSON document in UTF-8: of one that was cut, a part can still look like what is wanted. */
+export function isJson(json: Uint8Array): boolean {
+  if (!isUtf8(json)) return false;
+  try {
+    JSON.parse(bufferOf(json).toString('utf8'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The bytes of the value that a JSON pointer leads to (RFC 6901), in a document that is JSON and has no byte order mark.
+ *
+ * @param segments Names of members and indexes of items on the way.
+ * @returns `undefined` when there is no such value. Of a name that comes twice the last one counts, as in `JSON.parse`.
+ */
+export function placeOf(json: Uint8Array, segments: readonly string[]): Uint8Array | undefined {
+  const body = bufferOf(json);
+  let [start, end] = [afterSpace(body, 0), body.length];
+  for (const segment of segments) {
+    const found = body[start] === ascii.openRecord ? memberOf(body, start, segment) : itemOf(body, start, segment);
+    if (found === undefined) return undefined;
+    [start, end] = found;
+  }
+  return json.subarray(start, end);
+}
+
+/** The value that a JSON pointer leads to, in a document that is JSON; `undefined` when there is none. */
+export function valueAt(json: Uint8Array, segments: readonly string[]): JsonValue | undefined {
+  const place = placeOf(json, segments);
+  if (place === undefined) return undefined;
+  const value = bufferOf(place);
+  if (value[0] === ascii.quote) return JSON.parse(value.toString('utf8')) as string;
+  const isNested = value[0] === ascii.openList || value[0] === ascii.openRecord;
+  const text = isNested ? compact(value, 0, endOfNested(value, 0)) : value.toString('latin1', 0, endOfLiteral(value, 0));
+  return text === undefined || text === 'null' ? null : new JsonText(text);
+}
+
+type Bounds = readonly [start: number, end: number];
+
+function memberOf(json: Buffer, start: number, wanted: string): Bounds | undefined {
+  let found: Bounds | undefined;
+  let at = afterSpace(json, start + 1);
+  while (json[at] === ascii.quote) {
+    const close = endOfText(json, at);
+    const name = JSON.parse(json.toString('utf8', at, close + 1)) as string;
+    const value = afterSpace(json, afterSpace(json, close + 1) + 1);
+    const end = endOfValue(json, value);
+    if (name === wanted) found = [value, end];
+    at = afterComma(json, end);
+  }
+  return found;
+}
+
+function itemOf(json: Buffer, start: number, wanted: string): Bounds | undefined {
+  if (json[start] !== ascii.openList || !/^(?:0|[1-9]\d*)$/.test(wanted)) return undefined;
+  let at = afterSpace(json, start + 1);
+  for (let index = 0; json[at] !== ascii.closeList; index += 1) {
+    const end = endOfValue(json, at);
+    if (end <= at) return undefined;
+    if (index === Number(wanted)) return [at, end];
+    at = afterComma(json, end);
+  }
+  return undefined;
+}
+
+function afterComma(json: Buffer, end: number): number {
+  const at = afterSpace(json, end);
+  return json[at] === ascii.comma ? afterSpace(json, at + 1) : at;
+}
+
+function endOfValue(json: Buffer, start: number): number {
+  const byte = json[start];
+  if (byte === ascii.quote) return endOfText(json, start) + 1;
+  return byte === ascii.openList || byte === ascii.openRecord ? endOfNested(json, start) : endOfLiteral(json, start);
+}
+
+function bufferOf(json: Uint8Array): Buffer {
+  return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
+}

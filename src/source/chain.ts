@@ -1,0 +1,121 @@
+import { catchError, of, throwError, type Observable } from 'rxjs';
+import { SourceError } from '../core/index.js';
+import { task } from '../flow/index.js';
+import { RecordBatch } from '../vector/index.js';
+import { isRefused } from './failures.js';
+import type { ListAnswer } from './fetch/listing.js';
+import type { Position } from './fetch/position.js';
+import type { ListReader } from './paging.js';
+
+/** How the pages of a chain are asked for. */
+export interface ChainOptions {
+  readonly purpose: 'page' | 'probe';
+  /** Most pages with rows. Default: no limit. */
+  readonly maxPages: number | undefined;
+  /** How many pages in a row there may be that have nothing new. */
+  readonly patience: number;
+}
+
+/**
+ * The pages of a list of which each says where the next one is. They are numbered as they come; answers without rows that name a next page
+ * have no number.
+ *
+ * Memory: the position of each page.
+ */
+export class Chain {
+  /** Where each page is, as far as it is known; nothing for the first one. */
+  readonly #positions: (Position | undefined)[] = [undefined];
+  /** By which page a position was named. */
+  readonly #named = new Map<string, number>();
+  /** The answer that named no next page: the page that it would be, and where. */
+  #end: { readonly number: number; readonly position: Position | undefined } | undefined;
+  #fresh: number | undefined;
+  #stale = 0;
+
+  constructor(
+    private readonly reader: ListReader,
+    private readonly options: ChainOptions,
+  ) {}
+
+  /**
+   * The rows of a page, which is the first, or behind one that was read; none behind the last.
+   *
+   * @throws {SourceError} `E_SOURCE_CURSOR` when a page names one that another page has named, `E_SOURCE_ENDLESS` and
+   * `E_SOURCE_MAX_PAGES`.
+   */
+  page(number: number): Observable<RecordBatch> {
+    return task(async (ask) => {
+      const { purpose, patience } = this.options;
+      for (let position = this.#positions[number - 1]; number <= this.#positions.length;) {
+        if (this.#stale > patience) throw this.#endless(number);
+        const { batch, next } = await ask(this.reader.request({ page: number, position, purpose, fresh: number === this.#fresh }));
+        if (next === undefined) this.#end = { number, position };
+        else this.#name(next, number);
+        if (batch.length > 0) return this.#taken(number, position, batch, next);
+        if (next === undefined) break;
+        this.#stale += 1;
+        position = next;
+      }
+      return RecordBatch.empty;
+    });
+  }
+
+  /** Takes how many rows of a page were new. */
+  notice(fresh: number): void {
+    this.#stale = fresh === 0 ? this.#stale + 1 : 0;
+  }
+
+  /** A page as it is by now; `undefined` when the service refuses to give it a second time. */
+  again(number: number): Observable<ListAnswer | undefined> {
+    return this.#at(number, this.#positions[number - 1]);
+  }
+
+  /** The answer that ended the list, as it is by now, and the number of the page that it is or would be. */
+  endAgain(): { readonly number: number; readonly answer$: Observable<ListAnswer | undefined> } {
+    const { number, position } = this.#end ?? { number: 1, position: undefined };
+    return { number, answer$: this.#at(number, position) };
+  }
+
+  /** Goes on where the list has ended. @returns The number of the page to read. */
+  reopen(): number {
+    const { number, position } = this.#end ?? { number: 1, position: undefined };
+    this.#positions.length = number;
+    this.#positions[number - 1] = position;
+    this.#fresh = number;
+    return number;
+  }
+
+  #taken(number: number, position: Position | undefined, batch: RecordBatch, next: Position | undefined): RecordBatch {
+    const { maxPages = Infinity } = this.options;
+    const { name } = this.reader.collection;
+    if (number > maxPages)
+      throw new SourceError('E_SOURCE_MAX_PAGES', 'permanent', `${name}: page ${number} has rows, but max_pages is ${maxPages}`);
+    this.#positions[number - 1] = position;
+    if (next !== undefined) this.#positions[number] = next;
+    return batch;
+  }
+
+  #at(number: number, position: Position | undefined): Observable<ListAnswer | undefined> {
+    return this.reader
+      .request({ page: number, position, purpose: 'probe' })
+      .pipe(catchError((error: unknown) => (isRefused(error) ? of(undefined) : throwError(() => error))));
+  }
+
+  /** No two pages have the same one behind them. */
+  #name(next: Position, number: number): void {
+    const key = JSON.stringify(next);
+    const before = this.#named.get(key) ?? number;
+    if (before !== number) {
+      const { name, served } = this.reader.collection;
+      const what = served?.paging.scheme === 'link' ? 'link' : 'cursor';
+      const message = `${name}: page ${number} names the next page by the ${what} that page ${before} gave; the list would never end`;
+      throw new SourceError('E_SOURCE_CURSOR', 'permanent', message);
+    }
+    this.#named.set(key, number);
+  }
+
+  #endless(number: number): SourceError {
+    const message = `${this.reader.collection.name}: ${this.#stale} pages up to page ${number - 1} have no row that was not read before, and there is always a next one`;
+    return new SourceError('E_SOURCE_ENDLESS', 'permanent', message);
+  }
+}

@@ -1,0 +1,55 @@
+import type { Served } from '../../collections/index.js';
+import { SourceError } from '../../core/index.js';
+import { isJson, JsonText, placeOf, readJson, valueAt, type JsonRecord } from '../../json/index.js';
+import type { Answer } from '../../http/index.js';
+import { nameShape, suspect } from '../decode/records.js';
+
+/**
+ * The list in an answer of a collection of one's own.
+ *
+ * @returns `undefined` where the answer is one of the declared ways to say that there are no rows.
+ * @throws {SourceError} `E_SOURCE_ROWS` and `E_SOURCE_ANSWER`, kind `suspect`.
+ */
+export function listIn(label: string, answer: Answer, { rows, ends }: Served): Uint8Array | undefined {
+  const body = withoutMark(answer.body);
+  if (body.length === 0 && ends.includes('no_content')) return undefined;
+  if (body.length < 64) {
+    const short = Buffer.from(body).toString('latin1').replaceAll(/\s/g, '');
+    if ((short === '{}' && ends.includes('empty_object')) || (short === 'null' && ends.includes('null'))) return undefined;
+  }
+  if (rows.length === 0) return body;
+  // Of an answer that was cut, the list may be whole, and not what says that there is more.
+  if (!isJson(body)) throw suspect(label, answer, 'not JSON');
+  const place = placeOf(body, rows);
+  const isNothing = place === undefined || valueAt(place, []) === null;
+  if (isNothing && ends.includes('no_rows')) return undefined;
+  if (place?.[0] === openList) return place;
+  const pointer = `/${rows.join('/')}`;
+  const found = readJson(place ?? body);
+  const shape = found === undefined || Array.isArray(found) ? '' : ` but ${nameShape(found as Exclude<typeof found, readonly unknown[]>)}`;
+  const message = `there is no list at ${pointer}${place === undefined ? `; the answer is ${shape.slice(5)}` : shape}`;
+  throw new SourceError('E_SOURCE_ROWS', 'suspect', `${label}: HTTP ${answer.status} with ${answer.body.length} bytes: ${message}`);
+}
+
+const openList = 0x5b;
+
+/** The records with what is nested in them under names of their own. */
+export function flattened(records: readonly JsonRecord[], { nested }: Served): readonly JsonRecord[] {
+  if (nested.size === 0) return records;
+  return records.map((record) => {
+    const flat = Object.assign(Object.create(null) as Record<string, JsonRecord[string]>, record);
+    for (const [name, [outer = '', ...inner]] of nested) {
+      const container = record[outer];
+      const value = container instanceof JsonText ? valueAt(Buffer.from(container.text), inner) : undefined;
+      // A member that happens to be called as the pointer is.
+      if (record[name] !== undefined) flat[`/${name}`] = record[name];
+      delete flat[name];
+      if (value !== undefined) flat[name] = value;
+    }
+    return flat;
+  });
+}
+
+function withoutMark(body: Uint8Array): Uint8Array {
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
+}

@@ -1,0 +1,122 @@
+import { map, type Observable } from 'rxjs';
+import type { Collection, Served } from '../../collections/index.js';
+import { SourceError } from '../../core/index.js';
+import { batchFromRows, RecordBatch } from '../../vector/index.js';
+import type { Decoder } from '../decode/decoder.js';
+import { readList } from '../decode/records.js';
+import { scan } from '../decode/scan.js';
+import { opened, packed } from './envelope.js';
+import type { ScannedAnswer } from './fetching.js';
+import { flattened, listIn } from './listed.js';
+import type { Surroundings } from './next-link.js';
+import { nextAfter } from './next-page.js';
+import { isSequential, positionAt, type Position } from './position.js';
+import type { Asked } from './target.js';
+
+/** One page of a list. */
+export interface ListRequest {
+  /** Number as the service counts, usually from 1; of a list without numbers, as it comes. Without, neither page nor limit are sent. */
+  readonly page?: number;
+  /** Where a list without page numbers goes on. Default: where it begins. */
+  readonly position?: Position | undefined;
+  /** Rows per page, or `null` for as many as the service likes; default the client's limit. */
+  readonly limit?: number | null;
+  /** `probe` marks a request that only checks, for the log of the service. Default `page`. */
+  readonly purpose?: 'page' | 'probe';
+  /** Whether an answer that was kept will not do. Default false; the client itself keeps none. */
+  readonly fresh?: boolean;
+}
+
+/** A page by columns, and as what is kept of it. */
+export interface ListAnswer {
+  readonly batch: RecordBatch;
+  /** The bytes that came; of a list without page numbers with what is known of the next page. */
+  readonly body: Uint8Array;
+  /** Of a list without page numbers, where it was asked for, and where the next page is; none at the end. */
+  readonly position?: Position;
+  readonly next?: Position | undefined;
+}
+
+/** What a listing works with. */
+export interface ListingOptions {
+  readonly collection: Collection;
+  readonly decoder: Decoder;
+  /** Rows per page, unless a request says otherwise. */
+  readonly limit: number;
+  readonly surroundings: Surroundings;
+  /** Asks, and decodes the answer. */
+  readonly read: <T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T) => Observable<T>;
+}
+
+/** How the list of one collection is asked for, and what its answers say. */
+export class Listing {
+  constructor(private readonly options: ListingOptions) {}
+
+  /** One page at a path of the collection. */
+  request(path: string, asked: ListRequest): Observable<ListAnswer> {
+    const { collection, read } = this.options;
+    const { served } = collection;
+    const { page, purpose } = asked;
+    if (isSequential(served)) return this.#sequel(path, asked, served);
+    return read({ collection, path, page, query: this.#queryOf(asked), purpose }, (at, answer) => ({
+      batch: this.#batchOf(at, answer, purpose !== 'probe'),
+      body: answer.body,
+    }));
+  }
+
+  /** An answer that was kept. */
+  decode(body: Uint8Array, counted = true): ListAnswer {
+    const { name, served } = this.options.collection;
+    if (!isSequential(served)) return { batch: this.#batchOf(name, { status: 200, body }, counted), body };
+    const { position, next, answer } = opened(body);
+    return { batch: this.#batchOf(name, { status: 200, body: answer }, counted), body, position, next };
+  }
+
+  #queryOf({ page, limit: size = this.options.limit }: ListRequest): Readonly<Record<string, string>> {
+    const { served } = this.options.collection;
+    const { paging } = served ?? {};
+    if (page === undefined || paging?.scheme === 'none') return served?.query ?? {};
+    if (!paging) return { page: String(page), ...(size === null ? {} : { limit: String(size) }) };
+    const rows = size ?? this.options.limit;
+    const limit = 'limit' in paging && paging.limit !== undefined ? paging.limit : 'limit';
+    const param = 'param' in paging && paging.param !== undefined ? paging.param : paging.scheme;
+    const place = paging.scheme === 'offset' ? (page - 1) * rows : page;
+    return { ...served?.query, [param]: String(place), ...(limit === 'none' ? {} : { [limit]: String(rows) }) };
+  }
+
+  #sequel(path: string, { page = 1, position: asked, limit: size, purpose }: ListRequest, served: Served): Observable<ListAnswer> {
+    const { collection, limit, surroundings, read } = this.options;
+    const rows = size ?? limit;
+    const position = asked ?? positionAt(served, path, rows);
+    const { parameters } = position;
+    return read({ collection, path: position.path, page, parameters, purpose }, (label, answer) => {
+      const batch = this.#batchOf(label, answer, purpose !== 'probe');
+      const next = nextAfter(answer, batch, { served, label, position, limit: rows, surroundings });
+      return { batch, position, next, answer };
+    }).pipe(map(({ answer, ...known }) => ({ ...known, body: packed(known, answer.body) })));
+  }
+
+  /** Answers of the usual form are read by columns; the others, and those that have to be refused, record by record. */
+  #batchOf(label: string, answer: ScannedAnswer, counted?: boolean): RecordBatch {
+    const { collection, decoder } = this.options;
+    const { served } = collection;
+    const isNone = answer.status === 404 && (served?.ends.includes('not_found') ?? false);
+    if (answer.status === 404 && !isNone) throw notFound(label, 'no such collection at this base_url');
+    if (!served) return batchOf(decoder, label, answer, counted);
+    const body = isNone ? undefined : listIn(label, answer, served);
+    if (body === undefined) return RecordBatch.empty;
+    const { status } = answer;
+    if (served.nested.size === 0) return batchOf(decoder, label, body === answer.body ? answer : { status, body }, counted);
+    return batchFromRows(decoder.decode(flattened(readList(label, { status, body }), served), counted));
+  }
+}
+
+function batchOf(decoder: Decoder, label: string, answer: ScannedAnswer, counted?: boolean): RecordBatch {
+  const scanned = answer.scanned === undefined ? scan(answer.body) : answer.scanned;
+  return (scanned ? decoder.decodeColumns(scanned, counted) : undefined) ?? batchFromRows(decoder.decode(readList(label, answer), counted));
+}
+
+/** What is not there. */
+export function notFound(label: string, what: string): SourceError {
+  return new SourceError('E_SOURCE_REFUSED', 'permanent', `${label}: HTTP 404: ${what}`, { status: 404 });
+}

@@ -1,0 +1,36 @@
+import { SourceError } from '../../core/index.js';
+import type { Position } from './position.js';
+
+/** What a link is held against. */
+export interface Surroundings {
+  /** Origin and path of the service. */
+  readonly baseUrl: string;
+  /** Values that no link may carry on. */
+  readonly secrets: readonly string[];
+}
+
+/** The names under which the service takes credentials in a query. */
+const credentialNames: readonly string[] = ['rest_api_key', 'authorized_uid', 'authorized_rest_api_key'];
+
+/**
+ * Where a link leads, resolved against the address of its page (RFC 3986). What credentials it carries are left out, since every request
+ * has our own.
+ *
+ * @throws {SourceError} `E_SOURCE_LINK` for one to another origin, or outside the path of the base URL.
+ */
+export function followed(link: string, from: Position, label: string, { baseUrl, secrets }: Surroundings): Position {
+  const { origin, pathname } = new URL(baseUrl);
+  const base = pathname.replace(/\/+$/, '');
+  const page = new URL(`${origin}${base}${from.path}?${new URLSearchParams([...from.parameters]).toString()}`).href;
+  if (!URL.canParse(link, page)) throw refused(label, 'is no address');
+  const next = new URL(link, page);
+  if (next.origin !== origin) throw refused(label, `leads to ${next.origin === 'null' ? next.protocol : next.origin}, another origin`);
+  if (!next.pathname.startsWith(`${base}/`)) throw refused(label, `leads out of the path of base_url, ${base}/`);
+  const isOurs = ([name, value]: readonly [string, string]) =>
+    credentialNames.includes(name) || secrets.some((secret) => value.includes(secret) || name.includes(secret));
+  return { path: next.pathname.slice(base.length), parameters: [...next.searchParams].filter((pair) => !isOurs(pair)) };
+}
+
+function refused(label: string, what: string): SourceError {
+  return new SourceError('E_SOURCE_LINK', 'permanent', `${label}: the link to the next page ${what}; it was not followed`);
+}

@@ -1,0 +1,206 @@
+import { EMPTY, concat, defer, map, switchMap, timer, type Observable } from 'rxjs';
+import { itemAt, SourceError } from '../core/index.js';
+import { batchOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
+import { digestOf } from '../vector/index.js';
+import type { Consistency } from './consistency.js';
+import { Chain } from './chain.js';
+import { endWaitOf, windowOf, type ReadingOptions } from './options.js';
+import { warn, type ListReader } from './paging.js';
+import { SeenRows, namesOf } from './seen.js';
+import { SequentialPasses } from './sequential-passes.js';
+import { Trace } from './trace.js';
+
+/** Pages that are looked at again. */
+const maxProbes = 8;
+/** Most times that a read goes on behind an end that was none. */
+const maxReturns = 10;
+
+/**
+ * The read of a list whose pages have no numbers: each says where the next is, so that they are asked for one after another.
+ *
+ * Its end is what the service says: rows cannot be counted from outside. What can be looked at again is the end itself, single pages, and
+ * the whole list.
+ */
+export class SequentialRead {
+  readonly #chain: Chain;
+  readonly #trace = new Trace();
+  readonly #seen: SeenRows | undefined;
+  readonly #digests: number[] = [];
+  /** Digests of pages. */
+  readonly #known = new Set<number>();
+  readonly #key: readonly string[];
+  #distinct = 0;
+  #drifted = false;
+  /** How often the read went on behind its end. */
+  #returns = 0;
+
+  constructor(
+    private readonly reader: ListReader,
+    private readonly options: ReadingOptions,
+    private readonly consistency: Consistency,
+  ) {
+    this.#key = reader.collection.key;
+    this.#seen = consistency.mode === 'off' ? undefined : new SeenRows();
+    this.#chain = this.#chainOf('page');
+  }
+
+  /** The pages of the list, and the rows that were missed. */
+  pages(): Observable<Page> {
+    return concat(
+      this.#crawl(),
+      defer(() => {
+        this.consistency.counted = 'none';
+        this.options.onEnd?.(() => task((ask) => this.#goesOn(ask)));
+        return this.consistency.mode === 'off' ? EMPTY : this.#checks();
+      }),
+    );
+  }
+
+  #chainOf(purpose: 'page' | 'probe'): Chain {
+    return new Chain(this.reader, { purpose, maxPages: this.options.maxPages, patience: Math.max(10, windowOf(this.options)) });
+  }
+
+  #crawl(): Observable<Page> {
+    return pagedBatches((number) => this.#chain.page(number), {
+      name: this.reader.collection.name,
+      window: windowOf(this.options),
+      concurrency: 1,
+      firstPage: 1,
+      confirmEnd: () => task((ask) => this.#confirm(ask)),
+    }).pipe(map((page) => this.#keep(page)));
+  }
+
+  /** Takes a page of the list, and lets the rows of it pass that were not there before. */
+  #keep(page: Page): Page {
+    const batch = batchOf(page);
+    const names = namesOf(batch, this.#key);
+    const { known } = this.#trace.take(page.number, batch, names);
+    this.#digests[page.number - 1] = digestOf(names);
+    const all = Array.from({ length: batch.length }, (_, row) => row);
+    const sighting = this.#seen?.take(batch, names);
+    const isFresh = new Set(sighting?.fresh ?? all.slice(known));
+    const read = all.filter((row) => row >= known || isFresh.has(row));
+    this.options.onPage?.(read.length === batch.length ? page : withBatch(page, batch.take(read)));
+    this.consistency.duplicates += read.length - isFresh.size;
+    if (sighting) {
+      this.consistency.changed += known === 0 ? sighting.changed : 0;
+      this.#distinct += sighting.distinct;
+      if (sighting.repeats.some(({ row }) => row >= known)) this.#drift(`page ${page.number} has rows that were read before`);
+    }
+    if (known === 0) this.#chain.notice(sighting ? sighting.fresh.length : this.#isKnown(page.number) ? 0 : batch.length);
+    return isFresh.size === batch.length ? page : withBatch(page, batch.take([...isFresh]));
+  }
+
+  /** The end is looked at twice, and where nothing is or less than there was, after a while. @returns The page to go on with. */
+  async #confirm(ask: Ask): Promise<number | undefined> {
+    const { rows } = this.#trace;
+    if (rows === 0 || rows < (this.options.expectedRows ?? 0)) await ask(timer(endWaitOf(this.options)));
+    if ((await this.#goesOn(ask)) && this.#returns < maxReturns) {
+      this.#returns += 1;
+      return this.#chain.reopen();
+    }
+    await this.#refuseBlindEnd(ask);
+    return undefined;
+  }
+
+  /** Whether the answer that ended the list has other rows by now, or a page behind it. */
+  async #goesOn(ask: Ask): Promise<boolean> {
+    const { number, answer$ } = this.#chain.endAgain();
+    const again = await ask(answer$);
+    if (again === undefined) {
+      this.#uncheck(`the end: the service refuses page ${number} a second time`);
+      return false;
+    }
+    const names = namesOf(again.batch, this.#key);
+    const before = this.#digests[number - 1];
+    const isSame = before === undefined ? names.length === 0 : digestOf(names) === before;
+    if (again.next !== undefined) return true;
+    if (isSame) return false;
+    const { last } = this.#trace;
+    if (before === undefined || last === undefined || names.length > last.rows) return true;
+    this.#drift(`page ${number} has changed`);
+    return false;
+  }
+
+  /**
+   * A list of one full page may have no second one, or name it where nobody looks: with a page that is a row shorter, there has to be a
+   * second one.
+   *
+   * @throws {SourceError} `E_SOURCE_CURSOR` when there is none in spite of it.
+   */
+  async #refuseBlindEnd(ask: Ask): Promise<void> {
+    const { rows, pages } = this.#trace;
+    if (pages !== 1 || rows < 2) return;
+    const { name, served } = this.reader.collection;
+    const { batch, next } = await ask(this.reader.request({ page: 1, limit: rows - 1, purpose: 'probe' }));
+    if (next !== undefined) return;
+    if (batch.length !== rows - 1) return this.#uncheck('that one page is the whole list: the service does not honour the page size');
+    const where = served?.paging.scheme === 'link' ? 'link' : 'cursor';
+    const message = `${name}: asked for ${rows - 1} of its rows, the service gives these and no ${where} to the others`;
+    throw new SourceError('E_SOURCE_CURSOR', 'permanent', message);
+  }
+
+  /** Whether an earlier page had the same rows, for reads that remember no keys. */
+  #isKnown(number: number): boolean {
+    const digest = itemAt(this.#digests, number - 1);
+    const isKnown = this.#known.has(digest);
+    this.#known.add(digest);
+    return isKnown;
+  }
+
+  #drift(what: string): void {
+    this.#drifted = true;
+    if (this.consistency.drift.length < maxProbes) this.consistency.drift.push(what);
+  }
+
+  #uncheck(what: string): void {
+    const { unchecked = [] } = this.consistency;
+    if (!unchecked.includes(what)) this.consistency.unchecked = [...unchecked, what];
+  }
+
+  #checks(): Observable<Page> {
+    const { consistency } = this;
+    return task(async (ask) => {
+      this.#uncheck('the number of rows: the list has no page numbers, so its end is what the service says');
+      if (consistency.mode !== 'prove') await this.#probePages(ask);
+      consistency.outcome = this.#drifted ? 'drifted' : 'stable';
+      return consistency.mode === 'prove' || (consistency.mode === 'repair' && this.#drifted);
+    }).pipe(switchMap((needed) => (needed ? this.#passes() : EMPTY)));
+  }
+
+  #passes(): Observable<Page> {
+    if (!this.#seen) return EMPTY;
+    const { reader, options, consistency } = this;
+    return new SequentialPasses({
+      reader,
+      options,
+      consistency,
+      seen: this.#seen,
+      distinct: this.#distinct,
+      pages: this.#trace.pages,
+      drifted: this.#drifted,
+      chain: () => this.#chainOf('probe'),
+    }).pages();
+  }
+
+  async #probePages(ask: Ask): Promise<void> {
+    const count = this.#digests.length;
+    const asked = Math.min(count, maxProbes);
+    for (let probe = 0; probe < asked; probe += 1) {
+      const number = asked === 1 ? 1 : 1 + Math.round((probe * (count - 1)) / (asked - 1));
+      const again = await ask(this.#chain.again(number));
+      this.consistency.probes += 1;
+      if (again === undefined) return this.#refusedAgain(number);
+      if (digestOf(namesOf(again.batch, this.#key)) !== itemAt(this.#digests, number - 1)) this.#drift(`page ${number} has changed`);
+    }
+  }
+
+  /** Cursors of some services serve once. */
+  #refusedAgain(number: number): void {
+    this.#uncheck(`pages after the first: the service refuses the cursor of page ${number} a second time`);
+    warn(this.options, {
+      code: 'W_SOURCE_UNCHECKED',
+      message: `${this.reader.collection.name}: page ${number} cannot be looked at again, so it is not known whether the list changed`,
+    });
+  }
+}

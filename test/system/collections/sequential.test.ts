@@ -1,0 +1,249 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { duckdb } from '../../support/duckdb.js';
+import type { Handler } from '../../support/odd-server.js';
+import { byCursor, byLink, orders, ownKey, ownServer, ownText, runOwn, send, slice, type Order } from '../../support/own-server.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const cursor = `    path: /orders
+    key: [no]
+    rows: /data/items
+    undeclared: drop
+    paging: { scheme: cursor, next: /paging/next, param: cursor }`;
+
+const link = `    path: /orders
+    key: [no]
+    undeclared: drop
+    paging: { scheme: link }`;
+
+/** Answers every so many requests badly: with a failure, or with a body that is cut off. */
+const flaky = (handler: Handler): Handler => {
+  let requests = 0;
+  return (response, ...asked) => {
+    requests += 1;
+    if (requests % 5 === 2) return send(response, { error: 'busy' }, { 'retry-after': '0' }, 503);
+    if (requests % 5 === 4) return (response.writeHead(200, { 'content-length': '5000' }).write('[{"no":'), void response.destroy());
+    handler(response, ...asked);
+  };
+};
+
+async function keysOf(folder: string): Promise<readonly number[]> {
+  const rows = await duckdb(`select no::int as no from read_json('${join(folder, 'orders.ndjson')}')`);
+  return rows.map(({ no }) => Number(no));
+}
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+describe.each([
+  ['by cursor', cursor, byCursor],
+  ['by link header', link, byLink],
+])('a collection %s', (_, declared, serve: (rows: readonly Order[]) => Handler) => {
+  test('is read completely and in order in spite of failures and cut answers', async () => {
+    const server = await ownServer(flaky(serve(orders(203))));
+    const folder = await temporaryFolder();
+    const report = await runOwn(server, ownText(declared), folder);
+    expect(report).toMatchObject({ read: 203, pages: 21, warnings: [], consistency: { outcome: 'stable', counted: 'none' } });
+    expect(report.consistency.unchecked).toEqual([expect.stringContaining('the number of rows')]);
+    expect(await keysOf(folder)).toEqual(upTo(203));
+  });
+
+  test.each([0, 1, 9, 10, 11])('has %i rows', async (count) => {
+    const server = await ownServer(serve(orders(count)));
+    const folder = await temporaryFolder();
+    expect(await runOwn(server, ownText(declared), folder)).toMatchObject({ read: count });
+    expect((await readFile(join(folder, 'orders.ndjson'), 'utf8')).split('\n').filter(Boolean)).toHaveLength(count);
+  });
+
+  test('is proven by two passes that miss nothing, and repaired when rows moved', async () => {
+    const prove = ownText(declared, 'from: orders\nconsistency: prove\nto: [{ ndjson: { path: orders.ndjson } }]');
+    const still = await ownServer(serve(orders(35)));
+    expect(await runOwn(still, prove, await temporaryFolder())).toMatchObject({ consistency: { outcome: 'proven', passes: 2 } });
+    // The first row goes when two pages were read, so that the third begins a row too late.
+    let requests = 0;
+    const moved = await ownServer((...asked) => serve(orders(35).slice((requests += 1) > 2 ? 1 : 0))(...asked));
+    const folder = await temporaryFolder();
+    expect(await runOwn(moved, ownText(declared), folder)).toMatchObject({ read: 34, consistency: { outcome: 'repaired', repaired: 1 } });
+    expect((await keysOf(folder)).toSorted((a, b) => a - b)).toEqual(upTo(35));
+  });
+
+  test('goes on from the pages of an interrupted run, and asks for none of them again but to check', async () => {
+    const folder = await temporaryFolder();
+    const stateDir = join(folder, 'state');
+    const asked: { url: string; probe: boolean }[] = [];
+    const server = await ownServer((response, url, attempt, request) => {
+      asked.push({ url: url.href, probe: request.headers['x-leadstream-purpose'] === 'probe' });
+      serve(orders(95))(response, url, attempt, request);
+    });
+    const stop = new AbortController();
+    let pages = 0;
+    const stopped = runOwn(server, ownText(declared), folder, {
+      stateDir,
+      signal: stop.signal,
+      watch: { page: () => (pages += 1) === 4 && stop.abort() },
+    });
+    await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
+    const before = new Set(asked.splice(0).map(({ url }) => url));
+    const report = await runOwn(server, ownText(declared), folder, { stateDir });
+    expect(report.resumed).toBeGreaterThanOrEqual(4);
+    expect(report.read).toBe(95);
+    expect(asked.filter(({ url, probe }) => !probe && before.has(url)).length).toBeLessThanOrEqual(before.size - report.resumed);
+    expect(await keysOf(folder)).toEqual(upTo(95));
+  });
+});
+
+describe('a list that does not end', () => {
+  test('is refused when a page names a cursor that came before', async () => {
+    const server = await ownServer((response, url) => {
+      const from = Number(url.searchParams.get('cursor') ?? 0);
+      const next = { 0: '10', 10: '20', 20: '10' }[from];
+      send(response, { data: { items: orders(30).slice(from, from + 10) }, paging: { next } });
+    });
+    const folder = await temporaryFolder();
+    await expect(runOwn(server, ownText(cursor), folder)).rejects.toMatchObject({
+      code: 'E_SOURCE_CURSOR',
+      exit: 69,
+      message: 'orders: page 3 names the next page by the cursor that page 1 gave; the list would never end',
+    });
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test.each(['repair', 'off'])('is refused when there is always a next page and never a new row, with consistency %s', async (mode) => {
+    const server = await ownServer((response, url) => {
+      const page = Number(url.searchParams.get('cursor') ?? 0);
+      send(response, { data: { items: orders(10) }, paging: { next: page + 1 } });
+    });
+    const text = ownText(cursor, `from: orders\nconsistency: ${mode}\nto: [{ csv: { path: o.csv } }]`);
+    await expect(runOwn(server, text, await temporaryFolder())).rejects.toMatchObject({ code: 'E_SOURCE_ENDLESS' });
+    expect(server.requests.length).toBeLessThan(20);
+  });
+
+  test('is refused when it has only empty pages, and when it has more than max_pages', async () => {
+    const empty = await ownServer((response, url) =>
+      send(response, { data: { items: [] }, paging: { next: Number(url.searchParams.get('cursor') ?? 0) + 1 } }),
+    );
+    await expect(runOwn(empty, ownText(cursor), await temporaryFolder())).rejects.toMatchObject({ code: 'E_SOURCE_ENDLESS' });
+    const long = await ownServer(byCursor(orders(100)));
+    const short = runOwn(long, ownText(cursor), await temporaryFolder(), { set: { 'service.max_pages': '4' } });
+    await expect(short).rejects.toMatchObject({ code: 'E_SOURCE_MAX_PAGES' });
+  });
+
+  test('goes on behind an empty page that names a next one', async () => {
+    const server = await ownServer((response, url) => {
+      const from = Number(url.searchParams.get('cursor') ?? 0);
+      const items = from === 1 || from === 2 ? [] : orders(20).slice(from > 2 ? 10 : 0, from > 2 ? 20 : 10);
+      send(response, { data: { items }, paging: from < 3 ? { next: from + 1 } : { next: null } });
+    });
+    expect(await runOwn(server, ownText(cursor), await temporaryFolder())).toMatchObject({ read: 20, pages: 2 });
+  });
+});
+
+describe('the end of a list without page numbers', () => {
+  test('is not believed when a pointer never met a cursor though the list has more rows', async () => {
+    const server = await ownServer(byCursor(orders(95)));
+    const wrong = ownText(cursor.replace('/paging/next', '/pagination/next'));
+    await expect(runOwn(server, wrong, await temporaryFolder())).rejects.toMatchObject({
+      code: 'E_SOURCE_CURSOR',
+      message: 'orders: asked for 9 of its rows, the service gives these and no cursor to the others',
+    });
+  });
+
+  test('is looked at twice, so that an outage is none', async () => {
+    let requests = 0;
+    const server = await ownServer((response, ...asked) => {
+      requests += 1;
+      if (requests === 1) send(response, { data: { items: [] }, paging: {} });
+      else byCursor(orders(25))(response, ...asked);
+    });
+    expect(await runOwn(server, ownText(cursor), await temporaryFolder())).toMatchObject({ read: 25 });
+  });
+});
+
+describe('an interrupted read', () => {
+  test('begins again when the service refuses the cursor of the last page by now', async () => {
+    const folder = await temporaryFolder();
+    const stateDir = join(folder, 'state');
+    let epoch = 1;
+    let requests = 0;
+    const server = await ownServer((response, url) => {
+      const [of = epoch, from = 0] = url.searchParams.get('cursor')?.split('.').map(Number) ?? [];
+      requests += 1;
+      if (requests === 5) return send(response, {}, {}, 403);
+      if (of !== epoch) return send(response, { error: 'expired' }, {}, 410);
+      const { rows } = slice(orders(60), url, from);
+      send(response, { data: { items: rows }, paging: from < 50 ? { next: `${epoch}.${from + 10}` } : {} });
+    });
+    await expect(runOwn(server, ownText(cursor), folder, { stateDir })).rejects.toMatchObject({ code: 'E_SOURCE_AUTH' });
+    epoch = 2;
+    const report = await runOwn(server, ownText(cursor), folder, { stateDir });
+    expect(report).toMatchObject({ read: 60, resumed: 0, consistency: { outcome: 'stable' } });
+    expect(report.warnings).toEqual([
+      { code: 'W_SPOOL_STALE', message: expect.stringMatching(/^orders: page 4 is refused since .*; all pages are requested again$/) },
+    ]);
+    expect(await keysOf(folder)).toEqual(upTo(60));
+  });
+
+  test('says which pages the service gives only once', async () => {
+    const given = new Set<string>();
+    const server = await ownServer((response, url, attempt, request) => {
+      const used = url.searchParams.get('cursor') ?? '';
+      if (used !== '' && given.has(used)) return send(response, { error: 'used' }, {}, 400);
+      given.add(used);
+      byCursor(orders(45))(response, url, attempt, request);
+    });
+    const report = await runOwn(server, ownText(cursor), await temporaryFolder());
+    expect(report).toMatchObject({ read: 45, consistency: { outcome: 'stable' }, warnings: [{ code: 'W_SOURCE_UNCHECKED' }] });
+    expect(report.consistency.unchecked).toEqual([
+      'the end: the service refuses page 5 a second time',
+      'the number of rows: the list has no page numbers, so its end is what the service says',
+      'pages after the first: the service refuses the cursor of page 2 a second time',
+    ]);
+  });
+});
+
+describe('a link to the next page', () => {
+  test.each([
+    ['http://other.example/v2/orders?after=10', 'leads to http://other.example, another origin'],
+    ['//other.example/v2/orders?after=10', 'leads to http://other.example, another origin'],
+    ['/v3/orders?after=10', 'leads out of the path of base_url, /v2/'],
+    ['/v2/../v3/orders', 'leads out of the path of base_url, /v2/'],
+    ['/v2/%2e%2e/v3', 'leads out of the path of base_url, /v2/'],
+    ['http://[', 'is no address'],
+    ['file:///etc/passwd', 'leads to file:, another origin'],
+  ])('to %s is refused before anything is sent', async (to, why) => {
+    const server = await ownServer(byLink(orders(30), () => to));
+    await expect(runOwn(server, ownText(link), await temporaryFolder())).rejects.toMatchObject({
+      code: 'E_SOURCE_LINK',
+      exit: 69,
+      message: expect.stringContaining(`${why}; it was not followed`),
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('may be relative, in the answer, with names that come twice, and bears no credential but ours', async () => {
+    const rows = orders(30);
+    const queries: string[] = [];
+    const server = await ownServer((response, url) => {
+      queries.push(url.search);
+      const from = Number(url.searchParams.get('after') ?? 0);
+      const next =
+        from < 20 ? `?a=1&a=2&after=${from + 10}&rest_api_key=stolen-key&authorized_uid=7&t=${encodeURIComponent(ownKey)}` : null;
+      send(response, { rows: rows.slice(from, from + 10), next });
+    });
+    const folder = await temporaryFolder();
+    const told: unknown[] = [];
+    const text = ownText(
+      link.replace('scheme: link', 'scheme: link, next: /next').replace('    undeclared', '    rows: /rows\n    undeclared'),
+    );
+    expect(await runOwn(server, text, folder, { watch: { request: { start: (event) => void told.push(event) } } })).toMatchObject({
+      read: 30,
+    });
+    const key = encodeURIComponent(ownKey).replaceAll('%20', '+');
+    expect(queries.slice(0, 3)).toEqual([
+      `?limit=10&rest_api_key=${key}`,
+      `?a=1&a=2&after=10&rest_api_key=${key}`,
+      `?a=1&a=2&after=20&rest_api_key=${key}`,
+    ]);
+    expect(JSON.stringify(told)).not.toMatch(/stolen|after=|rest_api_key/);
+  });
+});
