@@ -40,7 +40,9 @@ export type Expect = z.output<ReturnType<typeof expectShape>>;
 export function checkExpect(expect: Expect, columns: readonly Column[], lists: readonly string[], problem: Problem): void {
   for (const name of Object.keys(typeof expect.max_read_shrink === 'object' ? expect.max_read_shrink : {})) {
     if (lists.some((list) => list === name)) continue;
-    problem(['expect', 'max_read_shrink', name], `${name} is not read here; there are ${lists.join(', ')}`, true);
+    const near = nearest(name, lists);
+    const hint = near === undefined ? `there are ${lists.join(', ')}` : `did you mean '${near}'?`;
+    problem(['expect', 'max_read_shrink', name], `${name} is not read here; ${hint}`, true);
   }
   const known = columns.map(({ name }) => name);
   const require = (name: string, path: readonly (string | number)[], onKey = false) => {

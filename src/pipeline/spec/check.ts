@@ -109,7 +109,9 @@ export function checkPipeline(
 /** Checks what pipelines inherit as far as it can be told without them: all that is wrong with it. */
 export function checkDefaults(document: SpecDocument, from: ReferenceSource, credentials: FileCredentials): readonly Issue[] {
   const issues = new IssueList(document, credentials, ['defaults']);
-  validated(defaultsShape(), resolvedIn(inheritedOf(document), { from, credentials, issues }), [], issues.problemOf(false));
+  const resolved = resolvedIn(inheritedOf(document), { from, credentials, issues });
+  validated(defaultsShape(), resolved, [], issues.problemOf(false));
+  registryOf(resolved, issues.problemOf(false));
   return issues.all;
 }
 

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { catalogue, environment, exitCodes, warningCatalogue, zod } from '../../core/index.js';
 import { sinks, type SinkDefinition } from '../../sinks/index.js';
 import { expressionFunctions, type StepDefinition, type StepDefinitions } from '../../steps/index.js';
+import { collectionsShape } from '../../collections/index.js';
 import { defaultsShape, pipelineShape } from './spec.js';
 
 /** Part of a JSON Schema, as far as the reference reads it. */
@@ -25,11 +26,14 @@ const sinkDefinitions = Object.values<Definition>(sinks);
 /** The JSON Schema of pipeline files with these steps. */
 export function schemaWith(steps: StepDefinitions): object {
   const shape = schemaOf(pipelineShape());
+  const defaults = schemaOf(defaultsShape());
   const listOf = (known: readonly Definition[]) => ({ type: 'array', items: { anyOf: known.map(entrySchema) } });
+  const collections = { ...schemaOf(collectionsShape()), description: shape.properties?.collections?.description };
   const pipeline = {
     ...shape,
     properties: {
       ...shape.properties,
+      collections,
       steps: { ...listOf(Object.values<Definition>(steps)), description: shape.properties?.steps?.description },
       to: { ...listOf(sinkDefinitions), minItems: 1, description: shape.properties?.to?.description },
     },
@@ -42,7 +46,13 @@ export function schemaWith(steps: StepDefinitions): object {
     if: { required: ['defaults'] },
     then: {
       type: 'object',
-      properties: { defaults: { ...schemaOf(defaultsShape()), description: 'What all pipelines of the file inherit.' } },
+      properties: {
+        defaults: {
+          ...defaults,
+          properties: { ...defaults.properties, collections },
+          description: 'What all pipelines of the file inherit.',
+        },
+      },
       additionalProperties: false,
     },
     else: pipeline,
@@ -86,6 +96,9 @@ export function referenceWith(steps: StepDefinitions): string {
     keyTable(shape),
     '## service',
     keyTable(shape.properties?.service ?? {}),
+    '## collections',
+    'Collections of your own, by name; `from` and `with` of a join take them. Names are made of a-z, 0-9 and `_`, and none is that of a collection that every service has.',
+    ...collectionTables(),
     '## rejects',
     keyTable(shape.properties?.rejects ?? {}),
     '## expect',
@@ -135,6 +148,13 @@ function section({ name, summary, config, examples }: Definition, list: 'steps' 
     { flowCollectionPadding: true, collectionStyle: 'any', lineWidth: 0 },
   );
   return [`### ${name}`, summary, schema.properties ? keyTable(schema) : (schema.description ?? ''), `\`\`\`yaml\n${example}\`\`\``];
+}
+
+/** What a collection of one's own is declared by. */
+function collectionTables(): readonly string[] {
+  const { additionalProperties: one } = schemaOf(collectionsShape());
+  if (typeof one !== 'object') return [];
+  return [keyTable(one), 'Its `paging`:', keyTable(one.properties?.paging ?? {})];
 }
 
 function keyTable({ properties = {}, required = [] }: Schema): string {

@@ -72,10 +72,14 @@ const rejects = schema((z) =>
   }),
 );
 
+/** Each is checked by a shape of its own. */
+const collections = schema((z) => z.record(z.string(), z.unknown()));
+
 /** The shape of what the first document of a file may give all pipelines behind it; whether a block is whole shows in each of them. */
 export const defaultsShape = schema((z) =>
   z.strictObject({
     service: serviceFields().partial().optional().describe('Keys of service. An account under auth is inherited as a whole.'),
+    collections: collections().optional().describe('Collections of your own, by name.'),
     rejects: rejects().optional().describe('Keys of rejects.'),
     spool: spool().optional().describe('As in a pipeline.'),
     expect: expectShape().optional().describe('Keys of expect.'),
@@ -90,7 +94,7 @@ export const pipelineShape = schema((z) =>
       .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'a name is made of letters, digits, dots, dashes and underscores')
       .describe('Name of the pipeline.'),
     service: service().optional().describe('The service. Default: from the environment, LEADSTREAM_BASE_URL and so on.'),
-    collections: z.record(z.string(), z.unknown()).optional().describe('Collections of your own, by name.'),
+    collections: collections().optional().describe('Collections of your own, by name.'),
     from: name().describe('The collection that is read: leads, bridges, areacodes, links, users, or one of your own.'),
     reveal: z.array(name()).optional().describe('Credential-like fields of it to include.'),
     on_error: z

@@ -433,7 +433,7 @@ describe('--set', () => {
     ['service.limit', '0', '--set service.limit: must be at least 1'],
     ['limit', '5', "--set limit: unknown key 'limit'"],
     ['to.0.cvs.path', 'x', 'a sink is a map with a single key'],
-    ['from', 'lead', "--set from: expected one of leads, bridges, areacodes, links, users; did you mean 'leads'?"],
+    ['from', 'lead', "--set from: unknown collection 'lead', did you mean 'leads'?"],
     ['from.x', 'y', '--set from.x: the file has no such place'],
     ['to.2.csv.path', 'x', '--set to.2.csv.path: the file has no such place'],
     ['steps.1', 'x', '--set steps.1: the file has no such place'],

@@ -260,7 +260,7 @@ describe('what the file allows', () => {
 
   test.each([
     ['max_read_shrink: 80', 'p.yaml:13:20 ', 'a share is written like 20%'],
-    ['max_read_shrink: { bridge: 80% }', 'p.yaml:13:22 ', "unknown key 'bridge', did you mean 'bridges'?"],
+    ['max_read_shrink: { bridge: 80% }', 'p.yaml:13:22 ', "bridge is not read here; did you mean 'bridges'?"],
     ['max_read_shrink: { links: 80% }', 'p.yaml:13:22 ', 'links is not read here; there are leads, bridges'],
   ])('is checked before anything is read: %s', async (gate, place, message) => {
     const text = pipelineText(`from: leads\n${joined}${toCsv}\nexpect:\n  ${gate}`);

@@ -1,0 +1,124 @@
+import { describe, expect, test } from '@jest/globals';
+import { parsePipeline, parsePipelines } from '../../../src/pipeline/index.js';
+import { ownEnv, ownText } from '../../support/own-server.js';
+
+const right = `    path: /orders
+    key: [no]
+    paging: { scheme: cursor, next: /paging/next, param: cursor }`;
+
+const env = ownEnv({ url: 'http://127.0.0.1:9' });
+
+/** What a file is refused with, without the place in it. */
+async function refusal(text: string): Promise<{ code: string; exit: number; lines: readonly string[] }> {
+  try {
+    await parsePipeline(text, 'p.yaml', { env, baseDir: '/tmp' });
+  } catch (failure) {
+    const { code, exit, lines } = failure as { code: string; exit: number; lines: readonly string[] };
+    return { code, exit, lines: lines.map((line) => line.replace(/^p\.yaml:\d+:\d+ /, '')) };
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('a declared collection is refused before any request', () => {
+  test.each([
+    ['without a key', right.replace('    key: [no]\n', ''), "'key' is missing: expected a list"],
+    ['with a key of nothing', right.replace('[no]', '[]'), 'must have at least one entry'],
+    [
+      'with a key that is no field',
+      right.replace('[no]', '[number]'),
+      "unknown field 'number'; there are no, total, paid, email, city, lat, tags",
+    ],
+    ['with a key twice', right.replace('[no]', '[no, no]'), "'no' is listed twice; list it once"],
+    ['without a path', right.replace('path: /orders', 'rows: /x'), "'path' is missing: expected a text"],
+    ['with a path of another host', right.replace('/orders', '//other.example/orders'), /^must be a path below base_url/],
+    ['with a path that climbs', right.replace('/orders', '/a/../../b'), /^must be a path below base_url/],
+    ['with a query in its path', right.replace('/orders', '/orders?a=1'), /^must be a path below base_url/],
+    ['with a pointer that is none', `${right}\n    rows: data.items`, /^must be a JSON pointer/],
+    [
+      'with an unknown scheme',
+      right.replace('cursor,', 'cursr,'),
+      "expected one of page, offset, cursor, link, none; did you mean 'cursor'?",
+    ],
+    [
+      'with a scheme that lacks its parameter',
+      right.replace(', param: cursor', ''),
+      "the scheme cursor needs 'param', the parameter of the cursor",
+    ],
+    ['with two places of a cursor', right.replace('next:', 'last: no, next:'), /needs either 'next', a pointer to the cursor, or 'last'/],
+    [
+      'with what another scheme takes',
+      right.replace('scheme: cursor, next: /paging/next', 'first: 1, scheme: offset'),
+      "'first' does not go with the scheme offset",
+    ],
+    ['with a last field that is none', right.replace('next: /paging/next', 'last: nmbr'), /^unknown field 'nmbr'/],
+    ['with an unknown key', `${right}\n    pging: x`, "unknown key 'pging', did you mean 'paging'?"],
+    [
+      'with an end that is none',
+      `${right}\n    end: empty`,
+      /^expected one of empty_object, null, no_content, no_rows, not_found.*did you mean 'empty_object'/,
+    ],
+    [
+      'with a credential in its parameters',
+      `${right}\n    query: { api_key: abc }`,
+      "'api_key' is called after a credential, which is accepted only under service.auth",
+    ],
+    ['with a parameter of paging in its query', `${right}\n    query: { limit: "5" }`, "'limit' is a parameter of paging"],
+    ['with the key of the account in its query', `${right}\n    query: { k: "\${LEADSTREAM_REST_API_KEY}" }`, /credential/],
+  ])('%s', async (_, declared, message) => {
+    const { exit, lines } = await refusal(ownText(declared));
+    expect(exit).toBe(78);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toEqual(typeof message === 'string' ? message : expect.stringMatching(message));
+  });
+
+  test.each([
+    [
+      'with a type that does not exist',
+      'total: decmal',
+      /expected one of text, flag, integer, decimal, timestamp, date; did you mean 'decimal'/,
+    ],
+    ['with a column in capitals', 'Total: decimal', /a column is made of a-z, 0-9 and _/],
+    ['with a pointer to nowhere', 'total: { type: decimal, at: "" }', /must name a part of the record/],
+    ['with a field twice', 'total: { type: decimal, at: /no }', "'no' is the same field of the record"],
+    ['with a sensitivity that is none', 'total: { type: decimal, sensitivity: private }', /expected one of plain, personal, secret/],
+  ])('%s', async (_, field, message) => {
+    const { exit, lines } = await refusal(ownText(right).replace('total: decimal', field));
+    expect(exit).toBe(78);
+    expect(lines).toEqual([typeof message === 'string' ? message : expect.stringMatching(message)]);
+  });
+
+  test.each(['leads', 'users', 'areacodes'])('under the name %s, which every service has', async (name) => {
+    const { exit, lines } = await refusal(ownText(right).replace('  orders:', `  ${name}:`).replace('from: orders', `from: ${name}`));
+    expect({ exit, lines }).toEqual({ exit: 78, lines: [`'${name}' is a collection that every service has; give yours another name`] });
+  });
+
+  test.each(['Orders', '1st', 'my-orders'])('under the name %s', async (name) => {
+    const { lines } = await refusal(ownText(right).replace('  orders:', `  ${name}:`).replace('from: orders', `from: ${name}`));
+    expect(lines).toEqual(['the name of a collection is made of a-z, 0-9 and _, and begins with a letter']);
+  });
+});
+
+describe('a name of a collection', () => {
+  test.each([
+    ['from: ordrs', "unknown collection 'ordrs', did you mean 'orders'?"],
+    ['from: constructor', "unknown collection 'constructor'; there are leads, bridges, areacodes, links, users, orders"],
+    ['from: orders\nsteps: [{ join: { with: ordrs, on: { no: no } } }]', "unknown collection 'ordrs', did you mean 'orders'?"],
+    ['from: orders\nexpect: { max_read_shrink: { orderz: 10% } }', "orderz is not read here; did you mean 'orders'?"],
+  ])('that is unknown is refused: %s', async (rest, message) => {
+    expect((await refusal(ownText(right, `${rest}\nto: [{ stdout: {} }]`))).lines).toEqual([message]);
+  });
+
+  test('can be inherited from the defaults of the file', async () => {
+    const [service, declared] = ownText(right).split('collections:\n');
+    const head = service?.replace('name: own\n', '').replaceAll(/^(?=.)/gm, '  ');
+    const inherited = `collections:\n${declared?.split('from:')[0]}`.replaceAll(/^(?=.)/gm, '  ');
+    const text = `defaults:\n${head}${inherited}---\nname: a\nfrom: orders\nto: [{ csv: { path: a.csv } }]\n---\nname: b\nfrom: orders\nto: [{ csv: { path: b.csv } }]\n`;
+    expect((await parsePipelines(text, 'p.yaml', { env, baseDir: '/tmp' })).map(({ plan }) => plan.collection.paths)).toEqual([
+      ['/orders'],
+      ['/orders'],
+    ]);
+    await expect(parsePipelines(text.replaceAll('key: [no]', 'key: [nu]'), 'p.yaml', { env, baseDir: '/tmp' })).rejects.toMatchObject({
+      issues: [expect.anything()],
+    });
+  });
+});

@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import { nextLinkIn } from '../../../src/http/index.js';
+
+test.each([
+  // As GitHub documents it.
+  [
+    '<https://api.github.com/repositories/1300192/issues?page=2>; rel="prev", <https://api.github.com/repositories/1300192/issues?page=4>; rel="next"',
+    'https://api.github.com/repositories/1300192/issues?page=4',
+  ],
+  // As RFC 8288 has it.
+  ['<http://example.com/TheBook/chapter2>; rel="previous"; title="previous chapter"', undefined],
+  [
+    '</TheBook/chapter2>; rel="previous"; title*=UTF-8\'de\'letztes%20Kapitel, </TheBook/chapter4>; rel="next"; title*=UTF-8\'de\'n%c3%a4chstes%20Kapitel',
+    '/TheBook/chapter4',
+  ],
+  ['<http://example.org/>; rel="start http://example.net/relation/other"', undefined],
+  ['<?page=2>;rel=next', '?page=2'],
+  ['<a>; REL="Last NEXT"', 'a'],
+  ['<a>; title="x, <b>; rel=next"; rel=last', undefined],
+  ['<a>; title="q\\"; rel=next", <b>; rel="next"', 'b'],
+  ['<a>; rel=prev; rel=next, <b>; rel=next', 'b'],
+  ['<a>; rel=next; anchor="/other", <b>; rel=next', 'b'],
+  ['<a,b;c>; rel=next', 'a,b;c'],
+  ['', undefined],
+  ['next', undefined],
+  ['<a>; rel=nextpage', undefined],
+])('%s', (header, next) => {
+  expect(nextLinkIn(header)).toBe(next);
+});
+
+test('takes the first link of that relation among any others', () => {
+  const target = fc.webUrl({ withQueryParameters: true }).map((url) => url.replaceAll('>', ''));
+  const link = fc.record({
+    target,
+    rel: fc.constantFrom('next', 'prev', 'first', 'last', 'up next'),
+    title: fc.string().map((text) => JSON.stringify(text.replaceAll(/[^ -~]/g, ''))),
+  });
+  fc.assert(
+    fc.property(fc.array(link), (links) => {
+      const header = links.map(({ target: to, rel, title }) => `<${to}>; title=${title}; rel="${rel}"`).join(', ');
+      expect(nextLinkIn(header)).toBe(links.find(({ rel }) => rel.includes('next'))?.target);
+    }),
+  );
+});

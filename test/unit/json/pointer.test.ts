@@ -1,0 +1,58 @@
+import { expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import { segmentsOf } from '../../../src/core/index.js';
+import { isJson, JsonText, placeOf, valueAt } from '../../../src/json/index.js';
+
+const bytes = (text: string) => Buffer.from(text);
+
+/** What a pointer leads to by the text of RFC 6901, over what `JSON.parse` made. */
+function plain(value: unknown, segments: readonly string[]): unknown {
+  return segments.reduce<unknown>((at, segment) => {
+    if (Array.isArray(at)) return /^(?:0|[1-9]\d*)$/.test(segment) ? at[Number(segment)] : undefined;
+    return typeof at === 'object' && at !== null && Object.hasOwn(at, segment) ? Reflect.get(at, segment) : undefined;
+  }, value);
+}
+
+/** A document and a way into it, which may lead nowhere. */
+const places = fc.json().chain((json) => {
+  const value: unknown = JSON.parse(json);
+  const into = (at: unknown): fc.Arbitrary<string[]> => {
+    const names = typeof at === 'object' && at !== null ? Object.keys(at) : [];
+    const name = names.length > 0 ? fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...names) }, fc.string()) : fc.string();
+    return fc.oneof(
+      { weight: 1, arbitrary: fc.constant<string[]>([]) },
+      { weight: 3, arbitrary: name.chain((first) => into(plain(at, [first])).map((rest) => [first, ...rest])) },
+    );
+  };
+  return fc.record({ json: fc.constantFrom(json, JSON.stringify(value, undefined, 2)), segments: into(value) });
+});
+
+test('a pointer leads to what it does in RFC 6901, as the text that it is', () => {
+  fc.assert(
+    fc.property(places, ({ json, segments }) => {
+      const wanted = plain(JSON.parse(json), segments);
+      const found = valueAt(bytes(json), segments);
+      expect(found instanceof JsonText ? JSON.parse(found.text) : found).toEqual(wanted);
+      const place = placeOf(bytes(json), segments);
+      expect(place && JSON.parse(Buffer.from(place).toString())).toEqual(wanted);
+    }),
+  );
+});
+
+test('a pointer is taken apart as it is put together', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string()), (segments) => {
+      const pointer = segments.map((segment) => `/${segment.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+      expect(segmentsOf(pointer)).toEqual(segments);
+    }),
+  );
+});
+
+test('numbers stay as they are written, and of a name that comes twice the last one counts', () => {
+  expect(valueAt(bytes('{"a":{"b":12345678901234567890}}'), ['a', 'b'])).toEqual(new JsonText('12345678901234567890'));
+  expect(valueAt(bytes('{"a":1,"\\u0061":1.10}'), ['a'])).toEqual(new JsonText('1.10'));
+});
+
+test.each(['{"data":[1,2],"paging":{"next":"x', '{"data":[1,2]', '', '[1,]', '\xff'])('%j is no document', (text) => {
+  expect(isJson(Buffer.from(text, 'latin1'))).toBe(false);
+});
