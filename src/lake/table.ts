@@ -141,15 +141,20 @@ export class Table {
     return { action: 'link', at: this.path, to, draft };
   }
 
-  /** Runs whose commit began and did not end: one that was killed, or one that is under way. */
+  /**
+   * Runs whose commit began and did not end: one that was killed, or one that is under way. Those of which files are missing were
+   * published once, and were being removed.
+   */
   async unfinished(): Promise<readonly string[]> {
     const published = await this.published();
     const beside = await namesIn(this.runs);
     const found: string[] = [];
     for (const run of await this.runIds()) {
+      const [shown, kept] = [await this.#presentFiles(run, ''), await this.#presentFiles(run, keptEnding)];
       const manifest = run === published ? undefined : await this.manifest(run);
-      const isKept = await this.isKept(run);
-      if (!isKept && (manifest || beside.includes(run + linkEnding))) found.push(run);
+      const isWhole = manifest !== undefined && shown.length + kept.length === manifest.files.length;
+      const isKept = isWhole && shown.length === 0;
+      if (isWhole ? !isKept : manifest === undefined && beside.includes(run + linkEnding)) found.push(run);
     }
     return found;
   }

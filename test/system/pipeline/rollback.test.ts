@@ -1,4 +1,4 @@
-import { open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { of } from 'rxjs';
@@ -145,6 +145,16 @@ describe('rollbackTable', () => {
       await commitUnlogged({ outputs, actions: [action] });
     }
     expect(await rollbackTable(path, { stateDir })).toMatchObject({ from: 'run-3' });
+  });
+
+  test('is not hindered by a run that was being removed, nor by the draft of a link to a kept one', async () => {
+    const { path, stateDir, seen } = await lake(4);
+    const runs = join(path, '../.users.runs');
+    await rm(join(runs, 'run-1/part-00000-run-1.parquet.kept'));
+    await symlink('.users.runs/run-2', join(runs, 'run-2.link'));
+    expect(await rollbackTable(path, { stateDir })).toEqual({ from: 'run-4', to: 'run-3' });
+    expect(await rollbackTable(path, { stateDir, to: 'run-2' })).toEqual({ from: 'run-3', to: 'run-2' });
+    expect(await seen()).toEqual([{ uid: '2' }]);
   });
 
   test('waits for no run that works on the table', async () => {
