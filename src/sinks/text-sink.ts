@@ -12,8 +12,8 @@ export type Piece = string | Uint8Array;
 /** How rows become text. The pieces, put behind each other, are the output. */
 export interface TextFormat {
   /** What stands before the first row, also when there are no rows. */
-  head(): Piece | Promise<Piece>;
-  rows(batch: Batch): Piece | Promise<Piece>;
+  head(): Piece;
+  rows(batch: Batch): Piece;
   tail(): string;
 }
 
@@ -52,13 +52,13 @@ class BegunText implements BegunSink {
 
   static async begin(target: TextTarget, projection: Projection, options: TextSink): Promise<BegunText> {
     const begun = new BegunText(target, projection, options.format(projection.columns));
-    await begun.#put(await begun.format.head());
+    await begun.#put(begun.format.head());
     return begun;
   }
 
   async write(page: Page): Promise<void> {
     const batch = this.projection.take(batchOf(page));
-    if (batch.rows > 0) await this.#put(await this.format.rows(batch));
+    if (batch.rows > 0) await this.#put(this.format.rows(batch));
     this.#rows += batch.rows;
   }
 

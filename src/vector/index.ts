@@ -15,6 +15,6 @@ export { type Compare, comparing, daysOf } from './order.js';
 export { RecordBatch } from './record-batch.js';
 export { Utf8Builder } from './utf8-builder.js';
 export { Utf8Vector } from './utf8-vector.js';
-export { partsOf, pieceOf, plainBytes, plainExcept, Utf8, type Viewed } from './utf8.js';
+export { partsOf, type Piece, pieceOf, type PlainBytes, plainBytes, plainExcept, Utf8, type Viewed } from './utf8.js';
 export { Validity } from './validity.js';
 export { taking, type Vector } from './vector.js';

@@ -57,8 +57,8 @@ export const csvSink = defineSink({
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
     // With fast-csv, which is loaded for whoever writes CSV.
-    const { csvFormat, nul } = await import('./format.js');
+    const { CsvFormat, nul } = await import('./format.js');
     const target = await fileTarget(outputIn(options.path, context), context.runId, options.permissions);
-    return textSink(target, { ...options, nul, format: (columns) => csvFormat(columns, options) }, context);
+    return textSink(target, { ...options, nul, format: (columns) => new CsvFormat(columns, options) }, context);
   },
 });

@@ -5,7 +5,7 @@ import { checkColumns, checked, columns, filePath, naming, onError, permissions,
 import { outputAt, outputIn } from '../output-path.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { fileTarget, textSink } from '../text-sink.js';
-import { ndjsonFormat } from './format.js';
+import { NdjsonFormat } from './format.js';
 
 const config = schema((z) =>
   z.strictObject({
@@ -44,6 +44,6 @@ export const ndjsonSink = defineSink({
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
     const target = await fileTarget(outputIn(options.path, context), context.runId, options.permissions);
-    return textSink(target, { ...options, surrogates: true, format: ndjsonFormat }, context);
+    return textSink(target, { ...options, surrogates: true, format: (columns) => new NdjsonFormat(columns) }, context);
   },
 });

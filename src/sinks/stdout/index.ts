@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { schema } from '../../core/index.js';
 import { standaloneSink } from '../context.js';
-import { ndjsonFormat } from '../ndjson/format.js';
+import { NdjsonFormat } from '../ndjson/format.js';
 import { checkColumns, checked, columns, naming, onError, types } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { textSink, type TextSink } from '../text-sink.js';
@@ -55,10 +55,10 @@ export const stdoutSink = defineSink({
 type Format = Pick<TextSink, 'format' | 'nul' | 'surrogates'>;
 
 const formats: { readonly [F in StdoutConfig['format']]: (options: StdoutConfig) => Format | Promise<Format> } = {
-  ndjson: () => ({ format: ndjsonFormat, surrogates: true }),
+  ndjson: () => ({ format: (columns) => new NdjsonFormat(columns), surrogates: true }),
   csv: async () => {
-    const { csvFormat, nul } = await import('../csv/format.js');
-    return { format: (columns) => csvFormat(columns, { delimiter: ',', bom: false, escape_formulas: false }), nul };
+    const { CsvFormat, nul } = await import('../csv/format.js');
+    return { format: (columns) => new CsvFormat(columns, { delimiter: ',', bom: false, escape_formulas: false }), nul };
   },
   table: ({ max_width: maxWidth }) => ({ format: (columns) => tableFormat(columns, maxWidth), surrogates: true }),
 };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { writeToBuffer } from 'fast-csv';
 import fc from 'fast-check';
-import { csvFormat } from '../../../src/sinks/csv/format.js';
-import { ndjsonFormat } from '../../../src/sinks/ndjson/format.js';
+import { CsvFormat } from '../../../src/sinks/csv/format.js';
+import { NdjsonFormat } from '../../../src/sinks/ndjson/format.js';
 import type { OutputColumn } from '../../../src/core/output-column.js';
 import { FlatVector } from '../../../src/vector/index.js';
 import { Batch } from '../../../src/vector/batch.js';
@@ -43,7 +43,7 @@ const table = fc
     return fc.record({ names: fc.constant(names), pages: fc.array(fc.array(row, { maxLength: 5 }), { maxLength: 3 }) });
   });
 
-describe('csvFormat', () => {
+describe('CSV', () => {
   test('makes the bytes that fast-csv makes of the same rows', async () => {
     await fc.assert(
       fc.asyncProperty(table, delimiter, fc.boolean(), async ({ names, pages }, delimiter, bom) => {
@@ -54,7 +54,7 @@ describe('csvFormat', () => {
           includeEndRowDelimiter: true,
           writeBOM: bom,
         });
-        expect(await output(csvFormat(names.map(textColumn), { delimiter, bom, escape_formulas: false }), names.length, pages)).toEqual(
+        expect(output(new CsvFormat(names.map(textColumn), { delimiter, bom, escape_formulas: false }), names.length, pages)).toEqual(
           theirs,
         );
       }),
@@ -71,8 +71,8 @@ describe('csvFormat', () => {
           quoteColumns: names.length === 1,
           includeEndRowDelimiter: true,
         });
-        const ours = csvFormat(names.map(textColumn), { delimiter: ',', bom: false, escape_formulas: true });
-        expect(await output(ours, names.length, pages)).toEqual(theirs);
+        const ours = new CsvFormat(names.map(textColumn), { delimiter: ',', bom: false, escape_formulas: true });
+        expect(output(ours, names.length, pages)).toEqual(theirs);
       }),
     );
   });
@@ -80,19 +80,19 @@ describe('csvFormat', () => {
   test('takes cells of any length', async () => {
     const long = ['x', '"', 'é', '\n'].map((character) => character.repeat(300_000));
     const theirs = await writeToBuffer([['a', 'b', 'c', 'd'], long, long], { headers: false, includeEndRowDelimiter: true });
-    const ours = csvFormat(['a', 'b', 'c', 'd'].map(textColumn), { delimiter: ',', bom: false, escape_formulas: false });
-    expect(Buffer.compare(await output(ours, 4, [[long], [long]]), theirs)).toBe(0);
+    const ours = new CsvFormat(['a', 'b', 'c', 'd'].map(textColumn), { delimiter: ',', bom: false, escape_formulas: false });
+    expect(Buffer.compare(output(ours, 4, [[long], [long]]), theirs)).toBe(0);
   });
 });
 
-describe('ndjsonFormat', () => {
+describe('NDJSON', () => {
   test('makes the texts that JSON.stringify makes', async () => {
     await fc.assert(
       fc.asyncProperty(table, async ({ names, pages }) => {
         const lines = pages
           .flat()
           .map((row) => `{${row.map((text, index) => `${JSON.stringify(names[index])}:${JSON.stringify(text)}`).join(',')}}\n`);
-        expect(String(await output(ndjsonFormat(names.map(textColumn)), names.length, pages))).toBe(lines.join(''));
+        expect(String(output(new NdjsonFormat(names.map(textColumn)), names.length, pages))).toBe(lines.join(''));
       }),
       { numRuns: 500 },
     );
@@ -100,9 +100,9 @@ describe('ndjsonFormat', () => {
 });
 
 test('every page of text has bytes of its own', async () => {
-  const format = ndjsonFormat([textColumn('a')]);
-  const first = await format.rows(batch([['1']], 1));
-  await format.rows(batch([['2']], 1));
+  const format = new NdjsonFormat([textColumn('a')]);
+  const first = format.rows(batch([['1']], 1));
+  format.rows(batch([['2']], 1));
   expect(String(first)).toBe('{"a":"1"}\n');
 });
 
@@ -115,8 +115,8 @@ function batch(rows: readonly (readonly (string | null)[])[], width: number): Ba
   return new Batch(rows.length, columns);
 }
 
-async function output(format: TextFormat, width: number, pages: readonly (readonly (readonly (string | null)[])[])[]): Promise<Buffer> {
-  const pieces: Piece[] = [await format.head()];
-  for (const rows of pages) pieces.push(await format.rows(batch(rows, width)));
+function output(format: TextFormat, width: number, pages: readonly (readonly (readonly (string | null)[])[])[]): Buffer {
+  const pieces: Piece[] = [format.head()];
+  for (const rows of pages) pieces.push(format.rows(batch(rows, width)));
   return Buffer.concat([...pieces, format.tail()].map((piece) => Buffer.from(piece)));
 }

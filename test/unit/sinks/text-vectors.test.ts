@@ -4,8 +4,8 @@ import { declaredTypes, type Value, type Column, type Row } from '../../../src/c
 import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
 import { pageOf } from '../../../src/flow/index.js';
 import { standaloneSink } from '../../../src/sinks/context.js';
-import { csvFormat, nul } from '../../../src/sinks/csv/format.js';
-import { ndjsonFormat } from '../../../src/sinks/ndjson/format.js';
+import { CsvFormat, nul } from '../../../src/sinks/csv/format.js';
+import { NdjsonFormat } from '../../../src/sinks/ndjson/format.js';
 import { tableFormat } from '../../../src/sinks/stdout/table.js';
 import { textSink, type TextSink, type TextTarget } from '../../../src/sinks/text-sink.js';
 import { rung } from '../../support/rung.js';
@@ -86,8 +86,8 @@ const delimiter = fc.constantFrom(',', ';', '\t', '|', '-', '[', ' ', 'é', '€
 const sinks: Readonly<Record<string, fc.Arbitrary<TextSink>>> = {
   csv: fc
     .tuple(common, fc.record({ delimiter, bom: fc.boolean(), escape_formulas: fc.boolean() }))
-    .map(([options, dialect]) => ({ ...options, naming, nul, format: (columns) => csvFormat(columns, dialect) })),
-  ndjson: common.map((options) => ({ ...options, naming, surrogates: true, format: ndjsonFormat })),
+    .map(([options, dialect]) => ({ ...options, naming, nul, format: (columns) => new CsvFormat(columns, dialect) })),
+  ndjson: common.map((options) => ({ ...options, naming, surrogates: true, format: (columns) => new NdjsonFormat(columns) })),
   table: common.map((options) => ({ ...options, naming, surrogates: true, format: (columns) => tableFormat(columns, 8) })),
 };
 
@@ -107,9 +107,9 @@ describe.each(Object.entries(sinks))('%s', (_name, sink) => {
 });
 
 describe.each([
-  ['csv', (columns) => csvFormat(columns, { delimiter: ';', bom: false, escape_formulas: true })],
-  ['csv with a delimiter beyond ASCII', (columns) => csvFormat(columns, { delimiter: 'é', bom: false, escape_formulas: false })],
-  ['ndjson', ndjsonFormat],
+  ['csv', (columns) => new CsvFormat(columns, { delimiter: ';', bom: false, escape_formulas: true })],
+  ['csv with a delimiter beyond ASCII', (columns) => new CsvFormat(columns, { delimiter: 'é', bom: false, escape_formulas: false })],
+  ['ndjson', (columns) => new NdjsonFormat(columns)],
 ] satisfies [string, TextSink['format']][])('%s of texts', (_name, format) => {
   const columns = [column('a'), column('b')];
 
