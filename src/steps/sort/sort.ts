@@ -1,10 +1,9 @@
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { pipe } from 'rxjs';
 import { declaredTypes, schema, type Row } from '../../core/index.js';
 import { blocking, standalone, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
+import { defaultMemory, memory, scratchFolder } from '../memory.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 import { Order, type SortKey } from './order.js';
@@ -34,8 +33,6 @@ const taken = schema((z) =>
   }),
 );
 
-const defaultMemory = 256_000_000;
-
 /**
  * Sorts all rows: it reads the stream to its end before the first page comes out. Rows with equal keys stay in the order in which they
  * came; `null`, and for every type but `text` the empty text, comes last. Texts are compared by their code points.
@@ -61,21 +58,11 @@ export function sort<T extends Row>(
 
 function sorting<T extends Row>(
   keys: readonly SortKey[],
-  { memory = defaultMemory, folder = join(tmpdir(), `leadstream-${process.geteuid?.() ?? ''}`), onError = 'reject' }: SortOptions,
+  { memory = defaultMemory, folder = scratchFolder(), onError = 'reject' }: SortOptions,
   context: StepContext,
 ): Step<T, T> {
   return blocking<T, T>(context, () => new Sorter(new Order(keys), { memory, folder, onError }, context));
 }
-
-const bytesPer: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
-
-const memory = schema((z) =>
-  z
-    .string()
-    .regex(/^\d+(?:\.\d+)?(?:kB|MB|GB)$/, 'an amount of memory is written like 256MB or 1GB')
-    .transform((text) => Number.parseFloat(text) * (bytesPer[text.replace(/[\d.]/g, '')] ?? 1))
-    .refine((bytes) => bytes >= 1e6, 'must be at least 1MB'),
-);
 
 /** `field`, `field asc` or `field desc`. */
 function wantedOf(text: string): { readonly field: string; readonly descending: boolean } | undefined {

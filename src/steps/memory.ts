@@ -1,0 +1,22 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { schema } from '../core/index.js';
+
+/** What a blocking step may take in memory before it spills, in bytes. */
+export const defaultMemory = 256_000_000;
+
+/** Folder for what a program's steps spill. */
+export function scratchFolder(): string {
+  return join(tmpdir(), `leadstream-${process.geteuid?.() ?? ''}`);
+}
+
+const bytesPer: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
+
+/** An amount of memory in a pipeline file, as bytes. */
+export const memory = schema((z) =>
+  z
+    .string()
+    .regex(/^\d+(?:\.\d+)?(?:kB|MB|GB)$/, 'an amount of memory is written like 256MB or 1GB')
+    .transform((text) => Number.parseFloat(text) * (bytesPer[text.replace(/[\d.]/g, '')] ?? 1))
+    .refine((bytes) => bytes >= 1e6, 'must be at least 1MB'),
+);
