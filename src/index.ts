@@ -91,6 +91,7 @@ export {
 
 // Steps
 export {
+  aggregate,
   cast,
   dedupe,
   derive,
@@ -103,11 +104,15 @@ export {
   sample,
   select,
   sort,
+  type Aggregated,
+  type AggregateOptions,
+  type Aggregation,
   type Casted,
   type CastOptions,
   type DedupeOptions,
   type Derivation,
   type ExplodeOptions,
+  type GroupBy,
   type Joined,
   type JoinOptions,
   type Mask,

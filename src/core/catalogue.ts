@@ -105,6 +105,11 @@ export const catalogue = {
   E_STEP_FIELD: { exit: 1, retry: false, help: 'Name a field that the rows have at this step.' },
   E_STEP_VALUE: { exit: 1, retry: false, help: 'Clean the value before this step, or choose on_error: reject or null.' },
   E_STEP_EXPRESSION: { exit: 1, retry: false, help: 'Guard the expression against the value, or choose on_error: reject or null.' },
+  E_STEP_OVERFLOW: {
+    exit: 1,
+    retry: false,
+    help: 'Sum decimals instead of whole numbers, as in sum(num(field)) or, of a field that is an integer, sum(double(field)); or filter out values that cannot be right.',
+  },
   E_STEP_SCRATCH: {
     exit: 1,
     retry: true,

@@ -10,6 +10,10 @@ export interface Tally {
   unmatched: number;
   /** Rows that a one-to-many join added. */
   expanded: number;
+  /** Rows that went into groups. */
+  grouped: number;
+  /** Rows that came out of them: one per group. */
+  groups: number;
   /** Rows sent to the rejects. */
   rejected: number;
   /** Rows with a match on the other side of a join. */
@@ -42,7 +46,7 @@ export interface StepContext {
 
 /** A tally of nothing. */
 export function emptyTally(): Tally {
-  return { filtered: 0, duplicates: 0, unmatched: 0, expanded: 0, rejected: 0, matched: 0, missed: 0, nulled: 0 };
+  return { filtered: 0, duplicates: 0, unmatched: 0, expanded: 0, grouped: 0, groups: 0, rejected: 0, matched: 0, missed: 0, nulled: 0 };
 }
 
 /**

@@ -77,6 +77,8 @@ export interface SinkWriter {
 /** What a sink can ask while a file is checked, before any request. */
 export interface SinkPlan {
   readonly key: readonly string[];
+  /** The step that did not pass a column on, by the column. Default: not known. */
+  readonly gone?: ReadonlyMap<string, string>;
   problem(path: readonly (string | number)[], message: string): void;
 }
 

@@ -5,6 +5,14 @@ import type { ConfigPath, PlanContext } from './step.js';
 /** The name of a new column. `__proto__` is none: an assignment to it would be lost. */
 export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a name is made of a-z, 0-9 and _'));
 
+/** What is computed from personal or secret fields is as sensitive as they are. */
+export function sensitivityOf(source: string, input: readonly Column[]): Column['sensitivity'] {
+  const words = new Set(source.match(/\w+/g));
+  const used = input.filter(({ name }) => words.has(name)).map(({ sensitivity }) => sensitivity);
+  if (used.includes('secret')) return 'secret';
+  return used.includes('personal') ? 'personal' : 'plain';
+}
+
 /** A number of rows for people. */
 export function rowsOf(count: number): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? 'row' : 'rows'}`;
@@ -25,8 +33,14 @@ export function requireColumn(
   const column = columns.find((candidate) => candidate.name === name);
   if (column) return column;
   const names = columns.map((candidate) => candidate.name);
-  plan.problem(path, unknownName('field', name, names, plan), onKey);
+  plan.problem(path, goneAt(name, plan) ?? unknownName('field', name, names, plan), onKey);
   return undefined;
+}
+
+/** Says which step did not pass a field on, if one did not. */
+export function goneAt(name: string, { gone }: Pick<PlanContext, 'gone'>): string | undefined {
+  const step = gone?.get(name);
+  return step === undefined ? undefined : `field '${name}' is gone here: ${step} does not pass it on`;
 }
 
 /** Reports the fields that stand in a list twice. */

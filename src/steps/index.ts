@@ -1,3 +1,4 @@
+export { aggregate, type Aggregated, type AggregateOptions, type Aggregation, type GroupBy } from './aggregate/aggregate.js';
 export { cast, type Casted, type CastOptions } from './cast/cast.js';
 export { dedupe, type DedupeOptions } from './dedupe/dedupe.js';
 export { type Derivation, derive } from './derive/derive.js';

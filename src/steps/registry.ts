@@ -1,3 +1,4 @@
+import { aggregateStep } from './aggregate/definition.js';
 import { castStep } from './cast/cast.js';
 import { dedupeStep } from './dedupe/dedupe.js';
 import { deriveStep } from './derive/definition.js';
@@ -23,4 +24,5 @@ export const steps = {
   cast: castStep,
   mask: maskStep,
   sort: sortStep,
+  aggregate: aggregateStep,
 } as const;

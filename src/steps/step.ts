@@ -13,6 +13,8 @@ export interface PlanContext {
   readonly collection: Collection;
   /** What other collections there are. */
   readonly collections: Registry;
+  /** The step that did not pass a field on, by the field. Default: not known. */
+  readonly gone?: ReadonlyMap<string, string>;
   /** Secret columns that the file reveals at its top level. */
   readonly reveal: readonly string[];
   /** Key of `mask: hmac`; where the property is absent, keys are not judged. */

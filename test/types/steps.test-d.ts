@@ -2,6 +2,7 @@
 import { expectTypeOf } from 'expect-type';
 import type { Observable } from 'rxjs';
 import {
+  aggregate,
   cast,
   dedupe,
   derive,
@@ -28,6 +29,7 @@ import {
 } from '../../src/index.js';
 
 declare const service: Service;
+type RowOf<S> = S extends Observable<Page<infer R>> ? R : never;
 const { leads$, bridges$, users$ } = service;
 
 // select narrows
@@ -133,6 +135,39 @@ leads$.pipe(mask({ sin: 'drop' }));
 leads$.pipe(mask({ email: 'hmac' }, { hmacKey: process.env.LEADSTREAM_HMAC_KEY }));
 // @ts-expect-error There is no such mask.
 leads$.pipe(mask({ email: 'hash' }));
+
+// aggregate gives the fields of its groups and its results, as their types
+const groups$ = leads$.pipe(
+  aggregate(['campaign_id', { field: 'yearmonthday', type: 'date' }], {
+    leads: 'count',
+    sold: { count: (lead) => lead.lead_status === 'sold' },
+    emails: { countDistinct: 'email' },
+    ages: { sum: 'age', type: 'integer' },
+    mean: { avg: 'age', type: 'integer' },
+    first: { min: 'timestamp', type: 'timestamp' },
+    word: { max: 'campaign_name' },
+  }),
+);
+expectTypeOf<RowOf<typeof groups$>['campaign_id']>().toEqualTypeOf<string | null>();
+expectTypeOf<RowOf<typeof groups$>['yearmonthday']>().toEqualTypeOf<Date | null>();
+expectTypeOf<RowOf<typeof groups$>['leads']>().toEqualTypeOf<bigint>();
+expectTypeOf<RowOf<typeof groups$>['sold']>().toEqualTypeOf<bigint>();
+expectTypeOf<RowOf<typeof groups$>['emails']>().toEqualTypeOf<bigint>();
+expectTypeOf<RowOf<typeof groups$>['ages']>().toEqualTypeOf<bigint | null>();
+expectTypeOf<RowOf<typeof groups$>['mean']>().toEqualTypeOf<number | null>();
+expectTypeOf<RowOf<typeof groups$>['first']>().toEqualTypeOf<Date | null>();
+expectTypeOf<RowOf<typeof groups$>['word']>().toEqualTypeOf<string | null>();
+groups$.pipe(filter((group) => group.leads > 10n));
+// @ts-expect-error A field that is gone.
+groups$.pipe(select(['email']));
+// @ts-expect-error A field that leads do not have.
+leads$.pipe(aggregate(['campaign'], { leads: 'count' }));
+// @ts-expect-error Another one.
+leads$.pipe(aggregate(['campaign_id'], { first: { min: 'time' } }));
+// @ts-expect-error A sum of texts.
+leads$.pipe(aggregate(['campaign_id'], { all: { sum: 'age' } }));
+// @ts-expect-error There is no such function.
+leads$.pipe(aggregate(['campaign_id'], { middle: { median: 'age' } }));
 
 // steps compose, each one seeing what the one before it made
 leads$.pipe(

@@ -81,7 +81,7 @@ function remarksOf({ pipeline, report, ledger }: GateInput): readonly Warning[] 
   let arrived = report.read + report.consistency.repaired - report.consistency.duplicates;
   return ledger.steps.flatMap(({ step, tally }): readonly Warning[] => {
     const remark = step.remark(tally, arrived);
-    arrived += tally.expanded - tally.filtered - tally.duplicates - tally.unmatched - tally.rejected;
+    arrived += tally.expanded + tally.groups - tally.filtered - tally.duplicates - tally.unmatched - tally.rejected - tally.grouped;
     const known = remark?.code === 'W_STEP_EMPTY' ? pipeline.expect?.min_rows !== undefined : empty.has(step.at);
     return remark === undefined || known ? [] : [{ ...remark, message: `${step.at}: ${remark.message}` }];
   });

@@ -36,8 +36,15 @@ export const expectShape = schema((z) => {
 
 export type Expect = z.output<ReturnType<typeof expectShape>>;
 
+/** What is known of the columns that leave the last step. */
+interface Leaving {
+  readonly columns: readonly Column[];
+  /** The step that did not pass a column on, by the column. */
+  readonly gone?: ReadonlyMap<string, string>;
+}
+
 /** Reports what of `expect` names columns that do not leave the last step, and lists that are not read; paths start at `expect`. */
-export function checkExpect(expect: Expect, columns: readonly Column[], lists: readonly string[], problem: Problem): void {
+export function checkExpect(expect: Expect, { columns, gone }: Leaving, lists: readonly string[], problem: Problem): void {
   for (const name of Object.keys(typeof expect.max_read_shrink === 'object' ? expect.max_read_shrink : {})) {
     if (lists.some((list) => list === name)) continue;
     const near = nearest(name, lists);
@@ -47,9 +54,11 @@ export function checkExpect(expect: Expect, columns: readonly Column[], lists: r
   const known = columns.map(({ name }) => name);
   const require = (name: string, path: readonly (string | number)[], onKey = false) => {
     if (known.includes(name)) return;
-    const near = nearest(name, known);
+    const step = gone?.get(name);
+    const near = step === undefined ? nearest(name, known) : undefined;
+    const lost = step === undefined ? '' : `: ${step} does not pass it on`;
     const hint = near === undefined ? '' : `, did you mean '${near}'?`;
-    problem(['expect', ...path], `no column '${name}' leaves the last step${hint}`, onKey);
+    problem(['expect', ...path], `no column '${name}' leaves the last step${lost}${hint}`, onKey);
   };
   for (const name of Object.keys(expect.max_null ?? {})) require(name, ['max_null', name], true);
   expect.not_null?.forEach((name, index) => require(name, ['not_null', index]));

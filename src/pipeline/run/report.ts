@@ -102,20 +102,22 @@ function consistencyLine(consistency: Consistency): readonly string[] {
 }
 
 function stepLine(at: string, tally: Tally): string | undefined {
-  const parts = (['filtered', 'duplicates', 'matched', 'missed', 'unmatched', 'expanded', 'rejected', 'nulled'] as const)
+  const parts = (
+    ['filtered', 'duplicates', 'matched', 'missed', 'unmatched', 'expanded', 'rejected', 'nulled', 'grouped', 'groups'] as const
+  )
     .filter((key) => tally[key] > 0)
     .map((key) => `${key} ${amount(tally[key])}`);
   return parts.length === 0 ? undefined : `  ${at}: ${parts.join(', ')}`;
 }
 
 function sinkLine({ at, path, bytes, changed, nulled, books }: SinkReport): string {
-  const kept = `${amount(books.read)} read${books.repaired > 0 ? ` + ${amount(books.repaired)} repaired` : ''}${books.expanded > 0 ? ` + ${amount(books.expanded)} expanded` : ''} = ${amount(books.written)} written`;
-  const gone = (['filtered', 'duplicates', 'unmatched', 'rejected', 'unchanged'] as const)
-    .filter((key) => books[key] > 0)
-    .map((key) => ` + ${amount(books[key])} ${key}`);
+  const more = (names: readonly (keyof typeof books)[]) =>
+    names.flatMap((name) => (books[name] > 0 ? [` + ${amount(books[name])} ${name}`] : [])).join('');
+  const came = `${amount(books.read)} read${more(['repaired', 'expanded', 'groups'])}`;
+  const went = `${amount(books.written)} written${more(['filtered', 'duplicates', 'unmatched', 'rejected', 'unchanged', 'grouped'])}`;
   const differing = changed > 0 ? ` (${amount(changed)} of them with other content)` : '';
   const emptied = nulled > 0 ? `, ${amount(nulled)} values null` : '';
-  return `  ${at}: ${kept}${gone.join('')}${differing}${emptied}, ${amount(bytes)} bytes${path === undefined ? '' : ` -> ${path}`}`;
+  return `  ${at}: ${came} = ${went}${differing}${emptied}, ${amount(bytes)} bytes${path === undefined ? '' : ` -> ${path}`}`;
 }
 
 function findingLines(collection: string, { unknown, late, gone, missing, notText }: FindingsReport): readonly string[] {

@@ -8,6 +8,8 @@ export interface RowCounts {
   readonly repaired: number;
   /** Extra rows of one-to-many joins. */
   readonly expanded: number;
+  /** Rows that steps made of groups, one each. */
+  readonly groups: number;
   readonly written: number;
   readonly filtered: number;
   readonly duplicates: number;
@@ -16,6 +18,8 @@ export interface RowCounts {
   readonly rejected: number;
   /** Rows that an append left out because the output has their key already. */
   readonly unchanged: number;
+  /** Rows that went into groups. */
+  readonly grouped: number;
 }
 
 /** Adds up what all steps did. */
@@ -40,24 +44,29 @@ export function rowCountsOf(
     read: source.read,
     repaired: source.repaired,
     expanded: steps.expanded,
+    groups: steps.groups,
     written: sink.written,
     filtered: steps.filtered,
     duplicates: source.duplicates + steps.duplicates,
     unmatched: steps.unmatched,
     rejected: steps.rejected + sink.rejected,
     unchanged: sink.unchanged,
+    grouped: steps.grouped,
   };
 }
 
 /** Both sides of the sum, when they differ. */
 export function refuseCounts(at: string, books: RowCounts): readonly Violation[] {
-  const came = books.read + books.repaired + books.expanded;
+  const came = origins.reduce((sum, origin) => sum + books[origin], 0);
   const went = outcomes.reduce((sum, outcome) => sum + books[outcome], 0);
   if (came === went) return [];
-  const parts = outcomes.map((outcome) => `${outcome} ${books[outcome]}`).join(' + ');
-  const message = `${at}: read ${books.read} + repaired ${books.repaired} + expanded ${books.expanded} = ${came}, but ${parts} = ${went}`;
+  const sumOf = (names: readonly (keyof RowCounts)[]) => names.map((name) => `${name} ${books[name]}`).join(' + ');
+  const message = `${at}: ${sumOf(origins)} = ${came}, but ${sumOf(outcomes)} = ${went}`;
   return [{ code: 'E_GATE_BOOKS', message }];
 }
+
+/** Where rows came from. */
+const origins = ['read', 'repaired', 'expanded', 'groups'] as const satisfies readonly (keyof RowCounts)[];
 
 /** What became of the rows. */
 const outcomes = [
@@ -67,4 +76,5 @@ const outcomes = [
   'unmatched',
   'rejected',
   'unchanged',
+  'grouped',
 ] as const satisfies readonly (keyof RowCounts)[];

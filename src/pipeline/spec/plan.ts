@@ -118,12 +118,17 @@ export function planPipeline(
   const plannedSinks = shape.to.flatMap((entry, index) => planSink(entry, index, place, problem) ?? []);
   refuseSharedOutputs(plannedSinks, problem);
 
+  /** The step that did not pass a field on, by the field. */
+  const gone = new Map<string, string>();
+
   /** Follows the columns through the steps; gives those that arrive at each step, and last those that leave the chain. */
   function follow(source: readonly Column[], found?: Findings) {
     const arriving: (readonly Column[])[] = [source];
+    gone.clear();
     boundSteps.forEach((step, index) => {
       const input = arriving.at(-1) ?? source;
       const context = {
+        gone,
         collection,
         collections,
         reveal,
@@ -131,7 +136,10 @@ export function planPipeline(
         problem: (path: ConfigPath, ...said: Said) => step && found?.problem(['steps', index, step.name, ...path], ...said),
         warn: (path: ConfigPath, warning: Warning) => step && found?.warn(['steps', index, step.name, ...path], warning),
       };
-      arriving.push(step ? step.columns(input, context) : input);
+      const output = step ? step.columns(input, context) : input;
+      for (const { name } of input) if (step) gone.set(name, step.at);
+      for (const { name } of output) gone.delete(name);
+      arriving.push(output);
     });
     return arriving;
   }
@@ -139,9 +147,9 @@ export function planPipeline(
   const arriving = follow(columnsOf(collection, reveal), findings);
   const leaving = arriving.at(-1) ?? [];
   const reads = [...new Set([shape.from, ...boundSteps.flatMap((step) => step?.reads ?? [])])];
-  if (shape.expect) checkExpect(shape.expect, leaving, reads, problem);
+  if (shape.expect) checkExpect(shape.expect, { columns: leaving, gone }, reads, problem);
   for (const { index, name, check } of plannedSinks) {
-    check(leaving, { key: collection.key, problem: (path, message) => problem(['to', index, name, ...path], message) });
+    check(leaving, { key: collection.key, gone, problem: (path, message) => problem(['to', index, name, ...path], message) });
   }
 
   return {

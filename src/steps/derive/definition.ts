@@ -3,7 +3,7 @@ import { type Column } from '../../core/index.js';
 import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { openExpression, planExpression } from '../expression/configured.js';
 import type { Expression } from '../expression/expression.js';
-import { columnName } from '../fields.js';
+import { columnName, sensitivityOf } from '../fields.js';
 import { evaluating } from '../on-error.js';
 import { defineStep } from '../step.js';
 
@@ -33,11 +33,3 @@ export const deriveStep = defineStep('derive', {
     return deriveExpressions(new Map(expressions), runtime.onError, runtime);
   },
 });
-
-/** What is computed from personal or secret fields is as sensitive as they are. */
-function sensitivityOf(source: string, input: readonly Column[]): Column['sensitivity'] {
-  const words = new Set(source.match(/\w+/g));
-  const used = input.filter(({ name }) => words.has(name)).map(({ sensitivity }) => sensitivity);
-  if (used.includes('secret')) return 'secret';
-  return used.includes('personal') ? 'personal' : 'plain';
-}

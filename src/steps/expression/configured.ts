@@ -1,7 +1,7 @@
 import { type Column, StepError } from '../../core/index.js';
-import { unknownName } from '../fields.js';
+import { goneAt, unknownName } from '../fields.js';
 import type { ConfigPath, PlanContext, StepRuntime } from '../step.js';
-import { expressionsOver, type Expression } from './expression.js';
+import { expressionsOver, type Expression, type UnknownName } from './expression.js';
 
 /** Checks one expression of a file and reports what is wrong with it, or doubtful. */
 export function planExpression(source: string, input: readonly Column[], plan: PlanContext, path: ConfigPath): Expression | undefined {
@@ -13,12 +13,17 @@ export function planExpression(source: string, input: readonly Column[], plan: P
   plan.problem(
     path,
     result.unknown
-      ? unknownName(result.unknown.kind, result.unknown.name, result.unknown.known, plan, result.unknown.listed)
+      ? (goneField(result.unknown, plan) ??
+          unknownName(result.unknown.kind, result.unknown.name, result.unknown.known, plan, result.unknown.listed))
       : `expression: ${result.message}`,
     false,
     result.at,
   );
   return undefined;
+}
+
+function goneField({ kind, name }: UnknownName, plan: PlanContext): string | undefined {
+  return kind === 'field' ? goneAt(name, plan) : undefined;
 }
 
 /** Compiles what planning has found right. */

@@ -19,7 +19,7 @@ describe('the books of a sink that appends', () => {
       {
         code: 'E_GATE_BOOKS',
         message:
-          'to[0] parquet: read 10 + repaired 0 + expanded 0 = 10, but written 4 + filtered 0 + duplicates 0 + unmatched 0 + rejected 2 + unchanged 3 = 9',
+          'to[0] parquet: read 10 + repaired 0 + expanded 0 + groups 0 = 10, but written 4 + filtered 0 + duplicates 0 + unmatched 0 + rejected 2 + unchanged 3 + grouped 0 = 9',
       },
     ]);
   });

@@ -1,6 +1,6 @@
 import { EMPTY } from 'rxjs';
 import { expect, test } from '@jest/globals';
-import { cast, dedupe, derive, explode, filter, join, mask, rename, sample, select, sort } from '../../../src/steps/index.js';
+import { aggregate, cast, dedupe, derive, explode, filter, join, mask, rename, sample, select, sort } from '../../../src/steps/index.js';
 
 const options = { on: { a: 'b' }, as: 'b', select: ['c'] };
 
@@ -45,6 +45,13 @@ const calls: readonly (readonly [step: (...given: never) => unknown, given: read
   [sort, [[{ field: 'a', type: 'number' }]], 'sort: keys[0].type must be one of text, flag'],
   [sort, [['a']], 'sort: keys[0] must be an object with field, type, descending'],
   [sort, [[{ field: 'a' }], { memory: '256MB' }], "sort: options.memory must be a number above 0, not the text '256MB'"],
+  [aggregate, ['a', {}], "aggregate: by must be a list, not the text 'a'"],
+  [aggregate, [['a'], { n: 'sum' }], 'aggregate: compute.n must be'],
+  [aggregate, [['a'], { n: { sum: 'b' } }], 'aggregate: compute.n'],
+  [aggregate, [['a'], { n: { sum: 'b', type: 'text' } }], 'aggregate: compute.n'],
+  [aggregate, [['a'], { a: 'count' }], 'aggregate: two columns of a group would be named a'],
+  [aggregate, [['a', { field: 'a' }], {}], 'aggregate: two columns of a group would be named a'],
+  [aggregate, [[], {}], 'aggregate: name a field or a result'],
 ];
 
 test.each(calls)('%p refuses arguments that cannot be right, at once: %j', (step, given, message) => {

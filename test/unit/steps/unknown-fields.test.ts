@@ -2,7 +2,7 @@ import { from } from 'rxjs';
 import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../src/core/index.js';
 import type { Step } from '../../../src/flow/index.js';
-import { cast, dedupe, join, mask, rename, select, sort, type StepDefinition } from '../../../src/steps/index.js';
+import { aggregate, cast, dedupe, join, mask, rename, select, sort, type StepDefinition } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
 import { leads, opened, otherSide, pagesFor, through } from './support.js';
 
@@ -18,6 +18,12 @@ const wrong: readonly (readonly [string, Step, string])[] = [
   ['rename', rename<Row, { nope: 'x' }>({ nope: 'x' }), 'no row of page 2 has a field nope'],
   ['cast', cast<Row>({ age: 'text', agee: 'integer' }), "no row of page 2 has a field agee; did you mean 'age'?"],
   ['sort', sort<Row>([{ field: 'agee' }]), "no row of page 2 has a field agee; did you mean 'age'?"],
+  ['aggregate', aggregate<Row, ['agee'], {}>(['agee'], {}), "no row of page 2 has a field agee; did you mean 'age'?"],
+  [
+    'aggregate',
+    aggregate<Row, [], { n: { max: 'agee' } }>([], { n: { max: 'agee' } }),
+    "no row of page 2 has a field agee; did you mean 'age'?",
+  ],
   ['join', joined({ on: { bridge_idd: 'id' } }), "no row of page 2 has a field bridge_idd; did you mean 'bridge_id'?"],
   ['join, the other side', joined({ on: { bridge_id: 'idd' } }), "no row of page 1 has a field idd; did you mean 'id'?"],
   ['join, the other side', joined({ select: ['titel'] }), "no row of page 1 has a field titel; did you mean 'title'?"],

@@ -74,6 +74,11 @@ const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
     { by: ['age', 'timestamp desc'], on_error: 'null' },
     { by: ['yearmonthday', 'uid desc'], memory: '1MB' },
   ],
+  aggregate: [
+    { by: ['email', 'age'], compute: { n: 'count()', least: 'min(uid)', kinds: 'count_distinct(zipcode)', odd: "count(email == '1')" } },
+    { by: ['timestamp'], compute: { sum: 'sum(age)', mean: 'avg(num(uid))', day: 'max(yearmonthday)', yes: 'min(lead_accepted)' } },
+    { compute: { n: 'count()', letters: 'sum(size(email))', emails: 'count_distinct(lower(email))' }, memory: '1MB' },
+  ],
   mask: [
     {},
     { age: 'null', email: 'redact', lastname: 'drop', zipcode: 'last4', uid: 'hmac', no_field: 'redact' },
@@ -210,6 +215,7 @@ const withoutFaults: Readonly<Record<Exclude<keyof typeof steps, 'join'>, unknow
   cast: {},
   mask: { email: 'hmac', zipcode: 'last4', uid: 'null', lead_id: 'redact' },
   sort: { by: ['timestamp desc', 'uid'] },
+  aggregate: { by: ['lead_status'], compute: { leads: 'count()', last: 'max(timestamp)', sold: "count(lead_status == 'sold')" } },
 };
 
 test.each(Object.entries(withoutFaults))('%s makes no rows of a batch that has no faults', async (name, config) => {

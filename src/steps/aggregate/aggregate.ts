@@ -1,0 +1,167 @@
+import { pipe } from 'rxjs';
+import { declaredTypes, schema, StepError, type DeclaredType, type Row, type ValueOf } from '../../core/index.js';
+import { blocking, standalone, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { callback, checkArguments, repeatsIn } from '../../options/index.js';
+import { FlatVector, type Mapped } from '../../vector/index.js';
+import { defaultMemory, scratchFolder } from '../memory.js';
+import { requireFields } from '../require-fields.js';
+import { Aggregator } from './aggregator.js';
+import type { AggregateName } from './functions.js';
+import type { AggregatePlan, Computation } from './group-rows.js';
+import { plainCast } from './plain.js';
+
+/** A field whose values make groups, and as what they are read: text by default. */
+export type GroupBy<F extends string = string> = F | { readonly field: F; readonly type?: DeclaredType };
+
+/**
+ * What is computed of the rows of a group: their number, or the number of those that satisfy a condition, the number of different
+ * values, the sum and the average of numbers, the least and the greatest value. A field is read as `type`, text by default.
+ */
+export type Aggregation<T = Row> =
+  | 'count'
+  | { readonly count: (row: T) => boolean }
+  | { readonly countDistinct: keyof T & string; readonly type?: DeclaredType }
+  | { readonly sum: keyof T & string; readonly type: 'integer' | 'decimal' }
+  | { readonly avg: keyof T & string; readonly type: 'integer' | 'decimal' }
+  | { readonly min: keyof T & string; readonly type?: DeclaredType }
+  | { readonly max: keyof T & string; readonly type?: DeclaredType };
+
+type Typed<A> = A extends { readonly type: infer D extends DeclaredType } ? ValueOf[D] : string;
+
+type Result<A> = A extends 'count' | { readonly count: unknown } | { readonly countDistinct: unknown }
+  ? bigint
+  : A extends { readonly avg: unknown }
+    ? number | null
+    : Typed<A> | null;
+
+type FieldOf<B> = B extends string ? B : B extends { readonly field: infer F extends string } ? F : never;
+
+/** The row of a group: its fields and its results. */
+export type Aggregated<B extends readonly GroupBy[], C> = { readonly [G in B[number] as FieldOf<G>]: Typed<G> | null } & {
+  readonly [K in keyof C]: Result<C[K]>;
+};
+
+export interface AggregateOptions {
+  /** What groups may take in memory, in bytes, before they are kept in files. Default 256,000,000. */
+  readonly memory?: number | undefined;
+  /** Folder for these files, which are private and have no name. Default: one in the system's folder for such files. */
+  readonly folder?: string | undefined;
+  /** What becomes of a row with a value that is not of its type. Default `reject`; with `null` it counts with that value as `null`. */
+  readonly onError?: OnError | undefined;
+}
+
+const taken = schema((z) => {
+  const field = z.string().min(1);
+  const type = z.enum(declaredTypes);
+  const number = z.enum(['integer', 'decimal']);
+  const of = (name: string) => z.strictObject({ [name]: field, type: type.optional() });
+  return z.strictObject({
+    by: z.array(z.union([field, z.strictObject({ field, type: type.optional() })])),
+    compute: z.record(
+      z.string(),
+      z.union([
+        z.literal('count'),
+        z.strictObject({ count: callback() }),
+        of('countDistinct'),
+        of('min'),
+        of('max'),
+        z.strictObject({ sum: field, type: number }),
+        z.strictObject({ avg: field, type: number }),
+      ]),
+    ),
+    options: z.strictObject({
+      memory: z.number().positive().optional(),
+      folder: field.optional(),
+      onError: z.enum(['reject', 'null', 'fail']).optional(),
+    }),
+  });
+});
+
+/**
+ * Makes one row of each group of rows: it reads the stream to its end before the first page comes out. Groups come in the order of
+ * their fields, in which `null` is last; texts are compared by their code points. Without a field there is one row for all rows, also
+ * when there are none. All but `'count'` pass over `null`, and are `null` (a count 0) where nothing else came. Sums are exact, those of
+ * decimals rounded once, so the same rows give the same results, whatever their order and pages.
+ *
+ * Memory: what `memory` says; beyond it, groups are kept in files and merged.
+ *
+ * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right; `E_STEP_VALUE` for a value that is not of its type,
+ * under `onError: 'fail'` and without a context that takes rejects; `E_STEP_OVERFLOW` for a sum beyond 64 bits, or beyond a number;
+ * `E_STEP_SCRATCH` when what does not fit into memory cannot be kept; `E_STEP_FIELD` when no row of a non-empty page has a named field.
+ *
+ * @example
+ * leads$.pipe(aggregate(['campaign_id'], { leads: 'count', last: { max: 'timestamp', type: 'timestamp' } }));
+ * // { campaign_id: '7', timestamp: '1709164800', … }, …  ->  { campaign_id: '7', leads: 1n, last: 2024-02-29T00:00:00.000Z }
+ */
+export function aggregate<
+  T extends Row,
+  const B extends readonly GroupBy<keyof NoInfer<T> & string>[],
+  const C extends Readonly<Record<string, Aggregation<NoInfer<T>>>>,
+>(by: B, compute: C, options: AggregateOptions = {}, context: StepContext = standalone('aggregate')): Step<T, Aggregated<B, C>> {
+  checkArguments(context.at, taken, { by, compute, options });
+  const { plan, fields } = planOf<T>(by, compute, context.at);
+  const { memory = defaultMemory, folder = scratchFolder(), onError = 'reject' } = options;
+  return pipe(
+    requireFields<T>(context.at, fields),
+    blocking<T, Aggregated<B, C>>(context, () => new Aggregator(plan, { memory, folder, onError }, context)),
+  );
+}
+
+function planOf<T extends Row>(by: readonly GroupBy[], compute: Readonly<Record<string, Aggregation<T>>>, at: string) {
+  const keys = by.map((each) => (typeof each === 'string' ? { field: each, type: 'text' as const } : { type: 'text' as const, ...each }));
+  const names = [...keys.map(({ field }) => field), ...Object.keys(compute)];
+  const [twice] = repeatsIn(names);
+  if (twice !== undefined) throw new StepError('E_STEP_CONFIG', `${at}: two columns of a group would be named ${names[twice]}`);
+  if (names.length === 0) throw new StepError('E_STEP_CONFIG', `${at}: name a field or a result`);
+  const reads = new Map<string, (batch: Batch) => Mapped>(keys.map((key) => [key.field, reading(key)]));
+  const fields = new Set(keys.map(({ field }) => field));
+
+  const computations = Object.entries<Aggregation<T>>(compute).map(([name, aggregation]): Computation => {
+    const { aggregate: kind, argument } = takenApart(aggregation);
+    if (argument === undefined) return { name, aggregate: kind, argument, type: 'flag' };
+    // A field can be read as several types, and its own name is for the group.
+    const label = `compute.${name}`;
+    if (typeof argument === 'function') {
+      reads.set(label, (batch) => mappedBy(batch, argument));
+      return { name, aggregate: kind, argument: label, type: 'flag' };
+    }
+    fields.add(argument.field);
+    reads.set(label, reading(argument));
+    return { name, aggregate: kind, argument: label, type: argument.type };
+  });
+  const plan: AggregatePlan = {
+    by: keys,
+    compute: computations,
+    read: (batch) => new Map(Array.from(reads, ([label, read]) => [label, read(batch)])),
+  };
+  return { plan, fields: [...fields] };
+}
+
+type Batch = Parameters<AggregatePlan['read']>[0];
+
+function reading({ field, type }: { readonly field: string; readonly type: DeclaredType }): (batch: Batch) => Mapped {
+  const cast = plainCast(type);
+  return (batch) => cast(batch.columnOrNulls(field));
+}
+
+function mappedBy<T extends Row>(batch: Batch, condition: (row: T) => boolean): Mapped {
+  // The rows of the pages that the caller named the type of.
+  const rows = batch.rows as readonly T[];
+  return { vector: new FlatVector(rows.map((row) => (condition(row) ? true : null))), unfit: undefined };
+}
+
+interface Parts<T> {
+  readonly aggregate: AggregateName;
+  readonly argument: ((row: T) => boolean) | { readonly field: string; readonly type: DeclaredType } | undefined;
+}
+
+function takenApart<T>(aggregation: Aggregation<T>): Parts<T> {
+  if (aggregation === 'count') return { aggregate: 'count', argument: undefined };
+  if ('count' in aggregation) return { aggregate: 'count', argument: aggregation.count };
+  const { type = 'text' } = aggregation;
+  if ('countDistinct' in aggregation) return { aggregate: 'count_distinct', argument: { field: aggregation.countDistinct, type } };
+  if ('sum' in aggregation) return { aggregate: 'sum', argument: { field: aggregation.sum, type } };
+  if ('avg' in aggregation) return { aggregate: 'avg', argument: { field: aggregation.avg, type } };
+  if ('min' in aggregation) return { aggregate: 'min', argument: { field: aggregation.min, type } };
+  return { aggregate: 'max', argument: { field: aggregation.max, type } };
+}

@@ -1,0 +1,148 @@
+import { itemAt, StepError } from '../../core/index.js';
+import type { BatchReader, Collector, OnError, StepContext } from '../../flow/index.js';
+import { FlatVector, RecordBatch, taking, type Mapped } from '../../vector/index.js';
+import { keptRows } from '../on-error.js';
+import type { Run } from '../sort/merge.js';
+import { Order } from '../sort/order.js';
+import { pageRows, Runs } from '../sort/runs.js';
+import { DistinctValues } from './distinct-values.js';
+import { isDistinct, storedKeys, type AggregatePlan } from './group-rows.js';
+import { Groups } from './groups.js';
+import { MergedGroups, valueName } from './merged-groups.js';
+import { comparedAs, type Plain } from './plain.js';
+
+export interface AggregatorOptions {
+  /** What groups may take in memory, in bytes. */
+  readonly memory: number;
+  /** Private folder for what does not fit. */
+  readonly folder: string;
+  /** What becomes of a row with a value that is not of its type. */
+  readonly onError: OnError;
+}
+
+/**
+ * Computes results of groups of rows in memory, and beyond it by sorted runs of groups in scratch files that are merged. Half of the
+ * memory is for groups; the rest is for their order, for blocks on their way, and for what the runtime has not given back yet.
+ */
+export class Aggregator implements Collector {
+  #groups: Groups;
+  readonly #stored: Runs;
+  /** Of the different values of each computation that counts them. */
+  readonly #values: readonly (Runs | undefined)[];
+
+  constructor(
+    private readonly plan: AggregatePlan,
+    private readonly options: AggregatorOptions,
+    private readonly context: StepContext,
+  ) {
+    const counted = plan.compute.filter(isDistinct).length;
+    const spilled = { memory: options.memory / 4 / (1 + counted), folder: options.folder, at: context.at };
+    const keys = storedKeys(plan.by);
+    this.#groups = new Groups(plan);
+    this.#stored = new Runs(new Order(keys), spilled);
+    this.#values = plan.compute.map((each) =>
+      isDistinct(each) ? new Runs(new Order([...keys, { field: valueName, type: comparedAs(each.type) }]), spilled) : undefined,
+    );
+  }
+
+  async add(arrived: RecordBatch): Promise<void> {
+    if (arrived.length === 0) return;
+    const plains = this.plan.read(arrived);
+    const { at, tally } = this.context;
+    const failure = (field: string, reason: string) => new StepError('E_STEP_VALUE', `${at}: ${field}: ${reason}`);
+    const kept = keptRows(arrived, plains, this.options.onError, this.context, failure);
+    const length = kept?.length ?? arrived.length;
+    this.#groups.add(length, kept === undefined ? plains : taken(plains, kept));
+    tally.grouped += length;
+    if (!this.#groups.fits(this.options.memory / 2)) await this.#spill();
+  }
+
+  async finish(): Promise<BatchReader> {
+    const { rows } = this.#groups;
+    if (this.#stored.count === 0) {
+      if (this.plan.by.length === 0 && rows.size === 0) rows.open([]);
+      return this.#counted(this.#inMemory());
+    }
+    if (rows.size > 0) await this.#spill();
+    const values = await Promise.all(this.#values.map(async (runs) => runs?.merged()));
+    return this.#counted(new MergedGroups(this.plan, await this.#stored.merged(), values, this.context.at));
+  }
+
+  async close(): Promise<void> {
+    this.#groups = new Groups(this.plan);
+    await Promise.all([this.#stored, ...this.#values].map(async (runs) => runs?.close()));
+  }
+
+  #counted(reader: BatchReader): BatchReader {
+    return {
+      next: async () => {
+        const batch = await reader.next();
+        this.context.tally.groups += batch.length;
+        return batch;
+      },
+    };
+  }
+
+  #inMemory(): BatchReader {
+    const { rows } = this.#groups;
+    const sorted = rows.sorted();
+    let given = 0;
+    return {
+      next: () => {
+        const some = sorted.subarray(given, (given += pageRows));
+        return Promise.resolve(some.length === 0 ? RecordBatch.empty : rows.results(some, this.context.at));
+      },
+    };
+  }
+
+  /** Writes the groups in memory as a run, and their different values as others. */
+  async #spill(): Promise<void> {
+    const { rows } = this.#groups;
+    const sorted = rows.sorted();
+    const blockRows = this.#stored.blockRows(rows.size, rows.bytes);
+    let given = 0;
+    await this.#stored.add({
+      next: () => {
+        const some = sorted.subarray(given, (given += blockRows));
+        return Promise.resolve(some.length === 0 ? RecordBatch.empty : rows.stored(some));
+      },
+    });
+    for (const [index, runs] of this.#values.entries()) {
+      const values = itemAt(rows.accumulators, index);
+      if (runs && values instanceof DistinctValues && values.size > 0) await runs.add(this.#valueRun(runs, sorted, values));
+    }
+    this.#groups = new Groups(this.plan);
+  }
+
+  /** The different values of all groups, in the order of both. */
+  #valueRun(runs: Runs, sorted: Uint32Array, distinct: DistinctValues): Run {
+    const { rows } = this.#groups;
+    const blockRows = runs.blockRows(distinct.size, rows.bytes);
+    const pairs = pairsOf(sorted, distinct);
+    return {
+      next: () => {
+        const groups: number[] = [];
+        const values: Plain[] = [];
+        while (values.length < blockRows) {
+          const { done, value: pair } = pairs.next();
+          if (done) break;
+          groups.push(pair[0]);
+          values.push(pair[1]);
+        }
+        const columns = [...rows.keysOf(groups), [valueName, new FlatVector(values)] as const];
+        return Promise.resolve(values.length === 0 ? RecordBatch.empty : new RecordBatch(values.length, new Map(columns)));
+      },
+    };
+  }
+}
+
+function* pairsOf(sorted: Uint32Array, distinct: DistinctValues): Generator<readonly [group: number, value: Plain], undefined> {
+  for (const group of sorted) for (const value of distinct.sorted(group)) yield [group, value];
+  return undefined;
+}
+
+/** The plain values of some rows. */
+function taken(plains: ReadonlyMap<string, Mapped>, rows: readonly number[]): ReadonlyMap<string, Mapped> {
+  const take = taking(rows);
+  return new Map(Array.from(plains, ([name, { vector, unfit }]) => [name, { vector: take(vector), unfit }]));
+}

@@ -1,0 +1,115 @@
+import type { Column, DeclaredType } from '../../core/index.js';
+import { blocking } from '../../flow/index.js';
+import type { Mapped, RecordBatch } from '../../vector/index.js';
+import { openExpression } from '../expression/configured.js';
+import type { Expression } from '../expression/expression.js';
+import { outcomesOf } from '../expression/outcomes.js';
+import { columnName, refuseRepeats, requireColumn } from '../fields.js';
+import { defaultMemory, memory } from '../memory.js';
+import { defineStep, type StepRuntime } from '../step.js';
+import { Aggregator } from './aggregator.js';
+import type { AggregatePlan } from './group-rows.js';
+import { plainCast } from './plain.js';
+import { aggregatesListed, computationOf, planCall } from './plan-call.js';
+
+export const aggregateStep = defineStep('aggregate', {
+  summary: 'Makes one row of each group of rows, with counts, sums and other results; groups come in the order of their fields.',
+  config: (z) =>
+    z.strictObject({
+      by: z
+        .array(z.string().min(1))
+        .optional()
+        .describe(
+          'Fields whose values make a group, by their declared types; null is a group of its own. Groups come in this order, null last. Default: none, which gives one row for all rows, also when there are none.',
+        ),
+      compute: z
+        .record(columnName(), z.string().min(1))
+        .refine((results) => Object.keys(results).length > 0, 'name at least one result, like rows: count()')
+        .describe(
+          `Result by new field, one call each: ${aggregatesListed}. They take a field, by its declared type, or an expression (CEL), and pass over null; the condition of count is an expression.`,
+        ),
+      memory: memory().optional().describe('Memory for groups; more are spilled to files in the state folder (default 256MB).'),
+      on_error: z
+        .enum(['reject', 'null', 'fail'])
+        .optional()
+        .describe(
+          "What becomes of a row with a value that does not cast or an expression that fails; with null it counts with that value as null. Default: the pipeline's on_error.",
+        ),
+    }),
+  blocking: true,
+  examples: [
+    {
+      by: ['campaign_id'],
+      compute: { leads: 'count()', sold: "count(lead_status == 'sold')", first: 'min(timestamp)', emails: 'count_distinct(email)' },
+    },
+    { compute: { leads: 'count()', mean_age: 'avg(age)' }, memory: '64MB' },
+  ],
+  columns: ({ by = [], compute }, input, plan) => {
+    refuseRepeats(by, plan, ['by']);
+    const keys = by.flatMap((name, index): readonly Column[] => {
+      const column = requireColumn(name, input, plan, ['by', index]);
+      return column === undefined ? [] : [{ ...column, cast: true }];
+    });
+    const results = Object.entries(compute).map(([name, text]): Column => {
+      if (by.includes(name)) plan.problem(['compute', name], `'${name}' is a field of by; give the result another name`, true);
+      return planCall(name, text, input, plan) ?? { name, original: name, type: 'text', cast: true, sensitivity: 'plain' };
+    });
+    return [...new Map([...keys, ...results].map((column) => [column.name, column])).values()];
+  },
+  open: ({ by = [], compute, memory: bytes = defaultMemory, on_error }, runtime) => {
+    const plan = opened(by, compute, runtime);
+    const options = { memory: bytes, folder: runtime.scratch, onError: on_error ?? runtime.onError };
+    return blocking(runtime, () => new Aggregator(plan, options, runtime));
+  },
+});
+
+function opened(by: readonly string[], calls: Readonly<Record<string, string>>, runtime: StepRuntime): AggregatePlan {
+  const types = new Map(runtime.input.map(({ name, type }) => [name, type]));
+  const fields = new Map<string, DeclaredType>();
+  const expressions = new Map<string, Expression>();
+
+  function fieldOf(field: string) {
+    const type = types.get(field) ?? 'text';
+    fields.set(field, type);
+    return { field, type };
+  }
+
+  function typeOf(argument: string): DeclaredType {
+    if (types.has(argument)) return fieldOf(argument).type;
+    const expression = expressions.get(argument) ?? openExpression(argument, runtime);
+    expressions.set(argument, expression);
+    return expression.type;
+  }
+
+  return {
+    by: by.map(fieldOf),
+    compute: Object.entries(calls).map(([name, call]) => computationOf(name, call, typeOf)),
+    read: reading(fields, expressions),
+  };
+}
+
+/** Reads the plain values of fields and expressions. */
+function reading(
+  fields: ReadonlyMap<string, DeclaredType>,
+  expressions: ReadonlyMap<string, Expression>,
+): (batch: RecordBatch) => ReadonlyMap<string, Mapped> {
+  const casts = Array.from(fields, ([name, type]) => ({ name, cast: plainCast(type) }));
+  const evaluate = outcomesOf(expressions);
+  const plain = new Map(Array.from(expressions, ([name, { type }]) => [name, plainCast(type)]));
+
+  return (batch) => {
+    const read = new Map<string, Mapped>();
+    for (const { name, cast } of casts) read.set(name, cast(batch.columnOrNulls(name)));
+    for (const [name, outcome] of evaluate(batch)) {
+      const cast = plain.get(name);
+      if (cast) read.set(name, both(outcome, cast(outcome.vector)));
+    }
+    return read;
+  };
+}
+
+/** What two steps of a mapping made of values, one after the other. */
+function both(first: Mapped, second: Mapped): Mapped {
+  if (!first.unfit) return second;
+  return { vector: second.vector, unfit: (row) => first.unfit?.(row) ?? second.unfit?.(row) };
+}

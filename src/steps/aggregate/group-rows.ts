@@ -1,0 +1,167 @@
+import { itemAt, StepError, type DeclaredType, type Value } from '../../core/index.js';
+import { FlatVector, RecordBatch, type Mapped } from '../../vector/index.js';
+import type { Accumulator } from './accumulators.js';
+import type { AggregateName } from './functions.js';
+import { bytesOf, comparedAs, comparingPlain, plainAt, valueOf, type Plain } from './plain.js';
+import type { SortKey } from '../sort/order.js';
+
+/** A field that makes groups. */
+export interface GroupField {
+  readonly field: string;
+  readonly type: DeclaredType;
+}
+
+/** What is computed of every group. */
+export interface Computation {
+  /** Name of the result. */
+  readonly name: string;
+  readonly aggregate: AggregateName;
+  /** Which of the plain values of a row it takes; without, it counts rows. */
+  readonly argument: string | undefined;
+  /** Type of these. */
+  readonly type: DeclaredType;
+}
+
+/** What an aggregation does. */
+export interface AggregatePlan {
+  readonly by: readonly GroupField[];
+  readonly compute: readonly Computation[];
+  /** Plain values for the rows of a batch, by field or argument. */
+  read(batch: RecordBatch): ReadonlyMap<string, Mapped>;
+}
+
+/** What a group takes besides its key and its results. */
+const perGroup = 64;
+
+/** Groups with what is known of them, numbered from 0 in the order in which they were opened. */
+export class GroupRows<A extends Accumulator = Accumulator> {
+  readonly #keys: readonly Plain[][];
+  readonly #stateNames: readonly (readonly string[])[];
+  #size = 0;
+  #keyBytes = 0;
+
+  /** @param accumulators One per computation. */
+  constructor(
+    private readonly plan: AggregatePlan,
+    readonly accumulators: readonly A[],
+  ) {
+    this.#keys = plan.by.map(() => []);
+    this.#stateNames = accumulators.map(({ width }, place) => Array.from({ length: width }, (_, index) => `state ${place} ${index}`));
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** About how many bytes of memory they take. */
+  get bytes(): number {
+    return this.accumulators.reduce((sum, { bytes }) => sum + bytes, this.#keyBytes);
+  }
+
+  /** Begins a group. @returns Its number. */
+  open(key: readonly Plain[]): number {
+    this.#keyBytes += perGroup;
+    this.#keys.forEach((column, index) => {
+      const value = plainAt(key, index);
+      column.push(value);
+      this.#keyBytes += 8 + bytesOf(value);
+    });
+    for (const each of this.accumulators) each.open();
+    return this.#size++;
+  }
+
+  /** Whether a group has this key. */
+  is(group: number, key: readonly Plain[]): boolean {
+    return this.#keys.every((column, index) => plainAt(column, group) === plainAt(key, index));
+  }
+
+  /** All groups by their keys, `null` last. */
+  sorted(): Uint32Array {
+    const columns = this.#keys.map((values, index) => ({ values, compare: comparingPlain(itemAt(this.plan.by, index).type) }));
+    return Uint32Array.from({ length: this.#size }, (_, group) => group).sort((one, other) => {
+      for (const { values, compare } of columns) {
+        const order = compare(values[one] ?? null, values[other] ?? null);
+        if (order !== 0) return order;
+      }
+      return 0;
+    });
+  }
+
+  /** Groups as rows: their keys, then their results. @throws {StepError} `E_STEP_OVERFLOW`. */
+  results(groups: Uint32Array, at: string): RecordBatch {
+    const keys = this.plan.by.map(({ field, type }, index) => {
+      const values = itemAt(this.#keys, index);
+      return [field, columnOf(groups, (group) => valueOf(plainAt(values, group), type))] as const;
+    });
+    const results = this.plan.compute.map(({ name }, index) => {
+      const each = itemAt(this.accumulators, index);
+      return [name, columnOf(groups, (group) => each.result(group) ?? refuseLarge(each.result(group), name, at))] as const;
+    });
+    return new RecordBatch(groups.length, new Map([...keys, ...results]));
+  }
+
+  /** Groups as rows that `merge` takes. */
+  stored(groups: Uint32Array): RecordBatch {
+    const keys = this.#keys.map((values, index) => [keyName(index), columnOf(groups, (group) => plainAt(values, group))] as const);
+    const states = this.accumulators.flatMap((each, place) => {
+      const rows = Array.from(groups, (group) => each.state(group));
+      return itemAt(this.#stateNames, place).map((name, index) => {
+        const values = rows.map((state) => plainAt(state, index));
+        return [name, new FlatVector(values)] as const;
+      });
+    });
+    return new RecordBatch(groups.length, new Map([...keys, ...states]));
+  }
+
+  /** Adds what a row that was stored knows to a group, but for different values. */
+  merge(group: number, batch: RecordBatch, row: number): void {
+    this.accumulators.forEach((each, place) => {
+      if (isDistinct(itemAt(this.plan.compute, place))) return;
+      each.merge(
+        group,
+        itemAt(this.#stateNames, place).map((name) => plainIn(batch, name, row)),
+      );
+    });
+  }
+
+  /** The keys of some groups, to be stored beside other values. */
+  keysOf(groups: readonly number[]): readonly (readonly [name: string, vector: FlatVector])[] {
+    return this.#keys.map((values, index) => [keyName(index), columnOf(groups, (group) => plainAt(values, group))] as const);
+  }
+}
+
+/** By what rows that were stored are sorted. */
+export function storedKeys(by: readonly GroupField[]): readonly SortKey[] {
+  return by.map(({ type }, index) => ({ field: keyName(index), type: comparedAs(type) }));
+}
+
+/** The key of a row that was stored. */
+export function storedKey(by: readonly GroupField[], batch: RecordBatch, row: number): readonly Plain[] {
+  return by.map((_, index) => plainIn(batch, keyName(index), row));
+}
+
+/** A plain value of a row that was stored. */
+export function plainIn(batch: RecordBatch, name: string, row: number): Plain {
+  const value = batch.column(name).value(row);
+  if (value instanceof Date) throw new Error(`a stored group has an instant as ${name}`);
+  return value;
+}
+
+/** Whether a computation counts different values, which are stored and merged apart from the groups. */
+export function isDistinct({ aggregate }: Computation): boolean {
+  return aggregate === 'count_distinct';
+}
+
+function keyName(index: number): string {
+  return `key ${index}`;
+}
+
+function columnOf(groups: Uint32Array | readonly number[], valueAt: (group: number) => Value): FlatVector {
+  return new FlatVector(Array.from(groups, valueAt));
+}
+
+/** `null` is a result; one that its type cannot hold is none. */
+function refuseLarge(result: Value | undefined, name: string, at: string): null {
+  if (result === null) return null;
+  throw new StepError('E_STEP_OVERFLOW', `${at}: ${name}: a sum is beyond what its type holds`);
+}

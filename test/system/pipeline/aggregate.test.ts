@@ -1,0 +1,210 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { parsePipeline, runPipeline } from '../../../src/pipeline/index.js';
+import { duckdb } from '../../support/duckdb.js';
+import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
+import { pipelineText, serviceOf } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const count = 1_603;
+const names = ['', 'Zoë', 'Ａ', '😀', 'a', 'B', 'é', 'ab'];
+const wholes = ['41', '', '-3', '9007199254740993', '0', '17'];
+
+/** Leads with ties, empty values and Unicode in every type. */
+const records = leads(count, (index) => ({
+  campaign_id: String(index % 37),
+  campaign_name: names[index % names.length],
+  email: `m${index % 601}@é.example`,
+  age: wholes[index % wholes.length],
+  yearmonthday: index % 5 === 0 ? '' : `202402${String(1 + (index % 29)).padStart(2, '0')}`,
+  timestamp: index % 7 === 0 ? '' : String(1_700_000_000 + ((index * 7_919) % 100_003)),
+  'LEAD ACCEPTED': ['yes', 'No', '', '1'][index % 4],
+  lead_status: ['sold', 'open', 'new'][index % 3],
+  aff_sub: `${((index * 31) % 1_009) / 7 - 50}`,
+}));
+
+const calls = `
+        leads: count()
+        sold: count(lead_status == 'sold')
+        emails: count_distinct(email)
+        ages: count_distinct(age)
+        total: sum(age)
+        mean: avg(age)
+        points: sum(num(aff_sub))
+        average: avg(num(aff_sub))
+        first: min(timestamp)
+        last: max(timestamp)
+        day: max(yearmonthday)
+        word: min(campaign_name)
+        other: max(campaign_name)
+        any: max(lead_accepted)`;
+
+const sql = `
+  count(*) as leads, count(*) filter (lead_status = 'sold') as sold, count(distinct email) as emails, count(distinct age) as ages,
+  sum(age) as total, avg(age) as mean, fsum(aff_sub::double) as points, favg(aff_sub::double) as average, min(timestamp) as first,
+  max(timestamp) as last, max(yearmonthday) as day, min(campaign_name) as word, max(campaign_name) as other, max(lead_accepted) as any`;
+
+/** What both wrote, each sorted by DuckDB, which compares texts by code points too. */
+async function compared(folder: string, by: readonly string[]): Promise<void> {
+  const group = by.length === 0 ? '' : `group by ${by.join(', ')}`;
+  const order = by.length === 0 ? '' : `order by ${by.map((field) => `${field} nulls last`).join(', ')}`;
+  const expected = await duckdb(
+    `select ${[...by, sql].join(', ')} from read_parquet('${folder}/lake/leads/**/*.parquet') ${group} ${order}`,
+  );
+  const got = await duckdb(`select * from read_parquet('${folder}/lake/groups/**/*.parquet')`);
+  expect(got.map(exactOf)).toEqual(expected.map(exactOf));
+  for (const name of rounded) {
+    got.forEach((row, index) => {
+      const [one, other] = [row[name], expected[index]?.[name]];
+      if (one === null || other === null) expect(one).toBe(other);
+      else expect(Math.abs(Number(one) - Number(other))).toBeLessThanOrEqual(1e-12 * Math.abs(Number(other)));
+    });
+  }
+}
+
+/** What DuckDB rounds more than once. */
+const rounded = ['points', 'average', 'mean'];
+
+function exactOf(row: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(Object.entries(row).filter(([name]) => !rounded.includes(name)));
+}
+
+describe('a pipeline that aggregates', () => {
+  test.each([
+    ['by a field', ['campaign_id'], '256MB'],
+    ['by fields of several types, with null', ['lead_accepted', 'yearmonthday', 'campaign_name'], '256MB'],
+    ['by more groups than fit into its memory', ['email', 'age', 'timestamp'], '1MB'],
+    ['to one row', [], '1MB'],
+  ])('computes what DuckDB does, %s', async (_how, by, memory) => {
+    const from = await serviceOf({ leads: records });
+    const folder = await temporaryFolder();
+    const stateDir = join(await temporaryFolder(), 'state');
+    await runIn(from, 'from: leads\nto:\n  - parquet: { path: lake/leads }', folder);
+    const step = `  - aggregate:\n      by: [${by.join(', ')}]\n      memory: ${memory}\n      compute:${calls}`;
+    const report = await runPipeline(
+      await pipelineFor(from, `from: leads\nsteps:\n${step}\nto:\n  - parquet: { path: lake/groups }`, folder),
+      { stateDir },
+    );
+    const written = report.sinks[0]?.books.written ?? -1;
+    expect(report.sinks[0]?.books).toMatchObject({ read: count, grouped: count, groups: written, filtered: 0, rejected: 0 });
+    await compared(folder, by);
+    if (memory === '1MB') expect(await readdir(join(stateDir, 'scratch')).catch(() => [])).toEqual([]);
+  });
+
+  test('declares the types of results to Parquet, and gives the same bytes within its memory and beyond', async () => {
+    const from = await serviceOf({ leads: records });
+    const [one, other] = [await temporaryFolder(), await temporaryFolder()];
+    const body = (memory: string) =>
+      `from: leads\nsteps:\n  - aggregate:\n      by: [email, timestamp]\n      memory: ${memory}\n      compute:${calls}\nto:\n  - parquet: { path: lake/groups }`;
+    await runIn(from, body('256MB'), one);
+    await runIn(from, body('1MB'), other, { set: { 'service.limit': '37' } });
+    const types = await duckdb(`describe select * from read_parquet('${one}/lake/groups/*.parquet')`);
+    expect(Object.fromEntries(types.map(({ column_name: name, column_type: type }) => [name, type]))).toEqual({
+      email: 'VARCHAR',
+      timestamp: 'TIMESTAMP WITH TIME ZONE',
+      ...Object.fromEntries(['leads', 'sold', 'emails', 'ages', 'total'].map((name) => [name, 'BIGINT'])),
+      ...Object.fromEntries(['mean', 'points', 'average'].map((name) => [name, 'DOUBLE'])),
+      ...Object.fromEntries(['first', 'last'].map((name) => [name, 'TIMESTAMP WITH TIME ZONE'])),
+      day: 'DATE',
+      word: 'VARCHAR',
+      other: 'VARCHAR',
+      any: 'BOOLEAN',
+    });
+    const bytes = async (folder: string) => {
+      const table = join(folder, 'lake/groups');
+      return Promise.all((await readdir(table)).toSorted().map((name) => readFile(join(table, name))));
+    };
+    expect(await bytes(other)).toEqual(await bytes(one));
+  });
+
+  test('goes on with other steps, and closes its books with all of them', async () => {
+    const from = await serviceOf({ leads: records, bridges: [] });
+    const folder = await temporaryFolder();
+    const steps = `
+  - filter: lead_status != 'new'
+  - aggregate: { by: [campaign_id], compute: { n: count(), last: max(timestamp) } }
+  - filter: n > 28
+  - derive: { share: 'double(n) / 1603.0' }
+  - sort: { by: [n desc, campaign_id] }
+  - aggregate: { compute: { campaigns: count(), most: max(n) } }`;
+    const report = await runIn(from, `from: leads\nsteps:${steps}\nto:\n  - ndjson: { path: out.ndjson, types: typed }`, folder);
+    const books = report.sinks[0]?.books;
+    const kept = records.filter((_, index) => index % 3 !== 2);
+    const sizes = Array.from(
+      { length: 37 },
+      (_, campaign) => kept.filter((lead) => 'campaign_id' in lead && lead.campaign_id === String(campaign)).length,
+    );
+    const large = sizes.filter((size) => size > 28);
+    expect(books).toMatchObject({
+      read: count,
+      grouped: kept.length + large.length,
+      groups: 38,
+      filtered: count - kept.length + 37 - large.length,
+      written: 1,
+    });
+    expect(JSON.parse(await readFile(join(folder, 'out.ndjson'), 'utf8'))).toEqual({ campaigns: large.length, most: Math.max(...sizes) });
+  });
+
+  test('writes the total of an empty list, and no group of it', async () => {
+    const from = await serviceOf({ leads: [] });
+    const folder = await temporaryFolder();
+    const of = (by: string) =>
+      `from: leads\nsteps:\n  - aggregate: { ${by} compute: { n: count(), last: max(timestamp) } }\nto:\n  - csv: { path: out.csv }\nexpect: { min_rows: 1 }`;
+    const report = await runIn(from, of(''), folder);
+    expect(report.sinks[0]?.books).toMatchObject({ read: 0, groups: 1, grouped: 0, written: 1 });
+    expect(await readFile(join(folder, 'out.csv'), 'utf8')).toBe('n,last\n0,\n');
+    await expect(runIn(from, of('by: [uid],'), folder)).rejects.toMatchObject({ code: 'E_GATE_EXPECT' });
+  });
+
+  test('publishes nothing when a sum is beyond 64 bits', async () => {
+    const from = await serviceOf({ leads: leads(3, () => ({ age: '9223372036854775807' })) });
+    const folder = await temporaryFolder();
+    const body = 'from: leads\nsteps:\n  - aggregate: { compute: { all: sum(age) } }\nto:\n  - csv: { path: out.csv }';
+    await expect(runIn(from, body, folder)).rejects.toMatchObject({
+      code: 'E_STEP_OVERFLOW',
+      message: 'steps[0] aggregate: all: a sum is beyond what its type holds',
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('tells which step did not pass a field on, wherever it is asked for', async () => {
+    const body = `from: leads
+steps:
+  - select: [lead_id, uid, age]
+  - aggregate: { by: [email], compute: { n: sum(age) } }
+  - dedupe: {}
+  - filter: age == '7'
+expect: { not_null: [uid] }
+to:
+  - parquet: { path: lake/a, mode: append }
+  - csv: { path: out.csv, columns: [n, age] }`;
+    const env = { LEADSTREAM_BASE_URL: 'http://localhost:1', LEADSTREAM_REST_API_KEY: 'no request is sent' };
+    const checked = parsePipeline(pipelineText(body), 'p.yaml', { env, baseDir: '/tmp' });
+    const issues = await checked.then(
+      () => [],
+      (failure: { readonly issues: readonly { readonly message: string }[] }) => failure.issues.map(({ message }) => message),
+    );
+    expect(issues).toEqual(
+      expect.arrayContaining([
+        "field 'email' is gone here: steps[0] select does not pass it on",
+        "field 'lead_id' is gone here: steps[1] aggregate does not pass it on",
+        "field 'age' is gone here: steps[1] aggregate does not pass it on",
+        "no column 'uid' leaves the last step: steps[1] aggregate does not pass it on",
+        "column 'age' does not get here: steps[1] aggregate does not pass it on",
+        'append needs the key lead_id, and lead_id does not reach the sink as it was read and once per row; name other columns under key',
+      ]),
+    );
+    expect(issues).toHaveLength(6);
+  });
+
+  test('appends groups to a table by a key of their own', async () => {
+    const from = await serviceOf({ leads: records });
+    const folder = await temporaryFolder();
+    const body =
+      'from: leads\nsteps:\n  - aggregate: { by: [campaign_id], compute: { n: count() } }\nto:\n  - parquet: { path: lake/a, mode: append, key: [campaign_id] }';
+    await runIn(from, body, folder);
+    const report = await runIn(from, body, folder);
+    expect(report.sinks[0]?.books).toMatchObject({ read: count, grouped: count, groups: 37, written: 0, unchanged: 37 });
+  });
+});

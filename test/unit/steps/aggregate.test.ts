@@ -1,0 +1,410 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { concat, lastValueFrom, take, throwError, toArray } from 'rxjs';
+import type { DeclaredType, Row, Value } from '../../../src/core/index.js';
+import { aggregate, type Aggregation, type GroupBy } from '../../../src/steps/index.js';
+import { steps } from '../../../src/steps/registry.js';
+import { batchOfTexts, dictionaryBatches } from '../../support/batches.js';
+import { leasedPages } from '../../support/pages.js';
+import { rung } from '../../support/rung.js';
+import { temporaryFolder } from '../../support/temporary.js';
+import { pageOf, type Page, type Step } from '../../../src/flow/index.js';
+import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
+import { castTo, opened, otherSide, planned, runtime, through, watched } from './support.js';
+
+async function run<T extends Row>(step: Step<Row, T>, pages: readonly Page[]): Promise<readonly T[]> {
+  return (await through(step, pages)).flatMap((page) => page.rows);
+}
+
+const texts = fc.constantFrom<Value>('', 'a', 'B', 'é', '\uff21', '😀', 'ab', '1', '01', null);
+const wholes = fc.constantFrom<Value>('10', '9', '-1', '+9', '', null, '9007199254740993', '9007199254740992', 9n, 2n ** 62n);
+const numbers = fc.constantFrom<Value>('0.1', '0.2', '-0.3', '1e16', '-1e16', '1e-9', '1.7e308', '-1.7e308', '5e-324', '-0', '', null, 7n);
+const times = fc.constantFrom<Value>('1709164800', '0', '-86400', '', null, new Date(1_709_164_800_000), new Date(5));
+const days = fc.constantFrom<Value>('20240229', '19691231', '', null, new Date('2024-02-29T13:00:00Z'));
+const flags = fc.constantFrom<Value>('yes', 'No', '1', '0', '', null, true);
+const row: fc.Arbitrary<Row> = fc.record({ text: texts, whole: wholes, number: numbers, time: times, day: days, flag: flags });
+const rows = fc.array(row, { maxLength: rung(25, 60) });
+
+const typeOf: Readonly<Record<string, DeclaredType>> = {
+  text: 'text',
+  whole: 'integer',
+  number: 'decimal',
+  time: 'timestamp',
+  day: 'date',
+  flag: 'flag',
+};
+const fields = Object.keys(typeOf);
+
+/** A value as the specification sees it: what equal values have in common, and what values are compared by. */
+function meant(value: Value | undefined, type: DeclaredType): string | bigint | number | boolean | null {
+  if (value === null || value === undefined || (value === '' && type !== 'text')) return null;
+  if (type === 'text') return String(value);
+  if (type === 'flag') return value === true || value === 'yes' || value === '1';
+  if (type === 'integer') return BigInt(value as string | bigint);
+  // The two zeros are one number.
+  if (type === 'decimal') return Number(value) + 0;
+  if (type === 'timestamp') return value instanceof Date ? value.getTime() : 1000 * Number(value);
+  const iso = value instanceof Date ? value.toISOString() : String(value).replace(/(....)(..)(..)/, '$1-$2-$3');
+  return Date.parse(iso.slice(0, 10));
+}
+
+type Meant = ReturnType<typeof meant>;
+
+function shown(value: Meant, type: DeclaredType): Value {
+  return typeof value === 'number' && (type === 'timestamp' || type === 'date') ? new Date(value) : value;
+}
+
+function compare(one: Meant, other: Meant): number {
+  if (one === null || other === null) return Number(one === null) - Number(other === null);
+  if (typeof one === 'string' && typeof other === 'string') return Buffer.compare(Buffer.from(one), Buffer.from(other));
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** The true sum of numbers, as a whole number of 2^-1074; and the number that its decimal digits spell. */
+function unitsOf(numbers_: readonly number[]): bigint {
+  return numbers_.reduce((sum, number) => {
+    let [digits, twos] = [number, 1074];
+    for (; !Number.isInteger(digits); twos -= 1) digits *= 2;
+    return sum + BigInt(digits) * 2n ** BigInt(twos);
+  }, 0n);
+}
+
+function numberOf(units: bigint): number {
+  const digits = (units < 0n ? -units : units) * 5n ** 1074n;
+  return Number(`${units < 0n ? '-' : ''}${digits}e-1074`);
+}
+
+/** The specification of the functions, on the values of a group without null. */
+const functions: Readonly<Record<string, (values: readonly NonNullable<Meant>[], type: DeclaredType) => Value>> = {
+  countDistinct: (values) => BigInt(new Set(values).size),
+  min: (values, type) => shown(values.toSorted(compare).at(0) ?? null, type),
+  max: (values, type) => shown(values.toSorted(compare).at(-1) ?? null, type),
+  sum: (values, type) => {
+    if (values.length === 0) return null;
+    if (type === 'integer') return (values as readonly bigint[]).reduce((sum, value) => sum + value, 0n);
+    return numberOf(unitsOf(values as readonly number[]));
+  },
+  avg: (values, type) => {
+    if (values.length === 0) return null;
+    if (type === 'integer') return Number((values as readonly bigint[]).reduce((sum, value) => sum + value, 0n)) / values.length;
+    return numberOf(unitsOf(values as readonly number[])) / values.length;
+  },
+};
+
+/** The specification: groups of row objects. */
+function grouped(some: readonly Row[], by: readonly string[], compute: Readonly<Record<string, Aggregation<Row>>>): readonly Row[] {
+  const groups = new Map<string, { readonly key: readonly Meant[]; readonly rows: Row[] }>();
+  if (by.length === 0) groups.set('', { key: [], rows: [] });
+  for (const each of some) {
+    const key = by.map((field) => meant(each[field], typeOf[field] ?? 'text'));
+    const name = by.length === 0 ? '' : JSON.stringify(key.map((part) => [typeof part, String(part)]));
+    const group = groups.get(name) ?? { key, rows: [] };
+    groups.set(name, group);
+    group.rows.push(each);
+  }
+  return [...groups.values()]
+    .toSorted((one, other) => one.key.reduce<number>((order, part, at) => order || compare(part, other.key[at] ?? null), 0))
+    .map(({ key, rows: members }) => ({
+      ...Object.fromEntries(by.map((field, at) => [field, shown(key[at] ?? null, typeOf[field] ?? 'text')])),
+      ...Object.fromEntries(Object.entries(compute).map(([name, what]) => [name, computed(what, members)])),
+    }));
+}
+
+function computed(what: Aggregation<Row>, members: readonly Row[]): Value {
+  if (what === 'count') return BigInt(members.length);
+  if ('count' in what) return BigInt(members.filter(what.count).length);
+  const [name = '', field = ''] = Object.entries(what)[0] ?? [];
+  const { type = 'text' } = what;
+  const values = members.flatMap((member) => meant(member[field], type) ?? []);
+  return functions[name]?.(values, type) ?? null;
+}
+
+/** Every function of every type that it takes. */
+const everything = Object.fromEntries([
+  ['rows', 'count'],
+  ['flagged', { count: (each: Row) => each.flag === 'yes' }],
+  ...fields.flatMap((field) =>
+    ['countDistinct', 'min', 'max'].map((name) => [`${name} ${field}`, { [name]: field, type: typeOf[field] }] as const),
+  ),
+  ...['whole', 'number'].flatMap((field) => ['sum', 'avg'].map((name) => [`${name} ${field}`, { [name]: field, type: typeOf[field] }])),
+]) as Readonly<Record<string, Aggregation<Row>>>;
+
+/** Sums that their types cannot hold are refused, which is looked at by itself. */
+function fits(expected: readonly Row[]): boolean {
+  return expected.every((each) =>
+    Object.values(each).every((value) =>
+      typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : typeof value !== 'number' || Number.isFinite(value),
+    ),
+  );
+}
+
+const keyed = (by: readonly string[]): readonly GroupBy[] => by.map((field) => ({ field, type: typeOf[field] ?? 'text' }));
+
+function pagesOf(some: readonly Row[], size: number, of: (rows: readonly Row[]) => RecordBatch): readonly Page[] {
+  const pieces = Array.from({ length: Math.ceil(some.length / size) }, (_, index) => some.slice(index * size, (index + 1) * size));
+  return pieces.map((piece, index) => pageOf(index + 1, of(piece), { release: () => {} }));
+}
+
+describe('aggregate', () => {
+  test.each([
+    ['in memory', 1e9],
+    ['beyond its memory', 6_000],
+    ['in more runs than are merged at once', 1],
+  ])('computes what the specification does, %s', async (_where, memory) => {
+    const folder = join(await temporaryFolder(), 'scratch');
+    const by = fc.uniqueArray(fc.constantFrom(...fields), { maxLength: 3 });
+    const batches = fc.constantFrom(batchFromRows, batchOfTexts, dictionaryBatches(false));
+    await fc.assert(
+      fc.asyncProperty(rows, by, batches, fc.constantFrom(1, 4), async (some, names, of, size) => {
+        const expected = grouped(some, names, everything);
+        const got = run(
+          aggregate<Row, readonly GroupBy[], typeof everything>(keyed(names), everything, { memory, folder }),
+          pagesOf(some, size, of),
+        );
+        if (fits(expected)) expect(await got).toEqual(expected);
+        else await expect(got).rejects.toMatchObject({ code: 'E_STEP_OVERFLOW' });
+      }),
+      { numRuns: rung(30, 1_000) },
+    );
+  });
+
+  test('merges hundreds of runs of many groups, with their different values', async () => {
+    const folder = join(await temporaryFolder(), 'scratch');
+    const some = Array.from({ length: 2_500 }, (_, id): Row => ({
+      text: `g${(id * 7919) % 1_300}`,
+      whole: String(id % 7),
+      number: `${id}.1`,
+    }));
+    const compute = { n: 'count', kinds: { countDistinct: 'whole' }, sum: { sum: 'number', type: 'decimal' } } as const;
+    const step = aggregate<Row, readonly ['text'], typeof compute>(['text'], compute, { memory: 1, folder });
+    const out = await through(step, pagesOf(some, 10, batchFromRows));
+    expect(out.flatMap((page) => page.rows)).toEqual(grouped(some, ['text'], compute));
+    expect(out.map((page) => page.rows.length)).toEqual([1_000, 300]);
+  });
+
+  test('gives one row for all rows where no field makes groups, also for none', async () => {
+    const compute = { n: 'count', last: { max: 'a' }, sum: { sum: 'b', type: 'integer' }, kinds: { countDistinct: 'a' } } as const;
+    const total = () => aggregate<Row, readonly [], typeof compute>([], compute);
+    expect(await run(total(), [])).toEqual([{ n: 0n, last: null, sum: null, kinds: 0n }]);
+    const some: Row[] = [
+      { a: 'x', b: '1' },
+      { a: 'y', b: '2' },
+      { a: null, b: '' },
+    ];
+    expect(await run(total(), otherSide(some))).toEqual([{ n: 3n, last: 'y', sum: 3n, kinds: 2n }]);
+    expect(await run(aggregate(['a'], { n: 'count' }), [])).toEqual([]);
+  });
+
+  test('gives sums of decimals that do not depend on the order of rows, nor on what was spilled', async () => {
+    const folder = join(await temporaryFolder(), 'scratch');
+    const value = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e300, max: 1e300 });
+    const compute = { sum: { sum: 'n', type: 'decimal' }, mean: { avg: 'n', type: 'decimal' } } as const;
+    await fc.assert(
+      fc.asyncProperty(fc.array(value, { minLength: 1, maxLength: 40 }), fc.constantFrom(1, 1e6), async (values, memory) => {
+        const sum = numberOf(unitsOf(values));
+        for (const order of [values, values.toReversed(), values.toSorted((a, b) => a - b)]) {
+          const pages = pagesOf(
+            order.map((n): Row => ({ n })),
+            3,
+            batchFromRows,
+          );
+          const got = await run(aggregate<Row, readonly [], typeof compute>([], compute, { memory, folder }), pages);
+          expect(got).toEqual([{ sum, mean: sum / values.length }]);
+        }
+      }),
+      { numRuns: rung(20, 500) },
+    );
+  });
+
+  test.each([
+    ['integer', ['9223372036854775807', '1'], ['9223372036854775807', '1', '-1'], 9_223_372_036_854_775_807n],
+    ['decimal', ['1.7e308', '1.7e308'], ['1.7e308', '1.7e308', '-1.7e308'], 1.7e308],
+  ] as const)('refuses a sum of %ss that its type cannot hold, and only that', async (type, beyond, within, sum) => {
+    const compute = { total: { sum: 'n', type } } as const;
+    const of = (values: readonly string[]) =>
+      run(aggregate<Row, readonly [], typeof compute>([], compute), otherSide(values.map((n): Row => ({ n }))));
+    await expect(of(beyond)).rejects.toMatchObject({
+      code: 'E_STEP_OVERFLOW',
+      message: 'aggregate: total: a sum is beyond what its type holds',
+    });
+    expect(await of(within)).toEqual([{ total: sum }]);
+  });
+
+  test('gives an average of numbers whose sum no number holds', async () => {
+    const compute = { whole: { avg: 'w', type: 'integer' }, number: { avg: 'n', type: 'decimal' } } as const;
+    const some: Row[] = Array.from({ length: 4 }, () => ({ w: '9223372036854775807', n: '1.7e308' }));
+    expect(await run(aggregate<Row, readonly [], typeof compute>([], compute), otherSide(some))).toEqual([
+      { whole: 2 ** 63, number: 1.7e308 },
+    ]);
+  });
+
+  test('leaves no file behind, at the end, after an error and when it is left', async () => {
+    const folder = join(await temporaryFolder(), 'scratch');
+    const step = aggregate<Row, readonly ['id'], { readonly n: { readonly countDistinct: 'id' } }>(
+      ['id'],
+      { n: { countDistinct: 'id' } },
+      { memory: 1, folder },
+    );
+    const { pages$ } = leasedPages<Row>(Array.from({ length: 50 }, (_, id) => [{ id: String(id) }]));
+    await lastValueFrom(pages$.pipe(step, toArray()));
+    await lastValueFrom(pages$.pipe(step, take(1)));
+    const failing$ = concat(
+      pages$,
+      throwError(() => new Error('broken')),
+    );
+    await expect(lastValueFrom(failing$.pipe(step))).rejects.toThrow('broken');
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('says where what does not fit cannot be kept', async () => {
+    const context = { ...watched(), at: 'steps[0] aggregate' };
+    const failing = run(
+      aggregate<Row, readonly ['id'], {}>(['id'], {}, { memory: 1, folder: '/proc/none/scratch' }, context),
+      otherSide([{ id: '1' }]),
+    );
+    await expect(failing).rejects.toMatchObject({
+      code: 'E_STEP_SCRATCH',
+      message: expect.stringMatching(/^steps\[0\] aggregate: .*\/proc\/none/),
+    });
+  });
+
+  test.each([
+    ['reject', [{ g: 'a', sum: 1n }], 2, 0],
+    [
+      'null',
+      [
+        { g: 'a', sum: 1n },
+        { g: null, sum: 2n },
+      ],
+      0,
+      2,
+    ],
+  ] as const)('does under %s with a value that is not of its type as it says', async (onError, expected, rejected, nulled) => {
+    const context = watched();
+    const some: Row[] = [
+      { g: 'a', n: '1' },
+      { g: 'a', n: 'x' },
+      { g: '\ud800', n: '2' },
+    ];
+    const compute = { sum: { sum: 'n', type: 'integer' } } as const;
+    expect(await run(aggregate<Row, readonly ['g'], typeof compute>(['g'], compute, { onError }, context), otherSide(some))).toEqual(
+      expected,
+    );
+    expect(context.rejects).toHaveLength(rejected);
+    expect(context.tally).toMatchObject({ rejected, nulled, grouped: 3 - rejected, groups: expected.length });
+  });
+
+  test('fails on one under fail, and in code without rejects', async () => {
+    const compute = { sum: { sum: 'n', type: 'integer' } } as const;
+    for (const step of [
+      aggregate<Row, readonly [], typeof compute>([], compute, { onError: 'fail' }, watched()),
+      aggregate<Row, readonly [], typeof compute>([], compute),
+    ])
+      await expect(run(step, otherSide([{ n: 'x' }]))).rejects.toMatchObject({
+        code: 'E_STEP_VALUE',
+        message: expect.stringContaining('is not a whole number of 64 bits'),
+      });
+  });
+});
+
+describe('aggregate in a file', () => {
+  const problems = (config: unknown, input?: Parameters<typeof planned>[2]) =>
+    planned(steps.aggregate, config, input).problems.map(({ path, message }) => [path.join('.'), message]);
+
+  test.each([
+    ['count(lead_status)', "count takes a condition; rows that have a value of 'lead_status' are counted by count(!blank(lead_status))"],
+    ['count(is_valid)', 'those where it is true by count(flag(is_valid))'],
+    ['count(num(age))', 'count takes a condition, which is true or false, but this gives decimal'],
+    ['count(*)', 'count() counts the rows'],
+    ['count(distinct email)', 'different values are counted by count_distinct(email)'],
+    ['median(age)', "unknown aggregate 'median'; there are count, count_distinct, sum, min, max, avg"],
+    ['cuont()', "unknown aggregate 'cuont', did you mean 'count'?"],
+    ['mean(age)', "unknown aggregate 'mean', did you mean 'avg'?"],
+    ['COUNT()', "unknown aggregate 'COUNT', did you mean 'count'?"],
+    ['sum(campaign_id)', "sum takes numbers, and field 'campaign_id' is text; read it as a number by sum(num(campaign_id))"],
+    ['avg(timestamp)', "avg takes numbers, and field 'timestamp' is timestamp"],
+    ['sum(lower(email))', 'sum takes numbers, and this gives text'],
+    ['sum()', 'sum takes a field or an expression, as in sum(field)'],
+    ['max(age, uid)', 'max takes one field or expression'],
+    ['count', 'count is called, as in count()'],
+    ['max', 'max is called, as in max(field)'],
+    ['age', 'a result is one call of an aggregate, like count() or max(timestamp)'],
+    ['count() / 2', 'count() is a result by itself; compute with results in a derive after this step'],
+    ['count(', 'a ) is missing at the end'],
+    ["min(zip_city('))", 'a ) is missing at the end'],
+    ['max(emial)', "unknown field 'emial', did you mean 'email'?"],
+    ["count(lead_status = 'sold')", 'expression: '],
+  ])('refuses %s with what is wrong', (call, message) => {
+    expect(problems({ compute: { n: call } })).toEqual([['compute.n', expect.stringContaining(message)]]);
+  });
+
+  test('refuses names that come twice, none at all, and fields that there are not', () => {
+    expect(problems({ by: ['uid', 'uid', 'month'], compute: { uid: 'count()' } })).toEqual([
+      ['by.1', expect.stringContaining("field 'uid' is listed twice")],
+      ['by.2', expect.stringContaining("unknown field 'month'")],
+      ['compute.uid', "'uid' is a field of by; give the result another name"],
+    ]);
+    for (const config of [
+      { by: ['uid'] },
+      { by: ['uid'], compute: {} },
+      { compute: { n: 'count()' }, memory: '10kB' },
+      { compute: { 'N n': 'count()' } },
+    ])
+      expect(steps.aggregate.config().safeParse(config).success).toBe(false);
+  });
+
+  test('declares the types and who may see the results', () => {
+    const { columns } = planned(steps.aggregate, {
+      by: ['yearmonthday', 'email'],
+      compute: {
+        n: 'count()',
+        people: 'count_distinct(lower(email))',
+        first: 'min(timestamp)',
+        longest: 'max(size(email))',
+        mean: 'avg(age)',
+        total: 'sum(num(campaign_id))',
+        valid: 'max(flag(is_valid))',
+      },
+    });
+    expect(columns.map(({ name, type, cast, sensitivity }) => [name, type, cast, sensitivity])).toEqual([
+      ['yearmonthday', 'date', true, 'plain'],
+      ['email', 'text', true, 'personal'],
+      ['n', 'integer', true, 'plain'],
+      ['people', 'integer', true, 'plain'],
+      ['first', 'timestamp', true, 'plain'],
+      ['longest', 'integer', true, 'personal'],
+      ['mean', 'decimal', true, 'personal'],
+      ['total', 'decimal', true, 'plain'],
+      ['valid', 'flag', true, 'plain'],
+    ]);
+  });
+
+  test('takes commas, quotes and parentheses within an expression for what they are', async () => {
+    const compute = { n: `count(email in ['a)', "b,", 'it\\'s'] || (lead_status == ')'))` };
+    expect(problems({ compute })).toEqual([]);
+    const input = castTo({ email: 'text', lead_status: 'text' });
+    const some: Row[] = ['a)', 'b,', "it's", 'c'].map((email) => ({ email, lead_status: '' }));
+    expect(await run(opened(steps.aggregate, { compute }, runtime({ input })), otherSide(some))).toEqual([{ n: 3n }]);
+  });
+
+  test('counts a condition that is null as one that does not hold, and leaves out texts that an expression makes null', async () => {
+    const compute = { some: "count(email == 'a')", kinds: 'count_distinct(blank(email) ? null : email)', all: 'count_distinct(email)' };
+    const input = castTo({ email: 'text' });
+    const some: Row[] = [{ email: 'a' }, { email: null }, { email: '' }, { email: 'b' }];
+    expect(await run(opened(steps.aggregate, { compute }, runtime({ input })), otherSide(some))).toEqual([
+      { some: 1n, kinds: 2n, all: 3n },
+    ]);
+  });
+
+  test('rejects a row whose expression fails, once', async () => {
+    const context = runtime({ input: castTo({ a: 'text' }) });
+    const compute = { n: 'count()', sum: 'sum(int(a))', more: 'max(int(a))' };
+    expect(await run(opened(steps.aggregate, { compute }, context), otherSide<Row>([{ a: '1' }, { a: 'x' }]))).toEqual([
+      { n: 1n, sum: 1n, more: 1n },
+    ]);
+    expect(context.rejects.map(({ fault }) => fault.field)).toEqual(['int(a)']);
+    expect(context.tally).toMatchObject({ rejected: 1, grouped: 1, groups: 1 });
+  });
+});
