@@ -5,6 +5,7 @@
  *   npm run bench -- --quick            # whether everything works, on few rows
  *   npm run bench -- --growth           # only growing inputs and latency
  *   npm run bench -- --only 'joins-' --rows 200000 --repeat 3 --profile
+ *   npm run bench -- --only 'joins-' --rows 100000 --bridges 1000000
  *
  * What is less than everything is printed; `--out DIR` writes it there. `--profile` leaves CPU profiles in `out/profiles`.
  */

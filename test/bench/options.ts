@@ -10,6 +10,8 @@ export interface BenchOptions {
   readonly only: RegExp | undefined;
   /** Rows of the main tables in place of 100,000; the tables of other sizes are left out. */
   readonly rows: number | undefined;
+  /** Bridges that they are joined with in place of 200. */
+  readonly bridges: number | undefined;
   /** Repetitions of every case in place of the plan's. */
   readonly repeat: number | undefined;
   /** Leaves a CPU profile of every run in `out/profiles`. */
@@ -32,19 +34,26 @@ export function readOptions(argv: readonly string[]): BenchOptions {
       growth: { type: 'boolean', default: false },
       only: { type: 'string' },
       rows: { type: 'string' },
+      bridges: { type: 'string' },
       repeat: { type: 'string' },
       profile: { type: 'boolean', default: false },
       out: { type: 'string' },
     },
   });
   const { quick, growth, only, profile } = values;
-  const [rows, repeat] = [wholeNumber('rows', values.rows), wholeNumber('repeat', values.repeat)];
+  const [rows, bridges, repeat] = [
+    wholeNumber('rows', values.rows),
+    wholeNumber('bridges', values.bridges),
+    wholeNumber('repeat', values.repeat),
+  ];
+  if (bridges !== undefined && rows === undefined) throw new TypeError('--bridges goes with --rows');
   const partial = quick || growth || profile || only !== undefined || rows !== undefined || repeat !== undefined;
   return {
     quick,
     growth,
     only: only === undefined ? undefined : new RegExp(only),
     rows,
+    bridges,
     repeat,
     profile,
     out: values.out ?? (partial ? undefined : 'test/bench'),

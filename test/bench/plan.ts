@@ -23,7 +23,7 @@ const usual = /^(floor|csv|parquet-arrow-zstd|joins-parquet|joins-csv|fast-csv|d
 const large = /^(floor|joins-.*|fast-csv|duckdb)$/;
 
 /** What a run measures. Everything takes three quarters of an hour on two cores. */
-export function planOf({ quick, growth, only, rows, repeat }: BenchOptions): readonly Section[] {
+export function planOf({ quick, growth, only, rows, bridges, repeat }: BenchOptions): readonly Section[] {
   if (quick && growth) return [...[1_000, 10_000].map(grown), joined(5_000, 10_000), latency(5_000)];
   if (quick) return [...tables(5_000, everything, usual), joined(5_000, 10_000), latency(5_000)];
   if (rows !== undefined) return tables(rows, everything, usual);
@@ -58,7 +58,7 @@ export function planOf({ quick, growth, only, rows, repeat }: BenchOptions): rea
     return {
       title,
       rows: 100_000,
-      bridges: 200,
+      bridges: bridges ?? 200,
       limit: 500,
       concurrency: 4,
       latencyMs: 0,
