@@ -3,6 +3,7 @@ export { emptyTally, type Fault, type OnError, standalone, type StepContext, typ
 export { deliver } from './deliver.js';
 export { Drain } from './drain.js';
 export { halfSipHash } from './half-sip-hash.js';
+export { KeyMap } from './key-map.js';
 export { KeySet, type Seen } from './key-set.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';
 export { mapAsync } from './map-async.js';

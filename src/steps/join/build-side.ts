@@ -1,41 +1,184 @@
-import type { Row, Value } from '../../core/index.js';
-import { DictionaryVector, FlatVector, maxDictionary, type Vector } from '../../vector/index.js';
-
-/** The rows of the other side that share a key. Only added fields and what `pick` compares are kept. */
-export type Index = Map<string, Row[]>;
+import type { Value } from '../../core/index.js';
+import { KeyMap } from '../../flow/index.js';
+import { DictionaryVector, KeptColumn, keysOf, maxDictionary, type Normalize, type RecordBatch, type Vector } from '../../vector/index.js';
+import { comparedBy, preferenceOf, type Pick, type Preference } from './pick.js';
 
 /** Rows of the other side that match, as places in the columns of fields that may be added; one stands without a list. */
 export type Matches = number | readonly number[];
 
-/** Where no row matches: the row of nulls that comes first there. */
-export const unmatched = 0;
+/** Where no row matches. */
+export const unmatched = -1;
+
+/** What is kept of the other side, and by what. */
+export interface BuildOptions {
+  /** Fields that the keys are made of. */
+  readonly on: readonly string[];
+  /** Fields that may be added. */
+  readonly select: readonly string[];
+  readonly pick: Pick;
+  /** Fields that break ties of `pick`. */
+  readonly key: readonly string[];
+  readonly normalize: Normalize | undefined;
+}
 
 /** The fields of the other side that rows may get. */
 export interface BuildSide {
-  /** The rows that share a key, by the key. */
-  readonly places: ReadonlyMap<string, Matches>;
-  /** The columns that are added to rows that match these. Where the other side is small, the same dictionaries for all pages. */
-  columnsOf(matches: readonly number[]): readonly (readonly [name: string, vector: Vector])[];
+  /** The rows that have a key, in the order in which they were read. */
+  matchesOf(key: string): Matches;
+  /**
+   * The columns that are added to rows that match these, in the order of `select`. Where the other side is small, the same dictionaries
+   * for all pages.
+   */
+  columnsOf(matches: readonly number[]): readonly Vector[];
 }
 
-/** @param names What the selected fields are called where they are added. */
-export function buildSide(index: Index, select: readonly string[], names: readonly string[]): BuildSide {
-  const columns = select.map((field, at) => ({ field, name: names[at] ?? field, values: [null] as Value[] }));
-  const places = new Map<string, Matches>();
-  let rows = 1;
-  for (const [key, matches] of index) {
-    const own = matches.map((_, at) => rows + at);
-    rows += own.length;
-    places.set(key, own.length === 1 ? (own[0] ?? unmatched) : own);
-    for (const match of matches) for (const { field, values } of columns) values.push(match[field] ?? null);
+/** Replaced rows that are not worth the time to remove them. */
+const negligible = 65_536;
+
+/** Rows that are moved at a time. */
+const atATime = 4096;
+
+/**
+ * Takes the rows of the other side.
+ *
+ * Memory: the columns that are kept (see `KeptColumn`), of one row per key under `first`, `max` and `min`; up to 32 bytes per key (see
+ * `KeyMap`); and four to eight bytes per row under `all` and `error`.
+ */
+export class GrowingBuildSide {
+  readonly #places = new KeyMap();
+  readonly #rings: Rings | undefined;
+  readonly #prefers: Preference;
+  #columns: ReadonlyMap<string, KeptColumn>;
+  /** Rows in the columns. */
+  #rows = 0;
+
+  constructor(private readonly options: BuildOptions) {
+    const { select, pick, key } = options;
+    this.#rings = pick === 'all' || pick === 'error' ? new Rings() : undefined;
+    this.#prefers = preferenceOf(pick, key);
+    this.#columns = columnsFor([...select, ...(typeof pick === 'string' ? [] : [...comparedBy(pick), ...key])]);
   }
 
-  return {
-    places,
-    columnsOf(matches) {
-      if (rows > maxDictionary) return columns.map(({ name, values }) => [name, new FlatVector(values).take(matches)]);
-      const indices = Uint16Array.from(matches);
-      return columns.map(({ name, values }) => [name, new DictionaryVector(values, indices)]);
-    },
+  /** Adds rows; those whose key is empty match nothing. */
+  add(batch: RecordBatch): void {
+    const { on, normalize } = this.options;
+    const keyAt = keysOf(batch, on, normalize);
+    const kept: number[] = [];
+    for (let row = 0; row < batch.length; row += 1) {
+      const key = keyAt(row);
+      if (key !== undefined && this.#place(key, this.#rows + kept.length, { batch, row, kept })) kept.push(row);
+    }
+    const rows = batch.select([...this.#columns.keys()]).keep(kept);
+    for (const [name, column] of this.#columns) column.append(rows.columnOrNulls(name));
+    this.#rows += kept.length;
+    if (!this.#rings && this.#rows - this.#places.size > Math.max(negligible, this.#places.size)) this.#removeReplaced();
+  }
+
+  /** Ends the side: no row is added behind. */
+  finish(): BuildSide {
+    const columns = this.options.select.map((name) => columnIn(this.#columns, name));
+    for (const column of columns) column.close();
+    const [places, rings] = [this.#places, this.#rings];
+    return {
+      matchesOf: (key) => {
+        const last = places.get(key);
+        return last === unmatched || !rings ? last : rings.of(last);
+      },
+      columnsOf:
+        this.#rows < maxDictionary ? bySharedIndices(columns, this.#rows) : (matches) => columns.map((column) => column.take(matches)),
+    };
+  }
+
+  /** @returns Whether the row is kept, at this place. */
+  #place(key: string, place: number, at: Candidate): boolean {
+    const known = this.#places.get(key);
+    if (known !== unmatched && !this.#rings && !this.#takesPlaceOf(known, at)) return false;
+    this.#rings?.add(place, known);
+    this.#places.set(key, place);
+    return true;
+  }
+
+  #takesPlaceOf(known: number, { batch, row, kept }: Candidate): boolean {
+    const pending = kept[known - this.#rows];
+    return this.#prefers(
+      (name) => batch.columnOrNulls(name).value(row),
+      (name) => (pending === undefined ? columnIn(this.#columns, name).value(known) : batch.columnOrNulls(name).value(pending)),
+    );
+  }
+
+  #removeReplaced(): void {
+    const ranks = new Int32Array(this.#rows).fill(-1);
+    this.#places.mapValues((place) => (ranks[place] = place));
+    const live = ranks.filter((place) => place >= 0);
+    live.forEach((place, rank) => (ranks[place] = rank));
+    this.#places.mapValues((place) => ranks[place] ?? unmatched);
+    const old = this.#columns;
+    this.#columns = columnsFor([...old.keys()]);
+    for (const [name, column] of this.#columns) {
+      const from = columnIn(old, name);
+      for (let at = 0; at < live.length; at += atATime) column.append(from.take(Array.from(live.subarray(at, at + atATime))));
+    }
+    this.#rows = live.length;
+  }
+}
+
+/** A row of the page that is added, and the rows of it that are kept so far. */
+interface Candidate {
+  readonly batch: RecordBatch;
+  readonly row: number;
+  readonly kept: readonly number[];
+}
+
+/** The rows that share a key, as a ring: by the place of each that of the next one, by that of the last that of the first. */
+class Rings {
+  #next = new Int32Array(1024);
+
+  /** @param last The last of the rows with its key so far, or `unmatched`. */
+  add(place: number, last: number): void {
+    if (place >= this.#next.length) {
+      const longer = new Int32Array(2 * this.#next.length);
+      longer.set(this.#next);
+      this.#next = longer;
+    }
+    this.#next[place] = last === unmatched ? place : this.#after(last);
+    if (last !== unmatched) this.#next[last] = place;
+  }
+
+  of(last: number): Matches {
+    const first = this.#after(last);
+    if (first === last) return last;
+    const places = [first];
+    for (let place = this.#after(first); place !== first; place = this.#after(place)) places.push(place);
+    return places;
+  }
+
+  #after(place: number): number {
+    const next = this.#next[place];
+    if (next === undefined) throw new Error(`there is no row ${place} in a ring`);
+    return next;
+  }
+}
+
+function columnsFor(names: readonly string[]): ReadonlyMap<string, KeptColumn> {
+  return new Map(names.map((name) => [name, new KeptColumn()]));
+}
+
+function columnIn(columns: ReadonlyMap<string, KeptColumn>, name: string): KeptColumn {
+  const column = columns.get(name);
+  if (!column) throw new Error(`a build side keeps no column ${name}`);
+  return column;
+}
+
+/** Columns with a dictionary of all rows, so that what is found for a place once is true for every page. */
+function bySharedIndices(columns: readonly KeptColumn[], rows: number): BuildSide['columnsOf'] {
+  const dictionaries = columns.map((column) => {
+    const values: Value[] = [null];
+    for (let row = 0; row < rows; row += 1) values.push(column.value(row));
+    return values;
+  });
+  return (matches) => {
+    const indices = new Uint16Array(matches.length);
+    for (let row = 0; row < indices.length; row += 1) indices[row] = (matches[row] ?? unmatched) + 1;
+    return dictionaries.map((values) => new DictionaryVector(values, indices));
   };
 }

@@ -1,12 +1,12 @@
 import { isObservable, map, pipe, type Observable } from 'rxjs';
-import { declaredTypes, schema, type Row, StepError } from '../../core/index.js';
-import { keysOf, memoByKey, type RecordBatch } from '../../vector/index.js';
+import { declaredTypes, itemAt, schema, type Row, StepError } from '../../core/index.js';
+import { memoByKey, type RecordBatch } from '../../vector/index.js';
 import { batchOf, preload, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { casefold } from '../casefold.js';
 import { requireFields } from '../require-fields.js';
-import { buildSide, unmatched, type Index, type Matches } from './build-side.js';
-import { preferenceOf, type Pick } from './pick.js';
+import { GrowingBuildSide, unmatched, type BuildSide, type Matches } from './build-side.js';
+import { comparedBy, type Pick } from './pick.js';
 
 /** How two sides of a join meet. */
 export interface JoinOptions<Left extends Row, Right extends Row, As extends string, Field extends keyof Right & string> {
@@ -61,7 +61,8 @@ const taken = schema((z) => {
  * Adds fields of matching rows of another stream, which is read to its end while the first pages of this one are on their way and
  * wait. Keys that are empty or missing never match.
  *
- * Memory: the selected and compared fields of every row of the other side (of one row per key under `first`, `max` and `min`).
+ * Memory: of every row of the other side (of one row per key under `first`, `max` and `min`) the selected and compared fields as bytes, or
+ * as two bytes where a field has few values, and at most 40 bytes for its key.
  *
  * @throws {StepError} `E_STEP_MATCHES` when several rows match under `pick: 'error'`; `E_STEP_CONFIG` for empty `on` or `select`, and
  * when a row has a field of the name of one that is added; `E_STEP_FIELD` when no row of a non-empty page has a field that is compared, or
@@ -111,34 +112,15 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
     throw new StepError('E_STEP_CONFIG', `${context.at}: needs at least one pair under on and one field under select`);
 
   const fold = normalize === 'casefold' ? casefold : undefined;
-  const prefer = preferenceOf(pick, key);
-  const compared = typeof pick === 'string' ? [] : [...comparedBy(pick), ...key];
-  const kept = [...new Set<string>([...select, ...compared])];
   const added = select.map((field) => `${as}_${field}`);
-
-  function add(index: Index, page: Page<Right>): void {
-    const batch = batchOf(page);
-    const keyAt = keysOf(batch, rightFields, fold);
-    for (const [row, match] of batch.select(kept).rows.entries()) {
-      const text = keyAt(row);
-      if (text === undefined) continue;
-      const matches = index.get(text);
-      if (!matches) index.set(text, [match]);
-      else if (pick === 'all' || pick === 'error') matches.push(match);
-      else if (matches[0] && prefer(match, matches[0])) matches[0] = match;
-    }
-  }
 
   function refuseTaken({ columns }: RecordBatch): void {
     const name = added.find((candidate) => columns.has(candidate));
     if (name !== undefined) taken(name);
   }
 
-  function joinWith(index: Index): Step<Left, Joined<Left, Right, As, Field>> {
-    const { places, columnsOf } = buildSide(index, select, added);
-    index.clear();
-
-    const matchesIn = memoByKey(leftFields, (key): Matches => (key === undefined ? undefined : places.get(key)) ?? unmatched, fold);
+  function joinWith(side: BuildSide): Step<Left, Joined<Left, Right, As, Field>> {
+    const matchesIn = memoByKey(leftFields, (key): Matches => (key === undefined ? unmatched : side.matchesOf(key)), fold);
 
     /** Whether a row stays that has one match or none. */
     function staysWith(match: number): boolean {
@@ -181,15 +163,16 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
       }
       const left = same && rows.length === batch.length ? batch : batch.take(rows);
       refuseTaken(batch);
-      return withBatch(page, left.with(columnsOf(found)));
+      const columns = side.columnsOf(found);
+      return withBatch(page, left.with(columns.map((column, at) => [itemAt(added, at), column])));
     });
   }
 
-  return preload(other$, (): Index => new Map(), add, joinWith, context);
-}
-
-/** The right fields that decide between several matches. */
-function comparedBy(pick: Pick | undefined): readonly string[] {
-  if (pick === undefined || typeof pick === 'string') return [];
-  return ['max' in pick ? pick.max : pick.min];
+  return preload(
+    other$,
+    () => new GrowingBuildSide({ on: rightFields, select, pick, key, normalize: fold }),
+    (growing, page) => growing.add(batchOf(page)),
+    (growing) => joinWith(growing.finish()),
+    context,
+  );
 }

@@ -1,4 +1,4 @@
-import { parserOf, type DeclaredType, type Row } from '../../core/index.js';
+import { parserOf, type DeclaredType, type Value } from '../../core/index.js';
 import { keyOf } from '../../vector/index.js';
 
 /**
@@ -13,20 +13,25 @@ export type Pick<Field extends string = string> =
   | { readonly max: Field; readonly type?: DeclaredType }
   | { readonly min: Field; readonly type?: DeclaredType };
 
+/** The value that a row has in a field. */
+type ValueOf = (field: string) => Value;
+
 /** Decides whether a row should take the place of the one that was kept so far. */
-export function preferenceOf(pick: Pick, key: readonly string[]): (candidate: Row, kept: Row) => boolean {
+export type Preference = (candidate: ValueOf, kept: ValueOf) => boolean;
+
+/** @param key Fields that break ties. */
+export function preferenceOf(pick: Pick, key: readonly string[]): Preference {
   if (typeof pick === 'string') return () => false;
   const field = 'max' in pick ? pick.max : pick.min;
   const sign = 'max' in pick ? 1 : -1;
   const parse = parserOf(pick.type ?? 'decimal');
 
-  function valueOf(row: Row) {
-    const value = row[field];
+  function comparable(value: Value) {
     return (typeof value === 'string' ? parse(value) : value) ?? undefined;
   }
 
   return (candidate, kept) => {
-    const [a, b] = [valueOf(candidate), valueOf(kept)];
+    const [a, b] = [comparable(candidate(field)), comparable(kept(field))];
     if (b === undefined && a !== undefined) return true;
     if (a === undefined && b !== undefined) return false;
     if (a !== undefined && b !== undefined) {
@@ -37,10 +42,16 @@ export function preferenceOf(pick: Pick, key: readonly string[]): (candidate: Ro
   };
 }
 
+/** The fields that decide between several matches. */
+export function comparedBy(pick: Pick | undefined): readonly string[] {
+  if (pick === undefined || typeof pick === 'string') return [];
+  return ['max' in pick ? pick.max : pick.min];
+}
+
 /** Compares keys as text, column by column; a missing value comes last. */
-function comesFirst(candidate: Row, kept: Row, key: readonly string[]): boolean {
+function comesFirst(candidate: ValueOf, kept: ValueOf, key: readonly string[]): boolean {
   for (const column of key) {
-    const [a, b] = [keyOf([candidate[column] ?? null]), keyOf([kept[column] ?? null])];
+    const [a, b] = [keyOf([candidate(column)]), keyOf([kept(column)])];
     if (a === b) continue;
     return b === undefined || (a !== undefined && a < b);
   }

@@ -224,6 +224,65 @@ describe('the order of reading', () => {
   });
 });
 
+describe('whatever the rows and pages are', () => {
+  const field = fc.constantFrom('', 'a', 'b', 'ab', ' A', 'ß', 'SS');
+  const number = fc.constantFrom('1', '2', '10', '', 'x');
+  const right = fc.record({ id: field, k: fc.constantFrom('1', '2', '3'), n: number, v: fc.oneof(fc.string(), fc.constantFrom(null, 7)) });
+  const pagesOf = <T>(row: fc.Arbitrary<T>) => fc.array(fc.array(row, { maxLength: 6 }), { maxLength: 4 });
+  const picks = fc.constantFrom<Pick>('first', 'all', { max: 'n' }, { min: 'n' });
+
+  test('gives what a loop over both sides gives', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        pagesOf(right),
+        fc.array(field, { maxLength: 8 }),
+        picks,
+        fc.boolean(),
+        fc.boolean(),
+        async (others, ids, pick, fold, asTexts) => {
+          const other = asTexts ? others.map((rows, index) => pageWithoutRows(index + 1, batchOfTexts(rows))) : otherSide<Row>(...others);
+          const options: Options = {
+            on: { id: 'id' },
+            as: 'b',
+            select: ['v', 'n'],
+            pick,
+            key: ['k'],
+            normalize: fold ? 'casefold' : undefined,
+          };
+          const left = ids.map((id) => ({ id }));
+          const out = await rowsThrough<Row, Row>(join<Row, Row, 'b', string>(from(other), options), left);
+          expect(out).toEqual(left.flatMap((row) => loopedOver(row, others.flat(), pick, fold)));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  /** Numbers before what is none, then the order that is wanted, then the key, then the order of reading. */
+  function loopedOver(row: Row, rows: readonly Row[], pick: Pick, fold: boolean): readonly Row[] {
+    const keyOf = (value: unknown) => (fold ? String(value).trim().toUpperCase().toLowerCase() : String(value));
+    const found = rows.filter(({ id }) => keyOf(id) !== '' && keyOf(id) === keyOf(row.id));
+    const sign = typeof pick === 'object' && 'max' in pick ? -1 : 1;
+    const rank = ({ n }: Row) => (/^\d+$/.test(String(n)) ? sign * Number(n) : Infinity);
+    const best = found.toSorted((a, b) => (rank(a) === rank(b) ? String(a.k).localeCompare(String(b.k)) : rank(a) - rank(b)));
+    const taken = pick === 'all' ? found : typeof pick === 'object' ? best.slice(0, 1) : found.slice(0, 1);
+    return (taken.length > 0 ? taken : [{ v: null, n: null }]).map(({ v = null, n = null }: Row) => ({ ...row, b_v: v, b_n: n }));
+  }
+
+  test('keeps one row per key under max, however many took the place of another', async () => {
+    const count = 300_000;
+    const right = Array.from({ length: count }, (_, index) => ({ id: `${index % 1_000}`, n: `${index}`, v: `v${index}` }));
+    const out = await joined([{ id: '0' }, { id: '999' }, { id: '1000' }], right, { pick: { max: 'n' } });
+    expect(out.map(({ b_v }) => b_v)).toEqual(['v299000', 'v299999', null]);
+  });
+
+  test.each(['all', 'first'] as const)('finds the rows of more than a dictionary has under %s, in the order read', async (pick) => {
+    const right = Array.from({ length: 140_000 }, (_, index) => ({ id: `${index % 70_000}`, v: `v${index}` }));
+    const out = await joined([{ id: '69999' }, { id: '70000' }], right, { pick });
+    expect(out.map(({ b_v }) => b_v)).toEqual(pick === 'all' ? ['v69999', 'v139999', null] : ['v69999', null]);
+  });
+});
+
 describe('several matches', () => {
   const right = [
     { id: '1', v: 'a' },

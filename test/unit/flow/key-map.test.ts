@@ -1,0 +1,36 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { KeyMap } from '../../../src/flow/index.js';
+
+describe('KeyMap', () => {
+  test('has the last number that each text was given, like a Map', () => {
+    const entries = fc.array(fc.tuple(fc.oneof(fc.string({ maxLength: 3 }), fc.string({ unit: 'binary' })), fc.nat(0xffffffff)));
+    fc.assert(
+      fc.property(entries, fc.string({ maxLength: 3 }), (list, other) => {
+        const [map, plain] = [new KeyMap(), new Map<string, number>()];
+        for (const [text, value] of list) {
+          map.set(text, value);
+          plain.set(text, value);
+        }
+        expect(map.size).toBe(plain.size);
+        for (const text of [...plain.keys(), other]) expect(map.get(text)).toBe(plain.get(text) ?? -1);
+      }),
+    );
+  });
+
+  test('finds each of 300,000 texts and no other, in at most 32 bytes each', () => {
+    const map = new KeyMap();
+    for (let n = 0; n < 300_000; n += 1) map.set(`bridge-${n}`, n);
+    let wrong = 0;
+    for (let n = 0; n < 300_000; n += 1) if (map.get(`bridge-${n}`) !== n || map.get(`bridge-${n}x`) !== -1) wrong += 1;
+    expect({ wrong, size: map.size }).toEqual({ wrong: 0, size: 300_000 });
+    expect(map.bytes / map.size).toBeLessThanOrEqual(32);
+  });
+
+  test('gives every text the number that is made of its own', () => {
+    const map = new KeyMap();
+    for (let n = 0; n < 1_000; n += 1) map.set(`k${n}`, n);
+    map.mapValues((value) => 2 * value + 1);
+    expect(Array.from({ length: 1_000 }, (_, n) => map.get(`k${n}`))).toEqual(Array.from({ length: 1_000 }, (_, n) => 2 * n + 1));
+  });
+});
