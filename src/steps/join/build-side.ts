@@ -74,10 +74,11 @@ export class GrowingBuildSide {
     if (!this.#rings && this.#rows - this.#places.size > Math.max(negligible, this.#places.size)) this.#removeReplaced();
   }
 
-  /** Ends the side: no row is added behind. */
+  /** Ends the side, once: no row is added behind, and what only served to add rows is given up. */
   finish(): BuildSide {
     const columns = this.options.select.map((name) => columnIn(this.#columns, name));
     for (const column of columns) column.close();
+    this.#columns = new Map();
     const [places, rings] = [this.#places, this.#rings];
     return {
       matchesOf: (key) => {
