@@ -200,7 +200,7 @@ export const catalogue = {
   E_RUN_STALLED: {
     exit: 1,
     retry: false,
-    help: 'A step must give every page back, also an empty one, and a program must release every page that it takes; correct the step or the program.',
+    help: 'A step must give every page back, also an empty one, and what is handed a page by deliver or mapAsync must come to an end; correct the step or the program.',
   },
   E_RUN_ABORTED: { exit: 130, retry: true, help: 'The run was stopped before it had published; run it again.' },
   E_RUN_FAILED: { exit: 1, retry: false, help: 'This is a defect of leadstream; please report it.' },

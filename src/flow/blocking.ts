@@ -1,7 +1,8 @@
-import { concat, concatMap, defer, finalize, from, ignoreElements, of } from 'rxjs';
+import { concat, concatMap, defer, finalize, from, ignoreElements, of, tap } from 'rxjs';
 import type { Row } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import type { StepContext } from './context.js';
+import { handOver, keep } from './lease.js';
 import { batchOf, type Page, type Step } from './page.js';
 import { pagedBatches } from './paged-source.js';
 
@@ -49,8 +50,11 @@ export function blocking<In extends Row, Out extends Row>({ at, working }: StepC
           return pagedBatches<Out>(() => defer(read), { name: at, concurrency: 1, confirmEnd: () => of(undefined) });
         }),
       );
-      return concat(pages$.pipe(concatMap(take), ignoreElements()), given$).pipe(
-        finalize(() => void collector.close().catch(() => undefined)),
+      const taken$ = pages$.pipe(
+        tap((page) => keep(page)),
+        concatMap(take),
+        ignoreElements(),
       );
+      return concat(taken$, given$.pipe(handOver())).pipe(finalize(() => void collector.close().catch(() => undefined)));
     });
 }

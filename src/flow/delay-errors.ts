@@ -1,6 +1,7 @@
 import { Observable } from 'rxjs';
 import { whenDry } from './stalled.js';
-import { withLease, type Page } from './page.js';
+import { withRelease } from './lease.js';
+import type { Page } from './page.js';
 
 /**
  * Lets an error pass only when every page that was emitted before it has been released, or never will be.
@@ -20,14 +21,12 @@ export function delayErrors<T>() {
 
       function tracked(page: Page<T>): Page<T> {
         let held = true;
-        return withLease(page, {
-          release: () => {
-            if (!held) return;
-            held = false;
-            outstanding -= 1;
-            page.lease.release();
-            settle();
-          },
+        return withRelease(page, () => {
+          if (!held) return;
+          held = false;
+          outstanding -= 1;
+          page.lease.release();
+          settle();
         });
       }
 

@@ -1,5 +1,6 @@
 import { Observable, concat, concatMap, defer, dematerialize, ignoreElements, materialize, tap, type ObservableInput } from 'rxjs';
 import { LeadstreamError } from '../core/index.js';
+import { keep } from './lease.js';
 import { whenDry } from './stalled.js';
 import type { Page } from './page.js';
 
@@ -27,6 +28,7 @@ export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
       subscriber.add(
         pages$
           .pipe(
+            tap((page) => keep(page)),
             materialize(),
             concatMap((event) => (event.kind === 'N' ? written(event.value, observed) : [event])),
             dematerialize(),

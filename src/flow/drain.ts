@@ -1,4 +1,5 @@
-import { withLease, type Page } from './page.js';
+import { withRelease } from './lease.js';
+import type { Page } from './page.js';
 
 /** Counts the pages that are out, and tells when all of them are back. */
 export class Drain {
@@ -14,14 +15,12 @@ export class Drain {
   track<T>(page: Page<T>): Page<T> {
     let held = true;
     this.#out += 1;
-    return withLease(page, {
-      release: () => {
-        if (!held) return;
-        held = false;
-        this.#out -= 1;
-        page.lease.release();
-        if (this.#out === 0) for (const done of this.#waiting.splice(0)) done();
-      },
+    return withRelease(page, () => {
+      if (!held) return;
+      held = false;
+      this.#out -= 1;
+      page.lease.release();
+      if (this.#out === 0) for (const done of this.#waiting.splice(0)) done();
     });
   }
 

@@ -6,6 +6,7 @@ export { halfSipHash } from './half-sip-hash.js';
 export { KeyMap } from './key-map.js';
 export { KeySet, type Seen } from './key-set.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';
+export { handOver, keep } from './lease.js';
 export { mapAsync } from './map-async.js';
 export { batchOf, countOf, isPage, keepRows, type Lease, type Page, pageOf, type Step, withBatch } from './page.js';
 export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from './paged-source.js';

@@ -1,6 +1,7 @@
-import { Observable, catchError, defer, finalize, map, mergeMap, of, single, type ObservableInput } from 'rxjs';
+import { Observable, catchError, defer, finalize, map, mergeMap, of, single, tap, type ObservableInput } from 'rxjs';
 import { LeadstreamError, schema } from '../core/index.js';
 import { callback, checkArguments } from '../options/index.js';
+import { handOver, keep } from './lease.js';
 import { whenDry } from './stalled.js';
 import { reorder } from './reorder.js';
 import { withRows, type Page, type Step } from './page.js';
@@ -58,6 +59,7 @@ export function mapAsync<T, U>(
       subscriber.add(
         pages$
           .pipe(
+            tap((page) => keep(page)),
             map((page): Outcome<T> => ({ page })),
             catchError(failed),
             map((item, number) => ({ item, number })),
@@ -67,6 +69,7 @@ export function mapAsync<T, U>(
               if ('page' in outcome) return outcome.page;
               throw outcome.failure;
             }),
+            handOver(),
           )
           .subscribe(subscriber),
       );

@@ -5,7 +5,8 @@ import { batchFromRows, type RecordBatch } from '../vector/index.js';
 
 /**
  * The right of a page to be in memory. A source hands out at most `window` of them; whoever takes a page to its
- * end releases it, once its rows are stored or handed to a bounded buffer. Releasing twice does nothing.
+ * end releases it, once its rows are stored or handed to a bounded buffer. Releasing twice does nothing, and a page that nobody of ours took
+ * is released when it was handed over.
  */
 export interface Lease {
   release(): void;

@@ -1,6 +1,7 @@
 import { EMPTY, Observable, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
 import { schema, SourceError, type Row } from '../core/index.js';
 import { optionProblems, settings } from '../options/index.js';
+import { handOver } from './lease.js';
 import { refuseDry } from './stalled.js';
 import { delayErrors } from './delay-errors.js';
 import { reorder } from './reorder.js';
@@ -52,7 +53,7 @@ type Slot<C> = { readonly number: number } & ({ readonly content: C } | { readon
  * file could not have either; `E_RUN_STALLED` when pages are not released and nothing is left that could.
  */
 export function pagedSource<T>(fetch: (page: number) => Observable<readonly T[]>, options: PagedSourceOptions = {}): Observable<Page<T>> {
-  return paged(fetch, (number, rows, lease) => ({ number, rows, lease }), options);
+  return paged(fetch, (number, rows, lease) => ({ number, rows, lease }), options).pipe(handOver());
 }
 
 /** The same by columns. */

@@ -13,6 +13,7 @@ import {
   type Observable,
 } from 'rxjs';
 import type { StepContext } from './context.js';
+import { handOver, keep } from './lease.js';
 import type { Page, Step } from './page.js';
 
 /**
@@ -46,7 +47,9 @@ export function preload<Other, Kept, In, Out>(
         shareReplay({ bufferSize: 1, refCount: true }),
       );
       return main$.pipe(
+        tap((page) => keep(page)),
         delayWhen(() => kept$),
+        handOver(),
         connect((waiting$) => {
           const failure$ = waiting$.pipe(ignoreElements(), takeUntil(kept$));
           return merge(kept$.pipe(concatMap((kept) => waiting$.pipe(step(kept)))), failure$);

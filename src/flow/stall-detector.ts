@@ -1,6 +1,7 @@
 import { Observable, map, tap, type MonoTypeOperatorFunction } from 'rxjs';
 import { LeadstreamError } from '../core/index.js';
-import { withLease, type Page } from './page.js';
+import { withRelease } from './lease.js';
+import type { Page } from './page.js';
 
 /** Watches a chain for pages that go into a stage and never come out. */
 export interface StallDetector {
@@ -68,13 +69,12 @@ export function createStallDetector(window: number, stallMs = 60_000): StallDete
         stage.passed += 1;
         moved += 1;
         let held = true;
-        const release = () => {
+        return withRelease(page, () => {
           if (held) stage.released += 1;
           held = false;
           moved += 1;
           page.lease.release();
-        };
-        return withLease(page, { release });
+        });
       });
     },
     taken: () =>

@@ -13,7 +13,7 @@ import {
 import type { Events } from '../events/index.js';
 import { createClient, eventsOf, type ClientOptions, type CollectionReader } from './fetch/client.js';
 import { GateError } from '../core/index.js';
-import { rows, type Page } from '../flow/index.js';
+import { handOver, rows, type Page } from '../flow/index.js';
 import { checkConnection, checkIdentifier, checkRead } from './connect-options.js';
 import { driftOf, refuseUnstable } from './verdict.js';
 import { newConsistency, type Consistency } from './consistency.js';
@@ -37,8 +37,9 @@ export interface ReadOptions {
 
 /**
  * A service to read from. Streams are cold and independent: each subscription reads the collection from its start, holds
- * at most `window` pages, and aborts its requests on unsubscribe. Pages must be released; `rows` does it by itself. Where
- * they are not, and the process has nothing else left to do, the stream fails with `E_RUN_STALLED`.
+ * at most `window` pages, and aborts its requests on unsubscribe. A page is released when whoever gets it returns, unless one of
+ * `mapAsync`, `deliver`, `writeTo` or a step took it in that call: they slow the source down to their own pace. Operators of RxJS that queue
+ * pages do not.
  *
  * With `consistency`, a stream ends with an error where a pipeline would be refused: `GateError` `E_GATE_CONSISTENCY` for an unstable
  * list, and under `strict` `E_GATE_STRICT` for one that drifted, which without is a warning.
@@ -86,7 +87,7 @@ export function connect(options: ConnectOptions): Service {
     return defer(() => {
       const consistency = newConsistency(options.consistency);
       return concat(
-        readPages(reader(collection, reveal), { ...options, events }, consistency),
+        readPages(reader(collection, reveal), { ...options, events }, consistency).pipe(handOver()),
         defer(() => conclude(collection, consistency, options, events)),
       );
     });

@@ -1,6 +1,6 @@
 /** A program that takes the pages of leads in some way: `tsx holding-child.ts WAY`, with the service in the environment. */
 import { count, lastValueFrom, of, take, type Observable } from 'rxjs';
-import { connect, connectionFromEnvironment, deliver, mapAsync, pagedSource, type Lead, type Page } from '../../src/index.js';
+import { connect, connectionFromEnvironment, deliver, mapAsync, type Lead, type Page } from '../../src/index.js';
 
 const found = connectionFromEnvironment(process.env);
 if ('missing' in found) throw new Error(found.missing);
@@ -12,16 +12,16 @@ const ended = (pages$: Observable<unknown>) =>
   lastValueFrom(pages$.pipe(count())).then((pages) => log(`${pages} pages, listeners: ${process.listenerCount('beforeExit')}`), told);
 
 const ways: Readonly<Record<string, () => unknown>> = {
-  awaits: () => lastValueFrom(leads$.pipe(count())),
+  awaits: () => ended(leads$),
   subscribes: () => leads$.subscribe({ error: told }),
   throws: () => {
     process.on('uncaughtException', ({ message }) => log(message));
-    void ended(pagedSource((page) => of([page]), { window: 2, concurrency: 1 }));
     leads$.subscribe({
       next: ({ number }) => {
         throw new Error(`page ${number} is too much`);
       },
       error: told,
+      complete: () => setTimeout(() => log('complete'), 100),
     });
   },
   'delivers to nobody': () => ended(leads$.pipe(deliver(() => new Promise<void>(() => {})))),

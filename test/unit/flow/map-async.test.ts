@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Observable } from 'rxjs';
-import { EMPTY, NEVER, firstValueFrom, lastValueFrom, map, mergeMap, of, throwError, timer, toArray } from 'rxjs';
-import { mapAsync, type Page } from '../../../src/flow/index.js';
+import { EMPTY, NEVER, firstValueFrom, lastValueFrom, map, mergeMap, of, tap, throwError, timer, toArray } from 'rxjs';
+import { keep, mapAsync, type Page } from '../../../src/flow/index.js';
 import { leasedPages, marbles, pageOf, turns } from '../../support/pages.js';
 import { seeded } from '../../support/seeded.js';
 
@@ -47,9 +47,20 @@ describe('mapAsync', () => {
 
   test('keeps the lease of a page and does not release it', async () => {
     const { pages$, pages: before, released } = leasedPages([['a']]);
-    const result = await firstValueFrom(pages$.pipe(mapAsync(() => of([1]), 1)));
+    const result = await firstValueFrom(
+      pages$.pipe(
+        mapAsync(() => of([1]), 1),
+        tap((page) => keep(page)),
+      ),
+    );
     expect(result.lease).toBe(before[0]?.lease);
     expect(released).toEqual([]);
+  });
+
+  test('releases what it gives to an operator that keeps nothing', async () => {
+    const { pages$, released } = leasedPages([['a'], ['b']]);
+    await lastValueFrom(pages$.pipe(mapAsync(() => of([1]), 1)));
+    expect(released).toEqual([1, 2]);
   });
 
   test('tells an error after the results of the pages before it', () => {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Observable } from 'rxjs';
 import { EMPTY, concat, delay, firstValueFrom, lastValueFrom, of, take, tap, throwError, toArray } from 'rxjs';
 import { SourceError } from '../../../src/core/errors.js';
-import { deliver, pagedSource, rows, type Page } from '../../../src/flow/index.js';
+import { deliver, keep, pagedSource, rows, type Page } from '../../../src/flow/index.js';
 import { countedFetch, immediate, listOf, shown, turns } from '../../support/pages.js';
 import { seeded } from '../../support/seeded.js';
 
@@ -12,7 +12,10 @@ function hoard<T>(source$: Observable<Page<T>>) {
   const pages: Page<T>[] = [];
   const state: { pages: Page<T>[]; failure?: unknown; completed: boolean } = { pages, completed: false };
   const subscription = source$.subscribe({
-    next: (page) => pages.push(page),
+    next: (page) => {
+      keep(page);
+      pages.push(page);
+    },
     error: (error: unknown) => (state.failure = error),
     complete: () => (state.completed = true),
   });
@@ -55,6 +58,7 @@ describe('pagedSource', () => {
             pagedSource(list.fetch, { window, concurrency }).subscribe({
               next: (page) => {
                 seen.push(...page.rows);
+                keep(page);
                 held.push(page);
                 outstanding += 1;
                 most = Math.max(most, outstanding);

@@ -6,6 +6,7 @@ import {
   type Collector,
   createStallDetector,
   deliver,
+  keep,
   pagedSource,
   standalone,
   type Page,
@@ -33,7 +34,10 @@ async function run(step: Step<number, number>, write: (page: Page<number>) => Pr
 
 describe('a stall watch', () => {
   test('names the stage that keeps pages', async () => {
-    const hoard: Step<number, number> = mergeMap(() => EMPTY);
+    const hoard: Step<number, number> = mergeMap((page) => {
+      keep(page);
+      return EMPTY;
+    });
     await expect(run(hoard)).rejects.toMatchObject({ code: 'E_RUN_STALLED', message: 'steps[0] mine keeps 3 pages and gives none back' });
   });
 
