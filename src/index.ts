@@ -98,6 +98,7 @@ export {
   explode,
   filter,
   join,
+  limit,
   mask,
   personalMasks,
   rename,

@@ -4,7 +4,7 @@ import type { CommandContext } from './context.js';
 import { debugLog } from './debug-log.js';
 
 /** What the flags of a command line say of a run. */
-export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed' | 'allowShrink'>;
+export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed' | 'allowShrink' | 'allowPartial'>;
 
 /** Runs a pipeline and tells on stderr what happens: progress, retries, warnings, and in the end the summary. */
 export async function runAndReport(

@@ -148,6 +148,11 @@ export const catalogue = {
     retry: true,
     help: 'A list lost most of its rows since the last run. Ask whoever runs the service; if it is right, run once with --allow-shrink, or set expect.max_read_shrink.',
   },
+  E_GATE_PARTIAL: {
+    exit: 65,
+    retry: false,
+    help: 'A limit stops the read, and an output exists that its rows would replace. Write to another place, or run once with --allow-partial.',
+  },
   E_GATE_SCHEMA: {
     exit: 65,
     retry: false,
@@ -239,6 +244,7 @@ export const warningCatalogue = {
     help: 'There is a manifest key, and the files that a run kept were published without one, or by another state folder; compare the table with its source.',
   },
   W_RUN_COUNTS: { help: 'What earlier runs counted could not be read or kept, so a list that has become small may pass unnoticed.' },
+  W_RUN_PARTIAL: { help: 'A limit stopped the read, so the outputs hold a part of the list; later runs are not compared with it.' },
   W_RUN_KEPT: { help: 'A gate refused, and run --keep-failed put the outputs aside; remove them when you have looked.' },
   W_SOURCE_UNCHECKED: {
     help: 'The service gives a page of this list only once, so that rows which moved during the read are not noticed; consistency: prove reads the list again.',

@@ -6,9 +6,11 @@ export interface Tally {
   filtered: number;
   /** Rows whose key had been seen. */
   duplicates: number;
+  /** Rows that arrived at a limit after those that it lets pass. */
+  beyondLimit: number;
   /** Rows of an inner join without a match. */
   unmatched: number;
-  /** Rows that a one-to-many join added. */
+  /** Rows that a one-to-many join added, or the elements of lists. */
   expanded: number;
   /** Rows that went into groups. */
   grouped: number;
@@ -42,11 +44,28 @@ export interface StepContext {
   reject(row: Row, fault: Fault): void;
   /** Called when a blocking step begins and ends work during which it keeps pages that it got. */
   working?(is: boolean): void;
+  /**
+   * Called by a step that needs no more rows: the source ends, and the pages that have left it still come. Default: such a step ends the
+   * stream itself.
+   */
+  stop?(): void;
 }
 
 /** A tally of nothing. */
 export function emptyTally(): Tally {
-  return { filtered: 0, duplicates: 0, unmatched: 0, expanded: 0, grouped: 0, groups: 0, rejected: 0, matched: 0, missed: 0, nulled: 0 };
+  return {
+    filtered: 0,
+    duplicates: 0,
+    beyondLimit: 0,
+    unmatched: 0,
+    expanded: 0,
+    grouped: 0,
+    groups: 0,
+    rejected: 0,
+    matched: 0,
+    missed: 0,
+    nulled: 0,
+  };
 }
 
 /**

@@ -23,7 +23,7 @@ export interface Page<T = Row> {
   readonly lease: Lease;
 }
 
-/** One step of a chain: pages in, pages out, one for one, in order and with their leases. */
+/** One step of a chain: pages in, pages out, one for one, in order and with their leases; it may end before its input does. */
 export type Step<In = Row, Out = Row> = OperatorFunction<Page<In>, Page<Out>>;
 
 /** A page by columns. Copied by `...` it is one of rows, so that it may get other ones: a batch never stands for rows that are not its own. */

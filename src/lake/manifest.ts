@@ -29,6 +29,8 @@ const manifest = schema((z) =>
     finished_at: z.string(),
     pages: count(),
     consistency: z.string(),
+    /** Whether a limit stopped the read, so that the table holds a part. */
+    partial: z.boolean().optional(),
     mode: z.enum(modes),
     /** The run that was published before; a rollback returns to it. */
     replaced: z.string().optional(),

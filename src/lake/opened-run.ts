@@ -30,8 +30,8 @@ export class OpenedRun {
   /** What the table is before this run. */
   get earlier(): Published | undefined {
     if (!this.run.before) return undefined;
-    const { run_id: runId, rows, schema, undeclared, reads } = this.run.before.manifest;
-    return { runId, rows, columns: schema, undeclared, reads };
+    const { run_id: runId, rows, schema, undeclared, reads, partial = false } = this.run.before.manifest;
+    return { runId, rows, columns: schema, undeclared, reads, partial };
   }
 
   /** What values the files or the names of folders cannot hold. */

@@ -61,6 +61,7 @@ export class PreparedRun {
     const success = options.success_file ? [await stageSuccess(folder, permissions)] : [];
     const [manifest, text] = await stageManifest(table.manifestPath(runId), permissions, {
       ...describe(facts),
+      ...(this.#isPart(facts) ? { partial: true } : {}),
       run_id: runId,
       mode: options.mode,
       replaced: before?.run,
@@ -77,6 +78,12 @@ export class PreparedRun {
     await context.runLog?.record(table.path, runId, text);
     const files = [...links, ...this.done.actions, ...success, ...(keys ? [keys.action] : []), manifest];
     return [...files, await table.linkTo(runId), ...(await table.expire(before?.run))];
+  }
+
+  /** Rows that are added to a whole table, or replace partitions of it, make no part of it. */
+  #isPart({ partial = false }: RunFacts): boolean {
+    const { options, before } = this.run;
+    return partial && (options.mode === 'replace' || !before || before.manifest.partial === true);
   }
 
   /** Removes the runs that are kept no longer. */

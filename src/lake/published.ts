@@ -17,6 +17,8 @@ export interface Published {
   readonly undeclared: readonly UndeclaredField[];
   /** `RunFacts.reads` of the run that published it; empty when its manifest does not say. */
   readonly reads: Readonly<Record<string, number>>;
+  /** Whether it is the part of a read that a limit stopped. */
+  readonly partial: boolean;
 }
 
 /** What a manifest says of the run as a whole. */
@@ -29,6 +31,8 @@ export interface RunFacts {
   readonly startedAt: string;
   /** How complete the read is: the outcome of its check. */
   readonly consistency: string;
+  /** Whether a limit stopped the read. Default false. */
+  readonly partial?: boolean;
   /** The books of the run, per sink. */
   readonly books: Readonly<Record<string, unknown>>;
   /** Undeclared fields that were columns of this run or came too late for that: those of the next run have a place for all of them. */

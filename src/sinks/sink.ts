@@ -101,6 +101,8 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
   check?(config: C, columns: readonly Column[], plan: SinkPlan): void;
   /** Absolute path that this sink publishes; `undefined` for stdout. Two sinks may not share one. */
   output(config: C, place: OutputPlace): string | undefined;
+  /** Whether the rows are added to those of an output that exists, which otherwise is replaced. Default false. */
+  adds?(config: C): boolean;
   /**
    * Reserves the output before the first request: makes the partial file or folder, so that a destination that cannot
    * be written is told at once.

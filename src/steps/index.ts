@@ -6,6 +6,7 @@ export { explode, type ExplodeOptions } from './explode/explode.js';
 export { functions as expressionFunctions } from './expression/functions.js';
 export { filter } from './filter/filter.js';
 export { join, type Joined, type JoinOptions } from './join/join.js';
+export { limit } from './limit/limit.js';
 export { mask, personalMasks, type Mask, type MaskOptions } from './mask/mask.js';
 export { loadSteps, type StepDefinitions } from './load-steps.js';
 export { rename, type Renamed } from './rename/rename.js';

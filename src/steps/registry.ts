@@ -5,6 +5,7 @@ import { deriveStep } from './derive/definition.js';
 import { explodeStep } from './explode/definition.js';
 import { filterStep } from './filter/definition.js';
 import { joinStep } from './join/definition.js';
+import { limitStep } from './limit/limit.js';
 import { maskStep } from './mask/definition.js';
 import { renameStep } from './rename/rename.js';
 import { sampleStep } from './sample/sample.js';
@@ -25,4 +26,5 @@ export const steps = {
   mask: maskStep,
   sort: sortStep,
   aggregate: aggregateStep,
+  limit: limitStep,
 } as const;

@@ -65,6 +65,10 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   readonly examples: readonly unknown[];
   /** Whether it takes all rows before it gives the first. Such a step releases the pages that it takes. Default false. */
   readonly blocking?: boolean;
+  /** Most rows that leave it. A step that has this stops the source then, unless a blocking one stands before it. */
+  most?(config: C): number;
+  /** Whether more rows can leave it than come. Default false. */
+  addsRows?(config: C): boolean;
   /** Whether every row that leaves it is one that came, as it was, and none twice. Default false. */
   readonly keepsRows?: boolean;
   /** The columns that leave the step. */

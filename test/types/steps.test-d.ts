@@ -9,6 +9,7 @@ import {
   explode,
   filter,
   join,
+  limit,
   collections,
   mask,
   personalMasks,
@@ -52,6 +53,9 @@ leads$.pipe(sample({ percent: 1, by: ['leadid'] }));
 expectTypeOf(leads$.pipe(explode('meta', { separator: ',' }))).toEqualTypeOf<Observable<Page<Lead>>>();
 // @ts-expect-error A field that leads do not have.
 leads$.pipe(explode('metadata'));
+
+// limit keeps the type
+expectTypeOf(leads$.pipe(limit(100))).toEqualTypeOf<Observable<Page<Lead>>>();
 
 // personalMasks has fields of the collection only
 leads$.pipe(mask({ ...personalMasks(collections.leads), uid: 'null' }));

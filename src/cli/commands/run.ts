@@ -13,6 +13,7 @@ interface RunArguments extends CommonArguments {
   readonly recover: boolean;
   readonly keepFailed: boolean;
   readonly allowShrink: boolean;
+  readonly allowPartial: boolean;
   readonly set: readonly string[];
   readonly report: string | undefined;
 }
@@ -39,6 +40,11 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
           type: 'boolean',
           default: false,
           describe: 'Publish this once, although lists or outputs shrank more than allowed',
+        })
+        .option('allow-partial', {
+          type: 'boolean',
+          default: false,
+          describe: 'Replace outputs that exist, although a limit stops the read',
         })
         .option('keep-failed', {
           type: 'boolean',
@@ -67,8 +73,8 @@ async function runFile({ file, set, report: reportFile, ...rest }: FileArguments
   const { overridesOf } = await import('../overrides.js');
   const { openReport } = await import('../report.js');
   const { endingOf, runSeries } = await import('../series.js');
-  const { stateDir, restart, keepFailed, allowShrink } = rest;
-  const options = { stateDir, restart, keepFailed, allowShrink };
+  const { stateDir, restart, keepFailed, allowShrink, allowPartial } = rest;
+  const options = { stateDir, restart, keepFailed, allowShrink, allowPartial };
   const overrides = overridesOf(set);
   let pipelines: readonly Pipeline[];
   try {

@@ -1,4 +1,5 @@
 import { GateError, type Violation, type Warning } from '../../core/index.js';
+import type { Tally } from '../../flow/index.js';
 import { driftOf, refuseUnstable } from '../../source/index.js';
 import type { Ledger } from '../run/ledger.js';
 import { refuseCounts } from '../run/row-counts.js';
@@ -34,10 +35,10 @@ export interface GateInput {
 export function evaluateGates(run: GateInput, warn: (warning: Warning) => void): void {
   const { pipeline, report, ledger, outputs, rejects, expectations, counts, allowShrink } = run;
   const reads = [{ at: report.collection, consistency: report.consistency }, ...ledger.sides];
-  const lists = ledger.lists().map((list) => ({ ...list, earlier: earlierOf(list.collection, counts, outputs) }));
+  const lists = ledger.lists(report.partial).map((list) => ({ ...list, earlier: earlierOf(list.collection, counts, outputs) }));
   const warnings = [
     ...reads.flatMap(({ at, consistency }) => driftOf(at, consistency)),
-    ...ledger.fieldWarnings(),
+    ...ledger.fieldWarnings(report.partial),
     ...warnOfEmpty(lists),
     ...remarksOf(run),
   ];
@@ -59,9 +60,9 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
   ]);
   if (failure) throw failure;
 
-  /** A manifest tells what stands there; of other outputs the last run remembers. */
+  /** A manifest tells what stands there, unless that is a part; of other outputs the last run remembers. */
   function measured({ at, output, prepared, earlier }: Output): Measured {
-    const before = earlier ?? (output === undefined ? undefined : counts.ofOutput(output));
+    const before = (earlier?.partial ? undefined : earlier) ?? (output === undefined ? undefined : counts.ofOutput(output));
     return { at, total: prepared.total, earlier: before, mayShrink: allowShrink };
   }
 }
@@ -81,10 +82,15 @@ function remarksOf({ pipeline, report, ledger }: GateInput): readonly Warning[] 
   let arrived = report.read + report.consistency.repaired - report.consistency.duplicates;
   return ledger.steps.flatMap(({ step, tally }): readonly Warning[] => {
     const remark = step.remark(tally, arrived);
-    arrived += tally.expanded + tally.groups - tally.filtered - tally.duplicates - tally.unmatched - tally.rejected - tally.grouped;
+    arrived += tally.expanded + tally.groups - goneIn(tally);
     const known = remark?.code === 'W_STEP_EMPTY' ? pipeline.expect?.min_rows !== undefined : empty.has(step.at);
     return remark === undefined || known ? [] : [{ ...remark, message: `${step.at}: ${remark.message}` }];
   });
+}
+
+/** Rows that came to a step and did not leave it. */
+function goneIn({ filtered, duplicates, beyondLimit, unmatched, rejected, grouped }: Tally): number {
+  return filtered + duplicates + beyondLimit + unmatched + rejected + grouped;
 }
 
 function refuseWarning({ code, message }: Warning): Violation {

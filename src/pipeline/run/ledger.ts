@@ -24,10 +24,10 @@ export interface Ledger {
   columns(undeclared: readonly Column[]): readonly Column[];
   /** The undeclared fields that have a place in this run, then those that came too late for one. */
   undeclared(): readonly Column[];
-  /** What is remarkable of the fields of the source. */
-  fieldWarnings(): readonly Warning[];
-  /** All lists that were read. */
-  lists(): readonly Omit<ListCount, 'earlier'>[];
+  /** What is remarkable of the fields of the source; of a part of it, not what it lacks. */
+  fieldWarnings(partial: boolean): readonly Warning[];
+  /** All lists that were read to their end. */
+  lists(partial: boolean): readonly Omit<ListCount, 'earlier'>[];
   /** Closes the books of every sink. */
   report(run: Pick<Run, 'runId' | 'startedAt' | 'warnings'>, finished: readonly Output[], how: HowRead): RunReport;
   /** What manifests say of the run. */
@@ -35,7 +35,7 @@ export interface Ledger {
 }
 
 /** What a report says beside the counts. */
-export interface HowRead extends Pick<RunReport, 'resumed' | 'since'> {
+export interface HowRead extends Pick<RunReport, 'resumed' | 'since' | 'partial'> {
   /** Absolute path of the rejects. */
   readonly rejects: string | undefined;
 }
@@ -93,17 +93,17 @@ export function openLedger(pipeline: Pipeline, reader: CollectionReader<Row>): L
     },
     columns: plan.columns,
     undeclared: () => [...placed, ...late()],
-    fieldWarnings: () =>
+    fieldWarnings: (partial) =>
       fieldWarnings({
         collection: plan.collection,
         findings,
-        gone: source.gone,
+        gone: partial ? [] : source.gone,
         known: earlier.flatMap((published) => published?.undeclared ?? []),
         late: late(),
         leaving: plan.columns(placed),
         declared: plan.columns(),
       }),
-    report: ({ runId, startedAt, warnings }, finished, { rejects, ...spooled }) => {
+    report: ({ runId, startedAt, warnings }, finished, { rejects, ...how }) => {
       const sinks = closeCounts(finished);
       return {
         pipeline: pipeline.name,
@@ -113,25 +113,25 @@ export function openLedger(pipeline: Pipeline, reader: CollectionReader<Row>): L
         finishedAt: startedAt,
         pages: source.pages,
         read: source.rows,
-        ...spooled,
+        ...how,
         sinks,
         steps: steps.map(({ step, tally }) => ({ at: step.at, tally })),
-        findings: findingsOf(findings, late(), source.gone),
+        findings: findingsOf(findings, late(), how.partial ? [] : source.gone),
         warnings,
         consistency,
         sides: sides.map((side) => ({ ...side, rows: listed(side.rows, side.consistency), findings: findingsOf(side.findings) })),
         rejects: { path: rejects, rows: Math.max(0, ...sinks.map(({ books }) => books.rejected)) },
       };
     },
-    lists: () => [
-      { name: plan.collection.name, collection: plan.collection.name, rows: listed(source.rows, consistency) },
+    lists: (partial) => [
+      ...(partial ? [] : [{ name: plan.collection.name, collection: plan.collection.name, rows: listed(source.rows, consistency) }]),
       ...sides.map((side) => ({
         name: `${side.collection} (${side.at})`,
         collection: side.collection,
         rows: listed(side.rows, side.consistency),
       })),
     ],
-    facts: ({ runId, startedAt, pages, collection, sinks, sides: joined }) => ({
+    facts: ({ runId, startedAt, pages, partial, collection, sinks, sides: joined }) => ({
       runId,
       pipeline: pipeline.name,
       fingerprint: pipeline.fingerprint,
@@ -139,11 +139,12 @@ export function openLedger(pipeline: Pipeline, reader: CollectionReader<Row>): L
       pages,
       startedAt,
       consistency: consistency.outcome,
+      partial,
       books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
       undeclared: remembered([...placed, ...late()]),
       reads: Object.fromEntries<number>([
         ...joined.map((side) => [side.collection, side.rows] as const),
-        [collection, listed(source.rows, consistency)],
+        ...(partial ? [] : [[collection, listed(source.rows, consistency)] as const]),
       ]),
     }),
   };

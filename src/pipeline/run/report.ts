@@ -1,7 +1,7 @@
 import { type WarningCode, type Warning, printable } from '../../core/index.js';
 import type { Tally } from '../../flow/index.js';
 import type { Consistency } from '../../source/index.js';
-import type { RowCounts } from './row-counts.js';
+import { wordOf, type RowCounts } from './row-counts.js';
 import { amount } from '../spec/units.js';
 
 /** What a run did, for people and machines. It holds no credential and no person's data. */
@@ -13,6 +13,8 @@ export interface RunReport {
   readonly startedAt: string;
   readonly finishedAt: string;
   readonly pages: number;
+  /** Whether a limit stopped the read, so that the outputs hold a part. Such a run is never compared with later ones. */
+  readonly partial: boolean;
   /** Rows read. */
   readonly read: number;
   /** Pages that an interrupted run had spooled. */
@@ -85,7 +87,7 @@ export function summaryOf(report: RunReport): string {
 }
 
 /** Warnings that whoever reads nothing but the summary has to see. */
-const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>(['W_SOURCE_EMPTY', 'W_STEP_EMPTY', 'W_STEP_NO_MATCH']);
+const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>(['W_SOURCE_EMPTY', 'W_STEP_EMPTY', 'W_STEP_NO_MATCH', 'W_RUN_PARTIAL']);
 
 function consistencyLine(consistency: Consistency): readonly string[] {
   const { outcome, probes, passes, repaired, duplicates, changed, counted, growing, unordered } = consistency;
@@ -103,18 +105,30 @@ function consistencyLine(consistency: Consistency): readonly string[] {
 
 function stepLine(at: string, tally: Tally): string | undefined {
   const parts = (
-    ['filtered', 'duplicates', 'matched', 'missed', 'unmatched', 'expanded', 'rejected', 'nulled', 'grouped', 'groups'] as const
+    [
+      'filtered',
+      'duplicates',
+      'beyondLimit',
+      'matched',
+      'missed',
+      'unmatched',
+      'expanded',
+      'rejected',
+      'nulled',
+      'grouped',
+      'groups',
+    ] as const
   )
     .filter((key) => tally[key] > 0)
-    .map((key) => `${key} ${amount(tally[key])}`);
+    .map((key) => `${wordOf(key)} ${amount(tally[key])}`);
   return parts.length === 0 ? undefined : `  ${at}: ${parts.join(', ')}`;
 }
 
 function sinkLine({ at, path, bytes, changed, nulled, books }: SinkReport): string {
   const more = (names: readonly (keyof typeof books)[]) =>
-    names.flatMap((name) => (books[name] > 0 ? [` + ${amount(books[name])} ${name}`] : [])).join('');
+    names.flatMap((name) => (books[name] > 0 ? [` + ${amount(books[name])} ${wordOf(name)}`] : [])).join('');
   const came = `${amount(books.read)} read${more(['repaired', 'expanded', 'groups'])}`;
-  const went = `${amount(books.written)} written${more(['filtered', 'duplicates', 'unmatched', 'rejected', 'unchanged', 'grouped'])}`;
+  const went = `${amount(books.written)} written${more(['filtered', 'duplicates', 'beyondLimit', 'unmatched', 'rejected', 'unchanged', 'grouped'])}`;
   const differing = changed > 0 ? ` (${amount(changed)} of them with other content)` : '';
   const emptied = nulled > 0 ? `, ${amount(nulled)} values null` : '';
   return `  ${at}: ${came} = ${went}${differing}${emptied}, ${amount(bytes)} bytes${path === undefined ? '' : ` -> ${path}`}`;

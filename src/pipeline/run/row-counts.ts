@@ -6,13 +6,15 @@ export interface RowCounts {
   readonly read: number;
   /** Rows that further passes over the list added. */
   readonly repaired: number;
-  /** Extra rows of one-to-many joins. */
+  /** Extra rows of one-to-many joins and of lists. */
   readonly expanded: number;
   /** Rows that steps made of groups, one each. */
   readonly groups: number;
   readonly written: number;
   readonly filtered: number;
   readonly duplicates: number;
+  /** Rows that a limit cut off; those that were never read are not counted. */
+  readonly beyondLimit: number;
   /** Rows without a match in inner joins. */
   readonly unmatched: number;
   readonly rejected: number;
@@ -48,6 +50,7 @@ export function rowCountsOf(
     written: sink.written,
     filtered: steps.filtered,
     duplicates: source.duplicates + steps.duplicates,
+    beyondLimit: steps.beyondLimit,
     unmatched: steps.unmatched,
     rejected: steps.rejected + sink.rejected,
     unchanged: sink.unchanged,
@@ -60,7 +63,7 @@ export function refuseCounts(at: string, books: RowCounts): readonly Violation[]
   const came = origins.reduce((sum, origin) => sum + books[origin], 0);
   const went = outcomes.reduce((sum, outcome) => sum + books[outcome], 0);
   if (came === went) return [];
-  const sumOf = (names: readonly (keyof RowCounts)[]) => names.map((name) => `${name} ${books[name]}`).join(' + ');
+  const sumOf = (names: readonly (keyof RowCounts)[]) => names.map((name) => `${wordOf(name)} ${books[name]}`).join(' + ');
   const message = `${at}: ${sumOf(origins)} = ${came}, but ${sumOf(outcomes)} = ${went}`;
   return [{ code: 'E_GATE_BOOKS', message }];
 }
@@ -73,8 +76,14 @@ const outcomes = [
   'written',
   'filtered',
   'duplicates',
+  'beyondLimit',
   'unmatched',
   'rejected',
   'unchanged',
   'grouped',
 ] as const satisfies readonly (keyof RowCounts)[];
+
+/** A count as people read it. */
+export function wordOf(count: keyof Tally | keyof RowCounts): string {
+  return count === 'beyondLimit' ? 'beyond the limit' : count;
+}

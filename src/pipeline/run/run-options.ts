@@ -14,6 +14,8 @@ export interface RunOptions {
   readonly keepFailed?: boolean;
   /** Whether lists and outputs that shrank more than is allowed are published this once. Default false. */
   readonly allowShrink?: boolean;
+  /** Whether a run that a limit stops may replace outputs that exist. Default false. */
+  readonly allowPartial?: boolean;
   /** Receives what happens in this run. Default: nobody but the subscribers of the channels. */
   readonly watch?: Watchers | undefined;
 }

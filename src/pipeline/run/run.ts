@@ -10,6 +10,7 @@ import {
 } from '../../source/index.js';
 import { GateError, LeadstreamError, limitReached } from '../../core/index.js';
 import { countOf, createStallDetector, deliver, type Page, type Tally } from '../../flow/index.js';
+import { EarlyStop } from './early-stop.js';
 import { openLedger, type Ledger } from './ledger.js';
 import { completed } from './completed.js';
 import { noCounts, type Counts } from './counts.js';
@@ -17,6 +18,7 @@ import { openExpectations } from '../gates/expectations.js';
 import { evaluateGates } from '../gates/evaluate.js';
 import { OpenedOutputs, type Output, type PreparedOutputs } from './outputs.js';
 import type { Pipeline } from '../spec/pipeline.js';
+import { refuseReplacing } from '../gates/partial.js';
 import type { PlannedStep } from '../spec/plan.js';
 import { RunLog } from '../../lake/index.js';
 import { Rejects } from './rejects.js';
@@ -86,6 +88,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
   const ledger = openLedger(pipeline, bare);
   const expectations = pipeline.expect && openExpectations(pipeline.expect, plan.columns());
   const { source } = ledger;
+  const stop = new EarlyStop(plan);
   // A list that is not paged is one answer, which nothing checks.
   const checked = wanted.mode !== 'off' && plan.collection.paged;
   /** Whether the other sides of joins have more rows by now, by name. */
@@ -114,6 +117,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     });
     // A field keeps its column, whatever other comes before it under a name like its own.
     bare.reserve(outputs.earlier.flatMap((published) => published?.undeclared ?? []));
+    if (!options.allowPartial) await refuseReplacing(plan, claim.outputs, outputs.earlier);
     counts = await run.counts();
     spools = await run.spools();
     const reader = await spools.spooled(bare);
@@ -124,7 +128,13 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     const begun = await outputs.begin();
     const done = await begun.prepare();
     prepared = done;
-    const report = ledger.report(run, done.outputs, { resumed: spools.resumed, since: since(), rejects: claim.rejects });
+    const report = ledger.report(run, done.outputs, {
+      resumed: spools.resumed,
+      since: since(),
+      partial: stop.stopped,
+      rejects: claim.rejects,
+    });
+    stop.warnings().forEach(run.warn);
     evaluateGates(
       { pipeline, report, ledger, outputs: done.outputs, rejects, expectations, counts, allowShrink: options.allowShrink ?? false },
       run.warn,
@@ -139,7 +149,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       () => ({ outputs: claim.outputs, actions: actions.length }),
       () => run.commit(commit, spools, () => done.cleanup()),
     );
-    await keepCounts(counts, run.runId, ledger, done.outputs).catch(run.forgotten);
+    if (!report.partial) await keepCounts(counts, run.runId, ledger, done.outputs).catch(run.forgotten);
     return { ...report, finishedAt: new Date().toISOString() };
   } catch (failure) {
     if (!restsOnPages(failure)) throw failure;
@@ -176,7 +186,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       await begun.write(page);
       await rejects.flush();
     };
-    const start$ = pages$.pipe(watch.stage('source'));
+    const start$ = pages$.pipe(stop.source(), watch.stage('source'));
     return ledger.steps
       .reduce((chain$, { step, tally }) => {
         let atWork = false;
@@ -195,6 +205,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       at: step.at,
       tally,
       working,
+      stop: stop.of(step),
       reject: (row, fault) => rejects.add(step.at, step.input, row, fault),
       collection: plan.collection,
       collections: plan.collections,
@@ -238,7 +249,7 @@ function refuseLateRows(message: string | undefined): void {
 
 /** Keeps what a published run counted, for the next one to be compared with. */
 function keepCounts(counts: Counts, runId: string, ledger: Ledger, finished: readonly Output[]): Promise<void> {
-  const lists = new Map(ledger.lists().map(({ collection, rows }) => [collection, rows]));
+  const lists = new Map(ledger.lists(false).map(({ collection, rows }) => [collection, rows]));
   const outputs = finished.flatMap(({ output, prepared }): [string, number][] => (output === undefined ? [] : [[output, prepared.total]]));
   return counts.keep(runId, lists, new Map(outputs));
 }

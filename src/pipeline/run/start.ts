@@ -47,6 +47,8 @@ export class Run {
   readonly events: Events;
   /** Whether anything is published that later runs find. */
   readonly #publishes: boolean;
+  /** Whether pages are spooled. One that a limit stops leaves alone what an interrupted run has spooled, for that one to go on. */
+  readonly #spools: boolean;
   /** Whether the spooled pages are those of a run that is published by now. */
   #spent = false;
 
@@ -63,6 +65,7 @@ export class Run {
     const redact = createRedactor([...secretsOf(pipeline.connection.auth), ...pipeline.secrets]);
     this.events = new Events(this.runId, redact, [collect, ...[options.watch ?? []].flat()]);
     this.#publishes = pipeline.plan.sinks.some(({ output }) => output !== undefined);
+    this.#spools = this.#publishes && pipeline.plan.stoppedBy === undefined;
   }
 
   readonly warn = (warning: Warning): void => this.events.warn(warning);
@@ -128,7 +131,7 @@ export class Run {
   }
 
   async spools(): Promise<Spools> {
-    if (!this.#publishes) return noSpools;
+    if (!this.#spools) return noSpools;
     const { baseUrl, auth, firstPage, maxBodyBytes } = this.pipeline.connection;
     const { spoolMaxAgeMs: maxAgeMs } = this.pipeline;
     const { spool: folder } = this.state;
@@ -192,7 +195,7 @@ export class Run {
   async #firstStarted(): Promise<string> {
     const { startedAt } = this;
     const { spoolMaxAgeMs: maxAgeMs, name, connection, plan } = this.pipeline;
-    if (!this.#publishes || maxAgeMs === undefined || this.#spent || this.options.restart) return startedAt;
+    if (!this.#spools || maxAgeMs === undefined || this.#spent || this.options.restart) return startedAt;
     const begun = await readBegun(this.state.begun, name);
     if (begun === undefined || begun.startedAt > startedAt) return startedAt;
     const source = sourceOf(plan.collection, connection.limit ?? defaultLimit, connection);

@@ -15,6 +15,7 @@ import type {
 import { refuseSharedOutputs } from './collide.js';
 import type { Path } from './document.js';
 import { checkExpect } from '../gates/expect.js';
+import { refuseLimits, stopOf } from './limits.js';
 import type { Problem, SpecWarning } from './references.js';
 import { outputColumns } from '../gates/schema.js';
 import type { PipelineShape } from './spec.js';
@@ -31,6 +32,12 @@ interface BoundStep {
   open(runtime: StepRuntime): Step;
   /** Whether every row that leaves it is one that came, as it was, and none twice. */
   readonly keepsRows: boolean;
+  /** Whether it takes all rows before it gives the first. */
+  readonly blocking: boolean;
+  /** Most rows that leave it, where it says so. */
+  readonly most: number | undefined;
+  /** Whether more rows can leave it than come. */
+  readonly addsRows: boolean;
   gate(tally: Tally): StepViolation | undefined;
   remark(tally: Tally, arrived: number): StepRemark | undefined;
 }
@@ -52,6 +59,8 @@ export interface PlannedSink {
   readonly output: string | undefined;
   /** The path that a run publishes. */
   outputOf(names: PathNames): string | undefined;
+  /** Whether the rows are added to those of an output that exists. */
+  readonly adds: boolean;
   check(columns: readonly Column[], plan: SinkPlan): void;
   /** The columns that it writes when these arrive. */
   writes(columns: readonly Column[]): readonly OutputColumn[];
@@ -84,6 +93,8 @@ export interface Plan {
   readonly reads: readonly string[];
   readonly steps: readonly PlannedStep[];
   readonly sinks: readonly PlannedSink[];
+  /** The step that ends the read when it has its rows: a limit with no blocking step before it. */
+  readonly stoppedBy: PlannedStep | undefined;
   /** The columns that leave the last step, with undeclared ones of the source added. */
   columns(undeclared?: readonly Column[]): readonly Column[];
 }
@@ -152,12 +163,16 @@ export function planPipeline(
     check(leaving, { key: collection.key, gone, problem: (path, message) => problem(['to', index, name, ...path], message) });
   }
 
+  const plannedSteps = boundSteps.flatMap((step, index) => (step ? [{ ...step, input: arriving[index] ?? [] }] : []));
+  if (shape.expect) refuseLimits(shape.expect, plannedSteps, problem);
+
   return {
     collection,
     collections,
     reads,
-    steps: boundSteps.flatMap((step, index) => (step ? [{ ...step, input: arriving[index] ?? [] }] : [])),
+    steps: plannedSteps,
     sinks: plannedSinks,
+    stoppedBy: stopOf(plannedSteps),
     columns: (undeclared = []) => {
       // A name that a step gives away is taken: an unknown field of that name stays out.
       const taken = new Set(arriving.flat().map(({ name }) => name.toLowerCase()));
@@ -187,6 +202,9 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
     columns: (input, plan) => definition.columns(config, input, plan),
     reads: definition.reads?.(config),
     keepsRows: definition.keepsRows ?? false,
+    blocking: definition.blocking ?? false,
+    most: definition.most?.(config),
+    addsRows: definition.addsRows?.(config) ?? false,
     open: (runtime) => definition.open(config, runtime),
     gate: (tally) => definition.gate?.(config, tally),
     remark: (tally, arrived) => definition.remark?.(config, tally, arrived),
@@ -215,6 +233,7 @@ function bindSink(
     at,
     output: definition.output(config, { baseDir, names: unfilled(pipeline) }),
     outputOf: (names) => definition.output(config, { baseDir, names }),
+    adds: definition.adds?.(config) ?? false,
     check: (columns, plan) => definition.check?.(config, columns, plan),
     writes: (columns) => outputColumns(config, columns),
     open: (context) => definition.open(config, { ...context, at }),

@@ -37,6 +37,7 @@ function spelledOut(schema: z.ZodType, value: unknown): unknown {
   for (const issue of result.error.issues.flatMap(alternativesOf)) {
     if (issue.code !== 'invalid_type') continue;
     const converted = convert(issue.expected, getIn(spelled, issue.path));
+    if (converted !== undefined && issue.path.length === 0) return converted;
     if (converted !== undefined) setIn(spelled, issue.path, converted);
   }
   return spelled;

@@ -46,6 +46,7 @@ export const parquetSink = defineSink({
     { path: 'lake/all_leads', mode: 'append', keep: 3, permissions: '0640' },
   ],
   check: checkNames,
+  adds: ({ mode }) => mode === 'append',
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
     const engine = await loadEngine(engineOf(options), options.threads);

@@ -29,6 +29,7 @@ export const explodeStep = defineStep('explode', {
         ),
     }),
   examples: [{ field: 'meta' }, { field: 'tag_string_local', separator: ',', empty: 'drop', position: 'tag_no' }],
+  addsRows: () => true,
   columns: ({ field, position }, input, plan) => {
     const column = requireColumn(field, input, plan, ['field']);
     if (column?.cast && column.type !== 'text')

@@ -78,6 +78,7 @@ export const joinStep = defineStep('join', {
     return [...kept, ...added];
   },
   reads: (join) => join.with,
+  addsRows: ({ pick }) => pick === 'all',
   open: (config, runtime) => {
     const collection = otherOf(config, runtime.collections);
     const right = columnsOf(collection, config.reveal);

@@ -19,9 +19,19 @@ describe('the books of a sink that appends', () => {
       {
         code: 'E_GATE_BOOKS',
         message:
-          'to[0] parquet: read 10 + repaired 0 + expanded 0 + groups 0 = 10, but written 4 + filtered 0 + duplicates 0 + unmatched 0 + rejected 2 + unchanged 3 + grouped 0 = 9',
+          'to[0] parquet: read 10 + repaired 0 + expanded 0 + groups 0 = 10, but written 4 + filtered 0 + duplicates 0 + beyond the limit 0 + unmatched 0 + rejected 2 + unchanged 3 + grouped 0 = 9',
       },
     ]);
+  });
+
+  test('balance when rows that a limit cut off are counted, which the summary tells', () => {
+    const books = rowCountsOf(read, { ...emptyTally(), beyondLimit: 6 }, { written: 4, rejected: 0, unchanged: 0 });
+    expect(refuseCounts('to[0] csv', books)).toEqual([]);
+    const sink = { at: 'to[0] csv', path: '/t', bytes: 5, total: 4, changed: 0, nulled: 0, books };
+    const steps = [{ at: 'steps[0] limit', tally: { ...emptyTally(), beyondLimit: 6 } }];
+    const summary = summaryOf({ ...report, sinks: [sink], steps });
+    expect(summary).toContain('to[0] csv: 10 read = 4 written + 6 beyond the limit, 5 bytes -> /t');
+    expect(summary).toContain('steps[0] limit: beyond the limit 6');
   });
 
   test('are told in the summary, with the rows whose content differs', () => {
@@ -42,6 +52,7 @@ const report: RunReport = {
   finishedAt: '2024-01-01T00:00:01.000Z',
   pages: 1,
   read: 10,
+  partial: false,
   resumed: 0,
   since: '2026-01-01T00:00:00.000Z',
   sinks: [],

@@ -1,6 +1,20 @@
 import { EMPTY } from 'rxjs';
 import { expect, test } from '@jest/globals';
-import { aggregate, cast, dedupe, derive, explode, filter, join, mask, rename, sample, select, sort } from '../../../src/steps/index.js';
+import {
+  aggregate,
+  cast,
+  dedupe,
+  derive,
+  explode,
+  filter,
+  join,
+  limit,
+  mask,
+  rename,
+  sample,
+  select,
+  sort,
+} from '../../../src/steps/index.js';
 
 const options = { on: { a: 'b' }, as: 'b', select: ['c'] };
 
@@ -41,6 +55,10 @@ const calls: readonly (readonly [step: (...given: never) => unknown, given: read
   [join, [EMPTY, { ...options, as: undefined }], 'join: options.as is missing'],
   [join, [EMPTY, { ...options, select: undefined }], 'join: options.select is missing'],
   [join, [EMPTY], 'join: options is missing'],
+  [limit, [0], 'limit: rows must be a whole number from 1 on, not 0'],
+  [limit, [1.5], 'limit: rows must be a whole number from 1 on, not 1.5'],
+  [limit, ['100'], "limit: rows must be a whole number from 1 on, not the text '100'"],
+  [limit, [], 'limit: rows is missing'],
   [sort, [[]], 'sort: keys must be a list that is not empty, not a list'],
   [sort, [[{ field: 'a', type: 'number' }]], 'sort: keys[0].type must be one of text, flag'],
   [sort, [['a']], 'sort: keys[0] must be an object with field, type, descending'],

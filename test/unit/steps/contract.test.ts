@@ -36,6 +36,7 @@ const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
   rename: [{}, { uid: 'lead_id', lead_id: 'uid' }, { ip_address: 'ip' }],
   cast: [{ types: { lead_accepted: 'flag', zipcode: 'text' } }, { types: { zipcode: 'integer' } }],
   sort: [{ by: ['age desc', 'lead_status'] }, { by: ['email'], memory: '1MB', on_error: 'null' }],
+  limit: [1000],
   mask: [
     {},
     { preset: 'personal' },
@@ -99,7 +100,7 @@ describe.each(definitions.map((definition) => [definition.name, definition] as c
   });
 
   test('refuses configurations of another kind', () => {
-    for (const config of [null, 7, true, { no_such_key: [{}] }]) expect(definition.config().safeParse(config).success).toBe(false);
+    for (const config of [null, -7, true, { no_such_key: [{}] }]) expect(definition.config().safeParse(config).success).toBe(false);
   });
 
   test('turns a page without rows into a page without rows, or into none where it is blocking', async () => {
@@ -155,9 +156,9 @@ describe.each(cases)('%s: %s', (_name, _json, definition, config) => {
   test('accounts for every row', async () => {
     const context = runtime();
     const out = await through(opened(definition, config, context), pagesFor(definition, rows, rows));
-    const { filtered, duplicates, unmatched, rejected, grouped, expanded, groups } = context.tally;
+    const { filtered, duplicates, beyondLimit, unmatched, rejected, grouped, expanded, groups } = context.tally;
     const written = out.reduce((sum, { rows }) => sum + rows.length, 0);
-    expect(written + filtered + duplicates + unmatched + rejected + grouped).toBe(2 * rows.length + expanded + groups);
+    expect(written + filtered + duplicates + beyondLimit + unmatched + rejected + grouped).toBe(2 * rows.length + expanded + groups);
     expect(context.rejects.length).toBe(rejected);
   });
 
@@ -238,6 +239,7 @@ const sources: readonly (readonly [keyof typeof steps, unknown, Readonly<Record<
   ['sample', { percent: 1 }, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['explode', { field: 'uid' }, { lead_id: undefined, uid: undefined, age: undefined }],
   ['aggregate', { by: ['age', 'lead_id'], compute: { uid: 'min(uid)' } }, { age: 'age', lead_id: 'lead_id', uid: undefined }],
+  ['limit', 10, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['sort', { by: ['age desc'] }, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['mask', { uid: 'drop', lead_id: 'hmac' }, { lead_id: undefined, age: 'age' }],
   ['mask', { lead_id: 'null', uid: 'last4', age: 'redact' }, { lead_id: undefined, uid: undefined, age: undefined }],

@@ -48,6 +48,7 @@ const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
     { with: 'bridges', on: { bridge_id: 'id' } },
     { with: 'areacodes', on: { zipcode: 'city', email: 'state' }, select: ['area_code'], normalize: 'casefold', type: 'inner' },
   ],
+  limit: [1, 4, 1000],
   select: [
     ['zipcode', 'lead_id', 'middlename'],
     ['email', 'no_field', 'age'],
@@ -210,6 +211,7 @@ const withoutFaults: Readonly<Record<Exclude<keyof typeof steps, 'join'>, unknow
   filter: "lead_status == 'new'",
   sample: { percent: 100 },
   explode: { field: 'lead_status', separator: ',' },
+  limit: 2,
   select: ['uid', 'email'],
   rename: { uid: 'user_id' },
   cast: {},

@@ -1,0 +1,68 @@
+import { defer, map, Observable, takeWhile } from 'rxjs';
+import { schema, type Row } from '../../core/index.js';
+import { batchOf, countOf, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { checkArguments } from '../../options/index.js';
+import { defineStep } from '../step.js';
+
+const most = schema((z) => z.int().min(1));
+const taken = schema((z) => z.strictObject({ rows: most() }));
+
+/**
+ * Lets the first rows pass and no others. With the last of them the stream completes and the source is left, which aborts its requests in
+ * flight; a context with `stop` is asked to end the source instead, and the pages that are under way come as empty ones.
+ *
+ * @param rows At least 1.
+ * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no such number.
+ *
+ * @example
+ * leads$.pipe(limit(100));
+ */
+export function limit<T extends Row>(rows: number, context: StepContext = standalone('limit')): Step<T, T> {
+  checkArguments(context.at, taken, { rows });
+  return limiting(rows, context);
+}
+
+function limiting<T extends Row>(rows: number, { tally, stop }: StepContext): Step<T, T> {
+  return (pages$) =>
+    defer(() => {
+      let left = rows;
+      const limited$ = pages$.pipe(
+        map((page) => {
+          const count = countOf(page);
+          const passed = Math.min(count, left);
+          left -= passed;
+          tally.beyondLimit += count - passed;
+          return passed === count ? page : firstOf(page, passed);
+        }),
+      );
+      if (!stop) return limited$.pipe(takeWhile(() => left > 0, true));
+      // The page goes on first: what it stops can complete the stream at once.
+      return new Observable<Page<T>>((subscriber) =>
+        limited$.subscribe({
+          next: (page) => {
+            subscriber.next(page);
+            if (left === 0) stop();
+          },
+          error: (error: unknown) => subscriber.error(error),
+          complete: () => subscriber.complete(),
+        }),
+      );
+    });
+}
+
+function firstOf<T extends Row>(page: Page<T>, rows: number): Page<T> {
+  return withBatch(page, batchOf(page).keep(Array.from({ length: rows }, (_, row) => row)));
+}
+
+/** After a blocking step all rows have been read, and it gives the first of those that come out: of `sort`, the top ones. */
+export const limitStep = defineStep('limit', {
+  summary:
+    'Lets the first rows pass and stops reading. After a step that needs all rows first, like sort, everything is read, and the first rows that come out pass.',
+  config: () =>
+    most().describe('Number of rows, at least 1. A run that it stops replaces an output that exists only under run --allow-partial.'),
+  keepsRows: true,
+  examples: [100],
+  most: (rows) => rows,
+  columns: (_, input) => input,
+  open: (rows, runtime) => limiting(rows, runtime),
+});

@@ -1,0 +1,108 @@
+import { Observable, defer, from, lastValueFrom, of, toArray } from 'rxjs';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { pagedSource, rows } from '../../../src/flow/index.js';
+import { filter, limit } from '../../../src/steps/index.js';
+import { steps } from '../../../src/steps/registry.js';
+import { page, pages, through, watched } from './support.js';
+
+const row = (id: number) => ({ id: String(id) });
+const counted = (count: number, first = 1) => Array.from({ length: count }, (_, index) => row(first + index));
+
+test('lets the first rows pass, and cuts the page in which they end', async () => {
+  const context = watched();
+  const out = await through(limit(5, context), pages(counted(3), counted(4, 4), counted(3, 8)));
+  expect(out.map((each) => [each.number, each.rows])).toEqual([
+    [1, counted(3)],
+    [2, counted(2, 4)],
+  ]);
+  expect(context.tally.beyondLimit).toBe(2);
+});
+
+test('ends with the page that has the last of them', async () => {
+  const out = await through(limit(3), pages(counted(3), counted(3, 4)));
+  expect(out.map((each) => each.number)).toEqual([1]);
+});
+
+test('lets all rows of a shorter list pass, and begins anew with every subscription', async () => {
+  const step = limit<{ id: string }>(4);
+  for (let time = 0; time < 2; time += 1) {
+    const out = await through(step, pages(counted(2), [], counted(1, 3)));
+    expect(out.flatMap((each) => each.rows)).toEqual(counted(3));
+  }
+});
+
+test('leaves the source, which aborts its requests in flight and asks for no more', async () => {
+  const asked: number[] = [];
+  let aborted = 0;
+  const fetch = (number: number) =>
+    defer(() => {
+      asked.push(number);
+      if (number <= 2) return of(counted(10, number * 10));
+      return new Observable<never>(() => () => (aborted += 1));
+    });
+  const source$ = pagedSource(fetch, { window: 4, concurrency: 3 });
+  const got = await lastValueFrom(source$.pipe(limit(20), rows(), toArray()));
+  expect(got).toHaveLength(20);
+  expect(asked.length).toBeLessThan(6);
+  expect(aborted).toBe(asked.length - 2);
+});
+
+test('is the first so many rows of all, however they come in pages', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat({ max: 6 }), { maxLength: 8 }), fc.integer({ min: 1, max: 30 }), async (sizes, most) => {
+      let next = 0;
+      const lists = sizes.map((size) => counted(size, (next += size) - size));
+      const expected = lists.flat().slice(0, most);
+      expect((await through(limit(most), pages(...lists))).flatMap((each) => each.rows)).toEqual(expected);
+    }),
+  );
+});
+
+describe('in a context that can end the source', () => {
+  /** Pages until somebody stops them; one more is under way by then. */
+  function stoppable(count: number) {
+    let stopped = 0;
+    const context = { ...watched(), stop: () => (stopped += 1) };
+    const pages$ = new Observable<ReturnType<typeof page>>((subscriber) => {
+      let after = 0;
+      for (let number = 1; number <= count && after < 2; number += 1) {
+        subscriber.next(page(number, counted(4)));
+        if (stopped > 0) after += 1;
+      }
+      subscriber.complete();
+    });
+    return { context, pages$, stops: () => stopped };
+  }
+
+  test('asks it to, and lets the pages that are under way come as empty ones, whose rows are counted', async () => {
+    const { context, pages$, stops } = stoppable(9);
+    const out = await lastValueFrom(pages$.pipe(limit(6, context), toArray()));
+    expect(out.map((each) => each.rows.length)).toEqual([4, 2, 0]);
+    expect(stops()).toBeGreaterThan(0);
+    expect(context.tally.beyondLimit).toBe(6);
+  });
+
+  test('hands the last page on before it asks', async () => {
+    const seen: string[] = [];
+    const context = { ...watched(), stop: () => seen.push('stop') };
+    await lastValueFrom(
+      from(pages(counted(2))).pipe(
+        limit(2, context),
+        filter(() => seen.push('row') > 0),
+        toArray(),
+      ),
+    );
+    expect(seen).toEqual(['row', 'row', 'stop']);
+  });
+
+  test('does not ask while there is room', async () => {
+    const { context, pages$, stops } = stoppable(2);
+    await lastValueFrom(pages$.pipe(limit(9, context), toArray()));
+    expect(stops()).toBe(0);
+  });
+});
+
+test.each([0, -1, 1.5, '10', '1e3', null])('refuses %p in a file', (config) => {
+  expect(steps.limit.config().safeParse(config).success).toBe(false);
+});
