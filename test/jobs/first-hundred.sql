@@ -1,0 +1,5 @@
+-- areacodes.csv
+select area_code, city, state
+from areacodes
+order by position
+limit 100;
