@@ -243,6 +243,9 @@ export const warningCatalogue = {
   W_SINK_UNSIGNED: {
     help: 'There is a manifest key, and the files that a run kept were published without one, or by another state folder; compare the table with its source.',
   },
+  W_RUN_RESTARTED: {
+    help: 'Fields came that nobody declared, so the run began again with columns for them, as on_new_field: restart asks; declare them to save the time.',
+  },
   W_RUN_COUNTS: { help: 'What earlier runs counted could not be read or kept, so a list that has become small may pass unnoticed.' },
   W_RUN_PARTIAL: { help: 'A limit stopped the read, so the outputs hold a part of the list; later runs are not compared with it.' },
   W_RUN_KEPT: { help: 'A gate refused, and run --keep-failed put the outputs aside; remove them when you have looked.' },

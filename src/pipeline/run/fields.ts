@@ -94,6 +94,12 @@ export function lateColumns(findings: Findings, placed: readonly Column[]): read
   return discoveredColumns(findings).filter(({ original }) => !originals.has(original));
 }
 
+/** Columns of fields, each field once. */
+export function withoutRepeats(columns: readonly Column[]): readonly Column[] {
+  const byOriginal = new Map(columns.toReversed().map((column) => [column.original, column]));
+  return columns.filter((column) => byOriginal.get(column.original) === column);
+}
+
 /** What a manifest has to remember of the undeclared fields of a run. */
 export function remembered(columns: readonly Column[]): readonly UndeclaredField[] {
   return columns.map(({ name, original }) => ({ name, original }));

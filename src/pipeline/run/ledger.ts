@@ -3,7 +3,16 @@ import type { Column, Row, Warning } from '../../core/index.js';
 import { emptyTally, type Tally } from '../../flow/index.js';
 import type { Published, RunFacts } from '../../lake/index.js';
 import { rowCountsOf, sumTallies } from './row-counts.js';
-import { countSource, fieldWarnings, findingsOf, lateColumns, remembered, undeclaredColumns, type SourceCount } from './fields.js';
+import {
+  countSource,
+  fieldWarnings,
+  findingsOf,
+  lateColumns,
+  remembered,
+  undeclaredColumns,
+  withoutRepeats,
+  type SourceCount,
+} from './fields.js';
 import type { Output } from './outputs.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { PlannedStep } from '../spec/plan.js';
@@ -24,6 +33,8 @@ export interface Ledger {
   columns(undeclared: readonly Column[]): readonly Column[];
   /** The undeclared fields that have a place in this run, then those that came too late for one. */
   undeclared(): readonly Column[];
+  /** The undeclared fields that came too late for a place in this run, and would have a column in an output if they had one. */
+  missed(): readonly Column[];
   /** What is remarkable of the fields of the source; of a part of it, not what it lacks. */
   fieldWarnings(partial: boolean): readonly Warning[];
   /** All lists that were read to their end. */
@@ -55,8 +66,11 @@ function listed(rows: number, { repaired, duplicates }: Consistency): number {
   return rows - duplicates + repaired;
 }
 
-/** @param reader What reads the source; its findings are taken over. */
-export function openLedger(pipeline: Pipeline, reader: CollectionReader<Row>): Ledger {
+/**
+ * @param reader What reads the source; its findings are taken over.
+ * @param found Undeclared fields that have a place in this run wherever they first come.
+ */
+export function openLedger(pipeline: Pipeline, reader: CollectionReader<Row>, found: readonly Column[] = []): Ledger {
   const { plan, reveal } = pipeline;
   const { findings } = reader;
   const source = countSource(reader, reveal);
@@ -88,11 +102,18 @@ export function openLedger(pipeline: Pipeline, reader: CollectionReader<Row>): L
     steps,
     fixColumns: (published) => {
       earlier = published;
-      placed = undeclaredColumns(plan.collection, earlier, source.discovered);
+      placed = undeclaredColumns(plan.collection, earlier, withoutRepeats([...source.discovered, ...found]));
       return plan.columns(placed);
     },
     columns: plan.columns,
     undeclared: () => [...placed, ...late()],
+    missed: () => {
+      const before = plan.columns(placed);
+      return late().filter((column) => {
+        const after = plan.columns([...placed, column]);
+        return plan.sinks.some(({ writes }) => writes(after).length > writes(before).length);
+      });
+    },
     fieldWarnings: (partial) =>
       fieldWarnings({
         collection: plan.collection,

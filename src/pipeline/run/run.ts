@@ -21,6 +21,8 @@ import type { Pipeline } from '../spec/pipeline.js';
 import { refuseReplacing } from '../gates/partial.js';
 import type { PlannedStep } from '../spec/plan.js';
 import { RunLog } from '../../lake/index.js';
+import { remembered } from './fields.js';
+import { BeginAgain, LateRows, NewFields, type Attempt } from './attempt.js';
 import { Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import { restsOnPages } from './rests-on-pages.js';
@@ -66,26 +68,30 @@ async function runStarted(pipeline: Pipeline, options: RunOptions, run: Run): Pr
 class StaleDay extends Error {}
 
 async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim): Promise<RunReport> {
-  for (let replayed = false; ; replayed = true) {
+  let attempt: Attempt | undefined;
+  for (;;) {
     try {
-      return await runClaimed(pipeline, options, run, claim);
+      return await runClaimed(pipeline, options, run, claim, attempt);
     } catch (failure) {
-      if (!(failure instanceof LateRows)) throw limitReached(failure) ?? failure;
-      if (replayed || pipeline.plan.sinks.some(({ output }) => output === undefined))
-        throw new GateError('E_GATE_CONSISTENCY', failure.message);
+      if (!(failure instanceof BeginAgain)) throw limitReached(failure) ?? failure;
+      attempt = failure.next(attempt, pipeline, run.warn);
     }
   }
 }
 
-/** Rows came to the other side of a join after the join had read it: the run has to begin again, with the pages that are there. */
-class LateRows extends Error {}
-
-async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim): Promise<RunReport> {
+async function runClaimed(
+  pipeline: Pipeline,
+  options: RunOptions,
+  run: Run,
+  claim: Claim,
+  attempt: Attempt | undefined,
+): Promise<RunReport> {
   const { plan, connection, consistency: wanted } = pipeline;
   const { events } = run;
   const client = createClient({ threads: defaultFetchingThreads(), ...connection, secrets: pipeline.secrets }, events);
   const bare = client.reader(plan.collection, pipeline.reveal);
-  const ledger = openLedger(pipeline, bare);
+  const { found = [] } = attempt ?? {};
+  const ledger = openLedger(pipeline, bare, found);
   const expectations = pipeline.expect && openExpectations(pipeline.expect, plan.columns());
   const { source } = ledger;
   const stop = new EarlyStop(plan);
@@ -116,7 +122,7 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
       events,
     });
     // A field keeps its column, whatever other comes before it under a name like its own.
-    bare.reserve(outputs.earlier.flatMap((published) => published?.undeclared ?? []));
+    bare.reserve([...outputs.earlier.flatMap((published) => published?.undeclared ?? []), ...remembered(found)]);
     if (!options.allowPartial) await refuseReplacing(plan, claim.outputs, outputs.earlier);
     counts = await run.counts();
     spools = await run.spools();
@@ -125,11 +131,12 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     const pages$ = readPages(reader, { ...reading(plan.collection.name), lookAgain: true, onPage: source.observe }, ledger.consistency);
     await completed(chained(pages$, outputs), options.signal, pipeline.deadlineMs);
     for (const side of sides) await completed(side.pipe(tap(refuseLateRows)), options.signal, pipeline.deadlineMs);
+    refuseNewFields();
     const begun = await outputs.begin();
     const done = await begun.prepare();
     prepared = done;
     const report = ledger.report(run, done.outputs, {
-      resumed: spools.resumed,
+      resumed: resumed(),
       since: since(),
       partial: stop.stopped,
       rejects: claim.rejects,
@@ -166,6 +173,22 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     }
     await spools.close();
     client.close();
+  }
+
+  /** Pages of interrupted runs; those of an earlier attempt are this run's own. */
+  function resumed(): number {
+    return attempt?.resumed ?? spools.resumed;
+  }
+
+  /** Once: all pages are read by now, so what comes later is of rows that came while the run began again. */
+  function refuseNewFields(): void {
+    if (pipeline.onNewField !== 'restart' || attempt?.found !== undefined) return;
+    const missed = ledger.missed();
+    if (missed.length > 0) throw new NewFields(missed, resumed());
+  }
+
+  function refuseLateRows(message: string | undefined): void {
+    if (message !== undefined) throw new LateRows(message, resumed());
   }
 
   /** When the first of the runs began that share the pages. */
@@ -241,10 +264,6 @@ async function runClaimed(pipeline: Pipeline, options: RunOptions, run: Run, cla
     run.warn({ code: 'W_RUN_KEPT', message: `${pipeline.name}: not published, but kept for inspection: ${paths.join(', ')}` });
     return refused.keeping(paths);
   }
-}
-
-function refuseLateRows(message: string | undefined): void {
-  if (message !== undefined) throw new LateRows(message);
 }
 
 /** Keeps what a published run counted, for the next one to be compared with. */

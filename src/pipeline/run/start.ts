@@ -51,6 +51,8 @@ export class Run {
   readonly #spools: boolean;
   /** Whether the spooled pages are those of a run that is published by now. */
   #spent = false;
+  /** Whether the spooled pages are of use to this run: those that were not are gone once it has opened the spools. */
+  #spooling = false;
 
   /** @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine, and for watchers that are none. */
   constructor(
@@ -137,6 +139,8 @@ export class Run {
     const { spool: folder } = this.state;
     await sweepSpools(folder);
     if (maxAgeMs === undefined) return noSpools;
+    const restart = !this.#spooling && (this.#spent || (this.options.restart ?? false));
+    this.#spooling = true;
     return openSpools({
       folder,
       runId: this.runId,
@@ -145,7 +149,7 @@ export class Run {
       firstPage,
       maxAgeMs,
       maxPageBytes: maxBodyBytes,
-      restart: this.#spent || (this.options.restart ?? false),
+      restart,
       events: this.events,
     });
   }

@@ -66,6 +66,8 @@ export function checkPipeline(
   const connection = shape && connectionOf(shape.service, env, issues.ofResolved(issues.problemOf(true)));
   const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problem);
 
+  if (shape && plan) refuseIdleRestart(shape, plan, problem);
+
   function pipeline(): Pipeline | undefined {
     if (!shape || !connection || !plan || !rejects || issues.all.length > 0) return undefined;
     return {
@@ -77,6 +79,7 @@ export function checkPipeline(
       rejects,
       expect: shape.expect,
       schema: shape.schema ?? 'evolve',
+      onNewField: shape.on_new_field ?? 'next_run',
       consistency: {
         mode: shape.consistency ?? (plan.sinks.some(({ output }) => output !== undefined) ? 'repair' : 'off'),
         maxPasses: shape.max_passes,
@@ -143,6 +146,16 @@ function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: P
     problem(['rejects', 'path'], `${path} is where a sink writes; choose another file for the rejects`);
   }
   return { path, pathOf, max: shape.rejects?.max ?? { share: 0.01 }, rows: shape.rejects?.rows ?? false };
+}
+
+/** Refuses `on_new_field: restart` where a run cannot begin again, or where that would come to nothing. */
+function refuseIdleRestart({ on_new_field: wanted, schema }: PipelineShape, { sinks }: Plan, problem: Problem): void {
+  if (wanted !== 'restart') return;
+  const at = ['on_new_field'];
+  if (sinks.some(({ output }) => output === undefined))
+    problem(at, 'a run that prints cannot begin again, since its rows are printed by then; leave out the stdout sink, or choose next_run');
+  if (schema === 'freeze')
+    problem(at, 'schema: freeze refuses every new field, so a run would begin again for nothing; choose one of them');
 }
 
 /** What can be planned of a file that has problems at its top level. */

@@ -18,6 +18,8 @@ export interface Pipeline {
   readonly expect: Expect | undefined;
   /** What becomes of columns that differ from those of the last run. */
   readonly schema: 'evolve' | 'freeze';
+  /** What becomes of undeclared fields that first come after page 1. */
+  readonly onNewField: 'next_run' | 'restart';
   readonly consistency: { readonly mode: ConsistencyMode; readonly maxPasses: number | undefined; readonly allowUnstable: boolean };
   /** Age from which spooled pages are not used, in milliseconds; `undefined` when no pages are spooled. */
   readonly spoolMaxAgeMs: number | undefined;

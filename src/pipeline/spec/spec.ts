@@ -121,6 +121,12 @@ export const pipelineShape = schema((z) =>
     to: z.array(z.record(z.string(), z.unknown())).min(1).describe('Where the rows go.'),
     rejects: rejects().optional().describe('How many rows may be rejected, and where they go.'),
     expect: expectShape().optional().describe('Conditions on the rows; if one fails, nothing is published.'),
+    on_new_field: z
+      .enum(['next_run', 'restart'])
+      .optional()
+      .describe(
+        'What happens when a field that is not declared first comes after page 1: next_run gives it a column in the next run, restart begins this run again, once, with the pages that are spooled. Default next_run.',
+      ),
     schema: z
       .enum(['evolve', 'freeze'])
       .optional()
