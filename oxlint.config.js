@@ -8,7 +8,7 @@ export const importTable = {
   json: ['core'],
   threads: [],
   options: ['core'],
-  collections: ['core', 'options'],
+  collections: ['core'],
   vector: ['core'],
   http: ['core', 'options', 'events'],
   store: ['core'],

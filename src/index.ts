@@ -7,7 +7,11 @@
 // Reading a service
 export {
   connect,
+  defineCollection,
+  type CollectionDeclaration,
+  type CollectionOf,
   type ConnectOptions,
+  type FieldDeclaration,
   type ReadOptions,
   type Service,
   type Consistency,
@@ -24,8 +28,11 @@ export {
   type Bridge,
   type Collection,
   type CollectionName,
+  type EndForm,
   type Lead,
   type Link,
+  type Paging,
+  type RowOf,
   type Rows,
   type TypedRowOf,
   type User,

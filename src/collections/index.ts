@@ -1,15 +1,6 @@
 export { columnsOf, originalName } from './columns.js';
-export {
-  collectionOf,
-  collectionShape,
-  collectionsShape,
-  type CollectionDeclaration,
-  type CollectionOf,
-  defineCollection,
-  type FieldDeclaration,
-} from './declaration.js';
 export type { Collection, Field, RowOf, Served, TypedRowOf } from './define.js';
-export { type EndForm, isNumbered, type Paging } from './paging.js';
+export { type EndForm, endForms, isNumbered, type Paging, schemes } from './paging.js';
 export { provinceOf } from './provinces.js';
 export {
   type AreaCode,

@@ -1,5 +1,5 @@
 export { nextLinkIn } from './link-header.js';
-export { type Credentials, keyProblem, queryOf, secretsOf } from './credentials.js';
+export { accountOf, type Credentials, headerNameProblem, headersOf, keyProblem, queryOf, secretsOf } from './credentials.js';
 export { checkOptions, clientShape, wrongOption } from './options.js';
 export { openTransport } from './open.js';
 export { createRequests, discreet, type RequestDescription } from './requests.js';

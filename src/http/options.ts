@@ -45,5 +45,9 @@ export function wrongOption(message: string): SourceError {
 function credentialsOf(options: unknown): readonly string[] {
   const auth: unknown = typeof options === 'object' && options !== null ? Reflect.get(options, 'auth') : undefined;
   if (typeof auth !== 'object' || auth === null) return typeof auth === 'string' ? [auth] : [];
-  return Object.values(auth).filter((value) => typeof value === 'string');
+  return Object.values(auth).flatMap((value: unknown) => (typeof value === 'string' ? [value] : textsIn(value)));
+}
+
+function textsIn(value: unknown): readonly string[] {
+  return typeof value === 'object' && value !== null ? Object.values(value).filter((text) => typeof text === 'string') : [];
 }

@@ -11,6 +11,8 @@ export interface TransportOptions {
   readonly baseUrl: string;
   /** Query parameters of every request: the credentials. */
   readonly query: Readonly<Record<string, string>>;
+  /** Headers of every request besides the usual ones: the credentials, where they are no parameters. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly concurrency: number;
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
@@ -140,14 +142,14 @@ class HttpTransport implements Transport {
   }
 }
 
-function clientOf(agent: { readonly http: HttpAgent; readonly https: HttpsAgent }, { timeoutMs }: TransportOptions) {
+function clientOf(agent: { readonly http: HttpAgent; readonly https: HttpsAgent }, { timeoutMs, headers }: TransportOptions) {
   return got.extend({
     method: 'GET',
     retry: { limit: 0 },
     followRedirect: false,
     throwHttpErrors: false,
     // What a cache holds of a list is no evidence for it.
-    headers: { accept: 'application/json', 'cache-control': 'no-cache', 'user-agent': 'leadstream' },
+    headers: { ...headers, accept: 'application/json', 'cache-control': 'no-cache', 'user-agent': 'leadstream' },
     agent,
     timeout: { lookup: 5_000, connect: 10_000, secureConnect: 10_000, response: Math.min(timeoutMs, maxTimerMs) },
   } satisfies OptionsInit);

@@ -1,33 +1,38 @@
 import { EMPTY, concat, defer, type Observable } from 'rxjs';
 import {
-  collections,
   type AreaCode,
   type Bridge,
   type Collection,
   type CollectionName,
   type Lead,
   type Link,
+  type RowOf,
   type Rows,
   type User,
 } from '../collections/index.js';
 import type { Events } from '../events/index.js';
-import { createClient, eventsOf, type ClientOptions, type CollectionReader } from './fetch/client.js';
-import { GateError } from '../core/index.js';
+import { createClient, eventsOf, type ClientOptions } from './fetch/client.js';
+import { GateError, type Row } from '../core/index.js';
 import { handOver, rows, type Page } from '../flow/index.js';
-import { checkConnection, checkIdentifier, checkRead } from './connect-options.js';
+import { checkConnection, checkIdentifier, checkRead, registryOf } from './connect-options.js';
 import { driftOf, refuseUnstable } from './verdict.js';
 import { newConsistency, type Consistency } from './consistency.js';
 import { readPages } from './read.js';
 import type { ReadingOptions } from './options.js';
 
-/** How to reach and read a service. */
-export type ConnectOptions = ClientOptions &
+/** How to reach and read a service. @typeParam Own The program's own collections. */
+export type ConnectOptions<Own extends Collection = never> = ClientOptions &
   Omit<ReadingOptions, 'onPage' | 'at' | 'events' | 'lookAgain' | 'expectedRows'> & {
+    /** What `defineCollection` made of the program's own collections. Default: none. */
+    readonly collections?: readonly Own[] | undefined;
     /** Whether a list that no number of passes made sure of ends its stream all the same. Default false: it fails. */
     readonly allowUnstable?: boolean | undefined;
     /** Called with what was found out of a collection when its pages have come to their end. */
-    readonly onConsistency?: ((collection: CollectionName, consistency: Consistency) => void) | undefined;
+    readonly onConsistency?: ((collection: CollectionName | Own['name'], consistency: Consistency) => void) | undefined;
   };
+
+/** The row type of each collection, the program's own among them. */
+export type RowsWith<Own extends Collection> = [Own] extends [never] ? Rows : Rows & { readonly [C in Own as C['name']]: RowOf<C> };
 
 /** What of a collection is wanted. */
 export interface ReadOptions {
@@ -44,7 +49,7 @@ export interface ReadOptions {
  * With `consistency`, a stream ends with an error where a pipeline would be refused: `GateError` `E_GATE_CONSISTENCY` for an unstable
  * list, and under `strict` `E_GATE_STRICT` for one that drifted, which without is a warning.
  */
-export interface Service {
+export interface Service<Own extends Collection = never> {
   /** What the events of this connection bear as `run`. */
   readonly id: string;
   readonly leads$: Observable<Page<Lead>>;
@@ -53,11 +58,11 @@ export interface Service {
   readonly links$: Observable<Page<Link>>;
   readonly users$: Observable<Page<User>>;
   /** The pages of a collection, in page order. */
-  pages<N extends CollectionName>(collection: N, options?: ReadOptions): Observable<Page<Rows[N]>>;
+  pages<N extends keyof RowsWith<Own> & string>(collection: N, options?: ReadOptions): Observable<Page<RowsWith<Own>[N]>>;
   /** The rows of a collection, one by one. */
-  rows<N extends CollectionName>(collection: N, options?: ReadOptions): Observable<Rows[N]>;
+  rows<N extends keyof RowsWith<Own> & string>(collection: N, options?: ReadOptions): Observable<RowsWith<Own>[N]>;
   /** The records with an identifier: none, one, or (area codes) several. */
-  find<N extends CollectionName>(collection: N, id: string, options?: ReadOptions): Observable<readonly Rows[N][]>;
+  find<N extends keyof RowsWith<Own> & string>(collection: N, id: string, options?: ReadOptions): Observable<readonly RowsWith<Own>[N][]>;
   /** Closes idle connections. */
   close(): void;
 }
@@ -70,30 +75,32 @@ export interface Service {
  * @example
  * const service = connect({ baseUrl: 'https://data.example', auth: { rest_api_key: key } });
  * service.rows('leads').pipe(take(10)).subscribe((lead) => console.log(lead.lead_id));
+ * connect({ baseUrl, auth, collections: [orders] }).rows('orders'); // what defineCollection('orders', …) says of it
  */
-export function connect(options: ConnectOptions): Service {
+export function connect<Own extends Collection = never>(options: ConnectOptions<Own>): Service<Own> {
   checkConnection(options);
+  const registry = registryOf(options.collections);
   const events = eventsOf(options);
   const client = createClient(options, events);
 
-  /** The reader of a collection by its name, which the type system cannot follow through the map of collections. */
-  function reader<N extends CollectionName>(name: N, reveal: readonly string[] = []): CollectionReader<Rows[N]> {
-    return client.reader<Collection>(collections[name], reveal) as CollectionReader<Rows[N]>;
-  }
-
-  function pages<N extends CollectionName>(collection: N, read: ReadOptions = {}): Observable<Page<Rows[N]>> {
-    checkRead(collection, read);
-    const { reveal } = read;
+  function pages(name: string, read: ReadOptions = {}): Observable<Page> {
+    const collection = checkRead(registry, name, read);
     return defer(() => {
       const consistency = newConsistency(options.consistency);
       return concat(
-        readPages(reader(collection, reveal), { ...options, events }, consistency).pipe(handOver()),
-        defer(() => conclude(collection, consistency, options, events)),
+        readPages(client.reader<Collection>(collection, read.reveal), { ...options, events }, consistency).pipe(handOver()),
+        defer(() => conclude(collection.name, consistency, options, events)),
       );
     });
   }
 
-  return {
+  function find(name: string, id: string, read: ReadOptions = {}): Observable<readonly Row[]> {
+    const collection = checkRead(registry, name, read);
+    checkIdentifier(name, id);
+    return client.reader<Collection>(collection, read.reveal).find(id);
+  }
+
+  const service = {
     id: events.id,
     leads$: pages('leads'),
     bridges$: pages('bridges'),
@@ -101,18 +108,21 @@ export function connect(options: ConnectOptions): Service {
     links$: pages('links'),
     users$: pages('users'),
     pages,
-    rows: (collection, read) => pages(collection, read).pipe(rows()),
-    find: (collection, id, read = {}) => {
-      checkRead(collection, read);
-      checkIdentifier(collection, id);
-      return reader(collection, read.reveal).find(id);
-    },
+    rows: (name: string, read?: ReadOptions) => pages(name, read).pipe(rows()),
+    find,
     close: client.close,
   };
+  // Each collection has rows of its own, which the type system cannot follow through the map of them.
+  return service as unknown as Service<Own>;
 }
 
 /** Holds a stream to what a pipeline is held to. */
-function conclude(collection: CollectionName, consistency: Consistency, options: ConnectOptions, events: Events): Observable<never> {
+function conclude<Own extends Collection>(
+  collection: string,
+  consistency: Consistency,
+  options: ConnectOptions<Own>,
+  events: Events,
+): Observable<never> {
   options.onConsistency?.(collection, consistency);
   const warnings = driftOf(collection, consistency);
   if (!options.strict) for (const warning of warnings) events.warn(warning);

@@ -1,5 +1,13 @@
 export { connect, type ConnectOptions, type ReadOptions, type Service } from './connect.js';
 export { type Consistency, type ConsistencyMode, type ConsistencyOutcome, newConsistency } from './consistency.js';
+export {
+  collectionOf,
+  type CollectionDeclaration,
+  type CollectionOf,
+  defineCollection,
+  type FieldDeclaration,
+} from './declared/declaration.js';
+export { collectionShape, collectionsShape } from './declared/shape.js';
 export { discoveredColumns, type Findings } from './decode/decoder.js';
 export type { Scanned } from './decode/scan.js';
 export { type CollectionReader, createClient, defaultLimit, type ServiceClient } from './fetch/client.js';

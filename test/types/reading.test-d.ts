@@ -5,6 +5,7 @@ import {
   columnsOf,
   collections,
   connect,
+  defineCollection,
   type AreaCode,
   type Bridge,
   type CollectionName,
@@ -24,7 +25,7 @@ import {
 declare const service: Service;
 
 // connect: one stream per collection, pages of rows of text
-expectTypeOf(connect).returns.toEqualTypeOf<Service>();
+expectTypeOf(connect({ baseUrl: 'https://data.example', auth: { rest_api_key: 'key' } })).toEqualTypeOf<Service>();
 expectTypeOf(service.leads$).toEqualTypeOf<Observable<Page<Lead>>>();
 expectTypeOf(service.bridges$).toEqualTypeOf<Observable<Page<Bridge>>>();
 expectTypeOf(service.areacodes$).toEqualTypeOf<Observable<Page<AreaCode>>>();
@@ -47,6 +48,31 @@ expectTypeOf<ConnectOptions['auth']>().toEqualTypeOf<Credentials>();
 connect({ baseUrl: 'https://data.example', auth: { authorized_uid: '7' } });
 // @ts-expect-error Without credentials nothing is read.
 connect({ baseUrl: 'https://data.example' });
+
+// collections of one's own: their names and columns are known
+const orders = defineCollection('orders', {
+  path: '/v2/orders',
+  key: ['no'],
+  paging: { scheme: 'cursor', next: '/next', param: 'cursor' },
+  fields: { no: 'text', total: { type: 'decimal', at: '/amounts/total' } },
+});
+const shop = connect({ baseUrl: 'https://data.example', auth: { bearer: 'token' }, collections: [orders] });
+expectTypeOf(shop.rows('orders')).toEqualTypeOf<Observable<{ readonly no: string | null; readonly total: string | null }>>();
+expectTypeOf(shop.rows('users')).toEqualTypeOf<Observable<User>>();
+expectTypeOf<TypedRowOf<typeof orders>>().toEqualTypeOf<{ readonly no: string | null; readonly total: number | null }>();
+// @ts-expect-error Nobody has declared it.
+shop.rows('invoices');
+// @ts-expect-error Without saying so a service has no such collection.
+service.rows('orders');
+// @ts-expect-error The key is no field.
+defineCollection('cities', { path: '/c', key: ['id'], paging: { scheme: 'none' }, fields: { name: 'text' } });
+// @ts-expect-error A cursor needs its parameter.
+defineCollection('cities', { path: '/c', key: ['id'], paging: { scheme: 'cursor', next: '/next' }, fields: { id: 'text' } });
+// @ts-expect-error There is no such type.
+defineCollection('cities', { path: '/c', key: ['id'], paging: { scheme: 'none' }, fields: { id: 'string' } });
+// @ts-expect-error The type is missing.
+defineCollection('cities', { path: '/c', key: ['id'], paging: { scheme: 'none' }, fields: { id: { at: '/id' } } });
+expectTypeOf<{ header: { name: string; value: string } }>().toExtend<Credentials>();
 
 // rows: text or null in every column, read-only
 expectTypeOf<Lead['lead_accepted']>().toEqualTypeOf<string | null>();

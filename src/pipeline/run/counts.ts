@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import type { Collection } from '../../collections/index.js';
-import { queryOf } from '../../http/index.js';
+import { accountOf } from '../../http/index.js';
 import { reasonOf, schema } from '../../core/index.js';
 import type { Events } from '../../events/index.js';
 import { errnoOf, makePrivate, readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
@@ -60,7 +60,7 @@ export async function openCounts({ folder, pipeline, connection, collections, ev
     await removeTemporaries(folder, (name) => name.endsWith(ending));
     return accountKey(folder);
   });
-  const names = new Map(collections.map((list) => [list.name, countedName({ baseUrl, account: queryOf(auth), collection: list }, key)]));
+  const names = new Map(collections.map((list) => [list.name, countedName({ baseUrl, account: accountOf(auth), collection: list }, key)]));
   const nameOf = (collection: string) => names.get(collection) ?? notRead(collection);
   const own = (await read(pathOf(folder, pipeline), events)) ?? { version: 1, sources: {}, outputs: {} };
   const missing = [...names.values()].filter((name) => !own.sources[name]);

@@ -41,7 +41,7 @@ export function connectionOf(service: ServiceSpec | undefined, env: Environment,
     const found = connectionFromEnvironment(env);
     if ('baseUrl' in found) {
       const wrong = keyProblem(found.auth);
-      if (wrong) problem([], `the ${wrong.field} of the environment ${wrong.message}`);
+      if (wrong) problem([], `the ${wrong.field.join('.')} of the environment ${wrong.message}`);
       return found;
     }
     problem([], `without a service block the environment must set ${found.missing}`);
@@ -49,7 +49,7 @@ export function connectionOf(service: ServiceSpec | undefined, env: Environment,
   }
   const { retry } = service;
   const wrong = keyProblem(service.auth);
-  if (wrong) problem(['service', 'auth', wrong.field], `the key ${wrong.message}`);
+  if (wrong) problem(['service', 'auth', ...wrong.field], `the key ${wrong.message}`);
   return {
     baseUrl: service.base_url,
     auth: service.auth,

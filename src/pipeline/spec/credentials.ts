@@ -32,11 +32,16 @@ export function credentialsIn(documents: readonly unknown[], from: ReferenceSour
   };
 }
 
-/** The texts under `service.auth`, by their keys. */
+/** The texts under `service.auth` that are credentials, by their keys. */
 function authOf(document: unknown): readonly (readonly [string, string])[] {
   const auth = inside(inside(document, 'service'), 'auth');
-  if (typeof auth !== 'object' || auth === null) return [];
-  return Object.entries(auth).flatMap(([key, text]: [string, unknown]) => (typeof text === 'string' ? [[key, text] as const] : []));
+  const header = inside(auth, 'header');
+  return [...textsIn(auth), ...textsIn(header).filter(([key]) => key !== 'name')];
+}
+
+function textsIn(value: unknown): readonly (readonly [string, string])[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, text]: [string, unknown]) => (typeof text === 'string' ? [[key, text] as const] : []));
 }
 
 function inside(value: unknown, key: string): unknown {

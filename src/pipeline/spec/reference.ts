@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { catalogue, environment, exitCodes, warningCatalogue, zod } from '../../core/index.js';
 import { sinks, type SinkDefinition } from '../../sinks/index.js';
 import { expressionFunctions, type StepDefinition, type StepDefinitions } from '../../steps/index.js';
-import { collectionsShape } from '../../collections/index.js';
+import { collectionsShape } from '../../source/index.js';
 import { defaultsShape, pipelineShape } from './spec.js';
 
 /** Part of a JSON Schema, as far as the reference reads it. */

@@ -89,5 +89,6 @@ export function resolveReferences(
 const misplaced = 'this is a credential, which is accepted only under service.auth, as a reference';
 
 function isAuth(path: Path): boolean {
-  return path[0] === 'service' && path[1] === 'auth';
+  // The name of a header is none.
+  return path[0] === 'service' && path[1] === 'auth' && !(path[2] === 'header' && path[3] === 'name');
 }

@@ -1,4 +1,5 @@
-import { collectionOf, collections, collectionShape, type Collection, type Registry } from '../../collections/index.js';
+import { collections, type Collection, type Registry } from '../../collections/index.js';
+import { collectionOf, collectionShape } from '../../source/index.js';
 import type { Problem } from './references.js';
 import { validated } from './validate.js';
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { schema } from '../../core/index.js';
+import { headerNameProblem } from '../../http/index.js';
 import { settings, windowHoldsConcurrency } from '../../options/index.js';
 import { outputPath } from '../../sinks/index.js';
 import { expectShape } from '../gates/expect.js';
@@ -7,12 +8,26 @@ import { duration, longerThanNothing, rate, tolerance } from './units.js';
 
 const name = schema((z) => z.string().min(1));
 
+const headerName = schema((z) =>
+  z.string().superRefine((given, context) => {
+    const message = headerNameProblem(given);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  }),
+);
+
 const serviceFields = schema((z) =>
   z.strictObject({
     base_url: settings().baseUrl.describe('Everything before /api.'),
     auth: z
-      .union([z.strictObject({ rest_api_key: name() }), z.strictObject({ authorized_uid: name(), authorized_rest_api_key: name() })])
-      .describe('rest_api_key, or authorized_uid and authorized_rest_api_key; references only.'),
+      .union([
+        z.strictObject({ rest_api_key: name() }),
+        z.strictObject({ authorized_uid: name(), authorized_rest_api_key: name() }),
+        z.strictObject({ bearer: name() }),
+        z.strictObject({ header: z.strictObject({ name: headerName(), value: name() }) }),
+      ])
+      .describe(
+        'rest_api_key, or authorized_uid and authorized_rest_api_key; for other services bearer (Authorization: Bearer …), or header with name and value. References only.',
+      ),
     limit: settings().limit.optional().describe('Rows per page, at most 500. Default 30.'),
     concurrency: settings().concurrency.optional().describe('Requests in flight. Default 4.'),
     window: settings().window.optional().describe('Pages in memory. Default twice the concurrency.'),

@@ -6,6 +6,7 @@ import { connectionId, Events, type Watchers } from '../../events/index.js';
 import type { JsonRecord } from '../../json/index.js';
 import {
   type Answer,
+  headersOf,
   queryOf,
   secretsOf,
   type Credentials,
@@ -114,7 +115,10 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
     threads = 0,
   } = options;
   const baseUrl = addressOf(options.baseUrl);
-  const transport = openFetching({ baseUrl, query: queryOf(auth), concurrency, timeoutMs, maxBodyBytes }, threads);
+  const transport = openFetching(
+    { baseUrl, query: queryOf(auth), headers: headersOf(auth), concurrency, timeoutMs, maxBodyBytes },
+    threads,
+  );
   const requests = createRequests(transport, {
     concurrency,
     ratePerSecond,

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { queryOf, type Credentials } from '../../http/index.js';
+import { accountOf, type Credentials } from '../../http/index.js';
 import type { Collection } from '../../collections/index.js';
 import { readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
 import { firstPageOf } from '../paging.js';
@@ -27,7 +27,7 @@ export interface SourceOptions {
 /** The source that a collection is at a service, read with pages of `limit` rows. */
 export function sourceOf(collection: Collection, limit: number, options: SourceOptions): SpooledSource {
   const { baseUrl, auth } = options;
-  return { baseUrl, account: queryOf(auth), collection, limit, firstPage: firstPageOf(collection, options) ?? 1 };
+  return { baseUrl, account: accountOf(auth), collection, limit, firstPage: firstPageOf(collection, options) ?? 1 };
 }
 
 /** Names of the folders of sources: `<collection>-<32 hexadecimal digits>`. */

@@ -1,11 +1,8 @@
 import type { z } from 'zod';
-import { segmentsOf, SourceError, type DeclaredType, type Sensitivity } from '../core/index.js';
-import { optionProblems } from '../options/index.js';
-import type { Collection, Field, Fields, Served } from './define.js';
-import type { EndForm, Paging } from './paging.js';
+import { segmentsOf, SourceError, type DeclaredType, type Sensitivity } from '../../core/index.js';
+import { optionProblems } from '../../options/index.js';
+import type { Collection, EndForm, Field, Paging, Served } from '../../collections/index.js';
 import { collectionShape } from './shape.js';
-
-export { collectionShape, collectionsShape } from './shape.js';
 
 /** A field of a collection of one's own: its type, or more than that. */
 export type FieldDeclaration<T extends DeclaredType = DeclaredType> =
@@ -98,7 +95,7 @@ export function collectionOf(name: string, declared: z.output<ReturnType<typeof 
     key,
     id: key[0] ?? '',
     unknown: 'plain',
-    fields: Object.fromEntries(fields) satisfies Fields,
+    fields: Object.fromEntries(fields),
     served,
   };
 }

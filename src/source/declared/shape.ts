@@ -1,8 +1,7 @@
 import type { z } from 'zod';
-import { declaredTypes, pointerPattern, schema, segmentsOf, unknownName } from '../core/index.js';
-import { distinct, settings } from '../options/index.js';
-import { endForms, schemes } from './paging.js';
-import { collectionNames } from './registry.js';
+import { declaredTypes, pointerPattern, schema, segmentsOf, unknownName } from '../../core/index.js';
+import { distinct, settings } from '../../options/index.js';
+import { collectionNames, endForms, schemes } from '../../collections/index.js';
 
 /** What a scheme takes beside its name, what of it must be given. */
 const takes: Readonly<Record<(typeof schemes)[number], { readonly may: readonly string[]; readonly must?: readonly string[] }>> = {

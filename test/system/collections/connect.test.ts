@@ -1,0 +1,131 @@
+import { describe, expect, test } from '@jest/globals';
+import { firstValueFrom, lastValueFrom, toArray } from 'rxjs';
+import { connect, defineCollection, deliver, SourceError } from '../../../src/index.js';
+import { byCursor, isMore, orders as records, ownServer, send, slice } from '../../support/own-server.js';
+
+const orders = defineCollection('orders', {
+  path: '/orders',
+  key: ['no'],
+  rows: '/data/items',
+  paging: { scheme: 'cursor', next: '/paging/next', param: 'cursor' },
+  undeclared: 'drop',
+  fields: { no: 'text', total: 'decimal', email: { type: 'text', sensitivity: 'personal' }, city: { type: 'text', at: '/address/city' } },
+});
+
+const auth = { bearer: 'token-7f3a9c' };
+const common = { auth, limit: 10, endWaitMs: 1, collections: [orders] };
+
+describe('a program reads a collection of its own', () => {
+  test('page by page and row by row', async () => {
+    const server = await ownServer(byCursor(records(45)));
+    const found: unknown[] = [];
+    const service = connect({
+      ...common,
+      baseUrl: `${server.url}/v2`,
+      consistency: 'prove',
+      onConsistency: (...all) => void found.push(all),
+    });
+    const rows = await lastValueFrom(service.rows('orders').pipe(toArray()));
+    expect(rows).toHaveLength(45);
+    expect(rows[3]).toEqual({ no: '4', total: '3.75', email: null, city: 'City 3' });
+    expect(found).toEqual([['orders', expect.objectContaining({ outcome: 'proven' })]]);
+    const page = await firstValueFrom(service.pages('orders'));
+    expect(page).toMatchObject({ number: 1, rows: { length: 10 } });
+    service.close();
+  });
+
+  test('holds no more than its window of pages, however slowly they are released', async () => {
+    const server = await ownServer(byCursor(records(300)));
+    const service = connect({ ...common, baseUrl: `${server.url}/v2`, window: 3, concurrency: 2 });
+    const subscription = service
+      .pages('orders')
+      .pipe(deliver(() => new Promise<void>(() => {})))
+      .subscribe();
+    await new Promise((done) => setTimeout(done, 300));
+    expect(server.requests).toHaveLength(3);
+    subscription.unsubscribe();
+    service.close();
+  });
+
+  test('and single records by their identifier', async () => {
+    const [first] = records(1);
+    const server = await ownServer((response, { pathname }) =>
+      pathname === '/v2/orders/1' ? send(response, first) : send(response, { error: 'none' }, {}, 404),
+    );
+    const service = connect({ ...common, baseUrl: `${server.url}/v2` });
+    expect(await firstValueFrom(service.find('orders', '1'))).toEqual([{ no: '1', total: '0', email: null, city: 'City 0' }]);
+    expect(await firstValueFrom(service.find('orders', '2'))).toEqual([]);
+    service.close();
+  });
+
+  test('beside those that every service has', async () => {
+    const server = await ownServer((response, url, ...rest) => {
+      if (url.pathname !== '/v2/api/users') return byCursor(records(5))(response, url, ...rest);
+      const sent = slice([{ uid: '1', email: 'a@b.c', affid: '2' }], url, 10 * (Number(url.searchParams.get('page')) - 1));
+      send(response, isMore(sent) ? [] : sent.rows);
+    });
+    const service = connect({ ...common, baseUrl: `${server.url}/v2` });
+    expect(await lastValueFrom(service.rows('users').pipe(toArray()))).toEqual([{ uid: '1', email: 'a@b.c', affid: '2' }]);
+    expect(await lastValueFrom(service.rows('orders').pipe(toArray()))).toHaveLength(5);
+    service.close();
+  });
+});
+
+describe('what a program declares wrongly is refused at once', () => {
+  const base = { path: '/orders', key: ['no'], paging: { scheme: 'none' }, fields: { no: 'text' } };
+  const define = defineCollection as unknown as (name: string, declaration: unknown) => typeof orders;
+
+  test.each([
+    ['a declaration without a key', 'orders', { ...base, key: undefined }, /^collection orders: key is missing/],
+    ['a key that is no field', 'orders', { ...base, key: ['nr'] }, /unknown field 'nr'/],
+    [
+      'an unknown scheme',
+      'orders',
+      { ...base, paging: { scheme: 'cursr' } },
+      /one of page, offset, cursor, link, none.*did you mean 'cursor'/,
+    ],
+    ['a pointer that is none', 'orders', { ...base, rows: 'data' }, /must be a JSON pointer/],
+    ['a type that does not exist', 'orders', { ...base, fields: { no: 'string' } }, /^collection orders: fields.no/],
+    [
+      'a credential among the parameters',
+      'orders',
+      { ...base, query: { token: 'a-literal-token' } },
+      /'token' is called after a credential/,
+    ],
+    ['a name that every service has', 'leads', base, /'leads' is a collection that every service has/],
+    ['a name with a capital', 'Orders', base, /the name of a collection is made of a-z/],
+  ])('%s', (_, name, declaration, message) => {
+    const failure = thrown(() => define(name, declaration));
+    expect(failure).toMatchObject({ code: 'E_SOURCE_CONFIG', exit: 78, message: expect.stringMatching(message) });
+    expect(failure.message).not.toContain('a-literal-token');
+  });
+
+  test.each([
+    ['what is no list', {}, 'collections must be a list of what defineCollection gives, not an object'],
+    [
+      'what defineCollection did not make',
+      [{ name: 'orders' }],
+      'collections: one of them is an object that defineCollection did not make',
+    ],
+    ['two of one name', [orders, orders], 'collections: two of them have the same name'],
+  ])('%s', (_, collections, message) => {
+    const failure = thrown(() => connect({ auth, baseUrl: 'http://127.0.0.1:9', collections: collections as never }));
+    expect(failure).toMatchObject({ code: 'E_SOURCE_CONFIG', message });
+  });
+
+  test('a name that nobody declared', () => {
+    const service = connect({ auth, baseUrl: 'http://127.0.0.1:9', collections: [orders] });
+    expect(() => service.rows('order' as never)).toThrow("unknown collection 'order', did you mean 'orders'?");
+    service.close();
+  });
+});
+
+function thrown(work: () => unknown): SourceError {
+  try {
+    work();
+  } catch (failure) {
+    if (failure instanceof SourceError) return failure;
+    throw failure;
+  }
+  throw new Error('nothing was thrown');
+}
