@@ -7,7 +7,7 @@ import { doubtsOf } from './doubts.js';
 import { makeExact } from './exact.js';
 import { ExpressionFault } from './fault.js';
 import { foreignCall, type Proposals } from './foreign.js';
-import { functions, type Start } from './functions.js';
+import { callOf, functions, type Start } from './functions.js';
 import { limitIn, macroProblem } from './limits.js';
 import { isNode, nodesIn } from './nodes.js';
 import { readAsDeclared } from './read-as-declared.js';
@@ -185,7 +185,8 @@ function problemOf(
       ? { message, at, unknown: unknownFunction(`${field}.${method}`) }
       : { message: said.replace(method, `${field}.${method}`), at };
   }
-  if (field !== undefined && Object.hasOwn(functions, field)) return { message: calledWith(field), at };
+  if (field !== undefined && Object.hasOwn(functions, field))
+    return { message: `'${field}' is a function and no field; it ${callOf(field)}`, at };
   if (field !== undefined) return { message, at, unknown: { kind: 'field', name: field, known: columns.map(({ name }) => name) } };
   const [, receiver, call] = /^found no matching overload for '(?:([\w.<>, ]+)\.)?(\w+)\(/.exec(message) ?? [];
   if (call !== undefined && !(receiver === undefined ? callable : methods).includes(call)) {
@@ -194,18 +195,14 @@ function problemOf(
     if (said !== undefined) return { message: said, at };
     return { message, at, unknown: { ...unknownFunction(call), known: receiver === undefined ? callable : methods } };
   }
+  const way = call === undefined || receiver !== undefined ? undefined : callOf(call);
+  if (way !== undefined) return { message: `${call}() ${way}`, at };
   const misread = node && misreadIn(node, proposals, source);
   return { message: misread ?? message, at };
 
   function unknownFunction(name: string): UnknownName {
     return { kind: 'function', name, known: callable, listed: Object.keys(functions) };
   }
-}
-
-function calledWith(name: string): string {
-  const takes = functions[name]?.takes;
-  if (takes === 'nothing') return `'${name}' is a function and no field; it is called as ${name}()`;
-  return `'${name}' is a function and no field; it is called with ${takes === 'int' ? 'a number' : 'one'}: ${name}(…)`;
 }
 
 /** Whether a method is called on the name that stands at a place. */

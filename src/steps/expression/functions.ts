@@ -18,6 +18,18 @@ export interface ExpressionFunction {
   readonly call: (operand: Operand, start: Start) => string | number | boolean | Date | null;
 }
 
+/** How a function of ours is called, for messages; `undefined` for any other name. */
+export function callOf(name: string): string | undefined {
+  if (!Object.hasOwn(functions, name)) return undefined;
+  const ways: Readonly<Record<ExpressionFunction['takes'], string>> = {
+    nothing: `is called as ${name}()`,
+    int: `takes a whole number: ${name}(7)`,
+    'google.protobuf.Timestamp': `takes an instant or a day: ${name}(epoch('1709251200'))`,
+    dyn: `takes one value: ${name}(…)`,
+  };
+  return ways[functions[name]?.takes ?? 'dyn'];
+}
+
 /** When a run was first started. */
 export type Start = () => Date;
 

@@ -1,6 +1,7 @@
 import type { ASTNode, TypeCheckResult } from '@marcbachmann/cel-js';
 import type { Column } from '../../core/index.js';
 import { foreignCall, type Proposals } from './foreign.js';
+import { callOf } from './functions.js';
 import { isYear, withInstants } from './instants.js';
 import { isNode } from './nodes.js';
 import { beside, readers } from './readers.js';
@@ -30,6 +31,8 @@ export function refusalOf(inferred: TypeCheckResult, proposals: Proposals, sourc
   const node = isNode(error.node) ? error.node : undefined;
   const said = node && (misreadIn(node, proposals, source) ?? calledOn(node, proposals, source));
   if (said !== undefined) return said;
+  const way = node?.op === 'call' ? callOf(node.args[0]) : undefined;
+  if (node?.op === 'call' && way !== undefined) return `${node.args[0]}() ${way}`;
   const texts = textsAt(node, error.code, columns);
   if (!node || texts.length === 0) return `${error.summary}, whatever the row${noteOn(error.summary, node, columns)}`;
   const names = texts.map(({ name }) => name).join(' and ');
