@@ -31,7 +31,7 @@ export function addRuns(yargs: Argv, runner: Runner): Argv {
                 amount(manifest.run.written),
                 amount(manifest.files.length),
                 amount(manifest.bytes),
-                manifest.consistency,
+                manifest.partial ? 'partial' : manifest.consistency,
               ]),
             );
         await print(stdout, text);
