@@ -48,9 +48,14 @@ export class NewFields extends BeginAgain {
     super([...names, ...more].join(', '), resumed);
   }
 
-  next(before: Attempt | undefined, { plan: { collection }, spoolMaxAgeMs }: Pipeline, warn: (warning: Warning) => void): Attempt {
+  next(
+    before: Attempt | undefined,
+    { plan: { collection, stoppedBy }, spoolMaxAgeMs }: Pipeline,
+    warn: (warning: Warning) => void,
+  ): Attempt {
     const are = this.columns.length === 1 ? 'is' : 'are';
-    const how = spoolMaxAgeMs === undefined ? 'and requests all pages once more, since spool is off' : 'with the pages that are spooled';
+    const off = spoolMaxAgeMs === undefined ? 'spool is off' : stoppedBy && `a run that ${stoppedBy.at} may stop spools none`;
+    const how = off === undefined ? 'with the pages that are spooled' : `and requests all pages once more, since ${off}`;
     const message = `${collection.name}: ${this.message} first came after page 1 and ${are} not declared; the run begins again ${how}`;
     warn({ code: 'W_RUN_RESTARTED', message });
     return { found: this.columns, replayed: before?.replayed ?? false, resumed: this.resumed };

@@ -182,7 +182,8 @@ async function runClaimed(
 
   /** Once: all pages are read by now, so what comes later is of rows that came while the run began again. */
   function refuseNewFields(): void {
-    if (pipeline.onNewField !== 'restart' || attempt?.found !== undefined) return;
+    // How far a read comes that is stopped depends on who is faster, and columns must not.
+    if (pipeline.onNewField !== 'restart' || attempt?.found !== undefined || stop.stopped) return;
     const missed = ledger.missed();
     if (missed.length > 0) throw new NewFields(missed, resumed());
   }

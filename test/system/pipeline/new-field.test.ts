@@ -57,6 +57,19 @@ describe('on_new_field: restart', () => {
     expect(await duckdb(`select count(later)::int as later from '${folder}/t/*.parquet'`)).toEqual([{ later: 30 }]);
   });
 
+  test('begins no run again that a limit stopped, whose pages depend on who is faster', async () => {
+    const [from, folder] = [await serviceOf({ leads: late() }), await temporaryFolder()];
+    const limited = (count: number) => body(`steps:\n  - limit: ${count}\n`, `  - parquet: { path: t${count} }\n`);
+    const { warnings, partial } = await runIn(from, limited(150), folder);
+    expect([partial, restarts(warnings)]).toEqual([true, []]);
+    const whole = await runIn(from, limited(251), folder);
+    expect(whole.partial).toBe(false);
+    expect(restarts(whole.warnings)[0]).toMatch(
+      /begins again and requests all pages once more, since a run that steps\[0\] limit may stop spools none$/,
+    );
+    expect(await duckdb(`select count(later)::int as later from '${folder}/t251/*.parquet'`)).toEqual([{ later: 30 }]);
+  });
+
   test('keeps the pages of its own that --restart would have thrown away', async () => {
     const [from, folder] = [await serviceOf({ leads: late() }), await temporaryFolder()];
     await runIn(from, body(), folder, { restart: true });
