@@ -14,10 +14,11 @@ export const importTable = {
   store: ['core'],
   flow: ['core', 'options', 'vector'],
   source: ['core', 'options', 'events', 'json', 'threads', 'collections', 'vector', 'http', 'store', 'flow'],
-  steps: ['core', 'options', 'json', 'collections', 'vector', 'store', 'flow'],
+  sorting: ['core', 'vector', 'store', 'flow'],
+  steps: ['core', 'options', 'json', 'collections', 'vector', 'flow', 'sorting'],
   parquet: ['core', 'threads', 'vector'],
   lake: ['core', 'vector', 'flow', 'store', 'parquet'],
-  sinks: ['core', 'options', 'vector', 'flow', 'store', 'parquet', 'lake'],
+  sinks: ['core', 'options', 'vector', 'flow', 'store', 'sorting', 'parquet', 'lake'],
   pipeline: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks'],
   service: ['core', 'options', 'json', 'collections'],
   // And the public API, which its commands load when they run.

@@ -12,6 +12,6 @@ export { loadSteps, type StepDefinitions } from './load-steps.js';
 export { rename, type Renamed } from './rename/rename.js';
 export { sample, type SampleOptions } from './sample/sample.js';
 export { select } from './select/select.js';
-export type { SortKey } from './sort/order.js';
+export type { SortKey } from '../sorting/index.js';
 export { sort, type SortOptions } from './sort/sort.js';
 export type { ConfigPath, PlanContext, StepDefinition, StepRemark, StepRuntime, StepViolation } from './step.js';

@@ -1,10 +1,9 @@
 import { itemAt, StepError } from '../../core/index.js';
 import type { BatchReader, Collector, OnError, StepContext } from '../../flow/index.js';
+import { Order, pageRows, type Run, Runs } from '../../sorting/index.js';
 import { FlatVector, RecordBatch, taking, type Mapped } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
-import type { Run } from '../sort/merge.js';
-import { Order } from '../sort/order.js';
-import { pageRows, Runs } from '../sort/runs.js';
+import { scratchFailure } from '../scratch-failure.js';
 import { DistinctValues } from './distinct-values.js';
 import { isDistinct, storedKeys, type AggregatePlan } from './group-rows.js';
 import { Groups } from './groups.js';
@@ -36,7 +35,7 @@ export class Aggregator implements Collector {
     private readonly context: StepContext,
   ) {
     const counted = plan.compute.filter(isDistinct).length;
-    const spilled = { memory: options.memory / 4 / (1 + counted), folder: options.folder, at: context.at };
+    const spilled = { memory: options.memory / 4 / (1 + counted), folder: options.folder, failed: scratchFailure(context.at) };
     const keys = storedKeys(plan.by);
     this.#groups = new Groups(plan);
     this.#stored = new Runs(new Order(keys), spilled);

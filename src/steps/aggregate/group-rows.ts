@@ -1,9 +1,9 @@
 import { itemAt, StepError, type DeclaredType, type Value } from '../../core/index.js';
+import type { SortKey } from '../../sorting/index.js';
 import { FlatVector, RecordBatch, type Mapped } from '../../vector/index.js';
 import type { Accumulator } from './accumulators.js';
 import type { AggregateName } from './functions.js';
 import { bytesOf, comparedAs, comparingPlain, plainAt, valueOf, type Plain } from './plain.js';
-import type { SortKey } from '../sort/order.js';
 
 /** A field that makes groups. */
 export interface GroupField {

@@ -1,9 +1,9 @@
 import { RecordBatch } from '../../vector/index.js';
 import type { BatchReader } from '../../flow/index.js';
+import { pageRows } from '../../sorting/index.js';
 import { accumulator, Counts } from './accumulators.js';
 import { GroupRows, plainIn, storedKey, type AggregatePlan, type Computation } from './group-rows.js';
 import type { Plain } from './plain.js';
-import { pageRows } from '../sort/runs.js';
 
 /** Where the values are of a run of groups and values. */
 export const valueName = 'value';

@@ -2,14 +2,11 @@ import { pipe } from 'rxjs';
 import { declaredTypes, schema, type Row } from '../../core/index.js';
 import { blocking, standalone, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
+import { defaultMemory, memory, Order, scratchFolder, type SortKey } from '../../sorting/index.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
-import { defaultMemory, memory, scratchFolder } from '../memory.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
-import { Order, type SortKey } from './order.js';
 import { Sorter } from './sorter.js';
-
-export type { SortKey } from './order.js';
 
 export interface SortOptions {
   /** What rows may take in memory, in bytes, before they are kept in a file. Default 256,000,000. */

@@ -1,10 +1,9 @@
-import { itemAt, StepError } from '../../core/index.js';
+import { StepError } from '../../core/index.js';
 import type { BatchReader, Collector, OnError, StepContext } from '../../flow/index.js';
-import { interleave, RecordBatch, taking } from '../../vector/index.js';
+import { type Order, RowSorter } from '../../sorting/index.js';
+import { taking, type RecordBatch } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
-import { Merge, type Run } from './merge.js';
-import type { Keys, Order } from './order.js';
-import { pageRows, Runs } from './runs.js';
+import { scratchFailure } from '../scratch-failure.js';
 
 export interface SorterOptions {
   /** What rows may take in memory, in bytes. */
@@ -15,94 +14,37 @@ export interface SorterOptions {
   readonly onError: OnError;
 }
 
-/** Rows of a page that are kept, with their keys. */
-interface Chunk {
-  readonly batch: RecordBatch;
-  readonly keys: Keys;
-}
-
-/**
- * Sorts rows in memory, and beyond it by sorted runs in a scratch file that are merged: stable, whatever the number of runs. Half of
- * the memory is for rows; the rest is for their order, for blocks on their way, and for what the runtime has not given back yet.
- */
+/** Sorts the rows whose keys are of their types. */
 export class Sorter implements Collector {
-  #chunks: Chunk[] = [];
-  #bytes = 0;
-  #rows = 0;
-  readonly #runs: Runs;
+  readonly #rows: RowSorter;
 
   constructor(
     private readonly order: Order,
     private readonly options: SorterOptions,
     private readonly context: StepContext,
   ) {
-    this.#runs = new Runs(order, { memory: options.memory / 4, folder: options.folder, at: context.at });
+    const { memory, folder } = options;
+    this.#rows = new RowSorter(order, { memory, folder, failed: scratchFailure(context.at) });
   }
 
-  async add(arrived: RecordBatch): Promise<void> {
-    const chunk = this.#fit(arrived);
-    if (chunk.batch.length === 0) return;
-    this.#chunks.push(chunk);
-    this.#rows += chunk.batch.length;
-    this.#bytes += chunk.batch.byteLength() + chunk.keys.length * chunk.batch.length * 16;
-    if (this.#bytes > this.options.memory / 2) await this.#spill();
-  }
-
-  async finish(): Promise<BatchReader> {
-    if (this.#runs.count === 0) return new Merge([this.#inMemory(pageRows)], this.order, pageRows);
-    if (this.#rows > 0) await this.#spill();
-    return this.#runs.merged();
-  }
-
-  async close(): Promise<void> {
-    this.#chunks = [];
-    await this.#runs.close();
-  }
-
-  /** Takes out the rows with a key that is not of its type, unless they come last. */
-  #fit(batch: RecordBatch): Chunk {
+  /** Takes rows but for those with a key that is not of its type, unless they come last. */
+  async add(batch: RecordBatch): Promise<void> {
     const { at } = this.context;
     const keys = this.order.keysOf(batch);
     const vectors = keys.map(({ vector }) => vector);
-    if (this.options.onError === 'null') return { batch, keys: vectors };
+    if (this.options.onError === 'null') return this.#rows.add(batch, vectors);
     const outcomes = new Map(keys.map(({ field, ...mapped }) => [field, mapped]));
     const failure = (field: string, reason: string) => new StepError('E_STEP_VALUE', `${at}: field ${field} ${reason}`);
     const kept = keptRows(batch, outcomes, this.options.onError, this.context, failure);
-    return kept === undefined ? { batch, keys: vectors } : { batch: batch.take(kept), keys: vectors.map(taking(kept)) };
+    if (kept === undefined) return this.#rows.add(batch, vectors);
+    return this.#rows.add(batch.take(kept), vectors.map(taking(kept)));
   }
 
-  /** The rows that are in memory, in their order, in blocks of so many. */
-  #inMemory(blockRows: number): Run {
-    const chunks = this.#chunks;
-    const [batches, rows] = [new Uint32Array(this.#rows), new Uint32Array(this.#rows)];
-    let at = 0;
-    for (const [index, { batch }] of chunks.entries()) {
-      for (let row = 0; row < batch.length; row += 1, at += 1) {
-        batches[at] = index;
-        rows[at] = row;
-      }
-    }
-    const sorted = Uint32Array.from(rows.keys()).sort((one, other) => {
-      const [a, b] = [itemAt(chunks, batches[one] ?? -1), itemAt(chunks, batches[other] ?? -1)];
-      const order = this.order.compare(a.keys, rows[one] ?? 0, b.keys, rows[other] ?? 0);
-      return order === 0 ? one - other : order;
-    });
-    const all = chunks.map(({ batch }) => batch);
-    let given = 0;
-    return {
-      next: () => {
-        const some = sorted.subarray(given, (given += blockRows));
-        const picks = { batches: some.map((place) => batches[place] ?? 0), rows: some.map((place) => rows[place] ?? 0) };
-        return Promise.resolve(some.length === 0 ? RecordBatch.empty : interleave(all, picks));
-      },
-    };
+  finish(): Promise<BatchReader> {
+    return this.#rows.finish();
   }
 
-  /** Writes the rows in memory as a run. */
-  async #spill(): Promise<void> {
-    await this.#runs.add(this.#inMemory(this.#runs.blockRows(this.#rows, this.#bytes)));
-    this.#chunks = [];
-    this.#bytes = 0;
-    this.#rows = 0;
+  close(): Promise<void> {
+    return this.#rows.close();
   }
 }

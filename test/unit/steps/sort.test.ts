@@ -6,7 +6,7 @@ import { concat, lastValueFrom, take, throwError, toArray } from 'rxjs';
 import type { Row, Value } from '../../../src/core/index.js';
 import { sort, type SortKey } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
-import { Order } from '../../../src/steps/sort/order.js';
+import { Order } from '../../../src/sorting/index.js';
 import { Sorter } from '../../../src/steps/sort/sorter.js';
 import { batchOfTexts, dictionaryBatches } from '../../support/batches.js';
 import { leasedPages } from '../../support/pages.js';

@@ -2,10 +2,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { schema } from '../core/index.js';
 
-/** What a blocking step may take in memory before it spills, in bytes. */
+/** What a step that takes all rows may take in memory before it spills, in bytes. */
 export const defaultMemory = 256_000_000;
 
-/** Folder for what a program's steps spill. */
+/** Folder for what programs spill. */
 export function scratchFolder(): string {
   return join(tmpdir(), `leadstream-${process.geteuid?.() ?? ''}`);
 }

@@ -1,5 +1,5 @@
-import { interleave, RecordBatch } from '../../vector/index.js';
-import type { BatchReader } from '../../flow/index.js';
+import { interleave, RecordBatch } from '../vector/index.js';
+import type { BatchReader } from '../flow/index.js';
 import type { Keys, Order } from './order.js';
 
 /** Sorted rows, block by block. */

@@ -1,6 +1,6 @@
-import { SinkError, StepError } from '../../core/index.js';
-import { attempt, ScratchFile, type Extent } from '../../store/index.js';
-import { decodeBlock, encodeBlock, RecordBatch } from '../../vector/index.js';
+import { SinkError } from '../core/index.js';
+import { attempt, ScratchFile, type Extent } from '../store/index.js';
+import { decodeBlock, encodeBlock, RecordBatch } from '../vector/index.js';
 import { Merge, type Run } from './merge.js';
 import type { Order } from './order.js';
 
@@ -9,8 +9,8 @@ export interface RunsOptions {
   readonly memory: number;
   /** Private folder for the file. */
   readonly folder: string;
-  /** Name of the step in messages. */
-  readonly at: string;
+  /** Makes what it fails with. */
+  failed(message: string, cause?: unknown): Error;
 }
 
 /** Rows on each page that comes out. */
@@ -43,7 +43,7 @@ export class Runs {
     return Math.min(pageRows, Math.max(1, Math.floor((this.options.memory / maxRuns) * (rows / bytes))));
   }
 
-  /** Writes a run, block by block. @throws {StepError} `E_STEP_SCRATCH`. */
+  /** Writes a run, block by block. */
   async add(run: Run): Promise<void> {
     this.#runs.push(await this.#write(run));
   }
@@ -95,16 +95,16 @@ export class Runs {
     const scratch = this.#scratch ?? (this.#closed ? undefined : await ScratchFile.open(this.options.folder));
     if (!this.#closed && scratch) return (this.#scratch = scratch);
     await scratch?.close();
-    throw new StepError('E_STEP_SCRATCH', `${this.options.at}: it was left`);
+    throw this.options.failed('it was left');
   }
 
   async #inScratch<R>(work: (scratch: ScratchFile) => Promise<R>): Promise<R> {
-    const { folder, at } = this.options;
+    const { folder, failed } = this.options;
     try {
       return await attempt('E_SINK_WRITE', `rows beyond its memory cannot be kept in ${folder}`, async () => work(await this.#opened()));
     } catch (failure) {
       if (!(failure instanceof SinkError)) throw failure;
-      throw new StepError('E_STEP_SCRATCH', `${at}: ${failure.message}`, { cause: failure });
+      throw failed(failure.message, failure);
     }
   }
 }

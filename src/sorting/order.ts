@@ -1,5 +1,5 @@
-import { expectations, parserOf, type DeclaredType, type Value } from '../../core/index.js';
-import { comparing, mapping, Unfit, type Compare, type Mapped, type RecordBatch, type Vector } from '../../vector/index.js';
+import { expectations, parserOf, type DeclaredType, type Value } from '../core/index.js';
+import { comparing, mapping, Unfit, type Compare, type Mapped, type RecordBatch, type Vector } from '../vector/index.js';
 
 /** What rows are sorted by: a field, as what its values are compared, and which way. */
 export interface SortKey {

@@ -1,0 +1,87 @@
+import { itemAt } from '../core/index.js';
+import type { BatchReader } from '../flow/index.js';
+import { interleave, RecordBatch } from '../vector/index.js';
+import { Merge, type Run } from './merge.js';
+import type { Keys, Order } from './order.js';
+import { pageRows, Runs, type RunsOptions } from './runs.js';
+
+/** Rows with their keys. */
+interface Chunk {
+  readonly batch: RecordBatch;
+  readonly keys: Keys;
+}
+
+/**
+ * Sorts rows in memory, and beyond it by sorted runs in a scratch file that are merged: stable, whatever the number of runs. Half of
+ * the memory is for rows; the rest is for their order, for blocks on their way, and for what the runtime has not given back yet.
+ */
+export class RowSorter {
+  #chunks: Chunk[] = [];
+  #bytes = 0;
+  #rows = 0;
+  readonly #runs: Runs;
+
+  /** @param options With the memory for all of it, in bytes. */
+  constructor(
+    private readonly order: Order,
+    private readonly options: RunsOptions,
+  ) {
+    this.#runs = new Runs(order, { ...options, memory: options.memory / 4 });
+  }
+
+  /** Takes rows. @param keys What they are compared by, as the order makes it. */
+  async add(batch: RecordBatch, keys: Keys): Promise<void> {
+    if (batch.length === 0) return;
+    this.#chunks.push({ batch, keys });
+    this.#rows += batch.length;
+    this.#bytes += batch.byteLength() + keys.length * batch.length * 16;
+    if (this.#bytes > this.options.memory / 2) await this.#spill();
+  }
+
+  /** All rows in their order. */
+  async finish(): Promise<BatchReader> {
+    if (this.#runs.count === 0) return new Merge([this.#inMemory(pageRows)], this.order, pageRows);
+    if (this.#rows > 0) await this.#spill();
+    return this.#runs.merged();
+  }
+
+  async close(): Promise<void> {
+    this.#chunks = [];
+    await this.#runs.close();
+  }
+
+  /** The rows that are in memory, in their order, in blocks of so many. */
+  #inMemory(blockRows: number): Run {
+    const chunks = this.#chunks;
+    const [batches, rows] = [new Uint32Array(this.#rows), new Uint32Array(this.#rows)];
+    let at = 0;
+    for (const [index, { batch }] of chunks.entries()) {
+      for (let row = 0; row < batch.length; row += 1, at += 1) {
+        batches[at] = index;
+        rows[at] = row;
+      }
+    }
+    const sorted = Uint32Array.from(rows.keys()).sort((one, other) => {
+      const [a, b] = [itemAt(chunks, batches[one] ?? -1), itemAt(chunks, batches[other] ?? -1)];
+      const order = this.order.compare(a.keys, rows[one] ?? 0, b.keys, rows[other] ?? 0);
+      return order === 0 ? one - other : order;
+    });
+    const all = chunks.map(({ batch }) => batch);
+    let given = 0;
+    return {
+      next: () => {
+        const some = sorted.subarray(given, (given += blockRows));
+        const picks = { batches: some.map((place) => batches[place] ?? 0), rows: some.map((place) => rows[place] ?? 0) };
+        return Promise.resolve(some.length === 0 ? RecordBatch.empty : interleave(all, picks));
+      },
+    };
+  }
+
+  /** Writes the rows in memory as a run. */
+  async #spill(): Promise<void> {
+    await this.#runs.add(this.#inMemory(this.#runs.blockRows(this.#rows, this.#bytes)));
+    this.#chunks = [];
+    this.#bytes = 0;
+    this.#rows = 0;
+  }
+}
