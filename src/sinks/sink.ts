@@ -22,6 +22,10 @@ export interface SinkContext {
   readonly key: readonly string[];
   /** Where the run logs its manifests, apart from the tables. Default: nowhere. */
   readonly runLog?: RunLog | undefined;
+  /** Private folder for what does not fit into memory; made when it is needed. Default: one in the system's folder for such files. */
+  readonly scratch?: string | undefined;
+  /** Stops what takes long after the last row. Default: nothing does. */
+  readonly signal?: AbortSignal | undefined;
   /** Called with what somebody should look at, although the run goes on. Default: nobody. */
   readonly warn?: ((warning: Warning) => void) | undefined;
   /** UTC date on which the run was first started, also when it was resumed: `YYYY-MM-DD`. */

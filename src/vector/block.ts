@@ -1,11 +1,14 @@
 import { deserialize, serialize } from 'node:v8';
+import type { Value } from '../core/index.js';
 import { FlatVector } from './flat-vector.js';
 import { RecordBatch } from './record-batch.js';
 import { Utf8Vector } from './utf8-vector.js';
 import type { Vector } from './vector.js';
 
-/** What a column is in a block. Texts are bytes and where each ends. */
-type Stored = { readonly bytes: Uint8Array; readonly ends: Int32Array } | { readonly values: readonly unknown[] };
+/** What a column is in a block. Texts are bytes and where each ends; of values, instants are milliseconds in the rows named. */
+type Stored =
+  | { readonly bytes: Uint8Array; readonly ends: Int32Array }
+  | { readonly values: readonly Value[]; readonly instants: Uint32Array };
 
 /** A batch as bytes, for a file that this process reads again; other versions of Node may write others. */
 export function encodeBlock({ length, columns }: RecordBatch): Buffer {
@@ -20,7 +23,7 @@ export function decodeBlock(block: Buffer): RecordBatch {
 }
 
 function stored(vector: Vector): Stored {
-  if (!(vector instanceof Utf8Vector)) return { values: vector.toArray() };
+  if (!(vector instanceof Utf8Vector)) return storedValues(vector.toArray());
   const ends = new Int32Array(vector.length);
   const pieces: Uint8Array[] = [];
   let end = 0;
@@ -32,8 +35,24 @@ function stored(vector: Vector): Stored {
   return { bytes: Buffer.concat(pieces, end), ends };
 }
 
+function storedValues(values: readonly Value[]): Stored {
+  const instants: number[] = [];
+  const plain = values.map((value, row) => {
+    if (!(value instanceof Date)) return value;
+    instants.push(row);
+    return value.getTime();
+  });
+  return { values: plain, instants: Uint32Array.from(instants) };
+}
+
+function restoredValues(values: readonly Value[], instants: Uint32Array): FlatVector {
+  const restored = [...values];
+  for (const row of instants) restored[row] = new Date(Number(values[row]));
+  return new FlatVector(restored);
+}
+
 function restored(column: Stored, length: number): Vector {
-  if ('values' in column) return new FlatVector(column.values as FlatVector['values']);
+  if ('values' in column) return restoredValues(column.values, column.instants);
   const bounds = new Int32Array(2 * length);
   for (let row = 0; row < length; row += 1) {
     bounds[2 * row] = row === 0 ? 0 : (column.ends[row - 1] ?? 0);

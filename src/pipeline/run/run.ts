@@ -116,6 +116,8 @@ async function runClaimed(
       key: plan.collection.key,
       runDate: () => claim.date,
       runLog: new RunLog(run.state.path, pipeline.manifestKey),
+      scratch: run.state.scratch,
+      signal: options.signal,
       warn: run.warn,
       columns: ledger.fixColumns,
       reject: rejects.add,

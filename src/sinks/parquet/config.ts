@@ -5,9 +5,13 @@ import { checkColumns, columns, naming, onError, permissions, requireArriving, t
 import { outputPath } from '../output-path.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
 import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities, type EngineName } from '../../parquet/index.js';
+import { memory } from '../../sorting/index.js';
 import { modes, runDateColumn, runDateTemplate } from '../../lake/index.js';
 
 const names = schema((z) => distinct(z.array(z.string().min(1))).readonly());
+const orders = schema((z) =>
+  distinct(z.array(z.string().regex(/^\S+(?: (?:asc|desc))?$/, 'a column, or a column and desc')), (text) => orderOf(text).field),
+);
 const engineNames = Object.keys(engines) as [EngineName, ...EngineName[]];
 
 const shape = schema((z) =>
@@ -90,10 +94,26 @@ const shape = schema((z) =>
       .min(1)
       .default(268_435_456)
       .describe('Bytes after which the next file begins, at the end of a row group (default 268435456).'),
-    sort_by: distinct(z.array(z.string().regex(/^\S+(?: (?:asc|desc))?$/, 'a column, or a column and desc')), (text) => orderOf(text).field)
-      .readonly()
+    sort_by: z
+      .union([
+        orders(),
+        z.strictObject({
+          columns: orders().min(1).describe('Columns to sort by, like [timestamp desc]; nulls come last.'),
+          scope: z
+            .enum(['row_group', 'table'])
+            .default('row_group')
+            .describe(
+              'What is sorted: the rows of each row group (row_group), or all rows of the run before the first is written, so that row groups do not overlap (table); within each partition where there are some (default row_group).',
+            ),
+          memory: memory()
+            .optional()
+            .describe('Memory for the rows under scope: table; more are spilled to a file in the state folder (default 256MB).'),
+        }),
+      ])
       .default([])
-      .describe('Columns by which the rows of each row group are sorted, like [timestamp desc]; nulls come last. Default: as they come.'),
+      .describe(
+        'Columns by which the rows of each row group are sorted, like [timestamp desc]; nulls come last. { columns: [timestamp desc], scope: table } sorts the whole table. Default: as they come.',
+      ),
     bloom_filter: names().default([]).describe('Columns that get a bloom filter, for lookups of single values. Default: none.'),
     column_index: z
       .boolean()
@@ -113,14 +133,21 @@ export const config = schema(() =>
     const { compression, mode, key, partition_by: by, columns: only } = options;
     const engine = engineOf(options);
     const able: EngineAbilities = engines[engine];
+    const { columns: sorted, scope, memory: sortMemory } = sortPlanOf(options);
     const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
     if (compression !== undefined && !able.compressions.includes(compression))
       refuse('compression', `the engine ${engine} has no ${compression}; it has ${able.compressions.join(', ')}`);
     if (options.bloom_filter.length > 0 && !able.bloomFilters) refuse('bloom_filter', `the engine ${engine} has no bloom filters`);
     if (options.column_index && !able.columnIndex) refuse('column_index', `the engine ${engine} writes no column index`);
-    if (options.sort_by.length > 0 && !able.sorting) refuse('sort_by', `the engine ${engine} cannot record a sorting`);
+    if (sorted.length > 0 && !able.sorting) refuse('sort_by', `the engine ${engine} cannot record a sorting`);
     if (options.compression_level !== undefined && !able.levels) refuse('compression_level', `the engine ${engine} has no levels`);
     if (options.threads === 1 && !able.threads) refuse('threads', `the engine ${engine} encodes in the main thread only`);
+    if (scope === 'table' && mode === 'append')
+      refuse(
+        'sort_by',
+        'mode: append keeps the files of earlier runs as they are, so the table as a whole has no order; use scope: row_group',
+      );
+    if (scope !== 'table' && sortMemory !== undefined) refuse('sort_by', 'only scope: table takes memory');
     if (mode === 'replace_partitions' && by.length === 0) refuse('mode', 'replace_partitions needs partition_by');
     if (mode !== 'append' && key) refuse('key', 'only mode: append takes a key');
     for (const name of by.filter((name) => name !== runDateTemplate && only && !only.includes(name)))
@@ -149,7 +176,8 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
   if (by.includes(runDateTemplate) && written.some(({ name }) => name === runDateColumn))
     plan.problem(['partition_by'], `${runDateTemplate} becomes the column ${runDateColumn}, and one of that name arrives; rename it`);
   by.forEach((name, index) => name === runDateTemplate || requireArriving(name, ['partition_by', index], arriving, plan));
-  sortingOf(options).forEach(({ field }, index) => requireArriving(field, ['sort_by', index], inFiles, plan));
+  const place = ['sort_by', ...sortPlanOf(options).path];
+  sortingOf(options).forEach(({ field }, index) => requireArriving(field, [...place, index], inFiles, plan));
   options.bloom_filter.forEach((name, index) => {
     requireArriving(name, ['bloom_filter', index], inFiles, plan);
     const type = options.types === 'text' ? 'text' : inFiles.find((column) => column.name === name)?.type;
@@ -165,11 +193,23 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
     );
 }
 
+/** What `sort_by` says in either of its forms. */
+interface SortPlan {
+  readonly columns: readonly string[];
+  readonly scope: 'row_group' | 'table';
+  /** In bytes. */
+  readonly memory?: number | undefined;
+  /** Where the columns stand in it. */
+  readonly path: readonly string[];
+}
+
+export function sortPlanOf({ sort_by: by }: Pick<ParquetConfig, 'sort_by'>): SortPlan {
+  return 'scope' in by ? { ...by, path: ['columns'] } : { columns: by, scope: 'row_group', path: [] };
+}
+
 /** What `sort_by` says, by field. */
-export function sortingOf({
-  sort_by: by,
-}: Pick<ParquetConfig, 'sort_by'>): readonly { readonly field: string; readonly descending: boolean }[] {
-  return by.map(orderOf);
+export function sortingOf(options: Pick<ParquetConfig, 'sort_by'>): readonly { readonly field: string; readonly descending: boolean }[] {
+  return sortPlanOf(options).columns.map(orderOf);
 }
 
 function orderOf(text: string): { readonly field: string; readonly descending: boolean } {

@@ -17,7 +17,8 @@ export type ParquetOptions = z.input<ReturnType<typeof config>>;
  * Flags become BOOLEAN, whole numbers INT64, decimals DOUBLE, instants TIMESTAMP (microseconds, UTC), days DATE, texts
  * UTF8; every column may be null.
  *
- * @returns A writer that holds two row groups of at most `row_group_rows` rows: one being collected, one being encoded.
+ * @returns A writer that holds two row groups of at most `row_group_rows` rows: one being collected, one being encoded; and with
+ * `sort_by: { columns, scope: 'table' }` rows of at most its `memory`, beyond which they are kept in a file until `prepare`.
  * @throws {SinkError} `E_SINK_PATH` when nothing can be written there, `E_SINK_FOREIGN` when something stands there
  * that leadstream did not make.
  *
@@ -44,6 +45,7 @@ export const parquetSink = defineSink({
       bloom_filter: ['lead_id'],
     },
     { path: 'lake/all_leads', mode: 'append', keep: 3, permissions: '0640' },
+    { path: 'lake/leads', sort_by: { columns: ['timestamp desc', 'lead_id'], scope: 'table', memory: '512MB' } },
   ],
   check: checkNames,
   adds: ({ mode }) => mode === 'append',

@@ -5,7 +5,8 @@ import type { ParquetEngine } from '../../parquet/index.js';
 import { PhasedWriter, type BegunSink, type OpenedSink } from '../phases.js';
 import { project, type Projection } from '../projection.js';
 import type { PreparedOutput, SinkContext, SinkWriter } from '../sink.js';
-import { encodingOf, type ParquetConfig } from './config.js';
+import { encodingOf, sortPlanOf, type ParquetConfig } from './config.js';
+import { SortedRows } from './sorted-rows.js';
 
 /**
  * Opens a new run of a table.
@@ -21,6 +22,8 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
 
 /** A table whose columns are not known yet. */
 class OpenedTable implements OpenedSink {
+  #sorted: SortedRows | undefined;
+
   constructor(
     private readonly run: OpenedRun,
     private readonly options: ParquetConfig,
@@ -36,11 +39,14 @@ class OpenedTable implements OpenedSink {
     const key = options.mode === 'append' ? keyFields(columns, options, context) : [];
     const projection = project(columns, { ...options, required: key, refuses: run.refuses, caseless: true }, context);
     const encoding = (inFiles: Parameters<typeof encodingOf>[1]) => encodingOf(options, inFiles, context);
-    return new BegunTable(await run.begin({ columns: projection.columns, key, encoding }), projection);
+    const begun = await run.begin({ columns: projection.columns, key, encoding });
+    if (sortPlanOf(options).scope === 'table') this.#sorted = new SortedRows(projection.columns, options, context);
+    return new BegunTable(begun, projection, this.#sorted);
   }
 
-  abort(): Promise<void> {
-    return this.run.abort();
+  async abort(): Promise<void> {
+    await this.#sorted?.close();
+    await this.run.abort();
   }
 }
 
@@ -49,13 +55,17 @@ class BegunTable implements BegunSink {
   constructor(
     private readonly run: BegunRun,
     private readonly projection: Projection,
+    /** Takes all rows before the first is written, where the whole table is sorted. */
+    private readonly sorted: SortedRows | undefined,
   ) {}
 
   write(page: Page): Promise<void> {
-    return this.run.write(this.projection.take(batchOf(page)));
+    const batch = this.projection.take(batchOf(page));
+    return this.sorted ? this.sorted.add(batch) : this.run.write(batch);
   }
 
-  prepare(): Promise<PreparedOutput> {
+  async prepare(): Promise<PreparedOutput> {
+    await this.sorted?.writeTo((batch) => this.run.write(batch));
     return this.run.prepare();
   }
 }

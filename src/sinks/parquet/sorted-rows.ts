@@ -1,0 +1,61 @@
+import { LeadstreamError, SinkError, type OutputColumn } from '../../core/index.js';
+import { defaultMemory, Order, RowSorter, scratchFolder } from '../../sorting/index.js';
+import { Batch, RecordBatch } from '../../vector/index.js';
+import type { SinkContext } from '../sink.js';
+import { sortingOf, sortPlanOf, type ParquetConfig } from './config.js';
+
+/**
+ * All rows of a table in their order, once they are there.
+ *
+ * Memory: what `sort_by.memory` says; beyond it, sorted runs are kept in a file and merged.
+ */
+export class SortedRows {
+  readonly #order: Order;
+  readonly #sorter: RowSorter;
+
+  constructor(
+    private readonly columns: readonly OutputColumn[],
+    options: ParquetConfig,
+    private readonly context: SinkContext,
+  ) {
+    const types = new Map(columns.map(({ field, type }) => [field, type]));
+    this.#order = new Order(sortingOf(options).map((key) => ({ ...key, type: types.get(key.field) ?? 'text' })));
+    this.#sorter = new RowSorter(this.#order, {
+      memory: sortPlanOf(options).memory ?? defaultMemory,
+      folder: context.scratch ?? scratchFolder(),
+      failed: (message, cause) => new SinkError('E_SINK_WRITE', `${context.at}: ${message}`, { cause }),
+    });
+  }
+
+  add(rows: Batch): Promise<void> {
+    const batch = new RecordBatch(rows.rows, new Map(this.columns.map(({ field }, place) => [field, rows.column(place)])));
+    return this.#sorter.add(
+      batch,
+      this.#order.keysOf(batch).map(({ vector }) => vector),
+    );
+  }
+
+  /**
+   * Hands the rows on, in their order.
+   *
+   * @throws {LeadstreamError} `E_RUN_ABORTED` after the signal of the run.
+   */
+  async writeTo(write: (batch: Batch) => Promise<void>): Promise<void> {
+    const sorted = await this.#sorter.finish();
+    for (let batch = await sorted.next(); batch.length > 0; batch = await sorted.next()) {
+      if (this.context.signal?.aborted) throw new LeadstreamError('E_RUN_ABORTED', 'the run was stopped; nothing was published');
+      const { length } = batch;
+      await write(
+        new Batch(
+          length,
+          this.columns.map(({ field }) => batch.column(field)),
+        ),
+      );
+    }
+    await this.close();
+  }
+
+  close(): Promise<void> {
+    return this.#sorter.close();
+  }
+}
