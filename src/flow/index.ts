@@ -4,6 +4,7 @@ export { deliver } from './deliver.js';
 export { Drain } from './drain.js';
 export { halfSipHash } from './half-sip-hash.js';
 export { KeyMap } from './key-map.js';
+export { iterate, toReadable } from './iterate.js';
 export { KeySet, type Seen } from './key-set.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';
 export { handOver, keep } from './lease.js';

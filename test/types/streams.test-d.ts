@@ -1,4 +1,5 @@
 /** Types of streams of pages, errors and pipelines; `tsc --noEmit` is the test. */
+import type { Readable } from 'node:stream';
 import { expectTypeOf } from 'expect-type';
 import { filter, map, pipe, type Observable } from 'rxjs';
 import {
@@ -6,6 +7,7 @@ import {
   deliver,
   filterRows,
   GateError,
+  iterate,
   LeadstreamError,
   liftRows,
   loadPipeline,
@@ -21,6 +23,7 @@ import {
   SourceError,
   SpecError,
   standalone,
+  toReadable,
   StepError,
   type CodeOf,
   type ErrorCode,
@@ -47,6 +50,12 @@ expectTypeOf(page.rows).toEqualTypeOf<readonly Lead[]>();
 expectTypeOf(page.lease).toEqualTypeOf<Lease>();
 // @ts-expect-error The rows of a page are read-only.
 page.rows.push(page.rows[0]);
+
+// rows for loops and streams of Node
+expectTypeOf(iterate(leads$)).toEqualTypeOf<AsyncGenerator<Lead, void, undefined>>();
+expectTypeOf(toReadable(leads$, 'ndjson')).toEqualTypeOf<Readable>();
+// @ts-expect-error There is no such form.
+toReadable(leads$, 'csv');
 
 // rows and pages
 expectTypeOf(leads$.pipe(rows())).toEqualTypeOf<Observable<Lead>>();
