@@ -90,6 +90,17 @@ export const byPage =
     return send(response, sent.rows);
   };
 
+/** Answers every so many requests badly: with a failure, or with a body that is cut off. */
+export const flaky = (handler: Handler): Handler => {
+  let requests = 0;
+  return (response, ...asked) => {
+    requests += 1;
+    if (requests % 5 === 2) return send(response, { error: 'busy' }, { 'retry-after': '0' }, 503);
+    if (requests % 5 === 4) return (response.writeHead(200, { 'content-length': '5000' }).write('[{"no":'), void response.destroy());
+    handler(response, ...asked);
+  };
+};
+
 /** What of the orders is declared. */
 export const orderFields = `
       no: text

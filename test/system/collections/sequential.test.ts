@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { duckdb } from '../../support/duckdb.js';
 import type { Handler } from '../../support/odd-server.js';
-import { byCursor, byLink, orders, ownKey, ownServer, ownText, runOwn, send, slice, type Order } from '../../support/own-server.js';
+import { byCursor, byLink, flaky, orders, ownKey, ownServer, ownText, runOwn, send, slice, type Order } from '../../support/own-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const cursor = `    path: /orders
@@ -16,17 +16,6 @@ const link = `    path: /orders
     key: [no]
     undeclared: drop
     paging: { scheme: link }`;
-
-/** Answers every so many requests badly: with a failure, or with a body that is cut off. */
-const flaky = (handler: Handler): Handler => {
-  let requests = 0;
-  return (response, ...asked) => {
-    requests += 1;
-    if (requests % 5 === 2) return send(response, { error: 'busy' }, { 'retry-after': '0' }, 503);
-    if (requests % 5 === 4) return (response.writeHead(200, { 'content-length': '5000' }).write('[{"no":'), void response.destroy());
-    handler(response, ...asked);
-  };
-};
 
 async function keysOf(folder: string): Promise<readonly number[]> {
   const rows = await duckdb(`select no::int as no from read_json('${join(folder, 'orders.ndjson')}')`);
