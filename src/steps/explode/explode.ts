@@ -35,6 +35,8 @@ const taken = schema((z) =>
  * Makes a row of every element of a list: the field holds the element, all other fields are repeated. The key of the rows is no longer
  * theirs alone.
  *
+ * Memory: all rows that the lists of one page make.
+ *
  * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right; `E_STEP_FIELD` when no row of a non-empty page has the
  * field; `E_STEP_VALUE` for a text that is no list, under `onError: 'fail'` and without a context that takes rejects.
  *

@@ -83,7 +83,7 @@ describe('a pipeline file', () => {
       'a field that an earlier step dropped',
       `from: leads\nsteps:\n  - select: [lead_id]\n  - filter: zipcode == '1'\n${to}`,
       'p.yaml:10:13',
-      "unknown field 'zipcode'",
+      "field 'zipcode' is gone here: steps[0] select does not pass it on",
     ],
     [
       'a credential-like field that is not revealed',
