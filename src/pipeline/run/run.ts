@@ -8,9 +8,10 @@ import {
   readPages,
   windowOf,
 } from '../../source/index.js';
-import { GateError, LeadstreamError, limitReached } from '../../core/index.js';
+import { GateError, limitReached } from '../../core/index.js';
 import { countOf, createStallDetector, deliver, type Page, type Tally } from '../../flow/index.js';
 import { EarlyStop } from './early-stop.js';
+import { checkRun } from './check-run.js';
 import { openLedger, type Ledger } from './ledger.js';
 import { completed } from './completed.js';
 import { noCounts, type Counts } from './counts.js';
@@ -35,11 +36,11 @@ import { Run, type Claim } from './start.js';
  * the next run.
  *
  * @returns What was done. It resolves only after publishing.
- * @throws {LeadstreamError} When nothing was published: `SourceError`, `StepError`, `SinkError`, `GateError`, `E_RUN_LOCKED`, or
+ * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right. When nothing was published: `SourceError`, `StepError`, `SinkError`, `GateError`, `E_RUN_LOCKED`, or
  * `E_RUN_ABORTED` after `signal`.
  */
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
-  if (pipeline instanceof Promise) throw new LeadstreamError('E_USAGE', 'runPipeline: the pipeline is a promise, which has to be awaited');
+  checkRun(pipeline, options);
   const run = new Run(pipeline, options);
   return run.events.during(
     'run',

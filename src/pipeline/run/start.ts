@@ -1,7 +1,7 @@
 import { defaultLimit, sourceOf, spooledSince, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
 import { secretsOf } from '../../http/index.js';
-import { Events, watchersProblem } from '../../events/index.js';
-import { createRedactor, LeadstreamError, newRunId, reasonOf, SinkError, type Warning } from '../../core/index.js';
+import { Events } from '../../events/index.js';
+import { createRedactor, newRunId, reasonOf, SinkError, type Warning } from '../../core/index.js';
 import {
   type Action,
   forgetCommit,
@@ -54,13 +54,11 @@ export class Run {
   /** Whether the spooled pages are of use to this run: those that were not are gone once it has opened the spools. */
   #spooling = false;
 
-  /** @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine, and for watchers that are none. */
+  /** @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine. */
   constructor(
     private readonly pipeline: Pipeline,
     private readonly options: RunOptions,
   ) {
-    const problem = watchersProblem(options.watch ?? []);
-    if (problem !== undefined) throw new LeadstreamError('E_USAGE', `watch: ${problem}`);
     this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
     // What the report says of warnings comes from where everybody else has them from.
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { SpecError, reasonOf } from '../../core/index.js';
+import { checkLoading } from './check-loading.js';
 import { collide } from './collide.js';
 import type { LoadOptions } from './load-options.js';
 import type { Pipeline } from './pipeline.js';
@@ -9,8 +10,10 @@ import type { Pipeline } from './pipeline.js';
  * Checks a pipeline file that holds one pipeline.
  *
  * @throws {SpecError} With every problem of the file, each with its place; also when it holds several pipelines.
+ * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right; so do the functions below.
  */
 export async function loadPipeline(file: string, options: LoadOptions = {}): Promise<Pipeline> {
+  checkLoading('loadPipeline', { file }, options);
   return parsePipeline(await textOf(file, options), file, options);
 }
 
@@ -22,6 +25,7 @@ export async function loadPipeline(file: string, options: LoadOptions = {}): Pro
  * @throws {SpecError} With every problem of every document, each with its place.
  */
 export async function loadPipelines(file: string, options: LoadOptions = {}): Promise<readonly Pipeline[]> {
+  checkLoading('loadPipelines', { file }, options);
   return parsePipelines(await textOf(file, options), file, options);
 }
 
@@ -32,6 +36,7 @@ export async function loadPipelines(file: string, options: LoadOptions = {}): Pr
  * @throws {SpecError} With every problem, each with its place; also when it holds several pipelines.
  */
 export async function parsePipeline(text: string, file: string, options: LoadOptions = {}): Promise<Pipeline> {
+  checkLoading('parsePipeline', { file, text }, options);
   const { checkDocuments, failureOf } = await loadCheck();
   const { pipelines, issues } = await checkDocuments(text, file, options);
   const [first, second] = pipelines;
@@ -51,6 +56,7 @@ export async function parsePipeline(text: string, file: string, options: LoadOpt
  * @throws {SpecError} With every problem of every document, each with its place.
  */
 export async function parsePipelines(text: string, file: string, options: LoadOptions = {}): Promise<readonly Pipeline[]> {
+  checkLoading('parsePipelines', { file, text }, options);
   const { checkDocuments, failureOf } = await loadCheck();
   const { pipelines, issues } = await checkDocuments(text, file, options);
   const sound = pipelines.flatMap(({ pipeline }) => pipeline ?? []);

@@ -23,6 +23,21 @@ describe('a run', () => {
     });
   });
 
+  test.each([
+    ['nothing', undefined, {}, 'a pipeline, like await loadPipeline(file), not undefined'],
+    ['an object', {}, {}, 'a pipeline, like await loadPipeline(file), not an object'],
+    ['a signal that is none', 'pipeline', { signal: 5 }, 'signal must be an AbortSignal, not 5'],
+    ['an option that is misspelt', 'pipeline', { statedir: 'x' }, "unknown option 'statedir', did you mean 'stateDir'?"],
+    ['options of another kind', 'pipeline', { restart: 'yes' }, "restart must be true or false, not the text 'yes'"],
+    ['watchers that are none', 'pipeline', { watch: { pages: () => undefined } }, 'watch'],
+  ])('refuses %s', async (_what, pipeline, options, message) => {
+    const from = await service();
+    const loaded = await pipelineFor(from, 'from: leads\nto: [{ csv: { path: leads.csv } }]', await temporaryFolder());
+    const run = runPipeline((pipeline === 'pipeline' ? loaded : pipeline) as never, options as never);
+    await expect(run).rejects.toMatchObject({ code: 'E_USAGE', message: expect.stringContaining(message) });
+    expect(from.requests).toEqual([]);
+  });
+
   test('under spool: off publishes without writing a page to the state folder', async () => {
     const [from, folder] = [await service(), await temporaryFolder()];
     const stateDir = join(folder, 'state');

@@ -1,0 +1,31 @@
+import { LeadstreamError, schema } from '../../core/index.js';
+import { watchersProblem } from '../../events/index.js';
+import { callback, given, judgedBy, optionProblems } from '../../options/index.js';
+
+const taken = schema((z) =>
+  z.strictObject({
+    signal: z.custom((value) => value instanceof AbortSignal, 'must be an AbortSignal').optional(),
+    stdout: z.object({ write: callback() }).optional(),
+    stateDir: z.string().min(1).optional(),
+    restart: z.boolean().optional(),
+    keepFailed: z.boolean().optional(),
+    allowShrink: z.boolean().optional(),
+    allowPartial: z.boolean().optional(),
+    watch: judgedBy(watchersProblem).optional(),
+  }),
+);
+
+/** @throws {LeadstreamError} `E_USAGE` for what is no pipeline, and for options that cannot be right. */
+export function checkRun(pipeline: unknown, options: unknown): void {
+  if (!isPipeline(pipeline))
+    throw new LeadstreamError(
+      'E_USAGE',
+      `runPipeline: the first argument is a pipeline, like await loadPipeline(file), not ${given(pipeline)}`,
+    );
+  const [problem] = optionProblems(taken(), options);
+  if (problem !== undefined) throw new LeadstreamError('E_USAGE', `runPipeline: ${problem}`);
+}
+
+function isPipeline(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'plan' in value && 'connection' in value;
+}
