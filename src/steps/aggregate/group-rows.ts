@@ -1,9 +1,9 @@
 import { itemAt, StepError, type DeclaredType, type Value } from '../../core/index.js';
 import type { SortKey } from '../../sorting/index.js';
-import { FlatVector, RecordBatch, type Mapped } from '../../vector/index.js';
+import { FlatVector, RecordBatch, type Mapped, type Vector } from '../../vector/index.js';
 import type { Accumulator } from './accumulators.js';
 import type { AggregateName } from './functions.js';
-import { bytesOf, comparedAs, comparingPlain, plainAt, valueOf, type Plain } from './plain.js';
+import { bytesOf, comparedAs, comparingPlain, plainAt, plainOf, valueOf, type Plain } from './plain.js';
 
 /** A field that makes groups. */
 export interface GroupField {
@@ -29,6 +29,9 @@ export interface AggregatePlan {
   /** Plain values for the rows of a batch, by field or argument. */
   read(batch: RecordBatch): ReadonlyMap<string, Mapped>;
 }
+
+/** By computation; none for different values. */
+export type StateColumns = readonly (readonly Vector[] | undefined)[];
 
 /** What a group takes besides its key and its results. */
 const perGroup = 64;
@@ -70,9 +73,9 @@ export class GroupRows<A extends Accumulator = Accumulator> {
     return this.#size++;
   }
 
-  /** Whether a group has this key. */
-  is(group: number, key: readonly Plain[]): boolean {
-    return this.#keys.every((column, index) => plainAt(column, group) === plainAt(key, index));
+  /** Whether a group has the key of a row that was stored. */
+  is(group: number, keys: readonly Vector[], row: number): boolean {
+    return this.#keys.every((column, index) => plainAt(column, group) === plainOf(itemAt(keys, index), row));
   }
 
   /** All groups by their keys, `null` last. */
@@ -113,14 +116,19 @@ export class GroupRows<A extends Accumulator = Accumulator> {
     return new RecordBatch(groups.length, new Map([...keys, ...states]));
   }
 
+  /** The columns of rows that were stored with what is known of groups. */
+  statesIn(batch: RecordBatch): StateColumns {
+    return this.accumulators.map((_, place) => {
+      if (isDistinct(itemAt(this.plan.compute, place))) return undefined;
+      return itemAt(this.#stateNames, place).map((name) => batch.column(name));
+    });
+  }
+
   /** Adds what a row that was stored knows to a group, but for different values. */
-  merge(group: number, batch: RecordBatch, row: number): void {
+  merge(group: number, states: StateColumns, row: number): void {
     this.accumulators.forEach((each, place) => {
-      if (isDistinct(itemAt(this.plan.compute, place))) return;
-      each.merge(
-        group,
-        itemAt(this.#stateNames, place).map((name) => plainIn(batch, name, row)),
-      );
+      const vectors = states[place];
+      if (vectors) each.merge(group, plainsAt(vectors, row));
     });
   }
 
@@ -135,16 +143,14 @@ export function storedKeys(by: readonly GroupField[]): readonly SortKey[] {
   return by.map(({ type }, index) => ({ field: keyName(index), type: comparedAs(type) }));
 }
 
-/** The key of a row that was stored. */
-export function storedKey(by: readonly GroupField[], batch: RecordBatch, row: number): readonly Plain[] {
-  return by.map((_, index) => plainIn(batch, keyName(index), row));
+/** The columns with the keys of rows that were stored. */
+export function keysIn(batch: RecordBatch, by: readonly GroupField[]): readonly Vector[] {
+  return by.map((_, index) => batch.column(keyName(index)));
 }
 
-/** A plain value of a row that was stored. */
-export function plainIn(batch: RecordBatch, name: string, row: number): Plain {
-  const value = batch.column(name).value(row);
-  if (value instanceof Date) throw new Error(`a stored group has an instant as ${name}`);
-  return value;
+/** The values of a row that was stored. */
+export function plainsAt(vectors: readonly Vector[], row: number): readonly Plain[] {
+  return vectors.map((vector) => plainOf(vector, row));
 }
 
 /** Whether a computation counts different values, which are stored and merged apart from the groups. */

@@ -3,7 +3,7 @@ import type { Mapped, Vector } from '../../vector/index.js';
 import { accumulator, type Accumulator } from './accumulators.js';
 import { DistinctValues } from './distinct-values.js';
 import { GroupRows, type AggregatePlan, type Computation } from './group-rows.js';
-import type { Plain } from './plain.js';
+import { plainOf, type Plain } from './plain.js';
 
 /** A `Map` holds at most 2^24. */
 const maxEntries = 1 << 23;
@@ -74,11 +74,6 @@ function keyText(keys: readonly Vector[], row: number): string {
     text += value === null ? ';' : `${part.length}:${part}`;
   }
   return text;
-}
-
-function plainOf(vector: Vector, row: number): Plain {
-  // Columns of plain values have no instants.
-  return vector.value(row) as Plain;
 }
 
 function vectorOf(plains: ReadonlyMap<string, Mapped>, name: string): Vector {

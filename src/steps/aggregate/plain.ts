@@ -60,6 +60,12 @@ export function comparingPlain(type: DeclaredType): Compare {
   return comparing(comparedAs(type));
 }
 
+/** A value of a column of plain values. */
+export function plainOf(vector: Vector, row: number): Plain {
+  // Such a column has no instants.
+  return vector.value(row) as Plain;
+}
+
 /** A plain value at a place that has one. */
 export function plainAt(values: readonly Plain[], index: number): Plain {
   const value = values[index];
