@@ -49,6 +49,7 @@ export {
   type ErrorCode,
   type GeneralCode,
   GateError,
+  isRetryable,
   LeadstreamError,
   SinkError,
   SourceError,

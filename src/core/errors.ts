@@ -50,6 +50,18 @@ export type LeadstreamError = CataloguedError;
 export const LeadstreamError: new (code: GeneralCode, message: string | readonly string[], options?: ErrorOptions) => LeadstreamError =
   CataloguedError;
 
+/**
+ * Whether what failed can succeed when it is tried again without a change: a service that is down, say, and not a wrong option.
+ *
+ * @param error Anything that was thrown. What is no error of leadstream is not judged: `false`.
+ *
+ * @example
+ * const retry$ = retry({ count: 3, delay: (error) => (isRetryable(error) ? timer(60_000) : throwError(() => error)) });
+ */
+export function isRetryable(error: unknown): boolean {
+  return error instanceof CataloguedError && error.retry;
+}
+
 /** One problem of a pipeline file. Lines and columns are 1-based. */
 export interface SpecIssue {
   readonly message: string;

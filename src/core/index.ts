@@ -13,6 +13,7 @@ export { environment, type EnvironmentName, secretVariables } from './environmen
 export {
   type FailureKind,
   GateError,
+  isRetryable,
   LeadstreamError,
   limitReached,
   reasonOf,
