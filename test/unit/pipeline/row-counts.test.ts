@@ -34,6 +34,18 @@ describe('the books of a sink that appends', () => {
     expect(summary).toContain('steps[0] limit: beyond the limit 6');
   });
 
+  test('balance when rows that became groups are counted, which the summary tells', () => {
+    const tally = { ...emptyTally(), grouped: 10, groups: 3 };
+    const books = rowCountsOf(read, tally, { written: 2, rejected: 1, unchanged: 0 });
+    expect(refuseCounts('to[0] csv', books)).toEqual([]);
+    expect(refuseCounts('to[0] csv', { ...books, groups: 4 })).toHaveLength(1);
+    expect(refuseCounts('to[0] csv', { ...books, grouped: 9 })).toHaveLength(1);
+    const sink = { at: 'to[0] csv', path: '/t', bytes: 5, total: 2, changed: 0, nulled: 0, books };
+    const summary = summaryOf({ ...report, sinks: [sink], steps: [{ at: 'steps[0] aggregate', tally }] });
+    expect(summary).toContain('to[0] csv: 10 read + 3 groups = 2 written + 1 rejected + 10 grouped, 5 bytes -> /t');
+    expect(summary).toContain('steps[0] aggregate: grouped 10, groups 3');
+  });
+
   test('are told in the summary, with the rows whose content differs', () => {
     const books = rowCountsOf(read, emptyTally(), { written: 7, rejected: 0, unchanged: 3 });
     const sink = { at: 'to[0] parquet', path: '/t', bytes: 5, total: 107, changed: 2, nulled: 0, books };
