@@ -4,8 +4,9 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono, type Context } from 'hono';
 import { collectionNames, collections, type CollectionName } from '../collections/index.js';
 import { authoriser, type Account } from './accounts.js';
-import { failure, type Answerer, type RawAnswer, type RequestFacts } from './answer.js';
+import { failure, json, type Answerer, type RawAnswer, type RequestFacts } from './answer.js';
 import { rowsEncoder } from './body.js';
+import { ownPage, type OwnTable } from './own-tables.js';
 import type { Paging } from './paging.js';
 import type { RequestEntry } from './request-log.js';
 
@@ -13,6 +14,8 @@ import type { RequestEntry } from './request-log.js';
 export interface AppOptions {
   readonly accounts: readonly Account[];
   readonly answer: Answerer;
+  /** Collections that somebody declared. */
+  readonly own: readonly OwnTable[];
   /** What `page` and `limit` are when a request does not say. */
   readonly paging: Pick<Paging, 'firstPage' | 'defaultLimit'>;
   /** Called once per GET or HEAD on a collection's path, also when it is refused, before the answer is sent. */
@@ -26,7 +29,7 @@ export interface AppOptions {
  *
  * @throws {LeadstreamError} `E_USAGE` when there is no account.
  */
-export function createApp({ accounts, answer, paging, onRequest }: AppOptions): Hono<Served> {
+export function createApp({ accounts, answer, own, paging, onRequest }: AppOptions): Hono<Served> {
   const app = new Hono<Served>();
   const authorises = authoriser(accounts);
   const encode = rowsEncoder();
@@ -42,6 +45,15 @@ export function createApp({ accounts, answer, paging, onRequest }: AppOptions): 
     return RESPONSE_ALREADY_SENT;
   };
 
+  for (const table of own) {
+    for (const path of table.collection.paths) {
+      app.get(path, (c) => {
+        if (!authorises(c.req.query())) return toResponse(unauthorised);
+        const body = ownPage(table, c.req.query());
+        return toResponse(body === undefined ? noPage : json(body));
+      });
+    }
+  }
   for (const name of collectionNames) {
     for (const path of collections[name].paths) {
       app.get(`/api/${path}`, (c) => serve(c, name, path));
@@ -63,6 +75,7 @@ interface Served {
 }
 
 const unauthorised = failure(401, 'credentials are missing or wrong');
+const noPage = failure(400, 'page and limit must be whole numbers, from the first page and from 1 on');
 const notFound = failure(404, 'there is nothing at this path');
 const notAllowed = failure(405, 'only GET is served', { allow: 'GET' });
 

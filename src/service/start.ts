@@ -3,12 +3,15 @@ import { isIPv6 } from 'node:net';
 import { LeadstreamError, reasonOf } from '../core/index.js';
 import type { Account } from './accounts.js';
 import type { Drift } from './drift/index.js';
+import type { OwnTable } from './own-tables.js';
 import { requestLog, type RequestEntry } from './request-log.js';
 import type { ServiceOptions } from './service.js';
 
 /** What the service serves, to whom, how badly, and where it listens. */
 export interface StartOptions extends ServiceOptions {
   readonly accounts: readonly Account[];
+  /** Collections that somebody declared, as `openOwnTables` opens them; quirks, faults and drift leave them alone. Default: none. */
+  readonly own?: readonly OwnTable[];
   /** Port to listen on; 0, the default, takes a free one. */
   readonly port?: number;
   /** Address to listen on; the default, 127.0.0.1, is reached from this machine only. */
@@ -55,7 +58,7 @@ export async function startService({ port = 0, host = '127.0.0.1', ...options }:
     log?.(entry);
     options.onRequest?.(entry);
   };
-  const app = createApp({ accounts: options.accounts, answer, paging, onRequest });
+  const app = createApp({ accounts: options.accounts, answer, own: options.own ?? [], paging, onRequest });
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const server = createServer((request, response) => {
     // What cannot be answered ends its own connection, not the service.

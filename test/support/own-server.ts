@@ -141,8 +141,8 @@ export async function runOwn(
   server: OddServer,
   text: string,
   folder: string,
-  { set, ...options }: RunOptions & { readonly set?: Readonly<Record<string, string>> } = {},
+  { set, path, ...options }: RunOptions & { readonly set?: Readonly<Record<string, string>>; readonly path?: string } = {},
 ) {
-  const pipeline = await parsePipeline(text, 'p.yaml', { env: ownEnv(server), baseDir: folder, ...(set ? { set } : {}) });
+  const pipeline = await parsePipeline(text, 'p.yaml', { env: ownEnv(server, path), baseDir: folder, ...(set ? { set } : {}) });
   return runPipeline(pipeline, { stateDir: `${await temporaryFolder()}/state`, ...options });
 }

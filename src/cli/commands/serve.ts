@@ -13,6 +13,7 @@ interface ServeArguments extends CommonArguments {
   readonly users: number;
   readonly seed: number;
   readonly data: string | undefined;
+  readonly collections: string | undefined;
   readonly accounts: string | undefined;
   readonly quirk: readonly string[];
   readonly fault: readonly string[];
@@ -61,6 +62,11 @@ export function addServe(yargs: Argv, runner: Runner): Argv {
           describe: 'Seed of the generator, and of what quirks, faults and drift leave to chance',
         })
         .option('data', { type: 'string', describe: 'Folder of CSV or NDJSON files to serve, named after the collections' })
+        .option('collections', {
+          type: 'string',
+          implies: 'data',
+          describe: 'Pipeline file whose own collections, paged by number, are served from that folder too',
+        })
         .option('accounts', { type: 'string', describe: 'JSON file of accounts; without it, the LEADSTREAM_… variables name one' })
         .option('quirk', {
           type: 'string',
@@ -86,7 +92,8 @@ export function addServe(yargs: Argv, runner: Runner): Argv {
 }
 
 async function serve(arguments_: ServeArguments, { console, env, cwd, stdout, signal }: CommandContext): Promise<number> {
-  const { accountsFromEnv, generate, openDirectory, readAccounts, startService } = await import('../../index.js');
+  const { accountsFromEnv, generate, loadCollections, openDirectory, openOwnTables, readAccounts, startService } =
+    await import('../../index.js');
   const { port, host, leads, bridges, links, users, seed, data, drift, quirk: quirks, fault: faults } = arguments_;
   const accounts = arguments_.accounts === undefined ? accountsFromEnv(env) : await readAccounts(resolve(cwd, arguments_.accounts));
   if (accounts.length === 0) {
@@ -97,7 +104,9 @@ async function serve(arguments_: ServeArguments, { console, env, cwd, stdout, si
   }
   const requestLog = arguments_.requestLog === undefined ? undefined : resolve(cwd, arguments_.requestLog);
   const source = data === undefined ? generate({ leads, bridges, links, users, seed }) : await openDirectory(resolve(cwd, data));
-  const service = await startService({ port, host, source, accounts, seed, quirks, faults, drift, requestLog });
+  const declared = arguments_.collections === undefined ? [] : await loadCollections(arguments_.collections, { env, cwd });
+  const own = data === undefined ? [] : await openOwnTables(resolve(cwd, data), declared);
+  const service = await startService({ port, host, source, own, accounts, seed, quirks, faults, drift, requestLog });
   try {
     await print(stdout, `${service.url}\n`);
     console.log('info', `serving ${data ?? `${leads.toLocaleString('en-US')} generated leads`} on ${service.url}; Ctrl+C ends it`);

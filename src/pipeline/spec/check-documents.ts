@@ -1,8 +1,10 @@
 import { resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Collection } from '../../collections/index.js';
 import { SpecError } from '../../core/index.js';
 import { loadSteps } from '../../steps/index.js';
 import { runTemplate } from '../../store/index.js';
-import { checkDefaults, checkPipeline, inheritedOf, type Checked } from './check.js';
+import { checkDefaults, checkPipeline, inheritedOf, type Checked, collectionsOf } from './check.js';
 import { collide } from './collide.js';
 import { credentialsIn } from './credentials.js';
 import { parseSpecDocuments, type Path } from './document.js';
@@ -36,6 +38,31 @@ export async function checkDocuments(text: string, file: string, options: LoadOp
   });
   if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(baseDir, stateDir));
   return { pipelines: checked, issues: issuesOfFile(defaults ? checkDefaults(defaults, from, credentials) : [], checked) };
+}
+
+/**
+ * The collections that the documents of a file declare, whatever else they hold.
+ *
+ * @throws {SpecError} With all that is wrong with them; also when two documents declare different ones by one name.
+ */
+export function collectionsIn(text: string, file: string, { env = process.env, cwd = process.cwd(), baseDir = cwd }: LoadOptions) {
+  const { defaults, pipelines } = parseSpecDocuments(file, text);
+  const from = referenceSource(env, baseDir);
+  const given = defaults ? [inheritedOf(defaults)] : [];
+  const credentials = credentialsIn([...given, ...pipelines.map(({ value }) => value)], from);
+  const found = new Map<string, Collection>();
+  for (const document of pipelines) {
+    const { collections = [], issues } = collectionsOf(document, from, credentials);
+    if (issues.length > 0) throw failureOf(file, issues);
+    for (const collection of collections) {
+      const { name } = collection;
+      const message = `'${name}' is declared in another way by a document before`;
+      if (found.has(name) && !isDeepStrictEqual(found.get(name), collection))
+        throw new SpecError('E_SPEC_INVALID', file, [{ message, ...document.locate(['collections', name], true) }]);
+      found.set(name, collection);
+    }
+  }
+  return [...found.values()];
 }
 
 function refuseState({ outputs, problem }: Checked, stateDir: string): void {

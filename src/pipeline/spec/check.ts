@@ -13,7 +13,7 @@ import { IssueList, type Issue } from './issue-list.js';
 import type { Pipeline } from './pipeline.js';
 import { planPipeline, unfilled, type Plan } from './plan.js';
 import type { ReferenceSource } from './reference-source.js';
-import { registryOf } from './registry.js';
+import { ownCollections, registryOf } from './registry.js';
 import { resolveReferences, type Problem, type SpecWarning } from './references.js';
 import type { RejectsPlan } from '../run/rejects.js';
 import { defaultsShape, pipelineShape, type PipelineShape } from './spec.js';
@@ -116,6 +116,14 @@ export function checkDefaults(document: SpecDocument, from: ReferenceSource, cre
   validated(defaultsShape(), resolved, [], issues.problemOf(false));
   registryOf(resolved, issues.problemOf(false));
   return issues.all;
+}
+
+/** The collections that a document declares; what else it holds is not looked at, but for what is wrong with them. */
+export function collectionsOf(document: SpecDocument, from: ReferenceSource, credentials: FileCredentials) {
+  const issues = new IssueList(document, credentials);
+  const declared = getIn(document.value, ['collections']);
+  const resolved = resolvedIn(declared === undefined ? {} : { collections: declared }, { from, credentials, issues });
+  return { collections: ownCollections(resolved, issues.problemOf(false)), issues: issues.all };
 }
 
 /** What stands under `defaults`. */

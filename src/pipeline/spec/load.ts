@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { SpecError, reasonOf } from '../../core/index.js';
 import { checkLoading } from './check-loading.js';
+import type { Collection } from '../../collections/index.js';
 import { collide } from './collide.js';
 import type { LoadOptions } from './load-options.js';
 import type { Pipeline } from './pipeline.js';
@@ -62,6 +63,16 @@ export async function parsePipelines(text: string, file: string, options: LoadOp
   const sound = pipelines.flatMap(({ pipeline }) => pipeline ?? []);
   if (issues.length > 0 || sound.length < pipelines.length) throw failureOf(file, issues);
   return sound;
+}
+
+/**
+ * The collections of one's own that a file declares, of all its documents; what else stands in these is not looked at.
+ *
+ * @throws {SpecError} With what is wrong with the first document whose collections cannot be right.
+ */
+export async function loadCollections(file: string, options: LoadOptions = {}): Promise<readonly Collection[]> {
+  const { collectionsIn } = await loadCheck();
+  return collectionsIn(await textOf(file, options), file, options);
 }
 
 /**

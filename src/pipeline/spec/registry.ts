@@ -10,16 +10,19 @@ import { validated } from './validate.js';
  * @returns `undefined` when one of its own cannot be right, so that what names it cannot be judged.
  */
 export function registryOf(document: unknown, problem: Problem): Registry | undefined {
+  const own = ownCollections(document, problem);
+  return own && { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
+}
+
+/** The collections that a document declares; `undefined` when one of them cannot be right. */
+export function ownCollections(document: unknown, problem: Problem): readonly Collection[] | undefined {
   const declared: unknown = typeof document === 'object' && document !== null ? Reflect.get(document, 'collections') : undefined;
   // That it is a map, the shape of the document says.
-  if (typeof declared !== 'object' || declared === null) return collections;
-  const own = Object.entries(declared).map(([name, value]): Collection | undefined => {
-    const checked = validated(collectionShape(name), value, ['collections', name], problem);
-    return checked && collectionOf(name, checked);
+  if (typeof declared !== 'object' || declared === null) return [];
+  const checked = Object.entries(declared).map(([name, value]) => {
+    const declaration = validated(collectionShape(name), value, ['collections', name], problem);
+    return declaration && collectionOf(name, declaration);
   });
-  if (own.includes(undefined)) return undefined;
-  return {
-    ...collections,
-    ...Object.fromEntries(own.flatMap((collection) => (collection ? [[collection.name, collection] as const] : []))),
-  };
+  const own = checked.filter((collection) => collection !== undefined);
+  return own.length === checked.length ? own : undefined;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { collections, originalName, type Collection, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError } from '../../core/index.js';
 import type { DataSource, ServedTable } from '../source.js';
-import { ndjsonRows } from './ndjson.js';
+import { ndjsonRecords, ndjsonRows } from './ndjson.js';
 import { emptyTable, packTable } from './packed-table.js';
 import type { TextRow } from './rows.js';
 
@@ -25,7 +25,7 @@ export async function openDirectory(directory: string): Promise<DataSource> {
   const entries = await readdir(directory).catch(() => {
     throw new LeadstreamError('E_DATA', `${directory}: is no folder that can be read`);
   });
-  const open = <N extends CollectionName>(name: N): Promise<ServedTable> => openTable(directory, entries, collections[name]);
+  const open = <N extends CollectionName>(name: N): Promise<ServedTable> => tableFiles(directory, entries, collections[name]);
   return {
     leads: await open('leads'),
     bridges: await open('bridges'),
@@ -35,7 +35,17 @@ export async function openDirectory(directory: string): Promise<DataSource> {
   };
 }
 
-async function openTable(directory: string, entries: readonly string[], collection: Collection): Promise<ServedTable> {
+/**
+ * The table in the file of a folder that is named after a collection.
+ *
+ * @param asTheyAre Whether records of NDJSON are served as they are, and not with a text in each field.
+ */
+export async function tableFiles(
+  directory: string,
+  entries: readonly string[],
+  collection: Collection,
+  asTheyAre = false,
+): Promise<ServedTable> {
   const found = Object.entries(readers)
     .map(([extension, read]) => ({ entry: `${collection.name}.${extension}`, read }))
     .filter(({ entry }) => entries.includes(entry));
@@ -45,7 +55,8 @@ async function openTable(directory: string, entries: readonly string[], collecti
   const field = collection.fields[collection.id];
   const idName = field ? originalName(collection.id, field) : collection.id;
   const file = join(directory, first.entry);
-  return packTable(first.read(file, collection), { file, idName });
+  const rows = asTheyAre && first.read === ndjsonRows ? ndjsonRecords(file) : first.read(file, collection);
+  return packTable(rows, { file, idName });
 }
 
 /** With fast-csv, which is loaded for whoever has such a file. */

@@ -26,6 +26,15 @@ export async function* ndjsonRows(file: string, collection: Collection): AsyncGe
   }
 }
 
+/** The records of such a file as they are: the JSON text of each. */
+export async function* ndjsonRecords(file: string): AsyncGenerator<string> {
+  for await (const { text, line } of linesOf(file)) {
+    if (text.trim() === '') continue;
+    recordAt(file, line, text);
+    yield text.trim();
+  }
+}
+
 function recordAt(file: string, line: number, text: string): JsonRecord {
   const value = readJson(Buffer.from(text));
   if (!isRecord(value)) throw dataError(file, line, 'is no JSON object');
