@@ -71,6 +71,7 @@ export async function parsePipelines(text: string, file: string, options: LoadOp
  * @throws {SpecError} With what is wrong with the first document whose collections cannot be right.
  */
 export async function loadCollections(file: string, options: LoadOptions = {}): Promise<readonly Collection[]> {
+  checkLoading('loadCollections', { file }, options);
   const { collectionsIn } = await loadCheck();
   return collectionsIn(await textOf(file, options), file, options);
 }
