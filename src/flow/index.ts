@@ -8,7 +8,7 @@ export { iterate, toReadable } from './iterate.js';
 export { KeySet, type Seen } from './key-set.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';
 export { handOver, keep } from './lease.js';
-export { mapAsync } from './map-async.js';
+export { mapAsync, mapPagesAsync } from './map-async.js';
 export { batchOf, countOf, isPage, keepRows, type Lease, type Page, pageOf, type Step, withBatch } from './page.js';
 export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from './paged-source.js';
 export { preload } from './preload.js';

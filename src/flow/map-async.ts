@@ -1,4 +1,4 @@
-import { Observable, catchError, defer, finalize, map, mergeMap, of, single, tap, type ObservableInput } from 'rxjs';
+import { Observable, catchError, defer, finalize, from, map, mergeMap, of, pipe, single, tap, type ObservableInput } from 'rxjs';
 import { LeadstreamError, schema } from '../core/index.js';
 import { callback, checkArguments } from '../options/index.js';
 import { handOver, keep } from './lease.js';
@@ -26,7 +26,21 @@ export function mapAsync<T, U>(
   concurrency: number,
 ): Step<T, U> {
   checkArguments('mapAsync', taken, { project, concurrency });
+  const rowsOf = (page: Page<T>, signal: AbortSignal) => from(project(page, signal)).pipe(map((rows) => withRows(page, rows)));
+  return pipe(mapPagesAsync(rowsOf, concurrency, 'mapAsync'), handOver());
+}
 
+/**
+ * The same for pages as a whole; whoever comes next takes them to their end.
+ *
+ * @param project Gives the page that stands for one, once.
+ * @param at Name in messages.
+ */
+export function mapPagesAsync<T, U>(
+  project: (page: Page<T>, signal: AbortSignal) => ObservableInput<Page<U>>,
+  concurrency: number,
+  at: string,
+): Step<T, U> {
   return (pages$) =>
     new Observable((subscriber) => {
       const underWay = new Set<number>();
@@ -46,14 +60,14 @@ export function mapAsync<T, U>(
           return project(page, signal);
         }).pipe(
           single(),
-          map((rows) => ({ page: withRows(page, rows) })),
+          map((made) => ({ page: made })),
           catchError(failed),
           finalize(() => underWay.delete(page.number)),
         );
       }
 
       const stalled = () => {
-        if (underWay.size > 0) subscriber.error(failure ?? new LeadstreamError('E_RUN_STALLED', neverSettles([...underWay])));
+        if (underWay.size > 0) subscriber.error(failure ?? new LeadstreamError('E_RUN_STALLED', neverSettles(at, [...underWay])));
       };
       subscriber.add(whenDry('stalls', stalled));
       subscriber.add(
@@ -69,16 +83,15 @@ export function mapAsync<T, U>(
               if ('page' in outcome) return outcome.page;
               throw outcome.failure;
             }),
-            handOver(),
           )
           .subscribe(subscriber),
       );
     });
 }
 
-function neverSettles(pages: readonly number[]): string {
+function neverSettles(at: string, pages: readonly number[]): string {
   const who = pages.length === 1 ? `page ${pages[0]} was` : `pages ${pages.join(', ')} were`;
-  return `mapAsync: ${who} handed to a function whose rows never come, and nothing is left that it could wait for`;
+  return `${at}: ${who} handed to a function whose rows never come, and nothing is left that it could wait for`;
 }
 
 function withSignal<T>(project: (signal: AbortSignal) => ObservableInput<T>): Observable<T> {

@@ -14,4 +14,4 @@ export { sample, type SampleOptions } from './sample/sample.js';
 export { select } from './select/select.js';
 export type { SortKey } from '../sorting/index.js';
 export { sort, type SortOptions } from './sort/sort.js';
-export type { ConfigPath, PlanContext, StepDefinition, StepRemark, StepRuntime, StepViolation } from './step.js';
+export type { ConfigPath, Lookup, LookupCounts, PlanContext, StepDefinition, StepRemark, StepRuntime, StepViolation } from './step.js';

@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, Registry } from '../collections/index.js';
-import { schema, type Column, type Violation, type Warning, type Zod } from '../core/index.js';
+import { schema, type Column, type Row, type Violation, type Warning, type Zod } from '../core/index.js';
 import type { OnError, Page, Step, StepContext, Tally } from '../flow/index.js';
 
 /** Where in a step's configuration a problem lies: keys and indexes from the step's own value downwards. */
@@ -47,6 +47,28 @@ export interface StepRuntime extends StepContext {
   readonly scratch: string;
   /** Pages of another collection, with some of its secret columns if wanted. */
   read(collection: Collection, reveal: readonly string[]): Observable<Page>;
+  /** Single records of another collection, with some of its secret columns if wanted. */
+  lookup(collection: Collection, reveal: readonly string[]): Lookup;
+}
+
+/** Single records of a collection, by what identifies them in a path. */
+export interface Lookup {
+  /** The records with an identifier: none, one, or several. Cold: each subscription is one request with its retries. */
+  find(id: string): Observable<readonly Row[]>;
+  /** Requests that may be under way at once. */
+  readonly concurrency: number;
+  /** What the step counts, for the report. */
+  readonly counts: LookupCounts;
+}
+
+/** How rows were looked up. */
+export interface LookupCounts {
+  /** Identifiers that the service was asked for. */
+  requests: number;
+  /** Rows whose identifier was known by then. */
+  hits: number;
+  /** Of the identifiers asked for, those without a record. */
+  misses: number;
 }
 
 /** Something that a step did which can be right and seldom is. */
@@ -73,8 +95,8 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   readonly keepsRows?: boolean;
   /** The columns that leave the step. */
   columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[];
-  /** The other collection that it reads. */
-  reads?(config: C): string;
+  /** The other collection that it reads to its end. */
+  reads?(config: C): string | undefined;
   open(config: C, runtime: StepRuntime): Step;
   /** What the step's own gate has against publishing, judged by its tally. */
   gate?(config: C, tally: Tally): StepViolation | undefined;

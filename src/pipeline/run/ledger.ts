@@ -2,6 +2,7 @@ import { type CollectionReader, type Findings, newConsistency, type Consistency 
 import type { Column, Row, Warning } from '../../core/index.js';
 import { emptyTally, type Tally } from '../../flow/index.js';
 import type { Published, RunFacts } from '../../lake/index.js';
+import type { LookupCounts } from '../../steps/index.js';
 import { rowCountsOf, sumTallies } from './row-counts.js';
 import {
   countSource,
@@ -26,6 +27,8 @@ export interface Ledger {
   readonly consistency: Consistency;
   /** The other sides of joins, as they are opened. */
   readonly sides: SideCount[];
+  /** The collections that joins look up single records in, as they are opened. */
+  readonly lookups: LookupSide[];
   readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally }[];
   /** Fixes the columns of the rows by what was read so far and by what stands at the outputs. */
   fixColumns(earlier: readonly (Published | undefined)[]): readonly Column[];
@@ -61,6 +64,14 @@ export interface SideCount {
   rows: number;
 }
 
+/** What is known of a collection of which single records are looked up. */
+export interface LookupSide {
+  readonly at: string;
+  readonly collection: string;
+  readonly counts: LookupCounts;
+  readonly findings: Findings;
+}
+
 /** The rows of a list, each once: those that came, without those that came again, and those that were missed at first. */
 function listed(rows: number, { repaired, duplicates }: Consistency): number {
   return rows - duplicates + repaired;
@@ -76,6 +87,7 @@ export function openLedger(pipeline: Pipeline, reader: CollectionReader<Row>, fo
   const source = countSource(reader, reveal);
   const consistency = newConsistency(pipeline.consistency.mode);
   const sides: SideCount[] = [];
+  const lookups: LookupSide[] = [];
   const steps = plan.steps.map((step) => ({ step, tally: emptyTally() }));
   let earlier: readonly (Published | undefined)[] = [];
   let placed: readonly Column[] = [];
@@ -99,6 +111,7 @@ export function openLedger(pipeline: Pipeline, reader: CollectionReader<Row>, fo
     source,
     consistency,
     sides,
+    lookups,
     steps,
     fixColumns: (published) => {
       earlier = published;
@@ -141,6 +154,12 @@ export function openLedger(pipeline: Pipeline, reader: CollectionReader<Row>, fo
         warnings,
         consistency,
         sides: sides.map((side) => ({ ...side, rows: listed(side.rows, side.consistency), findings: findingsOf(side.findings) })),
+        lookups: lookups.map(({ counts, findings: found, ...side }) => ({
+          ...side,
+          ...counts,
+          checked: false,
+          findings: findingsOf(found),
+        })),
         rejects: { path: rejects, rows: Math.max(0, ...sinks.map(({ books }) => books.rejected)) },
       };
     },

@@ -1,6 +1,7 @@
 import { type WarningCode, type Warning, printable } from '../../core/index.js';
 import type { Tally } from '../../flow/index.js';
 import type { Consistency } from '../../source/index.js';
+import type { LookupCounts } from '../../steps/index.js';
 import { wordOf, type RowCounts } from './row-counts.js';
 import { amount } from '../spec/units.js';
 
@@ -37,6 +38,13 @@ export interface RunReport {
     readonly consistency: Consistency;
     readonly findings: FindingsReport;
   }[];
+  /** Where joins asked for single records. What changed while the run asked was not checked for. */
+  readonly lookups: readonly (Readonly<LookupCounts> & {
+    readonly at: string;
+    readonly collection: string;
+    readonly checked: false;
+    readonly findings: FindingsReport;
+  })[];
   readonly rejects: { readonly path: string | undefined; readonly rows: number };
 }
 
@@ -74,9 +82,10 @@ export function summaryOf(report: RunReport): string {
     ...(report.resumed > 0 ? [`  resumed: ${amount(report.resumed)} pages were spooled by an interrupted run, since ${report.since}`] : []),
     ...consistencyLine(report.consistency),
     ...report.steps.flatMap(({ at, tally }) => stepLine(at, tally) ?? []),
+    ...report.lookups.map(lookupLine),
     ...report.sinks.map(sinkLine),
     ...findingLines(report.collection, report.findings),
-    ...report.sides.flatMap(({ collection, findings }) => findingLines(collection, findings)),
+    ...[...report.sides, ...report.lookups].flatMap(({ collection, findings }) => findingLines(collection, findings)),
     ...(report.rejects.rows > 0
       ? [`  rejected ${amount(report.rejects.rows)} rows${report.rejects.path === undefined ? '' : `, see ${report.rejects.path}`}`]
       : []),
@@ -122,6 +131,11 @@ function stepLine(at: string, tally: Tally): string | undefined {
     .filter((key) => tally[key] > 0)
     .map((key) => `${wordOf(key)} ${amount(tally[key])}`);
   return parts.length === 0 ? undefined : `  ${at}: ${parts.join(', ')}`;
+}
+
+function lookupLine({ at, collection, requests, hits, misses }: RunReport['lookups'][number]): string {
+  const counts = `${amount(requests)} requests for single records, ${amount(misses)} without one; ${amount(hits)} rows needed none`;
+  return `  ${at}: ${collection} by id, not checked for changes: ${counts}`;
 }
 
 function sinkLine({ at, path, bytes, changed, nulled, books }: SinkReport): string {

@@ -242,6 +242,12 @@ async function runClaimed(
       firstStart: new Date(claim.firstStart),
       hmacKey: pipeline.hmacKey,
       scratch: run.state.scratch,
+      lookup: (collection, reveal) => {
+        const reader = from.reader(collection, reveal);
+        const counts = { requests: 0, hits: 0, misses: 0 };
+        ledger.lookups.push({ at: step.at, collection: collection.name, counts, findings: reader.findings });
+        return { find: reader.find, concurrency: from.concurrency, counts };
+      },
       read: (collection, reveal) => {
         const consistency = newConsistency(wanted.mode);
         const onEnd = (hasMore: () => Observable<boolean>) =>

@@ -85,6 +85,8 @@ export interface CollectionReader<T> {
 export interface ServiceClient {
   /** @param reveal Secret columns that are wanted. Default: none. */
   reader<C extends Collection>(collection: C, reveal?: readonly string[]): CollectionReader<RowOf<C>>;
+  /** Requests that are under way at most; those beyond wait. */
+  readonly concurrency: number;
   /** Closes idle connections. */
   close(): void;
 }
@@ -176,6 +178,7 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
         },
       };
     },
+    concurrency,
     close: transport.close,
   };
 }

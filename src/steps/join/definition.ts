@@ -3,7 +3,9 @@ import { columnsOf, type Collection, type Registry } from '../../collections/ind
 import { schema, unknownName as unknownAmong, type Column } from '../../core/index.js';
 import { refuseRepeats, requireColumn, rowsOf, unknownName } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
-import { joining, takenName } from './join.js';
+import { takenName } from './assemble.js';
+import { joining } from './join.js';
+import { lookingUp } from './look-up.js';
 import type { Pick } from './pick.js';
 
 const config = schema((z) => {
@@ -23,7 +25,12 @@ const config = schema((z) => {
       .optional()
       .describe('Which of several matches: first, all, { max: field }, { min: field } or error (default).'),
     type: z.enum(['left', 'inner']).optional().describe('left (default) keeps rows without a match, inner drops them.'),
-    lookup: z.literal('preload').optional().describe('preload (default) reads the other collection once; the first pages wait for it.'),
+    lookup: z
+      .enum(['preload', 'by_id'])
+      .optional()
+      .describe(
+        'preload (default) reads the other collection once; the first pages wait for it. by_id requests the single record of each id that rows have, once, which pays for few ids and a large collection; what changes meanwhile is not noticed.',
+      ),
     reveal: z.array(name).optional().describe('Credential-like fields of the other collection to include.'),
     min_match: z
       .string()
@@ -41,6 +48,7 @@ export const joinStep = defineStep('join', {
   examples: [
     { with: 'bridges', on: { bridge_id: 'id' }, as: 'bridge', select: ['title', 'niche'] },
     { with: 'areacodes', on: { zipcode: 'city' }, normalize: 'casefold', pick: { max: 'city_population' }, as: 'area', min_match: '0%' },
+    { with: 'bridges', on: { bridge_id: 'id' }, as: 'seller', select: ['title'], lookup: 'by_id' },
   ],
   columns: (join, input, plan) => {
     const other = found(join, plan.collections);
@@ -56,6 +64,7 @@ export const joinStep = defineStep('join', {
       requireColumn(field, right, rightPlan, ['on', left]);
     }
     if (Object.keys(join.on).length === 0) plan.problem(['on'], 'needs at least one pair of fields');
+    if (join.lookup === 'by_id') refuseLookup(join, other, plan);
     warnOfSeveral(join, other, plan);
     if (typeof join.pick === 'object') {
       const side = 'max' in join.pick ? 'max' : 'min';
@@ -77,26 +86,26 @@ export const joinStep = defineStep('join', {
     const kept = join.pick === 'all' ? input.map((column) => ({ ...column, source: undefined })) : input;
     return [...kept, ...added];
   },
-  reads: (join) => join.with,
+  reads: ({ lookup, with: other }) => (lookup === 'by_id' ? undefined : other),
   addsRows: ({ pick }) => pick === 'all',
   open: (config, runtime) => {
     const collection = otherOf(config, runtime.collections);
     const right = columnsOf(collection, config.reveal);
-    return joining(
-      runtime.read(collection, config.reveal ?? []),
-      {
-        on: config.on,
-        as: config.as ?? config.with,
-        select: selected(config, right),
-        normalize: config.normalize,
-        pick: typedPick(config.pick, right),
-        type: config.type,
-        key: collection.key,
-      },
-      runtime,
-      // A field of that name which the plan does not know is one that the service has and nobody declared: it stays out.
-      () => {},
-    );
+    const meeting = {
+      on: config.on,
+      as: config.as ?? config.with,
+      select: selected(config, right),
+      normalize: config.normalize,
+      pick: typedPick(config.pick, right),
+      type: config.type,
+      key: collection.key,
+    };
+    const reveal = config.reveal ?? [];
+    const [[left, id] = []] = Object.entries(config.on);
+    if (config.lookup === 'by_id' && left !== undefined && id !== undefined)
+      return lookingUp(runtime.lookup(collection, reveal), { ...meeting, left, id }, runtime);
+    // A field of that name which the plan does not know is one that the service has and nobody declared: it stays out.
+    return joining(runtime.read(collection, reveal), meeting, runtime, () => {});
   },
   gate: ({ min_match }, { matched, missed }) => {
     const rows = matched + missed;
@@ -121,6 +130,24 @@ function otherOf(join: JoinConfig, collections: Registry): Collection {
   const other = found(join, collections);
   if (!other) throw new Error(`no collection ${join.with}`);
   return other;
+}
+
+/** Refuses `lookup: by_id` where there is no path of a single record, or where it would compare something else than the id. */
+function refuseLookup({ on, with: name, normalize }: JoinConfig, { id, served }: Collection, plan: PlanContext): void {
+  const fields = Object.values(on);
+  if (served) {
+    plan.problem(['lookup'], `nothing is known of paths of single records of ${name}, a collection of your own; use lookup: preload`);
+  } else if (fields.length !== 1 || fields[0] !== id) {
+    plan.problem(
+      ['on'],
+      `lookup: by_id takes one pair, whose right field is the id of ${name}, like { field: ${id} }; for others use lookup: preload`,
+    );
+  }
+  if (normalize !== undefined)
+    plan.problem(
+      ['normalize'],
+      'with lookup: by_id the service compares, as it is; derive the field as the service has it, or use lookup: preload',
+    );
 }
 
 /** Tells a join that takes no more than one match, where nothing says that there are no more. */

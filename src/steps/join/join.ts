@@ -1,11 +1,10 @@
 import { isObservable, map, pipe, type Observable } from 'rxjs';
-import { declaredTypes, itemAt, schema, type Row, StepError } from '../../core/index.js';
-import { memoByKey, type RecordBatch } from '../../vector/index.js';
-import { batchOf, preload, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { declaredTypes, schema, type Row, StepError } from '../../core/index.js';
+import { batchOf, preload, standalone, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
-import { casefold } from '../casefold.js';
 import { requireFields } from '../require-fields.js';
-import { GrowingBuildSide, unmatched, type BuildSide, type Matches } from './build-side.js';
+import { assembly, takenName } from './assemble.js';
+import { GrowingBuildSide } from './build-side.js';
 import { comparedBy, type Pick } from './pick.js';
 
 /** How two sides of a join meet. */
@@ -89,11 +88,6 @@ export function join<Left extends Row, Right extends Row, const As extends strin
   return pipe(requireFields<Left>(context.at, Object.keys(on)), joined);
 }
 
-/** Says that a join would add a field that is there. */
-export function takenName(name: string): string {
-  return `there is a field '${name}' already; choose another name under as, or leave it out of select`;
-}
-
 /**
  * Joins, whatever fields the rows have.
  *
@@ -105,74 +99,12 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
   context: StepContext,
   taken: (name: string) => void,
 ): Step<Left, Joined<Left, Right, As, Field>> {
-  const { as, select, normalize, pick = 'error', type = 'left', key = [] } = options;
-  const leftFields = Object.keys(options.on);
-  const rightFields = Object.values<string | undefined>(options.on).filter((field) => field !== undefined);
-  if (leftFields.length === 0 || select.length === 0)
-    throw new StepError('E_STEP_CONFIG', `${context.at}: needs at least one pair under on and one field under select`);
-
-  const fold = normalize === 'casefold' ? casefold : undefined;
-  const added = select.map((field) => `${as}_${field}`);
-
-  function refuseTaken({ columns }: RecordBatch): void {
-    const name = added.find((candidate) => columns.has(candidate));
-    if (name !== undefined) taken(name);
-  }
-
-  function joinWith(side: BuildSide): Step<Left, Joined<Left, Right, As, Field>> {
-    const matchesIn = memoByKey(leftFields, (key): Matches => (key === undefined ? unmatched : side.matchesOf(key)), fold);
-
-    /** Whether a row stays that has one match or none. */
-    function staysWith(match: number): boolean {
-      if (match !== unmatched) context.tally.matched += 1;
-      else context.tally.missed += 1;
-      if (match !== unmatched || type === 'left') return true;
-      context.tally.unmatched += 1;
-      return false;
-    }
-
-    /** The matches that a row is put together with, of several. */
-    function chosen(matches: readonly number[]): readonly number[] {
-      if (pick === 'error') {
-        throw new StepError(
-          'E_STEP_MATCHES',
-          `${context.at}: ${matches.length} rows match on ${rightFields.join(' + ')}; say which one with pick`,
-        );
-      }
-      context.tally.matched += 1;
-      context.tally.expanded += matches.length - 1;
-      return matches;
-    }
-
-    return map((page) => {
-      const batch = batchOf(page);
-      const find = matchesIn(batch);
-      const rows: number[] = [];
-      const found: number[] = [];
-      let same = true;
-      const put = (row: number, match: number) => {
-        same &&= rows.length === row;
-        rows.push(row);
-        found.push(match);
-      };
-      for (let row = 0; row < batch.length; row += 1) {
-        const matches = find(row);
-        if (typeof matches === 'number') {
-          if (staysWith(matches)) put(row, matches);
-        } else for (const match of chosen(matches)) put(row, match);
-      }
-      const left = same && rows.length === batch.length ? batch : batch.take(rows);
-      refuseTaken(batch);
-      const columns = side.columnsOf(found);
-      return withBatch(page, left.with(columns.map((column, at) => [itemAt(added, at), column])));
-    });
-  }
-
+  const { assembling, build } = assembly(options, context, taken);
   return preload(
     other$,
-    () => new GrowingBuildSide({ on: rightFields, select, pick, key, normalize: fold }),
+    () => new GrowingBuildSide(build),
     (growing, page) => growing.add(batchOf(page)),
-    (growing) => joinWith(growing.finish()),
+    (growing) => map(assembling(growing.finish())),
     context,
   );
 }

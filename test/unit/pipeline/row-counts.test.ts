@@ -73,5 +73,6 @@ const report: RunReport = {
   warnings: [],
   consistency: newConsistency(),
   sides: [],
+  lookups: [],
   rejects: { path: undefined, rows: 0 },
 };

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { from, lastValueFrom, toArray } from 'rxjs';
+import { from, lastValueFrom, of, toArray } from 'rxjs';
 import { collections, columnsOf, type Collection, type CollectionName } from '../../../src/collections/index.js';
 import type { Column, Row, Value } from '../../../src/core/index.js';
 import type { Warning } from '../../../src/core/errors.js';
@@ -88,6 +88,11 @@ export function runtime(overrides: Partial<StepRuntime> = {}): StepRuntime & Wat
     firstStart: new Date('2026-11-22T10:30:00Z'),
     hmacKey: 'sixteen characters at least',
     scratch: join(tmpdir(), 'leadstream-test', 'scratch'),
+    lookup: ({ name, id }) => ({
+      find: (wanted) => of((others[name] ?? []).filter((row) => row[id] === wanted)),
+      concurrency: 4,
+      counts: { requests: 0, hits: 0, misses: 0 },
+    }),
     read: (collection, reveal) => {
       const visible = columnsOf(collection, reveal).map(({ name }) => name);
       const rows = (others[collection.name] ?? []).map((row) =>

@@ -1,0 +1,68 @@
+import { defer, from, map, mergeMap, toArray } from 'rxjs';
+import type { Row } from '../../core/index.js';
+import { batchOf, mapPagesAsync, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { batchFromRows, keysOf } from '../../vector/index.js';
+import type { Lookup } from '../step.js';
+import { assembly, type Meeting } from './assemble.js';
+import { GrowingBuildSide } from './build-side.js';
+import { comparedBy } from './pick.js';
+import { Records } from './records.js';
+
+/** Pages whose records are asked for at once, so that requests do not wait for the last ones of a page. */
+const pagesAtOnce = 2;
+
+/** How rows meet single records. */
+export interface LookUpOptions extends Meeting {
+  /** The field of the rows that has the identifier of a record. */
+  readonly left: string;
+  /** The field of the records that has it. */
+  readonly id: string;
+}
+
+/**
+ * Joins by asking for single records, page by page, in the order of the pages. Identifiers that no path can have (made of dots, or no valid
+ * Unicode) match nothing and are not sent.
+ *
+ * Memory: as `Records`, and the records of two pages.
+ */
+export function lookingUp(lookup: Lookup, options: LookUpOptions, context: StepContext): Step {
+  const { left, id, select, pick, key = [] } = options;
+  // A field of the name of one that is added is one that the service has and nobody declared: it stays out.
+  const { assembling, build } = assembly(options, context, () => {});
+  const kept = [...new Set([id, ...select, ...comparedBy(pick), ...key])];
+
+  return (pages$) =>
+    defer(() => {
+      const records = new Records(context.at, lookup, id, kept);
+      let atWork = 0;
+      const working = (change: number) => context.working?.((atWork += change) > 0);
+
+      function joined(page: Page) {
+        working(1);
+        return from(wantedIn(page, left)).pipe(
+          mergeMap(([wanted, rows]) => records.of(wanted, rows), lookup.concurrency),
+          toArray(),
+          map((found): Page => {
+            working(-1);
+            const side = new GrowingBuildSide(build);
+            side.add(batchFromRows(found.flat()));
+            return assembling<Row, Row>(side.finish())(page);
+          }),
+        );
+      }
+
+      return pages$.pipe(mapPagesAsync(joined, pagesAtOnce, context.at));
+    });
+}
+
+/** The identifiers that the rows of a page have, and how many rows have each. */
+function wantedIn(page: Page, field: string): ReadonlyMap<string, number> {
+  const batch = batchOf(page);
+  const keyAt = keysOf(batch, [field]);
+  const wanted = new Map<string, number>();
+  for (let row = 0; row < batch.length; row += 1) {
+    const id = keyAt(row);
+    if (id !== undefined && !/^\.*$/.test(id) && id.isWellFormed()) wanted.set(id, (wanted.get(id) ?? 0) + 1);
+  }
+  return wanted;
+}

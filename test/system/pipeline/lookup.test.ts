@@ -1,0 +1,143 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { parsePipeline, summaryOf } from '../../../src/pipeline/index.js';
+import { duckdb } from '../../support/duckdb.js';
+import { leads, runIn } from '../../support/pipelines.js';
+import { generate } from '../../../src/service/index.js';
+import { pipelineText, service, serviceOf, type LoggedService } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const bridges = Array.from({ length: 300 }, (_, n) => ({ id: `b/${n} ü`, title: `title ${n}`, niche: `niche ${n % 3}` }));
+const joined = (more = '', config = 'with: bridges, on: { bridge_id: id }, as: b, select: [title, niche]') =>
+  `from: leads\nsteps:\n  - join: { ${config}, lookup: by_id${more} }\nto:\n  - csv: { path: c.csv }\n`;
+const found = ({ requests }: LoggedService) => requests.filter((url) => !url.includes('?'));
+
+describe('lookup: by_id', () => {
+  test('gives what preload gives, byte for byte, by a request for each id and no list', async () => {
+    const [from, folder] = [await service(generate({ leads: 1_200, bridges: 60, seed: 7 })), await temporaryFolder()];
+    const report = await runIn(from, joined(), folder);
+    const asked = found(from);
+    expect(new Set(asked).size).toBe(asked.length);
+    expect(from.requests.some((url) => url.startsWith('bridges?'))).toBe(false);
+    const byId = await readFile(join(folder, 'c.csv'), 'utf8');
+    const preloaded = await runIn(from, joined().replace('by_id', 'preload'), folder);
+    expect(await readFile(join(folder, 'c.csv'), 'utf8')).toBe(byId);
+    expect(preloaded.lookups).toEqual([]);
+    const [tally] = report.steps.map(({ tally }) => tally);
+    expect(tally).toEqual(preloaded.steps[0]?.tally);
+    expect(report.sides).toEqual([]);
+    expect(report.lookups).toMatchObject([{ at: 'steps[0] join', collection: 'bridges', requests: asked.length, checked: false }]);
+    const [{ requests, hits } = { requests: 0, hits: 0 }] = report.lookups;
+    const [{ n } = {}] = await duckdb(`select count(nullif(bridge_id, ''))::int as n from read_csv('${folder}/c.csv', all_varchar = true)`);
+    expect(requests + hits).toBe(n);
+    expect(summaryOf(report)).toContain('steps[0] join: bridges by id, not checked for changes: ');
+  });
+
+  test('joins rows without a record as rows without a match, and asks for an id once', async () => {
+    const ids = ['b/1 ü', 'none', '', '..', 'b/1 ü', 'none', 'B/1 ü', 'b/299 ü'];
+    const [from, folder] = [
+      await serviceOf({ leads: leads(ids.length, (n) => ({ bridge_id: ids[n] })), bridges }),
+      await temporaryFolder(),
+    ];
+    const report = await runIn(from, joined(), folder);
+    expect(await duckdb(`select b_title from read_csv('${folder}/c.csv', header = true) order by lead_id::int`)).toEqual(
+      ['title 1', null, null, null, 'title 1', null, null, 'title 299'].map((b_title) => ({ b_title })),
+    );
+    expect(report.steps[0]?.tally).toMatchObject({ matched: 3, missed: 5 });
+    expect(report.lookups[0]).toMatchObject({ requests: 4, hits: 2, misses: 2 });
+    expect(found(from)).toHaveLength(4);
+  });
+
+  test('takes of several records what pick says, and fails without it', async () => {
+    const areacodes = ['A', 'B', 'C'].map((city, n) => ({ area_code: '212', city, state: 'NY', city_population: String(10 ** n) }));
+    const from = await serviceOf({ leads: leads(2, () => ({ zipcode: '212' })), areacodes });
+    const config = 'with: areacodes, on: { zipcode: area_code }, as: area, select: [city]';
+    const cities = async (pick: string) => {
+      const folder = await temporaryFolder();
+      await runIn(from, joined(pick, config), folder);
+      return (await duckdb(`select area_city from read_csv('${folder}/c.csv', header = true)`)).map(({ area_city }) => area_city);
+    };
+    expect(await cities(', pick: first')).toEqual(['A', 'A']);
+    expect(await cities(', pick: { max: city_population }')).toEqual(['C', 'C']);
+    expect(await cities(', pick: all')).toEqual(['A', 'B', 'C', 'A', 'B', 'C']);
+    await expect(cities('')).rejects.toThrow('steps[0] join: 3 rows match on area_code; say which one with pick');
+  });
+
+  test('keeps the order of rows and the bounds of requests over answers that take any time, fail and come late', async () => {
+    const source = generate({ leads: 700, bridges: 150, seed: 3 });
+    let underWay = 0;
+    let most = 0;
+    const from = await service(source, { faults: ['503@rate=0.1', 'delay=3'] });
+    const folder = await temporaryFolder();
+    const watch = { request: { start: () => void (most = Math.max(most, (underWay += 1))), asyncEnd: () => void (underWay -= 1) } };
+    const report = await runIn(from, joined(), folder, { watch, set: { 'service.concurrency': '3' } });
+    expect(report.read).toBe(700);
+    expect(most).toBeLessThanOrEqual(3);
+    const plain = await temporaryFolder();
+    await runIn(await service(source), joined().replace('by_id', 'preload'), plain);
+    expect(await readFile(join(folder, 'c.csv'), 'utf8')).toBe(await readFile(join(plain, 'c.csv'), 'utf8'));
+  });
+
+  test('fails as any read does when the service cannot give a record, and publishes nothing', async () => {
+    const source = generate({ leads: 100, bridges: 20, seed: 1 });
+    const [from, folder] = [await service(source, { faults: ['503@collection=bridges'] }), await temporaryFolder()];
+    await expect(runIn(from, joined(), folder, { set: { 'service.retry.attempts': '2' } })).rejects.toMatchObject({
+      code: 'E_SOURCE_UNAVAILABLE',
+    });
+    await expect(readFile(join(folder, 'c.csv'))).rejects.toThrow('ENOENT');
+  });
+
+  test('is held to min_match and lets an inner join drop rows', async () => {
+    const ids = ['b/1 ü', 'none', 'b/2 ü', 'gone'];
+    const from = await serviceOf({ leads: leads(4, (n) => ({ bridge_id: ids[n] })), bridges });
+    await expect(runIn(from, joined(', min_match: 60%'), await temporaryFolder())).rejects.toMatchObject({ code: 'E_GATE_MATCH' });
+    const report = await runIn(from, joined(', type: inner'), await temporaryFolder());
+    expect(report.sinks[0]?.books).toMatchObject({ read: 4, written: 2, unmatched: 2 });
+  });
+
+  test('balances its books when a limit stops the read while records are under way', async () => {
+    const [from, folder] = [await service(generate({ leads: 1_200, bridges: 60, seed: 7 })), await temporaryFolder()];
+    const report = await runIn(from, joined(', type: inner').replace('to:', '  - limit: 5\nto:'), folder);
+    expect(report.partial).toBe(true);
+    expect(report.sinks[0]?.books.written).toBe(5);
+  });
+
+  test('withholds secrets that are not revealed, and adds those that are', async () => {
+    const from = await serviceOf({ leads: leads(1, () => ({ bridge_id: '1' })), bridges: [{ id: '1', title: 't', CRM_KEY: 'hidden' }] });
+    const folder = await temporaryFolder();
+    await runIn(from, joined('', 'with: bridges, on: { bridge_id: id }, as: b'), folder);
+    expect(await readFile(join(folder, 'c.csv'), 'utf8')).not.toContain('hidden');
+    await runIn(from, joined(', reveal: [crm_key]', 'with: bridges, on: { bridge_id: id }, as: b, select: [crm_key]'), folder);
+    expect(await readFile(join(folder, 'c.csv'), 'utf8')).toContain('hidden');
+  });
+});
+
+describe('lookup: by_id is refused before any request', () => {
+  const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
+  const one = 'lookup: by_id takes one pair, whose right field is the id of bridges, like { field: id }; for others use lookup: preload';
+
+  test.each([
+    ['on another field', 'with: bridges, on: { bridge_id: title }', '', one],
+    ['on more fields', 'with: bridges, on: { bridge_id: id, campaign_id: campaign_id }', '', one],
+    [
+      'with folded cases',
+      'with: bridges, on: { bridge_id: id }',
+      ', normalize: casefold',
+      'with lookup: by_id the service compares, as it is',
+    ],
+  ])('%s', async (_what, config, more, message) => {
+    await expect(parsePipeline(pipelineText(joined(more, config)), 'p.yaml', { env })).rejects.toThrow(message);
+  });
+
+  test('in a collection of one’s own', async () => {
+    const own = 'collections:\n  orders: { path: /orders, key: [no], paging: { scheme: page }, fields: { no: text, total: decimal } }\n';
+    const text = pipelineText(`${own}${joined('', 'with: orders, on: { bridge_id: no }')}`);
+    await expect(parsePipeline(text, 'p.yaml', { env })).rejects.toThrow('nothing is known of paths of single records of orders');
+  });
+
+  test('where expect speaks of a list that is not read', async () => {
+    const text = pipelineText(`${joined()}expect: { max_read_shrink: { bridges: 10% } }\n`);
+    await expect(parsePipeline(text, 'p.yaml', { env })).rejects.toThrow('bridges is not read here');
+  });
+});
