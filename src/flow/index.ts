@@ -2,6 +2,7 @@ export { type BatchReader, blocking, type Collector } from './blocking.js';
 export { emptyTally, type Fault, type OnError, standalone, type StepContext, type Tally } from './context.js';
 export { deliver } from './deliver.js';
 export { Drain } from './drain.js';
+export { gather } from './gather.js';
 export { halfSipHash } from './half-sip-hash.js';
 export { KeyMap } from './key-map.js';
 export { iterate, toReadable } from './iterate.js';
@@ -13,4 +14,5 @@ export { batchOf, countOf, isPage, keepRows, type Lease, type Page, pageOf, type
 export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from './paged-source.js';
 export { preload } from './preload.js';
 export { createStallDetector, type StallDetector } from './stall-detector.js';
+export { Recent } from './recent.js';
 export { type Ask, task } from './task.js';

@@ -1,6 +1,6 @@
-import { defer, from, map, mergeMap, toArray } from 'rxjs';
+import { defer, map } from 'rxjs';
 import type { Row } from '../../core/index.js';
-import { batchOf, mapPagesAsync, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, gather, mapPagesAsync, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { batchFromRows, keysOf } from '../../vector/index.js';
 import type { Lookup } from '../step.js';
 import { assembly, type Meeting } from './assemble.js';
@@ -39,9 +39,7 @@ export function lookingUp(lookup: Lookup, options: LookUpOptions, context: StepC
 
       function joined(page: Page) {
         working(1);
-        return from(wantedIn(page, left)).pipe(
-          mergeMap(([wanted, rows]) => records.of(wanted, rows), lookup.concurrency),
-          toArray(),
+        return gather([...wantedIn(page, left)], ([wanted, rows]) => records.of(wanted, rows), lookup.concurrency).pipe(
           map((found): Page => {
             working(-1);
             const side = new GrowingBuildSide(build);

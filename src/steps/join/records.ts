@@ -1,5 +1,6 @@
-import { defer, finalize, map, of, shareReplay, tap, type Observable } from 'rxjs';
+import { defer, map, type Observable } from 'rxjs';
 import { SourceError, type Row } from '../../core/index.js';
+import { Recent } from '../../flow/index.js';
 import { keyOf } from '../../vector/index.js';
 import { casefold } from '../casefold.js';
 import type { Lookup } from '../step.js';
@@ -13,11 +14,10 @@ const most = 10_000;
  * Memory: the fields that are kept of the records of the 10,000 identifiers that were wanted last.
  */
 export class Records {
-  /** Those wanted last come last. */
-  readonly #known = new Map<string, readonly Row[]>();
-  readonly #underWay = new Map<string, Observable<readonly Row[]>>();
+  readonly #recent = new Recent((id: string) => this.#ask(id), most);
 
   /**
+   * @param at Name of the step in messages.
    * @param id Field that holds the identifier.
    * @param kept Fields that are kept.
    */
@@ -35,30 +35,22 @@ export class Records {
    * @throws {SourceError} By the stream: what `Lookup.find` throws, and `E_SOURCE_ANSWER` for records that nobody asked for.
    */
   of(id: string, rows: number): Observable<readonly Row[]> {
-    const { counts } = this.lookup;
     return defer(() => {
-      const known = this.#known.get(id);
-      const underWay = this.#underWay.get(id);
-      counts.hits += known || underWay ? rows : rows - 1;
-      if (known) return of(this.#remember(id, known));
-      return underWay ?? this.#ask(id);
+      this.lookup.counts.hits += this.#recent.has(id) ? rows : rows - 1;
+      return this.#recent.of(id);
     });
   }
 
   #ask(id: string): Observable<readonly Row[]> {
-    const { counts } = this.lookup;
+    const { counts, find } = this.lookup;
     counts.requests += 1;
-    const asked$ = this.lookup.find(id).pipe(
-      map((records) => this.#withId(id, records)),
-      tap((records) => {
-        if (records.length === 0) counts.misses += 1;
-        this.#remember(id, records);
+    return find(id).pipe(
+      map((records) => {
+        const found = this.#withId(id, records);
+        if (found.length === 0) counts.misses += 1;
+        return found;
       }),
-      finalize(() => this.#underWay.delete(id)),
-      shareReplay({ bufferSize: 1, refCount: true }),
     );
-    this.#underWay.set(id, asked$);
-    return asked$;
   }
 
   /** A service may take cases for the same that a join tells apart; one that gives other records has not understood the path. */
@@ -71,13 +63,5 @@ export class Records {
     return records
       .filter((record) => idOf(record) === id)
       .map((record) => Object.fromEntries(this.kept.map((field) => [field, record[field] ?? null])));
-  }
-
-  #remember(id: string, records: readonly Row[]): readonly Row[] {
-    this.#known.delete(id);
-    this.#known.set(id, records);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > most && oldest !== undefined) this.#known.delete(oldest);
-    return records;
   }
 }
