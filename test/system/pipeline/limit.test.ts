@@ -1,6 +1,7 @@
 import { lstat, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { itemAt } from '../../../src/core/index.js';
 import { publishedManifest } from '../../../src/lake/index.js';
 import { runPipeline, summaryOf, type RunOptions } from '../../../src/pipeline/index.js';
@@ -9,6 +10,7 @@ import { cli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
 import { leads, pipelineFor } from '../../support/pipelines.js';
 import { pipelineText, service, type LoggedService } from '../../support/services.js';
+import { rung } from '../../support/rung.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const toTable = 'to:\n  - parquet: { path: t }\n';
@@ -109,6 +111,43 @@ ${toTable}`;
     // It may replace what it likes.
     await run(body);
   });
+});
+
+test('gives the first rows of what the steps before it give, and balances its books, whatever they are', async () => {
+  const steps = [
+    'filter: int(lead_id) % 3 != 0',
+    'dedupe: { by: [uid] }',
+    "explode: { field: aff_sub, separator: ',' }",
+    "explode: { field: aff_sub, separator: ',', empty: drop }",
+    'sample: { percent: 60 }',
+    'join: { with: bridges, on: { bridge_id: id }, as: b, select: [title], type: inner }',
+  ];
+  lists.leads = leads(300, (index) => ({
+    uid: String(index % 200),
+    aff_sub: ['a,b', '', 'c'][index % 3],
+    bridge_id: String(1 + (index % 2)),
+  }));
+  const to = (path: string) => `to:\n  - ndjson: { path: ${path} }\n`;
+  const chain = fc.uniqueArray(fc.constantFrom(...steps), { selector: (step) => step.split(':')[0], maxLength: 4 });
+  const linesOf = async (path: string) => (await readFile(join(folder, path), 'utf8')).split('\n').filter((line) => line !== '');
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(chain, fc.integer({ min: 1, max: 90 }), fc.integer({ min: 7, max: 60 }), async (before, most, pageRows) => {
+      const name = `p${(count += 1)}`;
+      const text = before.map((step) => `  - ${step}\n`).join('');
+      await run(`from: leads\nsteps:\n${text}  - select: [lead_id, aff_sub]\n${to(`${name}.all`)}`);
+      const set = { 'service.limit': String(pageRows) };
+      const report = await run(
+        `from: leads\nsteps:\n${text}  - limit: ${most}\n  - select: [lead_id, aff_sub]\n${to(`${name}.part`)}`,
+        {},
+        set,
+      );
+      const all = await linesOf(`${name}.all`);
+      expect(await linesOf(`${name}.part`)).toEqual(all.slice(0, most));
+      expect(report.partial).toBe(all.length >= most);
+    }),
+    { numRuns: rung(5, 150) },
+  );
 });
 
 describe('what a run that a limit stops leaves to later ones', () => {
