@@ -47,7 +47,9 @@ export const aggregateStep = defineStep('aggregate', {
   columns: ({ by = [], compute }, input, plan) => {
     refuseRepeats(by, plan, ['by']);
     const keys = by.flatMap((name, index): readonly Column[] => {
-      const column = requireColumn(name, input, plan, ['by', index]);
+      const problem = noField(name);
+      if (problem !== undefined) plan.problem(['by', index], problem);
+      const column = problem === undefined ? requireColumn(name, input, plan, ['by', index]) : undefined;
       return column === undefined ? [] : [{ ...column, cast: true }];
     });
     const results = Object.entries(compute).map(([name, text]): Column => {
@@ -62,6 +64,13 @@ export const aggregateStep = defineStep('aggregate', {
     return blocking(runtime, () => new Aggregator(plan, options, runtime));
   },
 });
+
+/** What is said of a text under `by` that cannot name a field. */
+function noField(text: string): string | undefined {
+  if (/^\S+\s+(?:asc|desc)$/i.test(text.trim())) return 'groups come in the order of their fields; a sort after this step gives another';
+  if (/[()+*?:]/.test(text)) return `by takes fields; derive one of ${JSON.stringify(text)} before this step`;
+  return undefined;
+}
 
 function opened(by: readonly string[], calls: Readonly<Record<string, string>>, runtime: StepRuntime): AggregatePlan {
   const types = new Map(runtime.input.map(({ name, type }) => [name, type]));

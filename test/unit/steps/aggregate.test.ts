@@ -355,6 +355,13 @@ describe('aggregate in a file', () => {
       expect(steps.aggregate.config().safeParse(config).success).toBe(false);
   });
 
+  test('says how groups are made by expressions, and come in another order', () => {
+    expect(problems({ by: ['timestamp desc', 'month(timestamp)'], compute: { n: 'count()' } })).toEqual([
+      ['by.0', 'groups come in the order of their fields; a sort after this step gives another'],
+      ['by.1', 'by takes fields; derive one of "month(timestamp)" before this step'],
+    ]);
+  });
+
   test('declares the types and who may see the results', () => {
     const { columns } = planned(steps.aggregate, {
       by: ['yearmonthday', 'email'],
