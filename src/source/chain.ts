@@ -1,8 +1,8 @@
-import { catchError, of, throwError, type Observable } from 'rxjs';
+import { catchError, type Observable } from 'rxjs';
 import { SourceError } from '../core/index.js';
 import { task } from '../flow/index.js';
 import { RecordBatch } from '../vector/index.js';
-import { isRefused } from './failures.js';
+import { unlessRefused } from './failures.js';
 import type { ListAnswer } from './fetch/listing.js';
 import type { Position } from './fetch/position.js';
 import type { ListReader } from './paging.js';
@@ -96,9 +96,7 @@ export class Chain {
   }
 
   #at(number: number, position: Position | undefined): Observable<ListAnswer | undefined> {
-    return this.reader
-      .request({ page: number, position, purpose: 'probe' })
-      .pipe(catchError((error: unknown) => (isRefused(error) ? of(undefined) : throwError(() => error))));
+    return this.reader.request({ page: number, position, purpose: 'probe' }).pipe(catchError(unlessRefused));
   }
 
   /** No two pages have the same one behind them. */

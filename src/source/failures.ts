@@ -12,6 +12,11 @@ export function isRefused(error: unknown): boolean {
   return error instanceof SourceError && error.code === 'E_SOURCE_REFUSED';
 }
 
+/** For `catchError`: nothing, where the service does not take a request. */
+export function unlessRefused(error: unknown): Observable<undefined> {
+  return isRefused(error) ? of(undefined) : throwError(() => error);
+}
+
 /** An answer that has no rows for this request, and would have none the next time. */
 export function isViolation(error: unknown): boolean {
   return error instanceof SourceError && (error.code === 'E_SOURCE_REFUSED' || error.code === 'E_SOURCE_ANSWER');

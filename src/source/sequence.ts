@@ -1,9 +1,10 @@
-import { EMPTY, concat, defer, map, switchMap, timer, type Observable } from 'rxjs';
+import { EMPTY, catchError, concat, defer, map, switchMap, timer, type Observable } from 'rxjs';
 import { itemAt, SourceError } from '../core/index.js';
 import { batchOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
 import { digestOf } from '../vector/index.js';
 import type { Consistency } from './consistency.js';
 import { Chain } from './chain.js';
+import { unlessRefused } from './failures.js';
 import { endWaitOf, windowOf, type ReadingOptions } from './options.js';
 import { warn, type ListReader } from './paging.js';
 import { SeenRows, namesOf } from './seen.js';
@@ -99,6 +100,7 @@ export class SequentialRead {
       this.#returns += 1;
       return this.#chain.reopen();
     }
+    this.consistency.growing = this.#returns >= maxReturns;
     await this.#refuseBlindEnd(ask);
     return undefined;
   }
@@ -132,9 +134,10 @@ export class SequentialRead {
     const { rows, pages } = this.#trace;
     if (pages !== 1 || rows < 2) return;
     const { name, served } = this.reader.collection;
-    const { batch, next } = await ask(this.reader.request({ page: 1, limit: rows - 1, purpose: 'probe' }));
-    if (next !== undefined) return;
-    if (batch.length !== rows - 1) return this.#uncheck('that one page is the whole list: the service does not honour the page size');
+    const shorter = await ask(this.reader.request({ page: 1, limit: rows - 1, purpose: 'probe' }).pipe(catchError(unlessRefused)));
+    if (shorter?.next !== undefined) return;
+    if (shorter?.batch.length !== rows - 1)
+      return this.#uncheck('that one page is the whole list: the service does not honour the page size');
     const where = served?.paging.scheme === 'link' ? 'link' : 'cursor';
     const message = `${name}: asked for ${rows - 1} of its rows, the service gives these and no ${where} to the others`;
     throw new SourceError('E_SOURCE_CURSOR', 'permanent', message);

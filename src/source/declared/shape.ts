@@ -112,12 +112,12 @@ type Refuse = (path: readonly (string | number)[], message: string) => void;
 function refuseWrongNames({ fields, key, paging: { last } }: Declaration, refuse: Refuse): void {
   const columns = Object.keys(fields);
   key.forEach((name, index) => {
-    const declared = fields[name];
+    const declared = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (declared === undefined) refuse(['key', index], unknownName('field', name, columns));
     else if (typeof declared === 'object' && declared.sensitivity === 'secret')
       refuse(['key', index], `'${name}' is secret, so it is withheld and identifies no row`);
   });
-  const cursor = last === undefined ? undefined : fields[last];
+  const cursor = last !== undefined && Object.hasOwn(fields, last) ? fields[last] : undefined;
   if (last !== undefined && cursor === undefined) refuse(['paging', 'last'], unknownName('field', last, columns));
   if (typeof cursor === 'object' && cursor.sensitivity === 'secret') refuse(['paging', 'last'], `'${last}' is secret, so it is withheld`);
   const places = new Map<string, string>();

@@ -28,6 +28,7 @@ describe('a declared collection is refused before any request', () => {
       right.replace('[no]', '[number]'),
       "unknown field 'number'; there are no, total, paid, email, city, lat, tags",
     ],
+    ['with a key that every object has', right.replace('[no]', '[constructor]'), /^unknown field 'constructor'/],
     ['with a key twice', right.replace('[no]', '[no, no]'), "'no' is listed twice; list it once"],
     ['without a path', right.replace('path: /orders', 'rows: /x'), "'path' is missing: expected a text"],
     ['with a path of another host', right.replace('/orders', '//other.example/orders'), /^must be a path below base_url/],

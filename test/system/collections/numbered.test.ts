@@ -67,6 +67,17 @@ describe('a collection of one’s own by page number', () => {
     await expect(runOwn(await server(), ownText(paged), folder)).rejects.toMatchObject({ code: 'E_SOURCE_ANSWER', exit: 69 });
   });
 
+  test('is read from a service whose pages have a size of their own', async () => {
+    const rows = orders(47);
+    const server = await ownServer((response, url) => {
+      const page = Number(url.searchParams.get('p'));
+      send(response, rows.slice(20 * page, 20 * page + 20));
+    });
+    const report = await runOwn(server, ownText(paged.replace('limit: size', 'limit: none')), await temporaryFolder());
+    expect(report).toMatchObject({ read: 47, consistency: { outcome: 'stable', counted: 'pages' } });
+    expect(server.requests.some(({ searchParams }) => searchParams.has('limit') || searchParams.has('none'))).toBe(false);
+  });
+
   test('is another source than one of the same name at another path', async () => {
     const folder = await temporaryFolder();
     const stateDir = join(folder, 'state');

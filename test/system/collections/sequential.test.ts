@@ -1,9 +1,23 @@
 import { readFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { duckdb } from '../../support/duckdb.js';
 import type { Handler } from '../../support/odd-server.js';
-import { byCursor, byLink, flaky, orders, ownKey, ownServer, ownText, runOwn, send, slice, type Order } from '../../support/own-server.js';
+import {
+  byCursor,
+  byLink,
+  byOffset,
+  flaky,
+  orders,
+  ownKey,
+  ownServer,
+  ownText,
+  runOwn,
+  send,
+  slice,
+  type Order,
+} from '../../support/own-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const cursor = `    path: /orders
@@ -135,6 +149,44 @@ describe('the end of a list without page numbers', () => {
       code: 'E_SOURCE_CURSOR',
       message: 'orders: asked for 9 of its rows, the service gives these and no cursor to the others',
     });
+  });
+
+  test('is not given up for a service that refuses a smaller page', async () => {
+    const server = await ownServer((response, url, ...rest) =>
+      url.searchParams.get('limit') === '10' ? byCursor(orders(7))(response, url, ...rest) : send(response, { error: 'limit' }, {}, 422),
+    );
+    const report = await runOwn(server, ownText(cursor), await temporaryFolder());
+    expect(report).toMatchObject({ read: 7, consistency: { outcome: 'stable' } });
+    expect(report.consistency.unchecked?.[0]).toContain('that one page is the whole list');
+  });
+
+  test.each(['repair', 'off'])('is none while the last page grows, and no row of it comes twice, with consistency %s', async (mode) => {
+    let requests = 0;
+    const server = await ownServer((...asked) => byCursor(orders((requests += 1) < 4 ? 25 : 43))(...asked));
+    const folder = await temporaryFolder();
+    const text = ownText(cursor, `from: orders\nconsistency: ${mode}\nto: [{ ndjson: { path: orders.ndjson } }]`);
+    expect(await runOwn(server, text, folder)).toMatchObject({ read: 43 });
+    expect(await keysOf(folder)).toEqual(upTo(43));
+  });
+
+  test('may be an answer that is no list, where that is declared', async () => {
+    const server = (nothing: (response: ServerResponse) => void) =>
+      ownServer((response, url, ...rest) =>
+        Number(url.searchParams.get('skip')) >= 30 ? nothing(response) : byOffset(orders(30))(response, url, ...rest),
+      );
+    const offset = (end: string) =>
+      ownText(
+        `    path: /orders\n    key: [no]\n    rows: /items\n    undeclared: drop\n    end: ${end}\n    paging: { scheme: offset, param: skip, limit: top }`,
+      );
+    const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
+      no_content: (response) => void response.writeHead(204).end(),
+      no_rows: (response) => send(response, { total: 30 }),
+      not_found: (response) => send(response, { error: 'none' }, {}, 404),
+    };
+    for (const [end, nothing] of Object.entries(answers))
+      expect(await runOwn(await server(nothing), offset(`[null, ${end}]`), await temporaryFolder())).toMatchObject({ read: 30 });
+    const undeclared = runOwn(await server((response) => send(response, { total: 30 })), offset('null'), await temporaryFolder());
+    await expect(undeclared).rejects.toMatchObject({ code: 'E_SOURCE_ROWS' });
   });
 
   test('is looked at twice, so that an outage is none', async () => {
