@@ -1,0 +1,211 @@
+import { GateError, type Row } from '../../core/index.js';
+import { RunLog } from '../../lake/index.js';
+import { createClient, defaultFetchingThreads, noSpools, type CollectionReader, type Spools } from '../../source/index.js';
+import { evaluateGates } from '../gates/evaluate.js';
+import { openExpectations } from '../gates/expectations.js';
+import { refuseReplacing } from '../gates/partial.js';
+import type { Pipeline } from '../spec/pipeline.js';
+import { LateRows, NewFields, type Attempt } from './attempt.js';
+import { Chain } from './chain.js';
+import { noCounts, type Counts } from './counts.js';
+import { EarlyStop } from './early-stop.js';
+import { remembered } from './fields.js';
+import { openLedger, type Ledger } from './ledger.js';
+import { OpenedOutputs, type Output, type PreparedOutputs } from './outputs.js';
+import { Rejects } from './rejects.js';
+import type { RunReport } from './report.js';
+import { restsOnPages } from './rests-on-pages.js';
+import type { RunOptions } from './run-options.js';
+import type { Claim, Run } from './start.js';
+
+/** The outputs have the day of an interrupted run, whose pages are not used: they need other paths. */
+export class StaleDay extends Error {}
+
+/** One attempt at a run whose outputs are locked: it reads, prepares and commits, and leaves nothing behind when it fails. */
+export class ClaimedRun {
+  readonly #client;
+  readonly #bare: CollectionReader<Row>;
+  readonly #ledger: Ledger;
+  readonly #expectations;
+  readonly #stop: EarlyStop;
+  #rejects: Rejects | undefined;
+  #outputs: OpenedOutputs | undefined;
+  #prepared: PreparedOutputs | undefined;
+  #spools: Spools = noSpools;
+  #counts: Counts = noCounts;
+  #logged = false;
+
+  /** @param attempt What the attempts before this one found out. */
+  constructor(
+    private readonly pipeline: Pipeline,
+    private readonly options: RunOptions,
+    private readonly run: Run,
+    private readonly claim: Claim,
+    private readonly attempt: Attempt | undefined,
+  ) {
+    const { plan, connection, secrets, reveal, expect } = pipeline;
+    this.#client = createClient({ threads: defaultFetchingThreads(), ...connection, secrets }, run.events);
+    this.#bare = this.#client.reader(plan.collection, reveal);
+    this.#ledger = openLedger(pipeline, this.#bare, attempt?.found ?? []);
+    this.#expectations = expect && openExpectations(expect, plan.columns());
+    this.#stop = new EarlyStop(plan);
+  }
+
+  /** @throws {BeginAgain} When the run has to begin again. @throws {StaleDay} When it needs other paths. */
+  async execute(): Promise<RunReport> {
+    const rejects = await Rejects.open(
+      { ...this.pipeline.rejects, path: this.claim.rejects },
+      this.pipeline.plan.collection,
+      this.run.runId,
+    );
+    this.#rejects = rejects;
+    try {
+      const outputs = await this.#open(rejects);
+      const reader = await this.#openSource();
+      await this.#read(reader, outputs, rejects);
+      const begun = await outputs.begin();
+      this.#prepared = await begun.prepare();
+      return await this.#publish(this.#prepared, rejects);
+    } catch (failure) {
+      throw await this.#afterFailure(failure);
+    } finally {
+      await this.#close();
+    }
+  }
+
+  async #open(rejects: Rejects): Promise<OpenedOutputs> {
+    const { pipeline, options, run, claim } = this;
+    const { plan } = pipeline;
+    const outputs = await OpenedOutputs.open(plan.sinks, {
+      baseDir: pipeline.baseDir,
+      onError: pipeline.onError,
+      stdout: options.stdout ?? process.stdout,
+      pipeline: pipeline.name,
+      runId: run.runId,
+      key: plan.collection.key,
+      runDate: () => claim.date,
+      runLog: new RunLog(run.state.path, pipeline.manifestKey),
+      scratch: run.state.scratch,
+      signal: options.signal,
+      warn: run.warn,
+      columns: this.#ledger.fixColumns,
+      reject: rejects.add,
+      events: run.events,
+    });
+    this.#outputs = outputs;
+    // A field keeps its column, whatever other comes before it under a name like its own.
+    const earlier = outputs.earlier.flatMap((published) => published?.undeclared ?? []);
+    this.#bare.reserve([...earlier, ...remembered(this.attempt?.found ?? [])]);
+    if (!options.allowPartial) await refuseReplacing(plan, claim.outputs, outputs.earlier);
+    return outputs;
+  }
+
+  async #openSource(): Promise<CollectionReader<Row>> {
+    this.#counts = await this.run.counts();
+    this.#spools = await this.run.spools();
+    const reader = await this.#spools.spooled(this.#bare);
+    if (!(await this.run.begin(this.claim, this.#spools))) throw new StaleDay();
+    return reader;
+  }
+
+  async #read(reader: CollectionReader<Row>, outputs: OpenedOutputs, rejects: Rejects): Promise<void> {
+    const chain = new Chain(this.pipeline, {
+      run: this.run,
+      claim: this.claim,
+      client: this.#client,
+      ledger: this.#ledger,
+      stop: this.#stop,
+      expectations: this.#expectations,
+      rejects,
+      outputs,
+      counts: this.#counts,
+      spools: this.#spools,
+      signal: this.options.signal,
+    });
+    await chain.run(reader);
+    const late = await chain.lateRows();
+    if (late !== undefined) throw new LateRows(late, this.#resumed);
+    this.#refuseNewFields();
+  }
+
+  async #publish(prepared: PreparedOutputs, rejects: Rejects): Promise<RunReport> {
+    const { pipeline, run, claim } = this;
+    const ledger = this.#ledger;
+    const { outputs } = prepared;
+    const how = { resumed: this.#resumed, since: this.#since, partial: this.#stop.stopped, rejects: claim.rejects };
+    const report = ledger.report(run, outputs, how);
+    this.#stop.warnings().forEach(run.warn);
+    const allowShrink = this.options.allowShrink ?? false;
+    const expectations = this.#expectations;
+    evaluateGates({ pipeline, report, ledger, outputs, rejects, expectations, counts: this.#counts, allowShrink }, run.warn);
+    await claim.lock.check();
+    // The rejects come first: who sees the outputs finds what they lack.
+    const actions = [...(await rejects.actions()), ...(await prepared.actions(ledger.facts(report)))];
+    const commit = await run.prepareCommit(claim, actions, this.#spools);
+    this.#logged = true;
+    await run.events.during(
+      'commit',
+      () => ({ outputs: claim.outputs, actions: actions.length }),
+      () => run.commit(commit, this.#spools, () => prepared.cleanup()),
+    );
+    if (!report.partial) await this.#keepCounts(outputs).catch(run.forgotten);
+    return { ...report, finishedAt: new Date().toISOString() };
+  }
+
+  /** Once: all pages are read by now, so what comes later is of rows that came while the run began again. */
+  #refuseNewFields(): void {
+    // How far a read comes that is stopped depends on who is faster, and columns must not.
+    if (this.pipeline.onNewField !== 'restart' || this.attempt?.found !== undefined || this.#stop.stopped) return;
+    const missed = this.#ledger.missed();
+    if (missed.length > 0) throw new NewFields(missed, this.#resumed);
+  }
+
+  /** Pages of interrupted runs; those of an earlier attempt are this run's own. */
+  get #resumed(): number {
+    return this.attempt?.resumed ?? this.#spools.resumed;
+  }
+
+  /** When the first of the runs began that share the pages. */
+  get #since(): string {
+    const { startedAt } = this.run;
+    const { startedAt: spooledAt = startedAt } = this.#spools;
+    return spooledAt < startedAt ? spooledAt : startedAt;
+  }
+
+  /** Keeps what a published run counted, for the next one to be compared with. */
+  #keepCounts(finished: readonly Output[]): Promise<void> {
+    const lists = new Map(this.#ledger.lists(false).map(({ collection, rows }) => [collection, rows]));
+    const outputs = finished.flatMap(({ output, prepared }): [string, number][] =>
+      output === undefined ? [] : [[output, prepared.total]],
+    );
+    return this.#counts.keep(this.run.runId, lists, new Map(outputs));
+  }
+
+  /** @returns What has to be thrown. */
+  async #afterFailure(failure: unknown): Promise<unknown> {
+    if (!restsOnPages(failure)) return failure;
+    // The next run must see what the service has by then: what is wrong may be what spooled.
+    await this.run.forgetPages(this.#spools).catch(this.run.nuisance);
+    return failure instanceof GateError && this.options.keepFailed ? this.#quarantined(failure) : failure;
+  }
+
+  /** Puts aside what a gate refused. What went wrong first is what has to be told, wherever the outputs end. */
+  async #quarantined(refused: GateError): Promise<GateError> {
+    const { pipeline, run } = this;
+    const paths = (await this.#prepared?.quarantine(run.nuisance)) ?? [];
+    if (paths.length === 0) return refused;
+    run.warn({ code: 'W_RUN_KEPT', message: `${pipeline.name}: not published, but kept for inspection: ${paths.join(', ')}` });
+    return refused.keeping(paths);
+  }
+
+  async #close(): Promise<void> {
+    // What is logged is left for whoever recovers it.
+    if (!this.#logged) {
+      await this.#outputs?.abort();
+      // What went wrong first is what has to be told.
+      await this.#rejects?.close().catch(this.run.nuisance);
+    }
+    await this.#spools.close();
+    this.#client.close();
+  }
+}
