@@ -172,9 +172,12 @@ describe('the other side of a join', () => {
   ] as const)(
     'is looked at again in the end, and rows that came meanwhile are joined by a second go: %s, consistency %s',
     async (side, mode) => {
-      const cwd = await temporaryFolder();
-      const report = await runIn(await growing(side), `consistency: ${mode}\n${joined('ndjson: { path: rows.ndjson }', side)}`, cwd);
-      expect(report.resumed).toBeGreaterThan(0);
+      const [from, cwd] = [await growing(side), await temporaryFolder()];
+      let reads = 0;
+      const watch = { read: { start: () => void (reads += 1) } };
+      const report = await runIn(from, `consistency: ${mode}\n${joined('ndjson: { path: rows.ndjson }', side)}`, cwd, { watch });
+      expect(reads).toBe(4);
+      expect(from.requests.filter((request) => request === 'leads?page=1&limit=100')).toHaveLength(1);
       expect(report.sinks[0]?.books).toMatchObject({ read: rows, written: rows });
     },
   );
