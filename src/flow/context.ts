@@ -1,3 +1,4 @@
+import type { Observable } from 'rxjs';
 import { StepError, type Row } from '../core/index.js';
 
 /** What a step did to the rows that passed it, in rows. */
@@ -49,6 +50,11 @@ export interface StepContext {
    * stream itself.
    */
   stop?(): void;
+  /**
+   * Emits as soon as nobody needs what the step gives, at once where that is so already. A step whose work asks for something may then leave
+   * the rows out, and counts them in `tally.beyondLimit`. Default: never.
+   */
+  readonly stopped$?: Observable<unknown>;
 }
 
 /** A tally of nothing. */

@@ -98,6 +98,7 @@ export class Chain {
       tally,
       working,
       stop: stop.of(step),
+      stopped$: stop.after(step),
       reject: (row, fault) => rejects.add(step.at, step.input, row, fault),
       collection: plan.collection,
       collections: plan.collections,

@@ -1,6 +1,6 @@
-import { defer, map } from 'rxjs';
+import { defaultIfEmpty, defer, map, NEVER, takeUntil } from 'rxjs';
 import type { Row } from '../../core/index.js';
-import { batchOf, gather, mapPagesAsync, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, gather, mapPagesAsync, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { batchFromRows, keysOf } from '../../vector/index.js';
 import type { Lookup } from '../step.js';
 import { assembly, type Meeting } from './assemble.js';
@@ -29,7 +29,15 @@ export function lookingUp(lookup: Lookup, options: LookUpOptions, context: StepC
   const { left, id, select, pick, key = [] } = options;
   // A field of the name of one that is added is one that the service has and nobody declared: it stays out.
   const { assembling, build } = assembly(options, context, () => {});
+  const { tally, stopped$ = NEVER } = context;
   const kept = [...new Set([id, ...select, ...comparedBy(pick), ...key])];
+
+  /** A page of which a later step needs no row any more: its records are not asked for. */
+  function leftOut(page: Page): Page {
+    const batch = batchOf(page);
+    tally.beyondLimit += batch.length;
+    return withBatch(page, batch.take([]));
+  }
 
   return (pages$) =>
     defer(() => {
@@ -41,10 +49,15 @@ export function lookingUp(lookup: Lookup, options: LookUpOptions, context: StepC
         working(1);
         return gather([...wantedIn(page, left)], ([wanted, rows]) => records.of(wanted, rows), lookup.concurrency).pipe(
           map((found): Page => {
-            working(-1);
             const side = new GrowingBuildSide(build);
             side.add(batchFromRows(found.flat()));
             return assembling<Row, Row>(side.finish())(page);
+          }),
+          takeUntil(stopped$),
+          defaultIfEmpty(undefined),
+          map((made) => {
+            working(-1);
+            return made ?? leftOut(page);
           }),
         );
       }

@@ -103,6 +103,19 @@ describe('lookup: by_id', () => {
     expect(report.sinks[0]?.books.written).toBe(5);
   });
 
+  test('asks for no records that a limit makes superfluous, and does not fail with them', async () => {
+    const rows = leads(600, (n) => ({ bridge_id: `b${n}` }));
+    const titled = rows.map((_, n) => ({ id: `b${n}`, title: 'T' }));
+    const from = await serviceOf({ leads: rows, bridges: titled });
+    const folder = await temporaryFolder();
+    const report = await runIn(from, joined().replace('to:', '  - limit: 5\nto:'), folder, { set: { 'service.limit': '50' } });
+    expect(report.sinks[0]?.books).toMatchObject({ written: 5, beyondLimit: (report.read ?? 0) - 5 });
+    // Those of the first page, and of the one that is looked up beside it.
+    expect(from.requests.filter((url) => url.startsWith('bridges/')).length).toBeLessThanOrEqual(100);
+    const after = await runIn(from, `${joined().replace('steps:\n', 'steps:\n  - limit: 5\n')}`, await temporaryFolder());
+    expect(after.sinks[0]?.books.written).toBe(5);
+  });
+
   test('withholds secrets that are not revealed, and adds those that are', async () => {
     const from = await serviceOf({ leads: leads(1, () => ({ bridge_id: '1' })), bridges: [{ id: '1', title: 't', CRM_KEY: 'hidden' }] });
     const folder = await temporaryFolder();
