@@ -157,13 +157,13 @@ function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: P
 }
 
 /** Refuses `on_new_field: restart` where a run cannot begin again, or where that would come to nothing. */
-function refuseIdleRestart({ on_new_field: wanted, schema }: PipelineShape, { sinks }: Plan, problem: Problem): void {
+function refuseIdleRestart({ on_new_field: wanted, schema, service }: PipelineShape, { sinks }: Plan, problem: Problem): void {
   if (wanted !== 'restart') return;
   const at = ['on_new_field'];
   if (sinks.some(({ output }) => output === undefined))
     problem(at, 'a run that prints cannot begin again, since its rows are printed by then; leave out the stdout sink, or choose next_run');
-  if (schema === 'freeze')
-    problem(at, 'schema: freeze refuses every new field, so a run would begin again for nothing; choose one of them');
+  const refusing = [...(schema === 'freeze' ? ['schema: freeze'] : []), ...(service?.strict ? ['service.strict'] : [])];
+  for (const other of refusing) problem(at, `${other} refuses every new field, so a run would begin again for nothing; choose one of them`);
 }
 
 /** What can be planned of a file that has problems at its top level. */
