@@ -27,11 +27,12 @@ export type Paging =
   /** One answer has all rows. */
   | { readonly scheme: 'none' };
 
-/** Answers other than a list that mean that there are no rows, where a collection says so. */
-export const endForms = ['empty_object', 'null', 'no_content', 'no_rows', 'not_found'] as const;
+/** Answers other than an empty list at its end that mean that there are no more rows, where a collection says so. */
+export const endForms = ['empty_object', 'null', 'no_content', 'no_rows', 'not_found', 'empty_page'] as const;
 
 /**
- * `{}`, `null`, an empty answer (or status 204), an answer without anything where its rows should be, or status 404.
+ * `{}`, `null`, an empty answer (or status 204), an answer without anything where its rows should be, status 404, or by cursor and link a page
+ * without rows that names a next one all the same.
  */
 export type EndForm = (typeof endForms)[number];
 

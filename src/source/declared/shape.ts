@@ -82,7 +82,9 @@ const declaration = schema((z) => {
     end: z
       .union([z.enum(endForms), z.array(z.enum(endForms)).min(1)])
       .optional()
-      .describe('Answers other than a list that mean that there are no rows. no_rows: there is nothing, or null, where rows points to.'),
+      .describe(
+        'Answers other than a list that mean that there are no rows. no_rows: there is nothing, or null, where rows points to. empty_page: a page without rows is the last one though it names a next one (cursor and link).',
+      ),
     undeclared: z
       .enum(['keep', 'drop'])
       .optional()

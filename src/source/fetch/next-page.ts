@@ -25,7 +25,8 @@ export interface Asking {
  */
 export function nextAfter(answer: Answer, batch: RecordBatch, asking: Asking): Position | undefined {
   const { served, label, position, limit, surroundings } = asking;
-  const { paging } = served;
+  const { paging, ends } = served;
+  if (batch.length === 0 && ends.includes('empty_page')) return undefined;
   if (paging.scheme === 'link') {
     const link = paging.next === undefined ? nextLinkIn(answer.link ?? '') : textAt(answer, paging.next, label, 'link');
     return link === undefined ? undefined : followed(link, position, label, surroundings);

@@ -56,7 +56,7 @@ describe('a declared collection is refused before any request', () => {
     [
       'with an end that is none',
       `${right}\n    end: empty`,
-      /^expected one of empty_object, null, no_content, no_rows, not_found.*did you mean 'empty_object'/,
+      /^expected one of empty_object, null, no_content, no_rows, not_found, empty_page.*did you mean 'empty_object'/,
     ],
     [
       'with a credential in its parameters',

@@ -169,6 +169,19 @@ describe('the end of a list without page numbers', () => {
     expect(await keysOf(folder)).toEqual(upTo(43));
   });
 
+  test('may be a page without rows that names a next one, where that is declared', async () => {
+    const server = () =>
+      ownServer((response, url) => {
+        const from = Number(url.searchParams.get('cursor') ?? 0);
+        send(response, { data: { items: orders(25).slice(from, from + 10) }, paging: { next: from + 10 } });
+      });
+    expect(await runOwn(await server(), ownText(`${cursor}\n    end: empty_page`), await temporaryFolder())).toMatchObject({
+      read: 25,
+      pages: 3,
+    });
+    await expect(runOwn(await server(), ownText(cursor), await temporaryFolder())).rejects.toMatchObject({ code: 'E_SOURCE_ENDLESS' });
+  });
+
   test('may be an answer that is no list, where that is declared', async () => {
     const server = (nothing: (response: ServerResponse) => void) =>
       ownServer((response, url, ...rest) =>
