@@ -19,6 +19,8 @@ export interface Column {
    * after a step that repeats rows, so that those of the key identify a row wherever they are there.
    */
   readonly source?: string | undefined;
+  /** Whether it is a field that the service sent and nobody declared, so that nobody knows whom it tells of. Default false. */
+  readonly undeclared?: boolean | undefined;
 }
 
 /**

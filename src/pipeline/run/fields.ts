@@ -82,7 +82,8 @@ export function undeclaredColumns(
   for (const { name, original } of earlier.flatMap((published) => published?.undeclared ?? [])) {
     if (collection.unknown === 'secret' || declared.includes(name) || declared.includes(original) || columns.has(original)) continue;
     if (!now.has(original) && names.has(name)) continue;
-    columns.set(original, now.get(original) ?? { name, original, type: 'text', cast: false, sensitivity: collection.unknown });
+    const gone: Column = { name, original, type: 'text', cast: false, sensitivity: collection.unknown, undeclared: true };
+    columns.set(original, now.get(original) ?? gone);
   }
   for (const column of discovered) if (!columns.has(column.original)) columns.set(column.original, column);
   return [...columns.values()];

@@ -17,10 +17,16 @@ export function connectionFromEnvironment(
   if (!baseUrl) return { missing: 'LEADSTREAM_BASE_URL' };
   const conflict = conflictIn(env);
   if (conflict !== undefined) throw wrongOption(conflict);
-  if (env.LEADSTREAM_REST_API_KEY) return { baseUrl, auth: { rest_api_key: env.LEADSTREAM_REST_API_KEY } };
+  const auth = accountIn(env);
+  return auth ? { baseUrl, auth } : { missing: accountVariables };
+}
+
+const accountVariables = 'LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY';
+
+function accountIn(env: Environment): Credentials | undefined {
+  if (env.LEADSTREAM_REST_API_KEY) return { rest_api_key: env.LEADSTREAM_REST_API_KEY };
   const { LEADSTREAM_AUTHORIZED_UID: uid, LEADSTREAM_AUTHORIZED_REST_API_KEY: key } = env;
-  if (uid && key) return { baseUrl, auth: { authorized_uid: uid, authorized_rest_api_key: key } };
-  return { missing: 'LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY' };
+  return uid && key ? { authorized_uid: uid, authorized_rest_api_key: key } : undefined;
 }
 
 /** What speaks against an environment that names two accounts, of which one would be dropped without a word. */
@@ -30,44 +36,53 @@ function conflictIn(env: Environment): string | undefined {
   return `LEADSTREAM_REST_API_KEY does not go with ${other}: unset the one or the other`;
 }
 
-/** The connection that a pipeline file describes, or without a service block the environment. */
+/** The connection that a pipeline file describes; address and account that it does not name are those of the environment. */
 export function connectionOf(service: ServiceSpec | undefined, env: Environment, problem: Problem): ConnectOptions | undefined {
-  if (!service) {
-    const conflict = conflictIn(env);
-    if (conflict !== undefined) {
-      problem([], `without a service block the environment names the account, and ${conflict}`);
-      return undefined;
-    }
-    const found = connectionFromEnvironment(env);
-    if ('baseUrl' in found) {
-      const wrong = keyProblem(found.auth);
-      if (wrong) problem([], `the ${wrong.field.join('.')} of the environment ${wrong.message}`);
-      return found;
-    }
-    problem([], `without a service block the environment must set ${found.missing}`);
-    return undefined;
-  }
-  const { retry } = service;
-  const wrong = keyProblem(service.auth);
-  if (wrong) problem(['service', 'auth', ...wrong.field], `the key ${wrong.message}`);
+  const baseUrl = addressOf(service, env, problem);
+  const auth = authOf(service, env, problem);
+  if (baseUrl === undefined || auth === undefined) return undefined;
+  const { retry, ...settings } = service ?? {};
   return {
-    baseUrl: service.base_url,
-    auth: service.auth,
+    baseUrl,
+    auth,
     ...defined({
-      limit: service.limit,
-      concurrency: service.concurrency,
-      window: service.window,
-      firstPage: service.first_page,
-      maxPages: service.max_pages,
-      endWaitMs: service.end_wait,
-      strict: service.strict,
-      ratePerSecond: service.rate_limit,
-      threads: service.threads,
-      timeoutMs: service.timeout,
-      maxBodyBytes: service.max_page_bytes,
+      limit: settings.limit,
+      concurrency: settings.concurrency,
+      window: settings.window,
+      firstPage: settings.first_page,
+      maxPages: settings.max_pages,
+      endWaitMs: settings.end_wait,
+      strict: settings.strict,
+      ratePerSecond: settings.rate_limit,
+      threads: settings.threads,
+      timeoutMs: settings.timeout,
+      maxBodyBytes: settings.max_page_bytes,
       retry: retry && defined({ attempts: retry.attempts, baseMs: retry.base, capMs: retry.cap }),
     }),
   };
+}
+
+function addressOf(service: ServiceSpec | undefined, env: Environment, problem: Problem): string | undefined {
+  const found = service?.base_url ?? env.LEADSTREAM_BASE_URL;
+  if (found) return found;
+  const without = service ? 'service.base_url' : 'a service block';
+  problem(service ? ['service'] : [], `without ${without} the environment must set LEADSTREAM_BASE_URL`);
+  return undefined;
+}
+
+function authOf(service: ServiceSpec | undefined, env: Environment, problem: Problem): Credentials | undefined {
+  const wrong = service?.auth && keyProblem(service.auth);
+  if (wrong) problem(['service', 'auth', ...wrong.field], `the key ${wrong.message}`);
+  if (service?.auth) return service.auth;
+  const at = service ? ['service'] : [];
+  const without = `without ${service ? 'service.auth' : 'a service block'} the environment`;
+  const conflict = conflictIn(env);
+  if (conflict !== undefined) problem(at, `${without} names the account, and ${conflict}`);
+  const auth = accountIn(env);
+  if (auth === undefined) problem(at, `${without} must set ${accountVariables}`);
+  const wrongThere = auth && keyProblem(auth);
+  if (wrongThere) problem(at, `the ${wrongThere.field.join('.')} of the environment ${wrongThere.message}`);
+  return conflict === undefined ? auth : undefined;
 }
 
 /** The same without keys that have no value, so that defaults apply. */

@@ -17,7 +17,7 @@ export function standingFirst(documents: readonly Document[]): readonly Trouble[
     if (document !== documents[0])
       return {
         offset: own?.offset ?? 0,
-        message: 'defaults are given once, in the first document of the file, for all pipelines behind it',
+        message: 'defaults stand in the first document of the file, for all pipelines after it; move them to the top',
       };
     const others = keys.filter(({ name }) => name !== 'defaults');
     if (others.length > 0)
@@ -30,7 +30,10 @@ export function standingFirst(documents: readonly Document[]): readonly Trouble[
   });
 }
 
-/** Gives a document what stands under `defaults` in another, key by key of its maps; what the document has itself stays. */
+/**
+ * Gives a document what stands under `defaults` in another, key by key of its maps; what the document has itself stays, and null keeps what
+ * it would inherit out.
+ */
 export function inherit({ contents }: Document, defaults: Document | undefined): void {
   const from = defaults?.get('defaults', true);
   if (isMap(contents) && isMap(from)) fill(contents, from, []);
@@ -42,8 +45,14 @@ function fill(own: YAMLMap, from: YAMLMap, at: readonly string[]): void {
     const path = [...at, String(pair.key.value)];
     const present = own.get(pair.key.value, true);
     if (present === undefined) own.items.push(pair.clone());
+    else if (isNothing(present)) own.delete(pair.key.value);
     else if (isMap(present) && isMap(pair.value) && path.join('.') !== account) fill(present, pair.value, path);
   }
+}
+
+/** Scalars are read as texts. */
+function isNothing(node: unknown): boolean {
+  return isScalar(node) && ['null', '~', '', null].some((nothing) => node.value === nothing);
 }
 
 function keysOf({ items }: YAMLMap): readonly { readonly name: string; readonly offset: number }[] {

@@ -157,7 +157,7 @@ export class Decoder {
     const original = this.#seenNameOf(this.redact(sent));
     const name = this.#reserved.get(original) ?? this.#nameOf(snakeCase(original));
     const sensitivity = this.collection.unknown;
-    const column: Column = { name, original, type: 'text', cast: false, sensitivity };
+    const column: Column = { name, original, type: 'text', cast: false, sensitivity, undeclared: true };
     const found = { column, rows: 0, wanted: this.#isWanted(name, sensitivity) };
     this.#unknown.set(sent, found);
     this.#seen.set(original, found);

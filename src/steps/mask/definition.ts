@@ -20,7 +20,9 @@ const config = schema((z) =>
       preset: z
         .literal('personal')
         .optional()
-        .describe('Masks all fields that are declared personal where the step stands: joined and derived ones too.'),
+        .describe(
+          'Masks all fields that are declared personal where the step stands, joined and derived ones too, and those that the service has and nobody declared.',
+        ),
       as: z.enum(maskKinds).optional().describe('Kind of mask of the fields of the preset (default drop).'),
     })
     .catchall(z.enum([...maskKinds, 'keep']))
@@ -47,13 +49,13 @@ export const maskStep = defineStep('mask', {
   ],
   columns: (masks, input, plan) => {
     checkMasks(masks, input, plan);
-    return input.flatMap((column) => masked(column, kindOf(masks, column.name, column.sensitivity)));
+    return input.flatMap((column) => masked(column, kindOf(masks, column.name, column.undeclared ? 'personal' : column.sensitivity)));
   },
   open: (masks, runtime) => {
     requireKey([...(masks.preset ? [masks.as] : []), ...Object.values(masks.masks).filter((kind) => kind !== 'keep')], runtime);
     const sensitivities = new Map(runtime.input.map(({ name, sensitivity }) => [name, sensitivity]));
-    // A column that the plan does not know is a field that the service has and nobody declared.
-    return masking((name) => kindOf(masks, name, sensitivities.get(name) ?? runtime.collection.unknown), runtime);
+    // A column that the plan does not know is a field that the service has and nobody declared: it may tell of anybody.
+    return masking((name) => kindOf(masks, name, sensitivities.get(name) ?? 'personal'), runtime);
   },
 });
 
@@ -72,8 +74,8 @@ function checkMasks({ preset, as, masks }: MaskConfig, input: readonly Column[],
   }
   if (!preset) return;
   if (as === 'hmac' && keyMissing) plan.problem(['as'], needsKey);
-  const personal = input.some(({ sensitivity }) => sensitivity === 'personal') || plan.collection.unknown === 'personal';
-  if (!personal) plan.problem(['preset'], 'no field here is declared personal; name the fields, or leave the step out');
+  if (!input.some(({ sensitivity }) => sensitivity === 'personal'))
+    plan.problem(['preset'], 'no field here is declared personal; name the fields, or leave the step out');
 }
 
 /** The column as it leaves the step; none when it is dropped. */

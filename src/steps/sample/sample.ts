@@ -18,7 +18,7 @@ export interface SampleOptions<F extends string = string> {
   readonly seed?: number | undefined;
 }
 
-const percent = schema((z) => z.number().gt(0).max(100));
+const percent = schema((z) => z.number().gt(0, 'must be above 0').max(100));
 const seed = schema((z) => z.int().min(0).max(0xff_ff_ff_ff).optional());
 const taken = schema((z) =>
   z.strictObject({ options: z.strictObject({ percent: percent(), by: z.array(z.string().min(1)).min(1), seed: seed() }) }),

@@ -64,6 +64,25 @@ expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
     expect(pipeline?.connection.auth).toEqual({ authorized_uid: '7', authorized_rest_api_key: 'another-key' });
   });
 
+  test.each(['null', '~', ''])('does not give what a pipeline keeps out by %j', async (nothing) => {
+    const text = file(defaults(`${given}expect: { min_rows: 3, max_shrink: 20% }\n`), users('a', `expect: { max_shrink: ${nothing} }\n`));
+    const [pipeline] = await parse(text);
+    expect(pipeline?.expect).toEqual({ min_rows: 3 });
+  });
+
+  test('needs no address and no account where the environment has them', async () => {
+    const [pipeline] = await parse(file(defaults('service: { limit: 70 }\n'), users('a')));
+    expect(pipeline?.connection).toMatchObject({
+      baseUrl: env.LEADSTREAM_BASE_URL,
+      auth: { rest_api_key: env.LEADSTREAM_REST_API_KEY },
+      limit: 70,
+    });
+    const without = { baseDir: '/base', env: { LEADSTREAM_BASE_URL: env.LEADSTREAM_BASE_URL } };
+    await expect(parsePipelines(users('a', 'service: { limit: 70 }\n'), 'p.yaml', without)).rejects.toThrow(
+      'p.yaml:5:10 without service.auth the environment must set LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID',
+    );
+  });
+
   test('makes of any division of keys the pipeline that has all of them itself', async () => {
     const service = fc.record(
       {
@@ -131,12 +150,12 @@ describe('defaults that are wrong', () => {
     [
       'behind a pipeline',
       file(users('a'), defaults(given), users('b')),
-      ['p.yaml:6:1 defaults are given once, in the first document of the file, for all pipelines behind it'],
+      ['p.yaml:6:1 defaults stand in the first document of the file, for all pipelines after it; move them to the top'],
     ],
     [
       'twice',
       file(defaults(given), users('a'), defaults(given)),
-      ['p.yaml:13:1 defaults are given once, in the first document of the file, for all pipelines behind it'],
+      ['p.yaml:13:1 defaults stand in the first document of the file, for all pipelines after it; move them to the top'],
     ],
     [
       'in a pipeline',
@@ -170,10 +189,7 @@ describe('defaults that are wrong', () => {
         file(defaults('expect: { not_null: [affid] }\n'), users('a'), bridges, bridges.replaceAll('b', 'c').replace('cridges', 'bridges')),
       ),
     ).toEqual([expect.stringMatching(/^p\.yaml:2:24 no column 'affid' leaves the last step.* \(inherited by 'b', 'c'\)$/)]);
-    expect(await problems(file(defaults('service: { limit: 5 }\n'), users('a')))).toEqual([
-      "p.yaml:2:12 'base_url' is missing: expected a text (inherited by 'a')",
-      "p.yaml:2:12 'auth' is missing: expected a map (inherited by 'a')",
-    ]);
+    expect(await problems(file(defaults('service: { limit: 501 }\n'), users('a')))).toEqual(['p.yaml:2:21 must be at most 500']);
   });
 
   test('are named where they make two pipelines write to one path', async () => {
