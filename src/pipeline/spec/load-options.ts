@@ -1,3 +1,5 @@
+import { LeadstreamError, schema } from '../../core/index.js';
+import { optionProblems } from '../../options/index.js';
 import type { Environment } from './reference-source.js';
 
 /** What a pipeline file is read with. */
@@ -12,4 +14,25 @@ export interface LoadOptions {
   readonly baseDir?: string;
   /** State folder of the runs, in which no output may be; relative to `baseDir`. Default: the run looks for itself. */
   readonly stateDir?: string;
+}
+
+const taken = schema((z) =>
+  z.strictObject({
+    file: z.string().min(1),
+    text: z.string().optional(),
+    env: z.record(z.string(), z.string().optional()).optional(),
+    set: z.record(z.string(), z.string()).optional(),
+    cwd: z.string().min(1).optional(),
+    baseDir: z.string().min(1).optional(),
+    stateDir: z.string().min(1).optional(),
+  }),
+);
+
+/**
+ * @param at The function that was called.
+ * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right. Values of the environment are not shown.
+ */
+export function checkLoading(at: string, given: { readonly file: unknown; readonly text?: unknown }, options: object): void {
+  const [problem] = optionProblems(taken(), { ...options, ...given }, ['env', 'set', 'text']);
+  if (problem !== undefined) throw new LeadstreamError('E_USAGE', `${at}: ${problem}`);
 }

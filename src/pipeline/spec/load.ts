@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { SpecError, reasonOf } from '../../core/index.js';
-import { checkLoading } from './check-loading.js';
 import type { Collection } from '../../collections/index.js';
 import { collide } from './collide.js';
-import type { LoadOptions } from './load-options.js';
+import { checkLoading, type LoadOptions } from './load-options.js';
 import type { Pipeline } from './pipeline.js';
 
 /**

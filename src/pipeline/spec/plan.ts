@@ -194,7 +194,7 @@ function planStep(
 }
 
 function bindStep(definition: StepDefinition, value: unknown, path: Path, at: string, problem: Problem): BoundStep | undefined {
-  const config = validated(definition.config(), value, path, problem);
+  const config = validated(definition.config(), value, path, problem, definition.examples);
   if (config === undefined) return undefined;
   return {
     name: definition.name,
@@ -225,7 +225,7 @@ function bindSink(
   problem: Problem,
 ): PlannedSink | undefined {
   const at = `to[${index}] ${definition.name}`;
-  const config = validated(definition.config(), value, ['to', index, definition.name], problem);
+  const config = validated(definition.config(), value, ['to', index, definition.name], problem, definition.examples);
   if (config === undefined) return undefined;
   return {
     name: definition.name,

@@ -9,13 +9,20 @@ import type { Problem } from './references.js';
  *
  * Scalars of a file are text; where the schema wants a number or a flag, a text that spells one is taken as such.
  *
+ * @param examples Of right values, for who gave one of another kind.
  * @returns The parsed value, or `undefined` when something was reported.
  */
-export function validated<T>(schema: z.ZodType<T>, value: unknown, at: Path, problem: Problem): T | undefined {
+export function validated<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  at: Path,
+  problem: Problem,
+  examples: readonly unknown[] = [],
+): T | undefined {
   const spelled = spelledOut(schema, value);
   const result = schema.safeParse(spelled);
   if (result.success) return result.data;
-  for (const issue of issuesOf(schema, spelled)) report(issue, { schema, at, problem });
+  for (const issue of issuesOf(schema, spelled)) report(issue, { schema, at, problem, examples });
   return undefined;
 }
 
@@ -60,6 +67,7 @@ interface Place {
   readonly schema: z.ZodType;
   readonly at: Path;
   readonly problem: Problem;
+  readonly examples: readonly unknown[];
 }
 
 function report(issue: Issue, place: Place): void {
@@ -73,8 +81,23 @@ function report(issue: Issue, place: Place): void {
   } else if (issue.code === 'invalid_key') {
     place.problem(path, `'${String(path.at(-1))}': ${issue.issues.map((inner) => messageOf(inner, [])).join(', ')}`, true);
   } else {
-    place.problem(path, messageOf(issue, path));
+    const message = messageOf(issue, path);
+    const isBare = issue.code === 'invalid_type' && inner.length === 0 && message === `expected ${kinds[issue.expected]}`;
+    place.problem(path, isBare ? `${message}${likeOneOf(place.examples)}` : message);
   }
+}
+
+/** The first example that says something, as a file has it. */
+function likeOneOf(examples: readonly unknown[]): string {
+  const example = examples.map(flowOf).find((text) => text !== '{}');
+  return example === undefined ? '' : `, like ${example}`;
+}
+
+function flowOf(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(flowOf).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  const entries = Object.entries(value).map(([key, inner]) => `${key}: ${flowOf(inner)}`);
+  return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`;
 }
 
 function asKey(part: PropertyKey): string | number {

@@ -1,10 +1,10 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { from, lastValueFrom, of, toArray } from 'rxjs';
+import { from, lastValueFrom, of, tap, toArray } from 'rxjs';
 import { collections, columnsOf, type Collection, type CollectionName } from '../../../src/collections/index.js';
 import type { Column, Row, Value } from '../../../src/core/index.js';
 import type { Warning } from '../../../src/core/errors.js';
-import { emptyTally, type Fault, type StepContext, type Tally, type Page, type Step } from '../../../src/flow/index.js';
+import { emptyTally, keep, type Fault, type StepContext, type Tally, type Page, type Step } from '../../../src/flow/index.js';
 import { pageOf } from '../../support/pages.js';
 import type { ConfigPath, PlanContext, StepDefinition, StepRuntime } from '../../../src/steps/index.js';
 
@@ -33,9 +33,15 @@ export function pagesFor(definition: StepDefinition, ...lists: readonly (readonl
   return definition.blocking ? otherSide(...lists) : pages(...lists);
 }
 
-/** Sends pages through a step and collects what comes out. */
+/** Sends pages through a step and collects what comes out, as whoever keeps pages does. */
 export function through<In, Out>(step: Step<In, Out>, input: readonly Page<In>[]): Promise<Page<Out>[]> {
-  return lastValueFrom(from(input).pipe(step, toArray()));
+  return lastValueFrom(
+    from(input).pipe(
+      step,
+      tap((page) => keep(page)),
+      toArray(),
+    ),
+  );
 }
 
 /** Sends the rows of one page through a step. */

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Row, Value } from '../../../src/core/index.js';
 import type { RecordBatch } from '../../../src/vector/index.js';
-import { batchOf, countOf, pageOf, type Page, type Step, standalone, type OnError } from '../../../src/flow/index.js';
+import { batchOf, countOf, keep, pageOf, type Page, type Step, standalone, type OnError } from '../../../src/flow/index.js';
 import { cast, dedupe, select, type StepDefinition } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
 import { rung } from '../../support/rung.js';
@@ -151,7 +151,10 @@ const listsOfRows = fc.array(pageOfRows, { minLength: 1, maxLength: 3 });
 async function outcome(open: (context: ReturnType<typeof watched>) => Step, input: readonly Page[]): Promise<object> {
   const context = watched();
   const given: unknown[] = [];
-  const failure = await ended(from(input).pipe(open(context)), ({ number, rows }) => given.push([number, rows.map(entriesOf)]));
+  const failure = await ended(from(input).pipe(open(context)), (page) => {
+    keep(page);
+    given.push([page.number, page.rows.map(entriesOf)]);
+  });
   const rejects = context.rejects.map(({ row, fault }) => [entriesOf(row), fault]);
   return { given, rejects, tally: context.tally, failure };
 }
