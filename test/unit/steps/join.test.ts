@@ -163,7 +163,7 @@ describe('the order of reading', () => {
     const other$ = new Subject<Page<Row>>();
     const main$ = defer(() => {
       log.push('main is asked');
-      return from(pages([{ id: '1' }]));
+      return from(otherSide([{ id: '1' }]));
     });
     const step = join<Row, Row, 'b', string>(other$, { on: { id: 'id' }, as: 'b', select: ['v'] });
     const joined = lastValueFrom(
