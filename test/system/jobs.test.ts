@@ -2,7 +2,7 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { generate, openDirectory } from '../../src/service/index.js';
+import { generate, openDirectory, type DataSource } from '../../src/service/index.js';
 import { cli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
 import { service } from '../support/services.js';
@@ -18,6 +18,7 @@ const names = (await readdir(folder)).filter((name) => name.endsWith('.yaml')).m
 const counts = { leads: 64, bridges: 7, links: 23, users: 9 } as const;
 const day = 86_400;
 let data: string;
+let source: DataSource;
 
 /** Leads of three months and of the last ten days, some with the address of an earlier one in another case. */
 function leadOf(record: Record<string, string>, index: number, others: readonly Record<string, string>[], now: number): object {
@@ -46,6 +47,10 @@ beforeAll(async () => {
   }
 });
 
+beforeAll(async () => {
+  source = await openDirectory(data);
+});
+
 afterAll(() => rm(data, { recursive: true }));
 
 /** The rows of a query, every value as text; nobody tells an empty text from none. */
@@ -69,7 +74,7 @@ async function expectationsOf(name: string): Promise<readonly { output: string; 
 }
 
 async function runIn(cwd: string, name: string) {
-  const from = await service(await openDirectory(data));
+  const from = await service(source);
   const { code, stderr } = await cli(['run', join(process.cwd(), folder, `${name}.yaml`)], { cwd, env: from.env });
   expect({ code, stderr }).toMatchObject({ code: 0 });
 }
