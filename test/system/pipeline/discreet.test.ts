@@ -7,6 +7,7 @@ import { collections } from '../../../src/collections/index.js';
 import { failure, type Responder } from '../../../src/service/answer.js';
 import { cli, startCli, type Finished } from '../../support/cli.js';
 import { pipelineText, service, serviceOf, testKey } from '../../support/services.js';
+import { rung } from '../../support/rung.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 /** The key as it is, and as URLs, forms, JSON and base64 show it. */
@@ -83,23 +84,15 @@ describe('the key of a run occurs nowhere', () => {
     await expectNoKey(cwd, finished);
   });
 
-  test.each([
-    ['500'],
-    ['503=1'],
-    ['429=date+1'],
-    ['hang'],
-    ['stall'],
-    ['cut=length'],
-    ['cut=chunked'],
-    ['cut=close'],
-    ['html'],
-    ['empty-body'],
-    ['empty-object'],
-    ['null'],
-    ['non-objects'],
-    ['gzip-bomb=100'],
-    ['redirect=http://127.0.0.1:9'],
-  ])('after the fault %s on page 2, in every word that is said', async (fault) => {
+  test.each(
+    rung(
+      ['500', '429=date+1', 'hang', 'cut=chunked', 'html', 'redirect=http://127.0.0.1:9'],
+      [
+        ...['500', '503=1', '429=date+1', 'hang', 'stall', 'cut=length', 'cut=chunked', 'cut=close', 'html', 'empty-body'],
+        ...['empty-object', 'null', 'non-objects', 'gzip-bomb=100', 'redirect=http://127.0.0.1:9'],
+      ],
+    ),
+  )('after the fault %s on page 2, in every word that is said', async (fault) => {
     const from = await service(undefined, { faults: [`${fault}@page=2`] });
     const { cwd, finished } = await run(from.env, body, ['--log-level', 'debug', '--set', 'service.deadline=8s']);
     expect(finished.code).toBe(69);
