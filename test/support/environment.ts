@@ -2,13 +2,32 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { runInContext } from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
 
-/** What a suite stored along its asynchronous calls; jest itself has one such storage for each suite. */
-const used = new Set<AsyncLocalStorage<unknown>>();
-const { run } = AsyncLocalStorage.prototype;
-AsyncLocalStorage.prototype.run = function (this: AsyncLocalStorage<unknown>, ...call: Parameters<typeof run>): unknown {
-  used.add(this);
-  return run.apply(this, call);
+/** What jest stores along the asynchronous calls of a test or hook: which one it is. */
+const current = new WeakMap<AsyncLocalStorage<unknown>, unknown>();
+const { run, getStore } = AsyncLocalStorage.prototype;
+
+/**
+ * Tests of a suite come one after another, so that a variable says as much as the storage of jest, for which Node, until version 24, asks a
+ * hook at the beginning and end of each promise; and it hands each promise to the storages of all suites that have ended, too.
+ */
+AsyncLocalStorage.prototype.run = function (this: AsyncLocalStorage<unknown>, store: unknown, ...rest: unknown[]): unknown {
+  const [callback, ...given] = rest as [(...given: unknown[]) => unknown, ...unknown[]];
+  if (!isOfJest(store)) return run.call(this, store, callback, ...given);
+  const before = current.get(this);
+  const restore = () => void current.set(this, before);
+  current.set(this, store);
+  const result = callback(...given);
+  if (result instanceof Promise) return result.finally(restore);
+  restore();
+  return result;
 } as typeof run;
+AsyncLocalStorage.prototype.getStore = function (this: AsyncLocalStorage<unknown>): unknown {
+  return current.has(this) ? current.get(this) : getStore.call(this);
+};
+
+function isOfJest(store: unknown): boolean {
+  return typeof store === 'object' && store !== null && ('test' in store || 'hook' in store);
+}
 
 /**
  * Node for tests, where the names of the language are as fast as outside of them.
@@ -16,8 +35,6 @@ AsyncLocalStorage.prototype.run = function (this: AsyncLocalStorage<unknown>, ..
  * jest runs tests in a context of `node:vm`, whose global object asks an interceptor at each use of `Math` or `Uint8Array`: a loop over
  * bytes took fifty times as long, most suites twice. A constant of a script is found before the global object. What is put in the place
  * of such a global is not seen: a clock is passed in, and no test replaces `Date`.
- *
- * Storages of suites that have ended are ended too: until Node 24 each promise is told to all of them, and they keep what a suite left.
  */
 // oxlint-disable-next-line import/no-default-export -- jest takes what a module exports as default
 export default class FastGlobals extends TestEnvironment {
@@ -27,11 +44,5 @@ export default class FastGlobals extends TestEnvironment {
     const found = Object.entries(Object.getOwnPropertyDescriptors(this.global));
     const names = found.filter(([name, { value, configurable }]) => /^[A-Z]\w*$/.test(name) && configurable && value !== undefined);
     runInContext(names.map(([name]) => `const ${name} = globalThis.${name};`).join('\n'), this.context);
-  }
-
-  override async teardown(): Promise<void> {
-    await super.teardown();
-    for (const storage of used) storage.disable();
-    used.clear();
   }
 }
