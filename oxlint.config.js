@@ -1,6 +1,6 @@
 /**
  * The import table of the design: what each folder of `src` may import of ours, always through the other's `index.ts`.
- * test/unit/architecture.test.ts proves that these rules bite.
+ * test/soak/architecture.test.ts proves that these rules bite.
  */
 export const importTable = {
   core: [],

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { textOf } from '../../../src/core/index.js';
 import { instantTexts } from '../../../src/core/instant-text.js';
+import { rung } from '../../support/rung.js';
 
 const instant = fc.oneof(
   fc.date({ noInvalidDate: true }),
@@ -17,7 +18,7 @@ test('instants and days have the texts that they have alone', () => {
     fc.property(instant, fc.constantFrom('timestamp', 'date'), (date, type) => {
       expect(text(date, type)).toBe(textOf(date, type));
     }),
-    { numRuns: 2000 },
+    { numRuns: rung(300, 2_000) },
   );
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { JsonText, readJson } from '../../../src/json/index.js';
 import { literal, nested } from '../../support/json.js';
+import { rung } from '../../support/rung.js';
 
 const read = (json: string) => readJson(Buffer.from(json));
 
@@ -59,7 +60,7 @@ describe('readJson', () => {
       fc.property(document, (json) => {
         expect(parsed(read(json))).toEqual(JSON.parse(json));
       }),
-      { numRuns: 1000 },
+      { numRuns: rung(100, 1_000) },
     );
   });
 
@@ -88,7 +89,7 @@ describe('readJson', () => {
           if (wanted) expect(parsed(found)).toEqual(wanted.value);
         },
       ),
-      { numRuns: 5000 },
+      { numRuns: rung(500, 5_000) },
     );
   });
 

@@ -7,6 +7,7 @@ import type { OutputColumn } from '../../../src/core/output-column.js';
 import { FlatVector } from '../../../src/vector/index.js';
 import { Batch } from '../../../src/vector/batch.js';
 import type { Piece, TextFormat } from '../../../src/sinks/text-sink.js';
+import { rung } from '../../support/rung.js';
 
 const awkward = [
   '',
@@ -58,7 +59,7 @@ describe('CSV', () => {
           theirs,
         );
       }),
-      { numRuns: 500 },
+      { numRuns: rung(80, 500) },
     );
   });
 
@@ -94,7 +95,7 @@ describe('NDJSON', () => {
           .map((row) => `{${row.map((text, index) => `${JSON.stringify(names[index])}:${JSON.stringify(text)}`).join(',')}}\n`);
         expect(String(output(new NdjsonFormat(names.map(textColumn)), names.length, pages))).toBe(lines.join(''));
       }),
-      { numRuns: 500 },
+      { numRuns: rung(80, 500) },
     );
   });
 });

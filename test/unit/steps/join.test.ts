@@ -8,6 +8,7 @@ import { steps } from '../../../src/steps/registry.js';
 import type { Pick } from '../../../src/steps/join/pick.js';
 import { pageWithoutRows, batchOfTexts } from '../../support/batches.js';
 import { castTo, leads, opened, otherSide, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
+import { rung } from '../../support/rung.js';
 
 type Options = JoinOptions<Row, Row, 'b', string>;
 
@@ -254,7 +255,7 @@ describe('whatever the rows and pages are', () => {
           expect(out).toEqual(left.flatMap((row) => loopedOver(row, others.flat(), pick, fold)));
         },
       ),
-      { numRuns: 300 },
+      { numRuns: rung(60, 300) },
     );
   });
 

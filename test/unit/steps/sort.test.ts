@@ -14,6 +14,7 @@ import { temporaryFolder } from '../../support/temporary.js';
 import { pageOf, type Page } from '../../../src/flow/index.js';
 import { batchFromRows } from '../../../src/vector/index.js';
 import { otherSide, planned, through, watched } from './support.js';
+import { rung } from '../../support/rung.js';
 
 const numbers = fc.constantFrom<Value>('10', '9', '-1', '', null, '9007199254740993', '9007199254740992', 9n, 10n);
 const words = fc.constantFrom<Value>('', 'a', 'B', 'é', '\uff21', '😀', 'ab', null);
@@ -64,7 +65,7 @@ describe('sort', () => {
         const pages = some.map((row, index) => pageOf(index + 1, of([row]), { release: () => {} }));
         expect(await run(sort(by, { memory, folder: join(folder, 'scratch') }), pages)).toEqual(sorted(some, by));
       }),
-      { numRuns: 60 },
+      { numRuns: rung(20, 60) },
     );
   });
 

@@ -1,0 +1,10 @@
+/** What unit draws a sample of. */
+import '../unit/json/read.test.js';
+import '../unit/source/scan.test.js';
+import '../unit/sinks/projection.test.js';
+import '../unit/sinks/text-formats.test.js';
+import '../unit/pipeline/expect-tables.test.js';
+import '../unit/steps/join.test.js';
+import '../unit/steps/sort.test.js';
+import '../unit/flow/paged-source.test.js';
+import '../unit/core/instant-text.test.js';
