@@ -4,17 +4,15 @@ import { from, lastValueFrom, of, tap, toArray } from 'rxjs';
 import { collections, columnsOf, type Collection, type CollectionName } from '../../../src/collections/index.js';
 import type { Column, Row, Value } from '../../../src/core/index.js';
 import type { Warning } from '../../../src/core/errors.js';
-import { emptyTally, keep, type Fault, type StepContext, type Tally, type Page, type Step } from '../../../src/flow/index.js';
+import { emptyTally, keep, type Fault, type Lease, type StepContext, type Tally, type Page, type Step } from '../../../src/flow/index.js';
 import { pageOf } from '../../support/pages.js';
 import type { ConfigPath, PlanContext, StepDefinition, StepRuntime } from '../../../src/steps/index.js';
 
-/** A page whose rows cannot be changed and whose lease cannot be released: that is not for steps to do. */
+const released = new WeakSet<Lease>();
+
+/** A page whose rows cannot be changed, and that remembers whether its lease was released. */
 export function page<T extends Row>(number: number, rows: readonly T[]): Page<T> {
-  const lease = {
-    release: () => {
-      throw new Error(`a step released page ${number}`);
-    },
-  };
+  const lease: Lease = { release: () => void released.add(lease) };
   return Object.freeze({ number, rows: Object.freeze(rows.map((row) => Object.freeze({ ...row }))), lease });
 }
 
@@ -33,15 +31,17 @@ export function pagesFor(definition: StepDefinition, ...lists: readonly (readonl
   return definition.blocking ? otherSide(...lists) : pages(...lists);
 }
 
-/** Sends pages through a step and collects what comes out, as whoever keeps pages does. */
-export function through<In, Out>(step: Step<In, Out>, input: readonly Page<In>[]): Promise<Page<Out>[]> {
-  return lastValueFrom(
-    from(input).pipe(
-      step,
-      tap((page) => keep(page)),
-      toArray(),
-    ),
+/** Sends pages through a step and collects what comes out, as whoever keeps pages does. To release them is not for steps to do. */
+export async function through<In, Out>(step: Step<In, Out>, input: readonly Page<In>[]): Promise<Page<Out>[]> {
+  const kept$ = from(input).pipe(
+    step,
+    tap((page) => keep(page)),
+    toArray(),
   );
+  const out = await lastValueFrom(kept$);
+  const wrong = input.find(({ lease }) => released.has(lease));
+  if (wrong) throw new Error(`a step released page ${wrong.number}`);
+  return out;
 }
 
 /** Sends the rows of one page through a step. */
