@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { rung } from '../../support/rung.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { runOver, traps } from '../../support/traps.js';
 
@@ -12,11 +13,10 @@ async function runsOver(trap: (typeof traps)[number]) {
   return runs;
 }
 
-test.each(traps.filter(({ long }) => !long).map((trap) => [trap.name, trap] as const))(
-  'no row is lost without a word from a list with %s',
-  async (_name, trap) => {
-    const runs = await runsOver(trap);
-    expect(runs.filter(({ lost, failed }) => lost > 0 && !failed)).toEqual([]);
-    if (trap.honest) expect(runs.filter(({ failed, outcome }) => failed || outcome === 'unstable')).toEqual([]);
-  },
-);
+const sampled = traps.filter(({ long }, index) => !long && rung(index % 2 === 0, true));
+
+test.each(sampled.map((trap) => [trap.name, trap] as const))('no row is lost without a word from a list with %s', async (_name, trap) => {
+  const runs = await runsOver(trap);
+  expect(runs.filter(({ lost, failed }) => lost > 0 && !failed)).toEqual([]);
+  if (trap.honest) expect(runs.filter(({ failed, outcome }) => failed || outcome === 'unstable')).toEqual([]);
+});

@@ -1,0 +1,2 @@
+/** Every list that lies. */
+import '../system/source/traps.test.js';
