@@ -3,7 +3,7 @@ import { itemAt, SourceError } from '../core/index.js';
 import { batchOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
 import { digestOf } from '../vector/index.js';
 import type { Consistency } from './consistency.js';
-import { Chain } from './chain.js';
+import { LinkedPages } from './linked-pages.js';
 import { unlessRefused } from './failures.js';
 import { endWaitOf, windowOf, type ReadingOptions } from './options.js';
 import { warn, type ListReader } from './paging.js';
@@ -23,7 +23,7 @@ const maxReturns = 10;
  * the whole list.
  */
 export class SequentialRead {
-  readonly #chain: Chain;
+  readonly #linked: LinkedPages;
   readonly #trace = new Trace();
   readonly #seen: SeenRows | undefined;
   readonly #digests: number[] = [];
@@ -42,7 +42,7 @@ export class SequentialRead {
   ) {
     this.#key = reader.collection.key;
     this.#seen = consistency.mode === 'off' ? undefined : new SeenRows();
-    this.#chain = this.#chainOf('page');
+    this.#linked = this.#linkedPages('page');
   }
 
   /** The pages of the list, and the rows that were missed. */
@@ -57,12 +57,12 @@ export class SequentialRead {
     );
   }
 
-  #chainOf(purpose: 'page' | 'probe'): Chain {
-    return new Chain(this.reader, { purpose, maxPages: this.options.maxPages, patience: Math.max(10, windowOf(this.options)) });
+  #linkedPages(purpose: 'page' | 'probe'): LinkedPages {
+    return new LinkedPages(this.reader, { purpose, maxPages: this.options.maxPages, patience: Math.max(10, windowOf(this.options)) });
   }
 
   #crawl(): Observable<Page> {
-    return pagedBatches((number) => this.#chain.page(number), {
+    return pagedBatches((number) => this.#linked.page(number), {
       name: this.reader.collection.name,
       window: windowOf(this.options),
       concurrency: 1,
@@ -88,7 +88,7 @@ export class SequentialRead {
       this.#distinct += sighting.distinct;
       if (sighting.repeats.some(({ row }) => row >= known)) this.#drift(`page ${page.number} has rows that were read before`);
     }
-    if (known === 0) this.#chain.notice(sighting ? sighting.fresh.length : this.#isKnown(page.number) ? 0 : batch.length);
+    if (known === 0) this.#linked.notice(sighting ? sighting.fresh.length : this.#isKnown(page.number) ? 0 : batch.length);
     return isFresh.size === batch.length ? page : withBatch(page, batch.take([...isFresh]));
   }
 
@@ -98,7 +98,7 @@ export class SequentialRead {
     if (rows === 0 || rows < (this.options.expectedRows ?? 0)) await ask(timer(endWaitOf(this.options)));
     if ((await this.#goesOn(ask)) && this.#returns < maxReturns) {
       this.#returns += 1;
-      return this.#chain.reopen();
+      return this.#linked.reopen();
     }
     this.consistency.growing = this.#returns >= maxReturns;
     await this.#refuseBlindEnd(ask);
@@ -107,7 +107,7 @@ export class SequentialRead {
 
   /** Whether the answer that ended the list has other rows by now, or a page behind it. */
   async #goesOn(ask: Ask): Promise<boolean> {
-    const { number, answer$ } = this.#chain.endAgain();
+    const { number, answer$ } = this.#linked.endAgain();
     const again = await ask(answer$);
     if (again === undefined) {
       this.#uncheck(`the end: the service refuses page ${number} a second time`);
@@ -182,7 +182,7 @@ export class SequentialRead {
       distinct: this.#distinct,
       pages: this.#trace.pages,
       drifted: this.#drifted,
-      chain: () => this.#chainOf('probe'),
+      linkedPages: () => this.#linkedPages('probe'),
     }).pages();
   }
 
@@ -191,7 +191,7 @@ export class SequentialRead {
     const asked = Math.min(count, maxProbes);
     for (let probe = 0; probe < asked; probe += 1) {
       const number = asked === 1 ? 1 : 1 + Math.round((probe * (count - 1)) / (asked - 1));
-      const again = await ask(this.#chain.again(number));
+      const again = await ask(this.#linked.again(number));
       this.consistency.probes += 1;
       if (again === undefined) return this.#refusedAgain(number);
       if (digestOf(namesOf(again.batch, this.#key)) !== itemAt(this.#digests, number - 1)) this.#drift(`page ${number} has changed`);

@@ -1,6 +1,6 @@
 import { EMPTY, concat, defer, filter, map, of, type Observable } from 'rxjs';
 import { batchOf, pagedBatches, pageOf, type Page } from '../flow/index.js';
-import type { Chain } from './chain.js';
+import type { LinkedPages } from './linked-pages.js';
 import type { Consistency } from './consistency.js';
 import { windowOf, type ReadingOptions } from './options.js';
 import type { ListReader } from './paging.js';
@@ -18,7 +18,7 @@ interface FirstRead {
   readonly pages: number;
   readonly drifted: boolean;
   /** The list from its beginning. */
-  readonly chain: () => Chain;
+  readonly linkedPages: () => LinkedPages;
 }
 
 /** Further passes over a list without page numbers, which let the rows pass that were missed so far. */
@@ -40,12 +40,12 @@ export class SequentialPasses {
   }
 
   #from(number: number): Observable<Page> {
-    const { reader, options, seen, chain } = this.first;
+    const { reader, options, seen, linkedPages } = this.first;
     const pass = { gaps: new Gaps(), distinct: 0 };
     return concat(
       defer(() => {
         seen.beginPass();
-        const list = chain();
+        const list = linkedPages();
         return pagedBatches((page) => list.page(page), {
           name: reader.collection.name,
           window: windowOf(options),
@@ -61,7 +61,7 @@ export class SequentialPasses {
     );
   }
 
-  #missedOn(page: Page, pass: { readonly gaps: Gaps; distinct: number }, list: Chain): Page | undefined {
+  #missedOn(page: Page, pass: { readonly gaps: Gaps; distinct: number }, list: LinkedPages): Page | undefined {
     const { reader, seen, consistency } = this.first;
     const batch = batchOf(page);
     const { fresh, distinct, changed } = seen.take(batch, namesOf(batch, reader.collection.key));

@@ -17,13 +17,18 @@ AsyncLocalStorage.prototype.run = function (this: AsyncLocalStorage<unknown>, st
   const restore = () => void current.set(this, before);
   current.set(this, store);
   const result = callback(...given);
-  if (result instanceof Promise) return result.finally(restore);
-  restore();
+  // Promises of a suite are of its own realm.
+  if (isThenable(result)) void result.then(restore, restore);
+  else restore();
   return result;
 } as typeof run;
 AsyncLocalStorage.prototype.getStore = function (this: AsyncLocalStorage<unknown>): unknown {
   return current.has(this) ? current.get(this) : getStore.call(this);
 };
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
 
 function isOfJest(store: unknown): boolean {
   return typeof store === 'object' && store !== null && ('test' in store || 'hook' in store);

@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { GateError, type Violation } from '../../core/index.js';
 import type { Published } from '../../lake/index.js';
+import { attempt, unlessMissing } from '../../store/index.js';
 import type { Plan } from '../spec/plan.js';
 
 /**
@@ -10,6 +11,7 @@ import type { Plan } from '../spec/plan.js';
  * @param paths Where the sinks that publish something do so, in their order. Absolute.
  * @param earlier What stands at the outputs of all sinks, as manifests tell.
  * @throws {GateError} `E_GATE_PARTIAL`, with a line for each.
+ * @throws {SinkError} `E_SINK_PATH` for a place that cannot be looked at.
  */
 export async function refuseReplacing(
   { stoppedBy, sinks }: Pick<Plan, 'stoppedBy' | 'sinks'>,
@@ -29,9 +31,7 @@ export async function refuseReplacing(
   if (failure) throw failure;
 }
 
-function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
+/** What cannot be looked at counts as nothing no more than what is there. */
+async function exists(path: string): Promise<boolean> {
+  return (await attempt('E_SINK_PATH', `cannot read ${path}`, () => lstat(path).catch(unlessMissing(undefined)))) !== undefined;
 }

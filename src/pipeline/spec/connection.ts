@@ -17,16 +17,10 @@ export function connectionFromEnvironment(
   if (!baseUrl) return { missing: 'LEADSTREAM_BASE_URL' };
   const conflict = conflictIn(env);
   if (conflict !== undefined) throw wrongOption(conflict);
-  const auth = accountIn(env);
-  return auth ? { baseUrl, auth } : { missing: accountVariables };
-}
-
-const accountVariables = 'LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY';
-
-function accountIn(env: Environment): Credentials | undefined {
-  if (env.LEADSTREAM_REST_API_KEY) return { rest_api_key: env.LEADSTREAM_REST_API_KEY };
+  if (env.LEADSTREAM_REST_API_KEY) return { baseUrl, auth: { rest_api_key: env.LEADSTREAM_REST_API_KEY } };
   const { LEADSTREAM_AUTHORIZED_UID: uid, LEADSTREAM_AUTHORIZED_REST_API_KEY: key } = env;
-  return uid && key ? { authorized_uid: uid, authorized_rest_api_key: key } : undefined;
+  if (uid && key) return { baseUrl, auth: { authorized_uid: uid, authorized_rest_api_key: key } };
+  return { missing: 'LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY' };
 }
 
 /** What speaks against an environment that names two accounts, of which one would be dropped without a word. */
@@ -36,15 +30,16 @@ function conflictIn(env: Environment): string | undefined {
   return `LEADSTREAM_REST_API_KEY does not go with ${other}: unset the one or the other`;
 }
 
-/** The connection that a pipeline file describes; address and account that it does not name are those of the environment. */
+/**
+ * The connection that a pipeline file describes. Address and account come together, from the file or from the environment: an account of
+ * the environment is never sent to an address of the file.
+ */
 export function connectionOf(service: ServiceSpec | undefined, env: Environment, problem: Problem): ConnectOptions | undefined {
-  const baseUrl = addressOf(service, env, problem);
-  const auth = authOf(service, env, problem);
-  if (baseUrl === undefined || auth === undefined) return undefined;
+  const reached = service?.base_url === undefined && service?.auth === undefined ? reachedBy(env, problem) : inFile(service, problem);
+  if (reached === undefined) return undefined;
   const { retry, ...settings } = service ?? {};
   return {
-    baseUrl,
-    auth,
+    ...reached,
     ...defined({
       limit: settings.limit,
       concurrency: settings.concurrency,
@@ -62,27 +57,33 @@ export function connectionOf(service: ServiceSpec | undefined, env: Environment,
   };
 }
 
-function addressOf(service: ServiceSpec | undefined, env: Environment, problem: Problem): string | undefined {
-  const found = service?.base_url ?? env.LEADSTREAM_BASE_URL;
-  if (found) return found;
-  const without = service ? 'service.base_url' : 'a service block';
-  problem(service ? ['service'] : [], `without ${without} the environment must set LEADSTREAM_BASE_URL`);
+/** Where a service is, and who asks. */
+type Reached = Pick<ConnectOptions, 'baseUrl' | 'auth'>;
+
+function inFile({ base_url: baseUrl, auth }: ServiceSpec, problem: Problem): Reached | undefined {
+  const wrong = auth && keyProblem(auth);
+  if (wrong) problem(['service', 'auth', ...wrong.field], `the key ${wrong.message}`);
+  if (baseUrl !== undefined && auth !== undefined) return { baseUrl, auth };
+  const [given, missing] = baseUrl === undefined ? ['auth', 'base_url'] : ['base_url', 'auth'];
+  problem(['service'], `'${missing}' is missing: it goes with ${given}; leave out both for those of the environment`);
   return undefined;
 }
 
-function authOf(service: ServiceSpec | undefined, env: Environment, problem: Problem): Credentials | undefined {
-  const wrong = service?.auth && keyProblem(service.auth);
-  if (wrong) problem(['service', 'auth', ...wrong.field], `the key ${wrong.message}`);
-  if (service?.auth) return service.auth;
-  const at = service ? ['service'] : [];
-  const without = `without ${service ? 'service.auth' : 'a service block'} the environment`;
+function reachedBy(env: Environment, problem: Problem): Reached | undefined {
+  const without = 'without service.base_url and service.auth the environment';
   const conflict = conflictIn(env);
-  if (conflict !== undefined) problem(at, `${without} names the account, and ${conflict}`);
-  const auth = accountIn(env);
-  if (auth === undefined) problem(at, `${without} must set ${accountVariables}`);
-  const wrongThere = auth && keyProblem(auth);
-  if (wrongThere) problem(at, `the ${wrongThere.field.join('.')} of the environment ${wrongThere.message}`);
-  return conflict === undefined ? auth : undefined;
+  if (conflict !== undefined) {
+    problem([], `${without} names the account, and ${conflict}`);
+    return undefined;
+  }
+  const found = connectionFromEnvironment(env);
+  if ('missing' in found) {
+    problem([], `${without} must set ${found.missing}`);
+    return undefined;
+  }
+  const wrong = keyProblem(found.auth);
+  if (wrong) problem([], `the ${wrong.field.join('.')} of the environment ${wrong.message}`);
+  return found;
 }
 
 /** The same without keys that have no value, so that defaults apply. */

@@ -50,9 +50,9 @@ function fill(own: YAMLMap, from: YAMLMap, at: readonly string[]): void {
   }
 }
 
-/** Scalars are read as texts. */
+/** Scalars are read as texts, and one in quotes is meant as such. */
 function isNothing(node: unknown): boolean {
-  return isScalar(node) && ['null', '~', '', null].some((nothing) => node.value === nothing);
+  return isScalar(node) && node.type === 'PLAIN' && ['null', '~', '', null].some((nothing) => node.value === nothing);
 }
 
 function keysOf({ items }: YAMLMap): readonly { readonly name: string; readonly offset: number }[] {

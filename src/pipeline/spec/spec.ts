@@ -17,7 +17,9 @@ const headerName = schema((z) =>
 
 const serviceFields = schema((z) =>
   z.strictObject({
-    base_url: settings().baseUrl.optional().describe('Everything before /api. Default: LEADSTREAM_BASE_URL of the environment.'),
+    base_url: settings()
+      .baseUrl.optional()
+      .describe('Everything before /api. It goes with auth; without both, address and account are those of the environment.'),
     auth: z
       .union([
         z.strictObject({ rest_api_key: name() }),
@@ -27,7 +29,7 @@ const serviceFields = schema((z) =>
       ])
       .optional()
       .describe(
-        'rest_api_key, or authorized_uid and authorized_rest_api_key; for other services bearer (Authorization: Bearer …), or header with name and value. References only. Default: the account of the environment.',
+        'rest_api_key, or authorized_uid and authorized_rest_api_key; for other services bearer (Authorization: Bearer …), or header with name and value. References only.',
       ),
     limit: settings().limit.optional().describe('Rows per page, at most 500. Default 30.'),
     concurrency: settings().concurrency.optional().describe('Requests in flight. Default 4.'),

@@ -79,8 +79,21 @@ expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
     });
     const without = { baseDir: '/base', env: { LEADSTREAM_BASE_URL: env.LEADSTREAM_BASE_URL } };
     await expect(parsePipelines(users('a', 'service: { limit: 70 }\n'), 'p.yaml', without)).rejects.toThrow(
-      'p.yaml:5:10 without service.auth the environment must set LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID',
+      'without service.base_url and service.auth the environment must set LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID',
     );
+  });
+
+  test.each([
+    ['an address', 'base_url: https://elsewhere.example', "'auth' is missing: it goes with base_url"],
+    ['an account', "auth: { bearer: '${TOKEN}' }", "'base_url' is missing: it goes with auth"],
+  ])('never puts %s of the file together with what the environment has', async (_what, part, message) => {
+    const options = { env: { ...env, TOKEN: 'token-of-the-test' }, baseDir: '/base' };
+    await expect(parsePipelines(users('a', `service: { ${part} }\n`), 'p.yaml', options)).rejects.toThrow(message);
+  });
+
+  test('keeps a text in quotes, which is no null', async () => {
+    const text = file(defaults(`${given}rejects: { path: 'r.ndjson' }\n`), users('a', `rejects: { path: 'null' }\n`));
+    expect((await parse(text))[0]?.rejects.path).toBe('/base/null');
   });
 
   test('makes of any division of keys the pipeline that has all of them itself', async () => {

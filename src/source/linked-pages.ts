@@ -7,8 +7,8 @@ import type { ListAnswer } from './fetch/listing.js';
 import type { Position } from './fetch/position.js';
 import type { ListReader } from './paging.js';
 
-/** How the pages of a chain are asked for. */
-export interface ChainOptions {
+/** How linked pages are asked for. */
+export interface LinkedPagesOptions {
   readonly purpose: 'page' | 'probe';
   /** Most pages with rows. Default: no limit. */
   readonly maxPages: number | undefined;
@@ -22,7 +22,7 @@ export interface ChainOptions {
  *
  * Memory: the position of each page.
  */
-export class Chain {
+export class LinkedPages {
   /** Where each page is, as far as it is known; nothing for the first one. */
   readonly #positions: (Position | undefined)[] = [undefined];
   /** By which page a position was named. */
@@ -34,7 +34,7 @@ export class Chain {
 
   constructor(
     private readonly reader: ListReader,
-    private readonly options: ChainOptions,
+    private readonly options: LinkedPagesOptions,
   ) {}
 
   /**
