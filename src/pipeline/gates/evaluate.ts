@@ -38,7 +38,7 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
   const lists = ledger.lists(report.partial).map((list) => ({ ...list, earlier: earlierOf(list.collection, counts, outputs) }));
   const warnings = [
     ...reads.flatMap(({ at, consistency }) => driftOf(at, consistency)),
-    ...ledger.fieldWarnings(report.partial),
+    ...ledger.columns.warnings(report.partial),
     ...warnOfEmpty(lists),
     ...remarksOf(run),
   ];
@@ -55,7 +55,7 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
       return violation === undefined ? [] : [{ ...violation, message: `${step.at}: ${violation.message}` }];
     }),
     ...rejects.refuse(report.rejects.rows, report.read + report.consistency.repaired),
-    ...(pipeline.schema === 'freeze' ? refuseColumns(ledger, outputs) : []),
+    ...(pipeline.schema === 'freeze' ? refuseColumns(run) : []),
     ...(expectations?.refuse(outputs.map(measured)) ?? []),
   ]);
   if (failure) throw failure;
@@ -98,9 +98,9 @@ function refuseWarning({ code, message }: Warning): Violation {
 }
 
 /** A field that came too late for a column is as new as one of page 1. */
-function refuseColumns(ledger: Ledger, outputs: readonly Output[]): readonly Violation[] {
-  const undeclared = ledger.undeclared();
-  const columns = ledger.columns(undeclared);
+function refuseColumns({ pipeline, ledger, outputs }: GateInput): readonly Violation[] {
+  const { undeclared } = ledger.columns;
+  const columns = pipeline.plan.columns(undeclared);
   return refuseChanges(
     outputs.map(({ at, writes, earlier }) => ({ at, columns: writes(columns), earlier })),
     new Set([...undeclared, ...outputs.flatMap(({ earlier }) => earlier?.undeclared ?? [])].map(({ original }) => original)),

@@ -5,7 +5,7 @@ import { countOf, createStallDetector, deliver, type Page, type Tally } from '..
 import { newConsistency, readPages, windowOf, type CollectionReader, type ServiceClient, type Spools } from '../../source/index.js';
 import type { Expectations } from '../gates/expectations.js';
 import type { Pipeline } from '../spec/pipeline.js';
-import type { PlannedStep } from '../spec/plan.js';
+import type { PlannedStep } from '../spec/planned.js';
 import { completed } from './completed.js';
 import type { Counts } from './counts.js';
 import type { EarlyStop } from './early-stop.js';

@@ -10,7 +10,7 @@ import { Chain } from './chain.js';
 import { noCounts, type Counts } from './counts.js';
 import { EarlyStop } from './early-stop.js';
 import { remembered } from './fields.js';
-import { openLedger, type Ledger } from './ledger.js';
+import { Ledger } from './ledger.js';
 import { OpenedOutputs, type Output, type PreparedOutputs } from './outputs.js';
 import { Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
@@ -46,7 +46,7 @@ export class ClaimedRun {
     const { plan, connection, secrets, reveal, expect } = pipeline;
     this.#client = createClient({ threads: defaultFetchingThreads(), ...connection, secrets }, run.events);
     this.#bare = this.#client.reader(plan.collection, reveal);
-    this.#ledger = openLedger(pipeline, this.#bare, attempt?.found ?? []);
+    this.#ledger = new Ledger(pipeline, this.#bare, attempt?.found ?? []);
     this.#expectations = expect && openExpectations(expect, plan.columns());
     this.#stop = new EarlyStop(plan);
   }
@@ -64,6 +64,7 @@ export class ClaimedRun {
       const reader = await this.#openSource();
       await this.#read(reader, outputs, rejects);
       const begun = await outputs.begin();
+      this.#refuseNewFields();
       this.#prepared = await begun.prepare();
       return await this.#publish(this.#prepared, rejects);
     } catch (failure) {
@@ -125,7 +126,6 @@ export class ClaimedRun {
     await chain.run(reader);
     const late = await chain.lateRows();
     if (late !== undefined) throw new LateRows(late, this.#resumed);
-    this.#refuseNewFields();
   }
 
   async #publish(prepared: PreparedOutputs, rejects: Rejects): Promise<RunReport> {
@@ -156,7 +156,7 @@ export class ClaimedRun {
   #refuseNewFields(): void {
     // How far a read comes that is stopped depends on who is faster, and columns must not.
     if (this.pipeline.onNewField !== 'restart' || this.attempt?.found !== undefined || this.#stop.stopped) return;
-    const missed = this.#ledger.missed();
+    const missed = this.#ledger.columns.missed;
     if (missed.length > 0) throw new NewFields(missed, this.#resumed);
   }
 

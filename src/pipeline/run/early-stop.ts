@@ -1,6 +1,7 @@
 import { BehaviorSubject, filter, takeUntil, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
 import type { Warning } from '../../core/index.js';
-import type { Plan, PlannedStep } from '../spec/plan.js';
+import type { Plan } from '../spec/plan.js';
+import type { PlannedStep } from '../spec/planned.js';
 
 /** Ends the read of the source where a limit has its rows: requests in flight are aborted, and pages that have left the source go on. */
 export class EarlyStop {

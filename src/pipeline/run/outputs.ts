@@ -4,7 +4,7 @@ import type { Events } from '../../events/index.js';
 import { countOf, type Fault, type Page } from '../../flow/index.js';
 import type { Published, RunFacts } from '../../lake/index.js';
 import type { PreparedOutput, SinkContext, SinkWriter } from '../../sinks/index.js';
-import type { PlannedSink } from '../spec/plan.js';
+import type { PlannedSink } from '../spec/planned.js';
 
 /** One sink at the end of a run, before the commit. */
 export interface Output {

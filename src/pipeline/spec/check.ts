@@ -1,7 +1,4 @@
-import { createHash } from 'node:crypto';
-import { secretsOf } from '../../http/index.js';
 import { getIn } from '../../options/index.js';
-import { type Warning, secretVariables } from '../../core/index.js';
 import type { PathNames } from '../../store/index.js';
 import { outputAt } from '../../sinks/index.js';
 import type { StepDefinitions } from '../../steps/index.js';
@@ -9,12 +6,13 @@ import { collide } from './collide.js';
 import { connectionOf } from './connection.js';
 import type { FileCredentials } from './credentials.js';
 import type { Path, SpecDocument } from './document.js';
-import { IssueList, type Issue } from './issue-list.js';
-import type { Pipeline } from './pipeline.js';
-import { planPipeline, unfilled, type Plan } from './plan.js';
+import { IssueList, WarningList, type Issue } from './issue-list.js';
+import { pipelineOf, type Pipeline } from './pipeline.js';
+import { planPipeline, type Plan } from './plan.js';
+import { unfilled } from './planned.js';
 import type { ReferenceSource } from './reference-source.js';
 import { ownCollections, registryOf } from './registry.js';
-import { resolveReferences, type Problem, type SpecWarning } from './references.js';
+import { resolveReferences, type Problem } from './references.js';
 import type { RejectsPlan } from '../run/rejects.js';
 import { defaultsShape, pipelineShape, type PipelineShape } from './spec.js';
 import { refuseLostKeys, validated } from './validate.js';
@@ -47,54 +45,20 @@ export function checkPipeline(
   const { env, baseDir } = from;
   const issues = new IssueList(document, credentials);
   const problem = issues.problemOf(false);
-  const warnings: Warning[] = [];
-  const warn: SpecWarning = (path, { code, message }) => {
-    const { line, column } = document.locate(path);
-    warnings.push({ code, message: `${document.file}:${line}:${column} ${credentials.redact(message)}` });
-    // What would be a warning is a failure then, and this one can be told before anything is read.
-    if (shape?.service?.strict) problem(path, message);
-  };
-
   const resolved = resolvedIn(document.value, { from, credentials, issues });
   const name = pipelineShape().pick({ name: true }).strip().safeParse(resolved).data?.name;
   const shape = validated(pipelineShape(), resolved, [], problem);
+  // What would be a warning is a failure then, and this one can be told before anything is read.
+  const warnings = new WarningList(document, credentials, shape?.service?.strict ? problem : undefined);
   // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
   const parts = shape ?? readableParts(resolved);
   const collections = registryOf(resolved, problem);
   const context = { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY, steps };
-  const plan = parts && collections && planPipeline(parts, { ...context, collections }, { problem, warn });
+  const plan = parts && collections && planPipeline(parts, { ...context, collections }, { problem, warn: warnings.add });
   const connection = shape && connectionOf(shape.service, env, issues.ofResolved(issues.problemOf(true)));
   const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problem);
-
   if (shape && plan) refuseIdleRestart(shape, plan, problem);
-
-  function pipeline(): Pipeline | undefined {
-    if (!shape || !connection || !plan || !rejects || issues.all.length > 0) return undefined;
-    return {
-      name: shape.name,
-      plan,
-      connection,
-      reveal: shape.reveal ?? [],
-      onError: shape.on_error ?? 'reject',
-      rejects,
-      expect: shape.expect,
-      schema: shape.schema ?? 'evolve',
-      onNewField: shape.on_new_field ?? 'next_run',
-      consistency: {
-        mode: shape.consistency ?? (plan.sinks.some(({ output }) => output !== undefined) ? 'repair' : 'off'),
-        maxPasses: shape.max_passes,
-        allowUnstable: shape.allow_unstable ?? false,
-      },
-      spoolMaxAgeMs: shape.spool === 'off' ? undefined : (shape.spool?.max_age ?? 6 * 3_600_000),
-      deadlineMs: shape.service?.deadline,
-      hmacKey: env.LEADSTREAM_HMAC_KEY,
-      manifestKey: env.LEADSTREAM_MANIFEST_KEY,
-      baseDir,
-      fingerprint: createHash('sha256').update(JSON.stringify(resolved, withoutCredentials)).digest('hex'),
-      warnings,
-      secrets: [...secretsOf(connection.auth), ...secretVariables.map((name) => env[name] ?? '')],
-    };
-  }
+  const isRight = shape && plan && connection && rejects && issues.all.length === 0;
 
   return {
     document,
@@ -103,7 +67,7 @@ export function checkPipeline(
       ...(plan?.sinks ?? []).map(({ output, index, name }) => ({ path: output, place: ['to', index, name] })),
       ...(rejects?.path === undefined ? [] : [{ path: rejects.path, place: ['rejects', 'path'] }]),
     ],
-    pipeline: pipeline(),
+    pipeline: isRight ? pipelineOf({ shape, plan, connection, rejects, from, resolved, warnings: warnings.all }) : undefined,
     issues: issues.all,
     problem,
   };
@@ -169,8 +133,4 @@ function refuseIdleRestart({ on_new_field: wanted, schema, service }: PipelineSh
 /** What can be planned of a file that has problems at its top level. */
 function readableParts(value: unknown) {
   return pipelineShape().pick({ from: true, reveal: true, steps: true, to: true }).strip().safeParse(value).data;
-}
-
-function withoutCredentials(key: string, value: unknown): unknown {
-  return key === 'auth' ? undefined : value;
 }

@@ -1,8 +1,8 @@
-import type { SpecIssue } from '../../core/index.js';
+import type { SpecIssue, Warning } from '../../core/index.js';
 import { getIn } from '../../options/index.js';
 import type { FileCredentials } from './credentials.js';
 import type { Path, SpecDocument } from './document.js';
-import type { Problem } from './references.js';
+import type { Problem, SpecWarning } from './references.js';
 
 /** What is wrong with a document, at its place in the file. */
 export interface Issue extends SpecIssue {
@@ -51,6 +51,29 @@ export class IssueList {
   #asWritten(path: Path): boolean {
     return getIn(this.document.value, [...this.root, ...path]) === getIn(this.resolved, path);
   }
+}
+
+/** Gathers what is right in a document and probably not meant. */
+export class WarningList {
+  readonly #all: Warning[] = [];
+
+  /** @param refused Takes each as a problem, too, where warnings are failures. */
+  constructor(
+    private readonly document: SpecDocument,
+    private readonly credentials: FileCredentials,
+    private readonly refused: Problem | undefined,
+  ) {}
+
+  get all(): readonly Warning[] {
+    return this.#all;
+  }
+
+  readonly add: SpecWarning = (path, { code, message }) => {
+    const { file } = this.document;
+    const { line, column } = this.document.locate(path);
+    this.#all.push({ code, message: `${file}:${line}:${column} ${this.credentials.redact(message)}` });
+    this.refused?.(path, message);
+  };
 }
 
 /**

@@ -1,9 +1,13 @@
-import type { Warning } from '../../core/index.js';
+import { createHash } from 'node:crypto';
+import { secretVariables, type Warning } from '../../core/index.js';
 import type { OnError } from '../../flow/index.js';
+import { secretsOf } from '../../http/index.js';
 import type { ConsistencyMode, ConnectOptions } from '../../source/index.js';
 import type { Expect } from '../gates/expect.js';
 import type { Plan } from './plan.js';
+import type { ReferenceSource } from './reference-source.js';
 import type { RejectsPlan } from '../run/rejects.js';
+import type { PipelineShape } from './spec.js';
 
 /** A pipeline that was checked in full and can be run. */
 export interface Pipeline {
@@ -37,4 +41,49 @@ export interface Pipeline {
   readonly warnings: readonly Warning[];
   /** Values that must never be seen. */
   readonly secrets: readonly string[];
+}
+
+/** What a pipeline is made of, each checked. */
+interface CheckedParts {
+  readonly shape: PipelineShape;
+  readonly plan: Plan;
+  readonly connection: ConnectOptions;
+  readonly rejects: RejectsPlan;
+  readonly from: ReferenceSource;
+  /** The document once its references are replaced. */
+  readonly resolved: unknown;
+  readonly warnings: readonly Warning[];
+}
+
+/** The pipeline of a document in which nothing is wrong. */
+export function pipelineOf({ shape, plan, connection, rejects, from, resolved, warnings }: CheckedParts): Pipeline {
+  const { env, baseDir } = from;
+  return {
+    name: shape.name,
+    plan,
+    connection,
+    reveal: shape.reveal ?? [],
+    onError: shape.on_error ?? 'reject',
+    rejects,
+    expect: shape.expect,
+    schema: shape.schema ?? 'evolve',
+    onNewField: shape.on_new_field ?? 'next_run',
+    consistency: {
+      mode: shape.consistency ?? (plan.sinks.some(({ output }) => output !== undefined) ? 'repair' : 'off'),
+      maxPasses: shape.max_passes,
+      allowUnstable: shape.allow_unstable ?? false,
+    },
+    spoolMaxAgeMs: shape.spool === 'off' ? undefined : (shape.spool?.max_age ?? 6 * 3_600_000),
+    deadlineMs: shape.service?.deadline,
+    hmacKey: env.LEADSTREAM_HMAC_KEY,
+    manifestKey: env.LEADSTREAM_MANIFEST_KEY,
+    baseDir,
+    fingerprint: createHash('sha256').update(JSON.stringify(resolved, withoutCredentials)).digest('hex'),
+    warnings,
+    secrets: [...secretsOf(connection.auth), ...secretVariables.map((name) => env[name] ?? '')],
+  };
+}
+
+function withoutCredentials(key: string, value: unknown): unknown {
+  return key === 'auth' ? undefined : value;
 }

@@ -19,69 +19,74 @@ const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;
  * Under `service.auth` only a single reference without a default is accepted, so that no key stands in a file; everywhere else no
  * credential is, by whatever way it comes there.
  */
-export function resolveReferences(
-  value: unknown,
-  from: ReferenceSource,
-  credentials: FileCredentials,
-  problem: Problem,
-  path: Path = [],
-): unknown {
-  const inner = (item: unknown, key: string | number) => resolveReferences(item, from, credentials, problem, [...path, key]);
-  if (typeof value === 'string') return isAuth(path) ? credential(value) : ordinary(value);
-  if (Array.isArray(value)) return value.map(inner);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, item]) => {
-      if (!credentials.within(key)) return [[key, inner(item, key)]];
-      problem([...path, key], misplaced, true);
-      return [];
-    }),
-  );
+export function resolveReferences(value: unknown, from: ReferenceSource, credentials: FileCredentials, problem: Problem): unknown {
+  return new Resolver(from, credentials, problem).resolved(value, []);
+}
 
-  function credential(text: string): string {
-    if (referenceIn(text)) return replaced(text);
-    problem(path, 'a credential is given by a reference alone, like ${NAME} or ${file:/run/secrets/key}, never in the file');
+class Resolver {
+  constructor(
+    private readonly from: ReferenceSource,
+    private readonly credentials: FileCredentials,
+    private readonly problem: Problem,
+  ) {}
+
+  resolved(value: unknown, path: Path): unknown {
+    if (typeof value === 'string') return isAuth(path) ? this.#credential(value, path) : this.#ordinary(value, path);
+    if (Array.isArray(value)) return value.map((item, index) => this.resolved(item, [...path, index]));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).flatMap(([key, item]) => this.#entry(key, item, [...path, key])));
+  }
+
+  #entry(key: string, item: unknown, path: Path): readonly (readonly [string, unknown])[] {
+    if (!this.credentials.within(key)) return [[key, this.resolved(item, path)]];
+    this.problem(path, misplaced, true);
+    return [];
+  }
+
+  #credential(text: string, path: Path): string {
+    if (referenceIn(text)) return this.#replaced(text, path);
+    this.problem(path, 'a credential is given by a reference alone, like ${NAME} or ${file:/run/secrets/key}, never in the file');
     return text;
   }
 
-  function ordinary(text: string): string {
-    const whole = replaced(text);
-    if (!credentials.within(whole)) return whole;
-    problem(path, misplaced);
+  #ordinary(text: string, path: Path): string {
+    const whole = this.#replaced(text, path);
+    if (!this.credentials.within(whole)) return whole;
+    this.problem(path, misplaced);
     return '[redacted]';
   }
 
-  function replaced(text: string): string {
+  #replaced(text: string, path: Path): string {
     return text.replace(reference, (whole, body: string | undefined) => {
       if (body === undefined) return '${';
-      return (body.startsWith('file:') ? fromFile(body.slice(5)) : fromVariable(body)) ?? whole;
+      return (body.startsWith('file:') ? this.#fromFile(body.slice(5), path) : this.#fromVariable(body, path)) ?? whole;
     });
   }
 
-  function fromFile(name: string): string | undefined {
-    if (withheld('file', pathOf(name, from))) return undefined;
-    const content = from.read(name);
-    if (content === undefined) problem(path, `the file ${name} cannot be read`);
+  #fromFile(name: string, path: Path): string | undefined {
+    if (this.#withheld('file', pathOf(name, this.from), path)) return undefined;
+    const content = this.from.read(name);
+    if (content === undefined) this.problem(path, `the file ${name} cannot be read`);
     return content;
   }
 
-  function fromVariable(body: string): string | undefined {
+  #fromVariable(body: string, path: Path): string | undefined {
     const [, name, operator, operand = ''] = variable.exec(body) ?? [];
     if (name === undefined) {
-      problem(path, `'\${${body}}' is no reference; write \${NAME}, \${NAME:-default}, \${NAME:?message} or \${file:PATH}`);
+      this.problem(path, `'\${${body}}' is no reference; write \${NAME}, \${NAME:-default}, \${NAME:?message} or \${file:PATH}`);
       return undefined;
     }
-    if (withheld('variable', name)) return undefined;
-    const set = from.env[name];
+    if (this.#withheld('variable', name, path)) return undefined;
+    const set = this.from.env[name];
     if (set !== undefined && set !== '') return set;
     if (operator === ':-') return operand;
-    problem(path, operator === ':?' && operand !== '' ? `\${${name}}: ${operand}` : `the environment variable ${name} is not set`);
+    this.problem(path, operator === ':?' && operand !== '' ? `\${${name}}: ${operand}` : `the environment variable ${name} is not set`);
     return undefined;
   }
 
-  function withheld(kind: 'variable' | 'file', name: string): boolean {
-    if (isAuth(path) || !credentials.holds(kind, name)) return false;
-    problem(path, `the ${kind} ${name} holds a credential, which is accepted under service.auth alone`);
+  #withheld(kind: 'variable' | 'file', name: string, path: Path): boolean {
+    if (isAuth(path) || !this.credentials.holds(kind, name)) return false;
+    this.problem(path, `the ${kind} ${name} holds a credential, which is accepted under service.auth alone`);
     return true;
   }
 }

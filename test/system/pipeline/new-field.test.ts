@@ -91,6 +91,13 @@ describe('on_new_field: restart', () => {
     expect(restarts((await runIn(from, table, folder)).warnings)).toEqual([]);
   });
 
+  test('does not begin again for fields of page 1 where a step keeps every row from the outputs', async () => {
+    const rows = leads(250, () => ({ early: 'x' }));
+    const [from, folder] = [await serviceOf({ leads: rows }), await temporaryFolder()];
+    const none = 'steps:\n  - filter: lead_id == "none"\n  - sort: { by: [lead_id] }\n';
+    expect(restarts((await runIn(from, body(none), folder)).warnings)).toEqual([]);
+  });
+
   test('begins again once: what comes while it does is left for the next run', async () => {
     const lists = { leads: late() };
     const [from, folder] = [await service(changing(lists)), await temporaryFolder()];

@@ -1,0 +1,150 @@
+import { unknownName, type Column, type OutputColumn } from '../../core/index.js';
+import type { Step, Tally } from '../../flow/index.js';
+import { dayTemplate, runTemplate, type PathNames } from '../../store/index.js';
+import { sinks, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../../sinks/index.js';
+import type { PlanContext, StepDefinition, StepDefinitions, StepRemark, StepRuntime, StepViolation } from '../../steps/index.js';
+import { outputColumns } from '../gates/schema.js';
+import type { Path } from './document.js';
+import type { Problem } from './references.js';
+import { validated } from './validate.js';
+
+/** A step of a pipeline file with its configuration inside. */
+export interface BoundStep {
+  readonly name: string;
+  /** Name in messages and reports, like `steps[1] derive`. */
+  readonly at: string;
+  columns(input: readonly Column[], plan: PlanContext): readonly Column[];
+  /** The other collection that it reads. */
+  readonly reads: string | undefined;
+  open(runtime: StepRuntime): Step;
+  /** Whether every row that leaves it is one that came, as it was, and none twice. */
+  readonly keepsRows: boolean;
+  /** Whether it takes all rows before it gives the first. */
+  readonly blocking: boolean;
+  /** Most rows that leave it, where it says so. */
+  readonly most: number | undefined;
+  /** Whether more rows can leave it than come. */
+  readonly addsRows: boolean;
+  gate(tally: Tally): StepViolation | undefined;
+  remark(tally: Tally, arrived: number): StepRemark | undefined;
+}
+
+/** A step of a checked pipeline. */
+export interface PlannedStep extends BoundStep {
+  /** The columns that arrive at it, as far as they are declared. */
+  readonly input: readonly Column[];
+}
+
+/** A sink of a checked pipeline. */
+export interface PlannedSink {
+  readonly name: string;
+  /** Place in the list of the file, from 0. */
+  readonly index: number;
+  /** Name in messages and reports, like `to[0] parquet`. */
+  readonly at: string;
+  /** Absolute path that is published, as far as it is known before a run: its day and its id stay in braces. None for stdout. */
+  readonly output: string | undefined;
+  /** The path that a run publishes. */
+  outputOf(names: PathNames): string | undefined;
+  /** Whether the rows are added to those of an output that exists. */
+  readonly adds: boolean;
+  check(columns: readonly Column[], plan: SinkPlan): void;
+  /** The columns that it writes when these arrive. */
+  writes(columns: readonly Column[]): readonly OutputColumn[];
+  open(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
+}
+
+/** Where a pipeline belongs. */
+export interface Place {
+  /** Folder that relative paths resolve against. */
+  readonly baseDir: string;
+  /** Its name. */
+  readonly pipeline: string;
+}
+
+/** A step of a file; what is wrong with it is reported. */
+export function planStep(
+  entry: Readonly<Record<string, unknown>>,
+  steps: StepDefinitions,
+  index: number,
+  problem: Problem,
+): BoundStep | undefined {
+  const chosen = chooseOne(entry, steps, ['steps', index], 'step', problem);
+  if (!chosen) return undefined;
+  return bindStep(chosen.definition, chosen.value, ['steps', index, chosen.name], `steps[${index}] ${chosen.name}`, problem);
+}
+
+function bindStep(definition: StepDefinition, value: unknown, path: Path, at: string, problem: Problem): BoundStep | undefined {
+  const config = validated(definition.config(), value, path, problem, definition.examples);
+  if (config === undefined) return undefined;
+  return {
+    name: definition.name,
+    at,
+    columns: (input, plan) => definition.columns(config, input, plan),
+    reads: definition.reads?.(config),
+    keepsRows: definition.keepsRows ?? false,
+    blocking: definition.blocking ?? false,
+    most: definition.most?.(config),
+    addsRows: definition.addsRows?.(config) ?? false,
+    open: (runtime) => definition.open(config, runtime),
+    gate: (tally) => definition.gate?.(config, tally),
+    remark: (tally, arrived) => definition.remark?.(config, tally, arrived),
+  };
+}
+
+/** A sink of a file; what is wrong with it is reported. */
+export function planSink(entry: Readonly<Record<string, unknown>>, index: number, place: Place, problem: Problem): PlannedSink | undefined {
+  const chosen = chooseOne(entry, sinks, ['to', index], 'sink', problem);
+  if (!chosen) return undefined;
+  return bindSink(chosen.definition, chosen.value, index, place, problem);
+}
+
+function bindSink(
+  definition: SinkDefinition,
+  value: unknown,
+  index: number,
+  { baseDir, pipeline }: Place,
+  problem: Problem,
+): PlannedSink | undefined {
+  const at = `to[${index}] ${definition.name}`;
+  const config = validated(definition.config(), value, ['to', index, definition.name], problem, definition.examples);
+  if (config === undefined) return undefined;
+  return {
+    name: definition.name,
+    index,
+    at,
+    output: definition.output(config, { baseDir, names: unfilled(pipeline) }),
+    outputOf: (names) => definition.output(config, { baseDir, names }),
+    adds: definition.adds?.(config) ?? false,
+    check: (columns, plan) => definition.check?.(config, columns, plan),
+    writes: (columns) => outputColumns(config, columns),
+    open: (context) => definition.open(config, { ...context, at }),
+  };
+}
+
+/** Steps and sinks are maps of a single key: the name of what they are. */
+function chooseOne<D>(
+  entry: Readonly<Record<string, unknown>>,
+  registry: Readonly<Record<string, D>>,
+  path: Path,
+  kind: string,
+  problem: Problem,
+): { name: string; definition: D; value: unknown } | undefined {
+  const [name, ...others] = Object.keys(entry);
+  const known = Object.keys(registry);
+  if (name === undefined || others.length > 0) {
+    problem(path, `a ${kind} is a map with a single key: one of ${known.join(', ')}`);
+    return undefined;
+  }
+  const definition = Object.hasOwn(registry, name) ? registry[name] : undefined;
+  if (definition === undefined) {
+    problem([...path, name], unknownName(kind, name, known), true);
+    return undefined;
+  }
+  return { name, definition, value: entry[name] };
+}
+
+/** What is known of a run before it. */
+export function unfilled(pipeline: string): PathNames {
+  return { pipeline, 'run.date': dayTemplate, 'run.id': runTemplate };
+}
