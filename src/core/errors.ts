@@ -1,4 +1,5 @@
-import { catalogue, type CodeOf, type ErrorCode, type GeneralCode, type WarningCode } from './catalogue.js';
+import { catalogue, type CodeOf, type ErrorCode, type GeneralCode } from './catalogue.js';
+import type { WarningCode } from './warnings.js';
 import { printable } from './printable.js';
 
 /** Something recognised that is no failure. */

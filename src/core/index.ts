@@ -1,13 +1,4 @@
-export {
-  catalogue,
-  type CodeOf,
-  type ErrorCode,
-  type ExitCode,
-  exitCodes,
-  type GeneralCode,
-  type WarningCode,
-  warningCatalogue,
-} from './catalogue.js';
+export { catalogue, type CodeOf, type ErrorCode, type GeneralCode } from './catalogue.js';
 export { type Column, type Row, type Sensitivity, snakeCase } from './column.js';
 export { environment, type EnvironmentName, secretVariables } from './environment.js';
 export {
@@ -25,6 +16,7 @@ export {
   StepError,
   type Warning,
 } from './errors.js';
+export { type ExitCode, exitCodes } from './exit-codes.js';
 export { hashOfBytes, hashOfText } from './fnv.js';
 export { instantTexts } from './instant-text.js';
 export { nearest } from './nearest.js';
@@ -38,3 +30,4 @@ export { schema, zod, type Zod } from './schema.js';
 export { hintAt, meant, unknownName } from './suggestions.js';
 export { type DeclaredType, declaredTypes, expectations, parserOf, textOf, type Value, type ValueOf } from './types.js';
 export { packageFile, version } from './version.js';
+export { type WarningCode, warningCatalogue } from './warnings.js';

@@ -1,4 +1,4 @@
-import { Observable, Subject, map, takeWhile, type OperatorFunction } from 'rxjs';
+import { Observable, Subject, map, takeWhile, type OperatorFunction, type Subscriber, type Subscription } from 'rxjs';
 import { keepRows, withRows, type Page, type Step } from './page.js';
 
 /** Applies a function to every row; it is told the row and nothing else. */
@@ -26,56 +26,77 @@ export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
 export function liftRows<T, U>(operator: OperatorFunction<T, U>): Step<T, U> {
   return (pages$) =>
     new Observable((subscriber) => {
-      const rows$ = new Subject<T>();
-      let out: U[] = [];
-      let last = 0;
-      let inPage = false;
-
-      function taken(): U[] {
-        const rows = out;
-        out = [];
-        return rows;
-      }
-
-      function finish(): void {
-        if (out.length > 0) subscriber.next({ number: last + 1, rows: taken(), lease: { release: () => {} } });
-        subscriber.complete();
-      }
-
-      const lifted = rows$.pipe(operator).subscribe({
-        next: (row) => out.push(row),
-        error: (error: unknown) => subscriber.error(error),
-        complete: () => {
-          if (!inPage) finish();
-        },
-      });
-      subscriber.add(lifted);
+      const lifted = new LiftedRows(operator, subscriber);
       if (lifted.closed) return;
-
-      function lift(page: Page<T>): Page<U> {
-        last = page.number;
-        inPage = true;
-        for (const row of page.rows) {
-          if (lifted.closed) break;
-          rows$.next(row);
-        }
-        inPage = false;
-        return withRows(page, taken());
-      }
-
       subscriber.add(
         pages$
           .pipe(
-            map(lift),
+            map((page) => lifted.lift(page)),
             takeWhile(() => !lifted.closed, true),
           )
           .subscribe({
             next: (page) => subscriber.next(page),
             error: (error: unknown) => subscriber.error(error),
-            complete: () => (lifted.closed ? finish() : rows$.complete()),
+            complete: () => lifted.complete(),
           }),
       );
     });
+}
+
+/** A row operator at work, with one subscription for all pages. */
+class LiftedRows<T, U> {
+  readonly #rows$ = new Subject<T>();
+  readonly #lifted: Subscription;
+  #out: U[] = [];
+  #last = 0;
+  #inPage = false;
+
+  constructor(
+    operator: OperatorFunction<T, U>,
+    private readonly subscriber: Subscriber<Page<U>>,
+  ) {
+    this.#lifted = this.#rows$.pipe(operator).subscribe({
+      next: (row) => this.#out.push(row),
+      error: (error: unknown) => subscriber.error(error),
+      complete: () => {
+        if (!this.#inPage) this.#finish();
+      },
+    });
+    subscriber.add(this.#lifted);
+  }
+
+  /** Whether the operator has completed. */
+  get closed(): boolean {
+    return this.#lifted.closed;
+  }
+
+  lift(page: Page<T>): Page<U> {
+    this.#last = page.number;
+    this.#inPage = true;
+    for (const row of page.rows) {
+      if (this.closed) break;
+      this.#rows$.next(row);
+    }
+    this.#inPage = false;
+    return withRows(page, this.#taken());
+  }
+
+  /** Behind the last page: what the operator still gives follows, and then the stream completes. */
+  complete(): void {
+    if (this.closed) this.#finish();
+    else this.#rows$.complete();
+  }
+
+  #finish(): void {
+    if (this.#out.length > 0) this.subscriber.next({ number: this.#last + 1, rows: this.#taken(), lease: { release: () => {} } });
+    this.subscriber.complete();
+  }
+
+  #taken(): U[] {
+    const rows = this.#out;
+    this.#out = [];
+    return rows;
+  }
 }
 
 /**

@@ -43,31 +43,10 @@ export function mapPagesAsync<T, U>(
 ): Step<T, U> {
   return (pages$) =>
     new Observable((subscriber) => {
-      const underWay = new Set<number>();
-      /** The first failure; while it waits behind pages that never come, it says more than that they do not. */
-      let failure: unknown;
-
-      function failed(error: unknown): Observable<{ readonly failure: unknown }> {
-        failure ??= error;
-        return of({ failure: error });
-      }
-
-      function projected(item: Outcome<T>): Observable<Outcome<U>> {
-        if ('failure' in item) return of(item);
-        const { page } = item;
-        return withSignal((signal) => {
-          underWay.add(page.number);
-          return project(page, signal);
-        }).pipe(
-          single(),
-          map((made) => ({ page: made })),
-          catchError(failed),
-          finalize(() => underWay.delete(page.number)),
-        );
-      }
-
+      const projection = new Projection(project);
       const stalled = () => {
-        if (underWay.size > 0) subscriber.error(failure ?? new LeadstreamError('E_RUN_STALLED', neverSettles(at, [...underWay])));
+        const { underWay } = projection;
+        if (underWay.length > 0) subscriber.error(projection.failure ?? new LeadstreamError('E_RUN_STALLED', neverSettles(at, underWay)));
       };
       subscriber.add(whenDry('stalls', stalled));
       subscriber.add(
@@ -75,9 +54,9 @@ export function mapPagesAsync<T, U>(
           .pipe(
             tap((page) => keep(page)),
             map((page): Outcome<T> => ({ page })),
-            catchError(failed),
+            catchError((error: unknown) => of(projection.failed(error))),
             map((item, number) => ({ item, number })),
-            mergeMap(({ item, number }) => projected(item).pipe(map((outcome) => ({ number, outcome }))), concurrency),
+            mergeMap(({ item, number }) => projection.of(item).pipe(map((outcome) => ({ number, outcome }))), concurrency),
             reorder(0),
             map(({ outcome }) => {
               if ('page' in outcome) return outcome.page;
@@ -87,6 +66,43 @@ export function mapPagesAsync<T, U>(
           .subscribe(subscriber),
       );
     });
+}
+
+/** Pages that a function works on, several at a time. */
+class Projection<T, U> {
+  readonly #underWay = new Set<number>();
+  #failure: unknown;
+
+  constructor(private readonly project: (page: Page<T>, signal: AbortSignal) => ObservableInput<Page<U>>) {}
+
+  /** Numbers of the pages that the function has, and has not given back. */
+  get underWay(): readonly number[] {
+    return [...this.#underWay];
+  }
+
+  /** The first failure; while it waits behind pages that never come, it says more than that they do not. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  failed(error: unknown): { readonly failure: unknown } {
+    this.#failure ??= error;
+    return { failure: error };
+  }
+
+  of(item: Outcome<T>): Observable<Outcome<U>> {
+    if ('failure' in item) return of(item);
+    const { page } = item;
+    return withSignal((signal) => {
+      this.#underWay.add(page.number);
+      return this.project(page, signal);
+    }).pipe(
+      single(),
+      map((made): Outcome<U> => ({ page: made })),
+      catchError((error: unknown) => of(this.failed(error))),
+      finalize(() => this.#underWay.delete(page.number)),
+    );
+  }
 }
 
 function neverSettles(at: string, pages: readonly number[]): string {

@@ -1,4 +1,4 @@
-import { EMPTY, Observable, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
+import { EMPTY, Observable, type Subscriber, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
 import { schema, SourceError, type Row } from '../core/index.js';
 import { optionProblems, settings } from '../options/index.js';
 import { handOver } from './lease.js';
@@ -8,7 +8,7 @@ import { reorder } from './reorder.js';
 import type { RecordBatch } from '../vector/index.js';
 import { pageOf, type Lease, type Page } from './page.js';
 import { task } from './task.js';
-import { createWindow } from './window.js';
+import { createWindow, type LeaseWindow } from './window.js';
 
 /** Bounds of a paged source; all counts are pages. */
 export interface PagedSourceOptions {
@@ -69,78 +69,126 @@ interface Content {
   readonly length: number;
 }
 
+/** What a read of pages needs to know. */
+interface Reading<T, C extends Content> {
+  readonly fetch: (page: number) => Observable<C>;
+  readonly pageOf: (number: number, content: C, lease: Lease) => Page<T>;
+  readonly confirmEnd: (end: ListEnd) => Observable<number | undefined>;
+  readonly hasPages: boolean;
+  /** Chains of requests, each of which reads every n-th page. */
+  readonly chains: number;
+}
+
 function paged<T, C extends Content>(
   fetch: (page: number) => Observable<C>,
   pageOf: (number: number, content: C, lease: Lease) => Page<T>,
   options: PagedSourceOptions,
 ): Observable<Page<T>> {
-  const { name = 'the list', window: size = 8, concurrency = 4, firstPage = 1, paged: hasPages = true } = options;
+  const { name = 'the list', window = 8, concurrency = 4, firstPage = 1, paged: hasPages = true } = options;
   const { confirmEnd = (end) => lookAgain(fetch, end) } = options;
-  checkBounds({ window: size, concurrency, firstPage });
-  const chains = hasPages ? Math.min(concurrency, size) : 1;
+  checkBounds({ window, concurrency, firstPage });
+  const reading = { fetch, pageOf, confirmEnd, hasPages, chains: hasPages ? Math.min(concurrency, window) : 1 };
+  return defer(() => stretchesFrom(reading, createWindow(window), firstPage)).pipe(delayErrors(), refuseDry(name));
+}
 
+/**
+ * The pages from a number on, up to the first that has no rows, and beyond it when that was no end.
+ *
+ * @param emitted Pages that were emitted before.
+ */
+function stretchesFrom<T, C extends Content>(
+  reading: Reading<T, C>,
+  window: LeaseWindow,
+  start: number,
+  emitted: number = 0,
+): Observable<Page<T>> {
   return defer(() => {
-    const window = createWindow(size);
-    let emitted = 0;
-
-    /** The pages from a number on, up to the first that has no rows, and beyond it when that was no end. */
-    const from$ = (start: number): Observable<Page<T>> =>
-      defer(() => {
-        const placeOfStart = emitted;
-        const placeOf = (n: number): number => placeOfStart + n - start;
-        const withRows: number[] = [];
-        let firstEmpty = Infinity;
-        let end: number | undefined;
-        window.open();
-
-        const slot$ = (n: number): Observable<Slot<C>> =>
-          from(window.enter(placeOf(n))).pipe(
-            concatMap((granted) => (granted ? fetch(n).pipe(single()) : EMPTY)),
-            map((content): Slot<C> => ({ number: n, content })),
-            tap((slot) => {
-              if (hasRows(slot)) withRows.push(n);
-              else firstEmpty = Math.min(firstEmpty, n);
-            }),
-            catchError((error: unknown) => of<Slot<C>>({ number: n, failure: error })),
-          );
-
-        const chain$ = (first: number): Observable<Slot<C>> =>
-          slot$(first).pipe(
-            expand((slot) => (hasPages && hasRows(slot) && slot.number <= firstEmpty ? slot$(slot.number + chains) : EMPTY)),
-          );
-
-        const pages$ = new Observable<Page<T>>((subscriber) =>
-          merge(...Array.from({ length: chains }, (_, chain) => chain$(start + chain)))
-            .pipe(reorder(start))
-            .subscribe({
-              next: (slot) => {
-                if (end !== undefined) return;
-                const { number } = slot;
-                if (hasRows(slot)) {
-                  emitted += 1;
-                  subscriber.next(pageOf(number, slot.content, window.lease(placeOf(number))));
-                  return;
-                }
-                window.seal(placeOf(number));
-                if ('failure' in slot) subscriber.error(slot.failure);
-                else end = number;
-              },
-              error: (error: unknown) => subscriber.error(error),
-              complete: () => subscriber.complete(),
-            }),
-        );
-
-        const rest$ = defer(() => {
-          if (!hasPages || end === undefined) return EMPTY;
-          const page = end;
-          const after = withRows.filter((n) => n > page).sort((a, b) => a - b);
-          return confirmEnd({ page, after }).pipe(concatMap((next) => (next === undefined ? EMPTY : from$(next))));
-        });
-        return concat(pages$, rest$);
-      });
-
-    return from$(firstPage).pipe(delayErrors(), refuseDry(name));
+    const stretch = new Stretch(reading, window, start, emitted);
+    const rest$ = defer(() => {
+      if (!reading.hasPages || stretch.end === undefined) return EMPTY;
+      return reading
+        .confirmEnd(stretch.end)
+        .pipe(concatMap((next) => (next === undefined ? EMPTY : stretchesFrom(reading, window, next, stretch.emitted))));
+    });
+    return concat(stretch.pages(), rest$);
   });
+}
+
+/** A part of a list that is read without a break: from a page on, up to the first that has no rows. */
+class Stretch<T, C extends Content> {
+  /** Pages that were emitted, those before this part included. */
+  emitted: number;
+  readonly #withRows: number[] = [];
+  #firstEmpty = Infinity;
+  #end: number | undefined;
+
+  constructor(
+    private readonly reading: Reading<T, C>,
+    private readonly window: LeaseWindow,
+    private readonly start: number,
+    private readonly placeOfStart: number,
+  ) {
+    this.emitted = placeOfStart;
+    window.open();
+  }
+
+  /** Where it ended; `undefined` while it has not, and when it failed. */
+  get end(): ListEnd | undefined {
+    const page = this.#end;
+    return page === undefined ? undefined : { page, after: this.#withRows.filter((n) => n > page).sort((a, b) => a - b) };
+  }
+
+  pages(): Observable<Page<T>> {
+    return new Observable((subscriber) => {
+      const chains = Array.from({ length: this.reading.chains }, (_, chain) => this.#chain(this.start + chain));
+      return merge(...chains)
+        .pipe(reorder(this.start))
+        .subscribe({
+          next: (slot) => this.#take(slot, subscriber),
+          error: (error: unknown) => subscriber.error(error),
+          complete: () => subscriber.complete(),
+        });
+    });
+  }
+
+  /** What became of every n-th page, from one on. */
+  #chain(first: number): Observable<Slot<C>> {
+    const { hasPages, chains } = this.reading;
+    return this.#slot(first).pipe(
+      expand((slot) => (hasPages && hasRows(slot) && slot.number <= this.#firstEmpty ? this.#slot(slot.number + chains) : EMPTY)),
+    );
+  }
+
+  #slot(n: number): Observable<Slot<C>> {
+    return from(this.window.enter(this.#placeOf(n))).pipe(
+      concatMap((granted) => (granted ? this.reading.fetch(n).pipe(single()) : EMPTY)),
+      map((content): Slot<C> => ({ number: n, content })),
+      tap((slot) => {
+        if (hasRows(slot)) this.#withRows.push(n);
+        else this.#firstEmpty = Math.min(this.#firstEmpty, n);
+      }),
+      catchError((error: unknown) => of<Slot<C>>({ number: n, failure: error })),
+    );
+  }
+
+  #take(slot: Slot<C>, subscriber: Subscriber<Page<T>>): void {
+    if (this.#end !== undefined) return;
+    const { number } = slot;
+    const place = this.#placeOf(number);
+    if (hasRows(slot)) {
+      this.emitted += 1;
+      subscriber.next(this.reading.pageOf(number, slot.content, this.window.lease(place)));
+      return;
+    }
+    this.window.seal(place);
+    if ('failure' in slot) subscriber.error(slot.failure);
+    else this.#end = number;
+  }
+
+  /** The place of a page among all that are emitted. */
+  #placeOf(number: number): number {
+    return this.placeOfStart + number - this.start;
+  }
 }
 
 function hasRows<C extends Content>(slot: Slot<C>): slot is { readonly number: number; readonly content: C } {

@@ -3,19 +3,6 @@ import { LeadstreamError } from '../core/index.js';
 import { withRelease } from './lease.js';
 import type { Page } from './page.js';
 
-/** Watches a chain for pages that go into a stage and never come out. */
-export interface StallDetector {
-  /**
-   * Counts what comes out of a stage, and what of it is released; to be put behind each, the source first, in order. One that is
-   * at work may keep what it got.
-   */
-  stage<T>(name: string, atWork?: () => boolean): MonoTypeOperatorFunction<Page<T>>;
-  /** Counts what the sinks have taken to its end; to be put last. */
-  taken<T>(): MonoTypeOperatorFunction<T>;
-  /** Lets a stream fail when its chain has stalled. */
-  guard<T>(): MonoTypeOperatorFunction<T>;
-}
-
 /** What has come out of a stage. */
 interface Stage {
   readonly name: string;
@@ -34,54 +21,70 @@ interface Stage {
  * @throws {LeadstreamError} `E_RUN_STALLED`, by the guarded stream, with the name of the stage.
  */
 export function createStallDetector(window: number, stallMs = 60_000): StallDetector {
-  const stages: Stage[] = [];
-  let taken = 0;
-  let moved = 0;
+  return new StallDetector(window, stallMs);
+}
 
-  /** The stage that keeps pages, if the chain cannot go on: the first that gave none of those that are out. */
-  function stalledStage(): string | undefined {
-    const last = stages.at(-1);
-    if (!last || last.passed > taken) return undefined;
-    const giver = stages.findLastIndex(({ passed, released }) => passed - released >= window);
-    const next = giver < 0 ? undefined : stages[giver + 1];
-    return next?.atWork() ? undefined : next?.name;
-  }
+/** Watches a chain for pages that go into a stage and never come out. */
+export class StallDetector {
+  readonly #stages: Stage[] = [];
+  #taken = 0;
+  #moved = 0;
 
-  function guard<T>(stream$: Observable<T>): Observable<T> {
-    return new Observable((subscriber) => {
-      let before = -1;
-      const timer = setInterval(() => {
-        const stage = moved === before ? stalledStage() : undefined;
-        before = moved;
-        if (stage !== undefined)
-          subscriber.error(new LeadstreamError('E_RUN_STALLED', `${stage} keeps ${window} pages and gives none back`));
-      }, stallMs);
-      subscriber.add(() => clearInterval(timer));
-      subscriber.add(stream$.subscribe(subscriber));
+  constructor(
+    private readonly window: number,
+    private readonly stallMs: number,
+  ) {}
+
+  /**
+   * Counts what comes out of a stage, and what of it is released; to be put behind each, the source first, in order. One that is
+   * at work may keep what it got.
+   */
+  stage<T>(name: string, atWork: () => boolean = () => false): MonoTypeOperatorFunction<Page<T>> {
+    const stage: Stage = { name, atWork, passed: 0, released: 0 };
+    this.#stages.push(stage);
+    return map((page) => {
+      stage.passed += 1;
+      this.#moved += 1;
+      let held = true;
+      return withRelease(page, () => {
+        if (held) stage.released += 1;
+        held = false;
+        this.#moved += 1;
+        page.lease.release();
+      });
     });
   }
 
-  return {
-    stage: (name, atWork = () => false) => {
-      const stage: Stage = { name, atWork, passed: 0, released: 0 };
-      stages.push(stage);
-      return map((page) => {
-        stage.passed += 1;
-        moved += 1;
-        let held = true;
-        return withRelease(page, () => {
-          if (held) stage.released += 1;
-          held = false;
-          moved += 1;
-          page.lease.release();
-        });
+  /** Counts what the sinks have taken to its end; to be put last. */
+  taken<T>(): MonoTypeOperatorFunction<T> {
+    return tap(() => {
+      this.#taken += 1;
+      this.#moved += 1;
+    });
+  }
+
+  /** Lets a stream fail when its chain has stalled. */
+  guard<T>(): MonoTypeOperatorFunction<T> {
+    return (stream$) =>
+      new Observable((subscriber) => {
+        let before = -1;
+        const timer = setInterval(() => {
+          const stage = this.#moved === before ? this.#stalledStage() : undefined;
+          before = this.#moved;
+          if (stage !== undefined)
+            subscriber.error(new LeadstreamError('E_RUN_STALLED', `${stage} keeps ${this.window} pages and gives none back`));
+        }, this.stallMs);
+        subscriber.add(() => clearInterval(timer));
+        subscriber.add(stream$.subscribe(subscriber));
       });
-    },
-    taken: () =>
-      tap(() => {
-        taken += 1;
-        moved += 1;
-      }),
-    guard: () => guard,
-  };
+  }
+
+  /** The stage that keeps pages, if the chain cannot go on: the first that gave none of those that are out. */
+  #stalledStage(): string | undefined {
+    const last = this.#stages.at(-1);
+    if (!last || last.passed > this.#taken) return undefined;
+    const giver = this.#stages.findLastIndex(({ passed, released }) => passed - released >= this.window);
+    const next = giver < 0 ? undefined : this.#stages[giver + 1];
+    return next?.atWork() ? undefined : next?.name;
+  }
 }

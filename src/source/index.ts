@@ -8,7 +8,7 @@ export {
   type FieldDeclaration,
 } from './declared/declaration.js';
 export { collectionShape, collectionsShape } from './declared/shape.js';
-export { discoveredColumns, type Findings } from './decode/decoder.js';
+export { discoveredColumns, type Findings } from './decode/findings.js';
 export type { Scanned } from './decode/scan.js';
 export { type CollectionReader, createClient, defaultLimit, type ServiceClient } from './fetch/client.js';
 export { defaultFetchingThreads } from './fetch/fetching.js';

@@ -11,6 +11,7 @@ import { endWaitOf, windowOf, type ReadingOptions } from './options.js';
 import { firstPageOf, type ListReader, type PagedList } from './paging.js';
 import { Passes } from './passes.js';
 import { Positions } from './positions.js';
+import { Probes, maxProbes } from './probes.js';
 import { isSequential } from './fetch/position.js';
 import { SequentialRead } from './sequence.js';
 import { SeenRows, namesOf, type Repeat } from './seen.js';
@@ -44,8 +45,6 @@ export function readPages<T extends Row>(
   // Batches have rows of the type that their reader says.
   return pages$ as Observable<Page<T>>;
 }
-
-const maxProbes = 8;
 
 /** The first read of a list by pages, with all that is known of it. */
 class ListRead {
@@ -175,8 +174,9 @@ class ListRead {
   #checks(): Observable<Page> {
     const { consistency } = this;
     return task(async (ask) => {
-      if (consistency.mode !== 'prove') await this.#probePages(ask);
-      const settled = await this.#probeRepeats(ask);
+      const probes = new Probes(this.list, this.#key, this.#positions, consistency, (what) => this.#drift(what));
+      if (consistency.mode !== 'prove') await probes.pages(ask, this.#digests);
+      const settled = await this.#repeatsSettle(ask, probes);
       const { short } = this.#trace;
       // Rows that a page lacks are missed by no count but that of the rows.
       if (short !== undefined && this.#end.counting !== 'rows') this.#drift(`page ${short} is shorter than others`);
@@ -187,29 +187,10 @@ class ListRead {
     }).pipe(switchMap((needed) => (needed ? this.#passes() : EMPTY)));
   }
 
-  async #probePages(ask: Ask): Promise<void> {
-    const numbers = evenly([...this.#digests.keys()], maxProbes);
-    const digest$ = (number: number) => this.list.probe(number).pipe(map(({ batch }) => digestOf(namesOf(batch, this.#key))));
-    const digests = await Promise.all(numbers.map((number) => ask(digest$(number))));
-    this.consistency.probes += numbers.length;
-    numbers.forEach((number, index) => {
-      if (digests[index] !== this.#digests.get(number)) this.#drift(`page ${number} has changed`);
-    });
-  }
-
   /** @returns Whether every row that came again is where it was read. */
-  async #probeRepeats(ask: Ask): Promise<boolean> {
+  async #repeatsSettle(ask: Ask, probes: Probes): Promise<boolean> {
     if (this.#repeated === 0) return true;
-    if (this.#end.counting !== 'rows') return false;
-    const asked = evenly(this.#repeats, maxProbes);
-    for (const { first, position, name } of asked) {
-      for (const place of [first, position]) {
-        this.consistency.probes += 1;
-        const [now] = await this.#positions.at(ask, place);
-        if (now !== name) this.#drift(`row ${place + 1} had a key that came twice, and is another one now`);
-      }
-    }
-    return asked.length === this.#repeated;
+    return this.#end.counting === 'rows' && (await probes.repeats(ask, this.#repeats)) === this.#repeated;
   }
 
   #passes(): Observable<Page> {
@@ -243,11 +224,4 @@ class ListRead {
       }),
     );
   }
-}
-
-/** At most so many of the items, first and last among them, evenly spaced. */
-function evenly<I>(items: readonly I[], most: number): readonly I[] {
-  if (items.length <= most) return items;
-  const step = (items.length - 1) / (most - 1);
-  return Array.from({ length: most }, (_, index) => items[Math.round(index * step)]).filter((item) => item !== undefined);
 }

@@ -31,27 +31,10 @@ export function leadsTable({ seed, counts, ids, bridge }: World): ServedTable {
         lead_id,
         bridge_id: owner.id,
         bridge_uid: owner.uid,
-        aff_sub: sometimes(draw, 50, () => `sub${draw.below(40)}`),
-        tag_string_local: sometimes(draw, 20, () => draw.pick(words.tags)),
-        psid: sometimes(draw, 60, () => `ps-${draw.digits(8)}`),
-        lead_accepted: flag(draw, 70),
-        converted_on_offer: flag(draw, 15),
-        is_valid: flag(draw, 90),
+        ...originOf(draw),
         campaign_id: owner.campaignId,
         campaign_name: owner.campaignName,
-        firstname,
-        middlename: sometimes(draw, 30, () => draw.pick(words.firstNames)),
-        lastname,
-        age: sometimes(draw, 97, () => String(18 + draw.below(73))),
-        email: emailOf(firstname, lastname, lead_id),
-        marital_status: sometimes(draw, 70, () => draw.pick(words.maritalStatuses)),
-        gender: draw.pick(words.genders),
-        language: draw.pick(words.languages),
-        home_phone: phoneIn(home.areaCode, draw),
-        work_phone: sometimes(draw, 40, () => phoneIn(home.areaCode, draw)),
-        cell_phone: phoneIn(home.areaCode, draw),
-        zipcode: home.zipcode,
-        sin_number: `000${draw.digits(6)}`,
+        ...personOf(draw, { firstname, lastname, email: emailOf(firstname, lastname, lead_id), home }),
         lead_type: sometimes(draw, 85, () => draw.pick(words.leadTypes)),
         referer: sometimes(draw, 60, () => draw.pick(words.referers)),
         source: draw.pick(words.sources),
@@ -64,6 +47,43 @@ export function leadsTable({ seed, counts, ids, bridge }: World): ServedTable {
       });
     },
     find: ids.leads.find,
+  };
+}
+
+/** Where a lead comes from, and what became of it. The order of the draws is that of the fields, here and below. */
+function originOf(draw: Draw) {
+  return {
+    aff_sub: sometimes(draw, 50, () => `sub${draw.below(40)}`),
+    tag_string_local: sometimes(draw, 20, () => draw.pick(words.tags)),
+    psid: sometimes(draw, 60, () => `ps-${draw.digits(8)}`),
+    lead_accepted: flag(draw, 70),
+    converted_on_offer: flag(draw, 15),
+    is_valid: flag(draw, 90),
+  };
+}
+
+interface Person {
+  readonly firstname: string;
+  readonly lastname: string;
+  readonly email: string;
+  readonly home: Home;
+}
+
+function personOf(draw: Draw, { firstname, lastname, email, home }: Person) {
+  return {
+    firstname,
+    middlename: sometimes(draw, 30, () => draw.pick(words.firstNames)),
+    lastname,
+    age: sometimes(draw, 97, () => String(18 + draw.below(73))),
+    email,
+    marital_status: sometimes(draw, 70, () => draw.pick(words.maritalStatuses)),
+    gender: draw.pick(words.genders),
+    language: draw.pick(words.languages),
+    home_phone: phoneIn(home.areaCode, draw),
+    work_phone: sometimes(draw, 40, () => phoneIn(home.areaCode, draw)),
+    cell_phone: phoneIn(home.areaCode, draw),
+    zipcode: home.zipcode,
+    sin_number: `000${draw.digits(6)}`,
   };
 }
 

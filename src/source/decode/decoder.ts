@@ -1,30 +1,10 @@
 import { copier, textCopier, type Copier, FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
-import { snakeCase, type Column, SourceError, type Redactor, type Sensitivity } from '../../core/index.js';
+import { SourceError, type Redactor, type Sensitivity } from '../../core/index.js';
 import { JsonText, type JsonRecord, type JsonValue } from '../../json/index.js';
-import { freeNames } from './free-names.js';
+import { FieldFindings, type Findings, type KnownField } from './findings.js';
 import { nameShape } from './records.js';
 import { columnsIn, type Scanned, type SentColumn } from './scan.js';
-
-/** Fields that a record, and all records of a collection together, may have: more are data in the place of names. */
-export const maxFields = 4_096;
-
-/** What rows of a collection had that its definition does not say. Counts are rows. */
-export interface Findings {
-  /** Fields that the definition does not list, by the service's name without credentials, in the order met. */
-  readonly unknown: ReadonlyMap<string, { readonly column: Column; readonly rows: number }>;
-  /** Declared columns that rows did not have. */
-  readonly missing: ReadonlyMap<string, number>;
-  /** Columns whose value was not a string and is kept as its JSON text. */
-  readonly notText: ReadonlyMap<string, number>;
-}
-
-/** An undeclared field and the column that it is. */
-export interface KnownField {
-  readonly name: string;
-  /** The service's own name. */
-  readonly original: string;
-}
 
 /** A declared field as it is decoded. */
 interface Declared {
@@ -32,13 +12,6 @@ interface Declared {
   /** The service's own name. */
   readonly original: string;
   /** Whether it is no secret, or one that is wanted. */
-  readonly wanted: boolean;
-}
-
-/** An undeclared field that was met. */
-interface Discovered {
-  readonly column: Column;
-  rows: number;
   readonly wanted: boolean;
 }
 
@@ -56,24 +29,16 @@ export class Decoder {
   readonly #withheld: readonly Declared[];
   readonly #rowOfTexts: (record: JsonRecord) => Record<string, string | null> | undefined;
   readonly #rowOf: Copier<string | null>;
-  readonly #reserved = new Map<string, string>();
-  #nameOf: (name: string) => string;
-  readonly #seenNameOf: (name: string) => string;
-  /** By the name that the service sent, and by the one that may be seen. */
-  readonly #unknown = new Map<string, Discovered>();
-  readonly #seen = new Map<string, Discovered>();
-  readonly #missing = new Map<string, number>();
-  readonly #notText = new Map<string, number>();
-  /** Whether findings count what is decoded now. */
-  #counting = true;
+  readonly #fields: FieldFindings;
   readonly #dropsUndeclared: boolean;
 
   /** @param redact Takes credentials out of the names of fields. */
   constructor(
     private readonly collection: Collection,
     private readonly reveal: readonly string[] = [],
-    private readonly redact: Redactor = (name) => name,
+    redact: Redactor = (name) => name,
   ) {
+    this.#fields = new FieldFindings(collection, reveal, redact);
     this.#declared = Object.entries(collection.fields).map(([column, field]) => ({
       column,
       original: originalName(column, field),
@@ -85,12 +50,10 @@ export class Decoder {
     this.#withheld = this.#declared.filter(({ wanted }) => !wanted);
     this.#rowOfTexts = textCopier(new Map(this.#wanted.map(({ column, original }) => [column, original])));
     this.#rowOf = copier<string | null>(new Map(this.#wanted.map(({ column }, index) => [column, index])));
-    this.#nameOf = freeNames(this.#declared.map(({ column }) => column));
-    this.#seenNameOf = freeNames(this.#declaredNames, ' ');
   }
 
   get findings(): Findings {
-    return { unknown: this.#seen, missing: this.#missing, notText: this.#notText };
+    return this.#fields.all;
   }
 
   /**
@@ -101,7 +64,7 @@ export class Decoder {
    * key.
    */
   decode(records: readonly JsonRecord[], counted = true): Record<string, string | null>[] {
-    this.#counting = counted;
+    this.#fields.counting = counted;
     const rows = records.map((record) => this.#decodeRecord(record));
     if (rows.length > 0 && rows.every((row) => this.#lacksKey(row))) throw keyless(this.collection);
     return rows;
@@ -113,19 +76,18 @@ export class Decoder {
    * @returns `undefined` for records that `decode` has to refuse.
    */
   decodeColumns(scanned: Scanned, counted = true): RecordBatch | undefined {
-    this.#counting = counted;
+    this.#fields.counting = counted;
     const { rows, names } = scanned;
-    checkedWidth(this.collection, names.length);
+    this.#fields.checkedWidth(names.length);
     const sent = columnsIn(scanned);
     const columns = new Map<string, Vector>();
     for (const { column, original } of this.#wanted) columns.set(column, sent.get(original)?.vector ?? FlatVector.ofNulls(rows));
     const absent = this.#declared.filter(({ original }) => !sent.has(original));
     if (!this.collection.key.some((column) => hasText(columns.get(column))) || absent.length === this.#declared.length) return undefined;
-    for (const { column } of absent) this.#count(this.#missing, column, rows);
+    for (const { column } of absent) this.#fields.countMissing(column, rows);
     for (const [original, { vector }] of sent) {
       if (this.#dropsUndeclared || this.#declaredNames.has(original)) continue;
-      const found = this.#unknown.get(original) ?? this.#discover(original);
-      if (this.#counting) found.rows += rows;
+      const found = this.#fields.countUnknown(original, rows);
       if (found.wanted) columns.set(found.column.name, vector);
     }
     this.#countNotText(sent);
@@ -134,34 +96,11 @@ export class Decoder {
 
   /** Gives undeclared fields the names that they have elsewhere, whatever comes first. To be called before anything is decoded. */
   reserve(fields: readonly KnownField[]): void {
-    const taken = new Set(this.#declared.map(({ column }) => column));
-    for (const { name, original } of fields) {
-      if (taken.has(name) || this.#reserved.has(original) || this.#declaredNames.has(original)) continue;
-      this.#reserved.set(original, name);
-      taken.add(name);
-    }
-    this.#nameOf = freeNames(taken);
+    this.#fields.reserve(fields);
   }
 
   #isWanted(column: string, sensitivity: Sensitivity): boolean {
     return sensitivity !== 'secret' || this.reveal.includes(column);
-  }
-
-  #count(counts: Map<string, number>, name: string, rows = 1): void {
-    if (this.#counting) counts.set(name, (counts.get(name) ?? 0) + rows);
-  }
-
-  #discover(sent: string): Discovered {
-    if (this.#declared.length + this.#unknown.size >= maxFields)
-      throw tooWide(this.collection, `records have more than ${amount(maxFields)} different fields`);
-    const original = this.#seenNameOf(this.redact(sent));
-    const name = this.#reserved.get(original) ?? this.#nameOf(snakeCase(original));
-    const sensitivity = this.collection.unknown;
-    const column: Column = { name, original, type: 'text', cast: false, sensitivity, undeclared: true };
-    const found = { column, rows: 0, wanted: this.#isWanted(name, sensitivity) };
-    this.#unknown.set(sent, found);
-    this.#seen.set(original, found);
-    return found;
   }
 
   #decodeRecord(record: JsonRecord): Record<string, string | null> {
@@ -178,7 +117,7 @@ export class Decoder {
     for (const { column, original, wanted } of this.#declared) {
       const value = record[original];
       if (value !== undefined) present += 1;
-      else this.#count(this.#missing, column);
+      else this.#fields.countMissing(column);
       if (!wanted) continue;
       values.push(value === undefined ? null : this.#asText(column, value));
     }
@@ -192,20 +131,19 @@ export class Decoder {
     if (this.#dropsUndeclared) return;
     for (const [original, value] of Object.entries(record)) {
       if (this.#declaredNames.has(original)) continue;
-      const found = this.#unknown.get(original) ?? this.#discover(original);
-      if (this.#counting) found.rows += 1;
+      const found = this.#fields.countUnknown(original);
       if (found.wanted) row[found.column.name] = this.#asText(found.column.name, value);
     }
   }
 
   #asText(column: string, value: JsonValue): string | null {
     if (!(value instanceof JsonText)) return value;
-    this.#count(this.#notText, column);
+    this.#fields.countNotText(column);
     return value.text;
   }
 
   #widthOf(record: JsonRecord): number {
-    return checkedWidth(this.collection, Object.keys(record).length);
+    return this.#fields.checkedWidth(Object.keys(record).length);
   }
 
   #lacksKey(row: Record<string, string | null>): boolean {
@@ -213,10 +151,12 @@ export class Decoder {
   }
 
   #countNotText(sent: ReadonlyMap<string, SentColumn>): void {
-    const unknown = [...this.#unknown].flatMap(([original, { wanted, column }]) => (wanted ? [{ original, column: column.name }] : []));
+    const unknown = [...this.#fields.unknown].flatMap(([original, { wanted, column }]) =>
+      wanted ? [{ original, column: column.name }] : [],
+    );
     for (const { column, original } of [...this.#wanted, ...unknown]) {
       const rows = sent.get(original)?.notText ?? 0;
-      if (rows > 0) this.#count(this.#notText, column, rows);
+      if (rows > 0) this.#fields.countNotText(column, rows);
     }
   }
 }
@@ -225,19 +165,6 @@ export class Decoder {
 function hasText(vector: Vector | undefined): boolean {
   for (let row = 0; vector && row < vector.length; row += 1) if (!vector.isEmpty(row)) return true;
   return false;
-}
-
-function checkedWidth(collection: Collection, fields: number): number {
-  if (fields > maxFields) throw tooWide(collection, `a record has ${amount(fields)} fields, and at most ${amount(maxFields)} are read`);
-  return fields;
-}
-
-function tooWide(collection: Collection, what: string): SourceError {
-  return new SourceError('E_SOURCE_LIMIT', 'permanent', `${collection.name}: ${what}`);
-}
-
-function amount(count: number): string {
-  return count.toLocaleString('en-US');
 }
 
 /** Records of another collection can share field names with this one. */
@@ -253,11 +180,4 @@ function stranger(collection: Collection, record: JsonRecord): SourceError {
     'suspect',
     `${collection.name}: a record has no field of ${collection.name}, it is ${nameShape(record)}`,
   );
-}
-
-/** The columns that unknown fields became, without those that are withheld. */
-export function discoveredColumns(findings: Findings, reveal: readonly string[] = []): readonly Column[] {
-  return [...findings.unknown.values()]
-    .map(({ column }) => column)
-    .filter(({ name, sensitivity }) => sensitivity !== 'secret' || reveal.includes(name));
 }

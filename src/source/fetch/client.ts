@@ -15,7 +15,8 @@ import {
   discreet,
   type RetryPolicy,
 } from '../../http/index.js';
-import { Decoder, type Findings, type KnownField } from '../decode/decoder.js';
+import { Decoder } from '../decode/decoder.js';
+import type { Findings, KnownField } from '../decode/findings.js';
 import { openFetching, type ScannedAnswer } from './fetching.js';
 import { readSingle } from '../decode/records.js';
 import { flattened } from './listed.js';

@@ -62,69 +62,78 @@ export const noSpools: Spools = {
 
 /** The spools of a run; each is opened when its collection is first read. */
 export function openSpools(options: SpoolsOptions): Spools {
-  const opened = new Map<string, Promise<Spool>>();
-  let resumed = 0;
-  let startedAt: string | undefined;
+  return new OpenedSpools(options);
+}
 
-  function open<T>(reader: CollectionReader<T>): Promise<Spool> {
-    const { folder, runId, maxAgeMs, maxPageBytes, restart } = options;
-    const { name } = reader.collection;
-    const source = sourceOf(reader.collection, reader.limit, options);
-    const spool =
-      opened.get(name) ?? openSpool({ folder, source, runId, maxAgeMs, maxPageBytes, restart }).then((found) => checked(found, reader));
-    opened.set(name, spool);
-    return spool;
+class OpenedSpools implements Spools {
+  readonly #opened = new Map<string, Promise<Spool>>();
+  #resumed = 0;
+  #startedAt: string | undefined;
+
+  constructor(private readonly options: SpoolsOptions) {}
+
+  get resumed(): number {
+    return this.#resumed;
   }
 
-  async function checked<T>(spool: Spool, reader: CollectionReader<T>): Promise<Spool> {
+  get startedAt(): string | undefined {
+    return this.#startedAt;
+  }
+
+  async spooled<T extends Row>(reader: CollectionReader<T>): Promise<CollectionReader<T>> {
+    const { name } = reader.collection;
+    const spool = this.#opened.get(name) ?? this.#open(reader);
+    this.#opened.set(name, spool);
+    return spooledReader(reader, await spool);
+  }
+
+  async folders(): Promise<readonly string[]> {
+    return (await this.#all()).map(({ folder }) => folder);
+  }
+
+  async remove(): Promise<void> {
+    for (const spool of await this.#all()) await spool.remove();
+  }
+
+  async close(): Promise<void> {
+    for (const spool of await this.#all()) await spool.close();
+  }
+
+  async #open<T>(reader: CollectionReader<T>): Promise<Spool> {
+    const { folder, runId, maxAgeMs, maxPageBytes, restart } = this.options;
+    const source = sourceOf(reader.collection, reader.limit, this.options);
+    const spool = await openSpool({ folder, source, runId, maxAgeMs, maxPageBytes, restart });
     try {
-      await check(spool, reader);
-      if (startedAt === undefined || spool.startedAt < startedAt) startedAt = spool.startedAt;
-      return spool;
+      await this.#check(spool, reader);
     } catch (failure) {
       await spool.close();
       throw failure;
     }
+    if (this.#startedAt === undefined || spool.startedAt < this.#startedAt) this.#startedAt = spool.startedAt;
+    return spool;
   }
 
   /** A list whose last spooled page looks different now is another list. A damaged page is none: the one before it is looked at. */
-  async function check<T>(spool: Spool, reader: CollectionReader<T>): Promise<void> {
+  async #check<T>(spool: Spool, reader: CollectionReader<T>): Promise<void> {
     const last = spool.last();
     if (last === undefined) return;
     const body = await spool.read(last);
-    if (body === undefined) return check(spool, reader);
+    if (body === undefined) return this.#check(spool, reader);
     const what = isSequential(reader.collection.served)
       ? await whatOfChained(reader, spool, last, body)
       : await whatOfNumbered(reader, last, body);
     if (what === undefined) {
-      resumed += spool.resumed - spool.damaged;
+      this.#resumed += spool.resumed - spool.damaged;
       return;
     }
     const message = `${reader.collection.name}: page ${last} ${what} since ${spool.startedAt}; all pages are requested again`;
     await spool.clear();
-    options.events.warn({ code: 'W_SPOOL_STALE', message });
+    this.options.events.warn({ code: 'W_SPOOL_STALE', message });
   }
 
-  async function all(): Promise<readonly Spool[]> {
-    return (await Promise.allSettled(opened.values())).flatMap((spool) => (spool.status === 'fulfilled' ? [spool.value] : []));
+  async #all(): Promise<readonly Spool[]> {
+    return (await Promise.allSettled(this.#opened.values())).flatMap((spool) => (spool.status === 'fulfilled' ? [spool.value] : []));
   }
-
-  async function each(work: (spool: Spool) => Promise<void>): Promise<void> {
-    for (const spool of await all()) await work(spool);
-  }
-
-  return {
-    spooled: async (reader) => spooledReader(reader, await open(reader)),
-    get resumed() {
-      return resumed;
-    },
-    get startedAt() {
-      return startedAt;
-    },
-    folders: async () => (await all()).map(({ folder }) => folder),
-    remove: () => each((spool) => spool.remove()),
-    close: () => each((spool) => spool.close()),
-  };
 }
 
 /** What became of the last page that has a number. */

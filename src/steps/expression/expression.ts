@@ -68,43 +68,52 @@ export function expressionsOver(
   columns: readonly Column[],
   start: Start = unknownStart,
 ): { compile(source: string): Expression | ExpressionProblem } {
-  const runtime = runtimeOver(columns, start);
-  const typing = typingOver(columns);
-  const definitions = typing.getDefinitions().functions;
-  const namesOf = (found: typeof definitions) => [...new Set(found.map(({ name }) => name))];
-  const callable = namesOf(definitions.filter(({ receiverType }) => receiverType === null));
-  const methods = namesOf(definitions.filter(({ receiverType }) => receiverType !== null));
+  return new Compiler(columns, start);
+}
 
-  const proposals: Proposals = {
-    columns,
-    typeOf: (expression) => {
-      if (!runtime.check(expression).valid || unreadable([...nodesIn(runtime.parse(expression).ast)])) return undefined;
-      const inferred = typing.check(expression);
-      return isRefused(inferred) ? undefined : (inferred.type ?? 'dyn');
-    },
-  };
+class Compiler {
+  readonly #runtime;
+  readonly #typing;
+  readonly #callable: readonly string[];
+  readonly #methods: readonly string[];
+  readonly #proposals: Proposals;
 
-  function compile(written: string): Expression | ExpressionProblem {
-    const check = runtime.check(written);
-    if (!check.valid) return problemOf(written, check.error, proposals, { callable, methods, parse: () => runtime.parse(written).ast });
-    const source = readAsDeclared(written, runtime.parse(written).ast, proposals);
-    const program = runtime.parse(source);
+  constructor(
+    private readonly columns: readonly Column[],
+    start: Start,
+  ) {
+    this.#runtime = runtimeOver(columns, start);
+    this.#typing = typingOver(columns);
+    const definitions = this.#typing.getDefinitions().functions;
+    const namesOf = (found: typeof definitions) => [...new Set(found.map(({ name }) => name))];
+    this.#callable = namesOf(definitions.filter(({ receiverType }) => receiverType === null));
+    this.#methods = namesOf(definitions.filter(({ receiverType }) => receiverType !== null));
+    this.#proposals = { columns, typeOf: (expression) => this.#typeOf(expression) };
+  }
+
+  compile(written: string): Expression | ExpressionProblem {
+    const check = this.#runtime.check(written);
+    if (!check.valid) {
+      const names = { callable: this.#callable, methods: this.#methods, parse: () => this.#runtime.parse(written).ast };
+      return problemOf(written, check.error, this.#proposals, names);
+    }
+    const source = readAsDeclared(written, this.#runtime.parse(written).ast, this.#proposals);
+    const program = this.#runtime.parse(source);
     const nodes = [...nodesIn(program.ast)];
-    if (nodes.some(({ op, args }) => (op === 'call' || op === 'rcall') && args[0] === 'matches'))
-      return { message: 'matches() is refused: a regular expression can run away; use contains, startsWith or endsWith' };
-    const macros = macroProblem(program.ast);
-    if (macros !== undefined) return { message: macros };
-    const constant = unreadable(nodes);
-    if (constant) return constant;
-    const named = new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])));
-    const used = columns.map(({ name }) => name).filter((name) => named.has(name));
-    const inferred = typing.check(source);
-    const refusal = refusalOf(inferred, proposals, source);
-    if (refusal !== undefined) return { message: refusal };
+    const inferred = this.#typing.check(source);
+    const problem = limitProblem(nodes, program.ast) ?? unreadable(nodes) ?? messageOnly(refusalOf(inferred, this.#proposals, source));
+    if (problem !== undefined) return problem;
     const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
     if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };
+    return this.#expression(source, program, nodes, type);
+  }
+
+  #expression(source: string, program: Program, nodes: readonly ASTNode[], type: DeclaredType): Expression {
+    const { columns } = this;
+    const named = new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])));
+    const used = columns.map(({ name }) => name).filter((name) => named.has(name));
     const day = program.ast.op === 'call' && functions[program.ast.args[0]]?.day === true;
-    makeExact(runtime, program.ast);
+    makeExact(this.#runtime, program.ast);
     makeThreeValued(program.ast);
     const evaluate = directCall(program.ast, columns, (row) => program(complete(row, used)));
     return {
@@ -115,7 +124,26 @@ export function expressionsOver(
     };
   }
 
-  return { compile };
+  /** The type of an expression that could be meant. */
+  #typeOf(expression: string): string | undefined {
+    if (!this.#runtime.check(expression).valid || unreadable([...nodesIn(this.#runtime.parse(expression).ast)])) return undefined;
+    const inferred = this.#typing.check(expression);
+    return isRefused(inferred) ? undefined : (inferred.type ?? 'dyn');
+  }
+}
+
+/** An expression that was parsed, to be evaluated on rows. */
+type Program = ReturnType<ReturnType<typeof runtimeOver>['parse']>;
+
+/** What an expression may not have, because nobody could say how long it takes. */
+function limitProblem(nodes: readonly ASTNode[], ast: ASTNode): ExpressionProblem | undefined {
+  if (nodes.some(({ op, args }) => (op === 'call' || op === 'rcall') && args[0] === 'matches'))
+    return { message: 'matches() is refused: a regular expression can run away; use contains, startsWith or endsWith' };
+  return messageOnly(macroProblem(ast));
+}
+
+function messageOnly(message: string | undefined): ExpressionProblem | undefined {
+  return message === undefined ? undefined : { message };
 }
 
 /** The row with `null` for what it does not have of some columns. */

@@ -35,7 +35,7 @@ export function takenName(name: string): string {
  * @throws {StepError} `E_STEP_CONFIG` for empty `on` or `select`.
  */
 export function assembly(meeting: Meeting, context: StepContext, taken: (name: string) => void): Assembly {
-  const { as, select, normalize, pick = 'error', type = 'left', key = [] } = meeting;
+  const { as, select, normalize, pick = 'error', key = [] } = meeting;
   const leftFields = Object.keys(meeting.on);
   const rightFields = Object.values(meeting.on).filter((field) => field !== undefined);
   if (leftFields.length === 0 || select.length === 0)
@@ -43,53 +43,10 @@ export function assembly(meeting: Meeting, context: StepContext, taken: (name: s
 
   const fold = normalize === 'casefold' ? casefold : undefined;
   const added = select.map((field) => `${as}_${field}`);
-
-  function refuseTaken({ columns }: RecordBatch): void {
+  const refuseTaken = ({ columns }: RecordBatch) => {
     const name = added.find((candidate) => columns.has(candidate));
     if (name !== undefined) taken(name);
-  }
-
-  /** Whether a row stays that has one match or none. */
-  function staysWith(match: number): boolean {
-    if (match !== unmatched) context.tally.matched += 1;
-    else context.tally.missed += 1;
-    if (match !== unmatched || type === 'left') return true;
-    context.tally.unmatched += 1;
-    return false;
-  }
-
-  /** The matches that a row is put together with, of several. */
-  function chosen(matches: readonly number[]): readonly number[] {
-    if (pick === 'error') {
-      throw new StepError(
-        'E_STEP_MATCHES',
-        `${context.at}: ${matches.length} rows match on ${rightFields.join(' + ')}; say which one with pick`,
-      );
-    }
-    context.tally.matched += 1;
-    context.tally.expanded += matches.length - 1;
-    return matches;
-  }
-
-  function assemble(batch: RecordBatch, find: (row: number) => Matches, side: BuildSide): RecordBatch {
-    const rows: number[] = [];
-    const found: number[] = [];
-    let same = true;
-    const put = (row: number, match: number) => {
-      same &&= rows.length === row;
-      rows.push(row);
-      found.push(match);
-    };
-    for (let row = 0; row < batch.length; row += 1) {
-      const matches = find(row);
-      if (typeof matches === 'number') {
-        if (staysWith(matches)) put(row, matches);
-      } else for (const match of chosen(matches)) put(row, match);
-    }
-    const left = same && rows.length === batch.length ? batch : batch.take(rows);
-    refuseTaken(batch);
-    return left.with(side.columnsOf(found).map((column, at) => [itemAt(added, at), column]));
-  }
+  };
 
   return {
     build: { on: rightFields, select, pick, key, normalize: fold },
@@ -97,8 +54,63 @@ export function assembly(meeting: Meeting, context: StepContext, taken: (name: s
       const matchesIn = memoByKey(leftFields, (key): Matches => (key === undefined ? unmatched : side.matchesOf(key)), fold);
       return (page) => {
         const batch = batchOf(page);
-        return withBatch(page, assemble(batch, matchesIn(batch), side));
+        const pairs = pairsOf(batch.length, matchesIn(batch), meeting, context);
+        refuseTaken(batch);
+        const columns = side.columnsOf(pairs.matches);
+        return withBatch(page, leftOf(batch, pairs).with(columns.map((column, at) => [itemAt(added, at), column])));
       };
     },
   };
+}
+
+/** The rows of a page by what they are put together with. */
+interface Pairs {
+  readonly rows: readonly number[];
+  /** The row of the build side, or `unmatched`. */
+  readonly matches: readonly number[];
+}
+
+function pairsOf(length: number, matchesOf: (row: number) => Matches, meeting: Meeting, context: StepContext): Pairs {
+  const rows: number[] = [];
+  const matches: number[] = [];
+  for (let row = 0; row < length; row += 1) {
+    const found = matchesOf(row);
+    if (typeof found === 'number') {
+      if (!stays(found, meeting, context)) continue;
+      rows.push(row);
+      matches.push(found);
+    } else {
+      countSeveral(found, meeting, context);
+      for (const match of found) {
+        rows.push(row);
+        matches.push(match);
+      }
+    }
+  }
+  return { rows, matches };
+}
+
+/** The rows of a batch as often as they are put together with one. */
+function leftOf(batch: RecordBatch, { rows }: Pairs): RecordBatch {
+  const isWhole = rows.length === batch.length && rows.every((row, at) => row === at);
+  return isWhole ? batch : batch.take(rows);
+}
+
+/** Counts a row that has one match or none. @returns Whether it stays. */
+function stays(match: number, { type = 'left' }: Meeting, { tally }: StepContext): boolean {
+  if (match !== unmatched) tally.matched += 1;
+  else tally.missed += 1;
+  if (match !== unmatched || type === 'left') return true;
+  tally.unmatched += 1;
+  return false;
+}
+
+/** Counts a row that has several matches, where it may. */
+function countSeveral(matches: readonly number[], { on, pick = 'error' }: Meeting, { at, tally }: StepContext): void {
+  if (pick === 'error') {
+    const fields = Object.values(on).filter((field) => field !== undefined);
+    throw new StepError('E_STEP_MATCHES', `${at}: ${matches.length} rows match on ${fields.join(' + ')}; say which one with pick`);
+  }
+  tally.matched += 1;
+  tally.expanded += matches.length - 1;
 }
