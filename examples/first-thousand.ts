@@ -24,4 +24,4 @@ for await (const lead of iterate(sold$)) {
   if (++count === 1_000) break;
 }
 process.stderr.write(`${count} leads\n`);
-service.close();
+await service.close();

@@ -46,6 +46,11 @@ export const catalogue = {
     retry: false,
     help: 'Set base_url to the address that the service gives in its links (https where they have it), or ask whoever runs it.',
   },
+  E_SOURCE_CLOSED: {
+    exit: 69,
+    retry: false,
+    help: 'The program closed the connection that it reads by; close it when everything was read, or connect again.',
+  },
   E_SOURCE_REFUSED: { exit: 69, retry: false, help: 'The service refused the request; check base_url, limit and the collection.' },
   E_SOURCE_TLS: {
     exit: 69,

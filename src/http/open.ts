@@ -10,10 +10,9 @@ export function openTransport(options: TransportOptions): Transport {
   };
   return {
     get: (target) => defer(() => (opened ??= open())).pipe(switchMap((transport) => transport.get(target))),
-    close: () =>
-      void opened?.then(
-        (transport) => transport.close(),
-        () => {},
-      ),
+    close: async () => {
+      const transport = await opened?.catch(() => undefined);
+      await transport?.close();
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import got, { MaxRedirectsError, ReadError, RequestError, TimeoutError, type OptionsInit, type Response } from 'got';
 import { Observable } from 'rxjs';
@@ -42,8 +43,8 @@ export interface Answer {
 export interface Transport<A extends Answer = Answer> {
   /** One request. Unsubscribing aborts it. */
   get(target: Target): Observable<A>;
-  /** Closes idle connections. */
-  close(): void;
+  /** Closes the connections. Resolves when they are gone; to be called when nothing is subscribed any more. */
+  close(): Promise<void>;
 }
 
 /** The longest time that a timer of Node can wait; a longer one fires at once. */
@@ -102,9 +103,12 @@ class HttpTransport implements Transport {
     });
   }
 
-  close(): void {
-    this.#agents.http.destroy();
-    this.#agents.https.destroy();
+  async close(): Promise<void> {
+    const sockets = Object.values(this.#agents).flatMap(({ sockets, freeSockets }) =>
+      [sockets, freeSockets].flatMap((byHost) => Object.values(byHost).flatMap((those) => those ?? [])),
+    );
+    for (const agent of Object.values(this.#agents)) agent.destroy();
+    await Promise.all(sockets.map((socket) => gone(socket)));
   }
 
   /** @param fail Called with what goes wrong before the answer is there, and would not end the request by itself. */
@@ -140,6 +144,10 @@ class HttpTransport implements Transport {
     const refusal = refusalOf(target, statusCode, headers['retry-after']);
     return refusal ?? (body.length > this.options.maxBodyBytes ? bodyTooLarge(target, this.options.maxBodyBytes) : undefined);
   }
+}
+
+async function gone(socket: Socket): Promise<void> {
+  if (!socket.closed) await new Promise((closed) => socket.once('close', closed));
 }
 
 function clientOf(agent: { readonly http: HttpAgent; readonly https: HttpsAgent }, { timeoutMs, headers }: TransportOptions) {

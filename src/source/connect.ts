@@ -63,8 +63,14 @@ export interface Service<Own extends Collection = never> {
   rows<N extends keyof RowsWith<Own> & string>(collection: N, options?: ReadOptions): Observable<RowsWith<Own>[N]>;
   /** The records with an identifier: none, one, or (area codes) several. */
   find<N extends keyof RowsWith<Own> & string>(collection: N, id: string, options?: ReadOptions): Observable<readonly RowsWith<Own>[N][]>;
-  /** Closes idle connections. */
-  close(): void;
+  /**
+   * Ends what is under way, and what is subscribed later, with `SourceError` `E_SOURCE_CLOSED`. May be called more than once; `await using`
+   * calls it, too.
+   *
+   * @returns Resolves when connections and thread are gone; it never rejects.
+   */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
@@ -90,7 +96,7 @@ export function connect<Own extends Collection = never>(options: ConnectOptions<
       return concat(
         readPages(client.reader<Collection>(collection, read.reveal), { ...options, events }, consistency).pipe(handOver()),
         defer(() => conclude(collection.name, consistency, options, events)),
-      );
+      ).pipe(client.whileOpen());
     });
   }
 
@@ -111,6 +117,7 @@ export function connect<Own extends Collection = never>(options: ConnectOptions<
     rows: (name: string, read?: ReadOptions) => pages(name, read).pipe(rows()),
     find,
     close: client.close,
+    [Symbol.asyncDispose]: client.close,
   };
   // Each collection has rows of its own, which the type system cannot follow through the map of them.
   return service as unknown as Service<Own>;

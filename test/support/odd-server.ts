@@ -33,7 +33,7 @@ export async function withServer(handler: Handler, test: (server: OddServer) => 
 }
 
 /** Starts a server that answers as told, for several tests. It leaves idle connections open. */
-export async function startServer(handler: Handler): Promise<OddServer & { close(): void }> {
+export async function startServer(handler: Handler): Promise<OddServer & { connections(): number; close(): void }> {
   const requests: URL[] = [];
   let aborted = 0;
   const listener: RequestListener = (request, response) => {
@@ -45,6 +45,11 @@ export async function startServer(handler: Handler): Promise<OddServer & { close
     handler(response, url, requests.length, request);
   };
   const server = createServer({ keepAliveTimeout: 0 }, listener);
+  let connections = 0;
+  server.on('connection', (socket) => {
+    connections += 1;
+    socket.on('close', () => (connections -= 1));
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -53,7 +58,7 @@ export async function startServer(handler: Handler): Promise<OddServer & { close
     server.close();
     server.closeAllConnections();
   };
-  return { url: `http://127.0.0.1:${port}`, requests, aborted: () => aborted, close };
+  return { url: `http://127.0.0.1:${port}`, requests, aborted: () => aborted, connections: () => connections, close };
 }
 
 /** An answer with a status, a body and headers. */
@@ -128,7 +133,7 @@ export async function withClient(
   try {
     await test(client, notices);
   } finally {
-    client.close();
+    await client.close();
   }
 }
 

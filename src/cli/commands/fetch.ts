@@ -91,6 +91,6 @@ async function fetchOne(
     console.log('error', `leadstream: no ${collection} with the identifier ${id}`);
     return 1;
   } finally {
-    service.close();
+    await service.close();
   }
 }

@@ -206,6 +206,6 @@ export class ClaimedRun {
       await this.#rejects?.close().catch(this.run.nuisance);
     }
     await this.#spools.close();
-    this.#client.close();
+    await this.#client.close();
   }
 }

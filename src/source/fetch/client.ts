@@ -1,4 +1,4 @@
-import { catchError, defer, map, of, tap, throwError, type Observable } from 'rxjs';
+import { Subject, catchError, defer, map, of, takeUntil, tap, throwError, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
 import type { Collection, RowOf } from '../../collections/index.js';
 import { batchFromRows, type RecordBatch } from '../../vector/index.js';
 import { SourceError, createRedactor } from '../../core/index.js';
@@ -88,8 +88,14 @@ export interface ServiceClient {
   reader<C extends Collection>(collection: C, reveal?: readonly string[]): CollectionReader<RowOf<C>>;
   /** Requests that are under way at most; those beyond wait. */
   readonly concurrency: number;
-  /** Closes idle connections. */
-  close(): void;
+  /** Ends a stream with `E_SOURCE_CLOSED` when the client is closed, and at once when it already is. */
+  whileOpen<T>(): MonoTypeOperatorFunction<T>;
+  /**
+   * Ends the requests that are under way or wait, and those that come later, with `E_SOURCE_CLOSED`. May be called more than once.
+   *
+   * @returns Resolves when connections and thread are gone; it never rejects.
+   */
+  close(): Promise<void>;
 }
 
 /** Rows per page that are asked for unless told otherwise. */
@@ -129,11 +135,13 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
     random: options.random ?? Math.random,
     events,
   });
+  const closed$ = new Subject<never>();
+  const whileOpen = <T>(): MonoTypeOperatorFunction<T> => takeUntil(closed$);
   const paths = new Map<string, string>();
   const surroundings = { baseUrl, secrets: secretsOf(auth) };
 
   function read<T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
-    return requests.read(targetOf(baseUrl, asked), decode, () => factsOf(baseUrl, asked));
+    return requests.read(targetOf(baseUrl, asked), decode, () => factsOf(baseUrl, asked)).pipe(whileOpen());
   }
 
   /** Tries the paths of a collection in order of preference and remembers the one that is there. */
@@ -180,7 +188,12 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
       };
     },
     concurrency,
-    close: transport.close,
+    whileOpen,
+    close: () => {
+      // A subject fails once, and whoever subscribes later gets the same failure.
+      closed$.error(new SourceError('E_SOURCE_CLOSED', 'permanent', `${baseUrl.replace(/\/+$/, '')}: the connection was closed`));
+      return transport.close();
+    },
   };
 }
 

@@ -53,15 +53,27 @@ export function openFetching(options: TransportOptions, threads: number): Transp
   if (threads === 0) return openTransport(options);
   const problem = threadProblem(workerFile);
   if (problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', problem);
-  return fetchingThread(options);
+  return new FetchingThread(options);
 }
 
-function fetchingThread(options: TransportOptions): Transport<ScannedAnswer> {
-  let started: Thread<Fetched> | undefined;
+/**
+ * How long a thread without requests lives on, in milliseconds: it holds some 10 MB, and the next one takes some 100 ms to load what
+ * it needs.
+ */
+const idleMs = 3_000;
 
-  function get(target: Target): Observable<ScannedAnswer> {
+/** Starts with the first request, ends when there was none for a while, and starts again. */
+class FetchingThread implements Transport<ScannedAnswer> {
+  #thread: Thread<Fetched> | undefined;
+  #requests = 0;
+  #idle: NodeJS.Timeout | undefined;
+  #ended: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly options: TransportOptions) {}
+
+  get(target: Target): Observable<ScannedAnswer> {
     return new Observable((subscriber) => {
-      const thread = (started ??= new Thread<Fetched>(workerFile, 'leadstream-fetch', options));
+      const thread = this.#begin();
       const asking = {
         answered: (fetched: Fetched) => {
           if ('failure' in fetched) return subscriber.error(errorOf(fetched.failure));
@@ -74,16 +86,35 @@ function fetchingThread(options: TransportOptions): Transport<ScannedAnswer> {
         },
       };
       const id = thread.ask(asking, (id): Request => ({ id, target }));
-      return () => thread.forget(id, { stop: id } satisfies Request);
+      return () => {
+        thread.forget(id, { stop: id } satisfies Request);
+        this.#rest();
+      };
     });
   }
 
-  function close(): void {
-    void started?.end();
-    started = undefined;
+  async close(): Promise<void> {
+    this.#end();
+    await this.#ended;
   }
 
-  return { get, close };
+  #begin(): Thread<Fetched> {
+    clearTimeout(this.#idle);
+    this.#requests += 1;
+    if (this.#thread === undefined || this.#thread.ended) this.#thread = new Thread(workerFile, 'leadstream-fetch', this.options);
+    return this.#thread;
+  }
+
+  #rest(): void {
+    this.#requests -= 1;
+    if (this.#requests === 0) this.#idle = setTimeout(() => this.#end(), idleMs).unref();
+  }
+
+  #end(): void {
+    clearTimeout(this.#idle);
+    this.#ended = Promise.all([this.#ended, this.#thread?.end()]);
+    this.#thread = undefined;
+  }
 }
 
 function answerOf({ status, link, bytes, length, scanned }: FetchedAnswer): ScannedAnswer {

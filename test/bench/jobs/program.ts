@@ -9,7 +9,7 @@ export async function prepare({ library }: { readonly library: string }): Promis
     const service = connect({ baseUrl, auth: { rest_api_key: key }, limit, concurrency });
     const sink = await parquet({ path: join(folder, 'out') });
     const { rows } = await writeTo(service.leads$, sink, { columns: columnsOf(collections.leads) });
-    service.close();
+    await service.close();
     return rows;
   };
 }

@@ -31,7 +31,7 @@ describe('a program reads a collection of its own', () => {
     expect(found).toEqual([['orders', expect.objectContaining({ outcome: 'proven' })]]);
     const page = await firstValueFrom(service.pages('orders'));
     expect(page).toMatchObject({ number: 1, rows: { length: 10 } });
-    service.close();
+    await service.close();
   });
 
   test('holds no more than its window of pages, however slowly they are released', async () => {
@@ -44,7 +44,7 @@ describe('a program reads a collection of its own', () => {
     await new Promise((done) => setTimeout(done, 300));
     expect(server.requests).toHaveLength(3);
     subscription.unsubscribe();
-    service.close();
+    await service.close();
   });
 
   test('and single records by their identifier', async () => {
@@ -55,7 +55,7 @@ describe('a program reads a collection of its own', () => {
     const service = connect({ ...common, baseUrl: `${server.url}/v2` });
     expect(await firstValueFrom(service.find('orders', '1'))).toEqual([{ no: '1', total: '0', email: null, city: 'City 0' }]);
     expect(await firstValueFrom(service.find('orders', '2'))).toEqual([]);
-    service.close();
+    await service.close();
   });
 
   test('beside those that every service has', async () => {
@@ -67,7 +67,7 @@ describe('a program reads a collection of its own', () => {
     const service = connect({ ...common, baseUrl: `${server.url}/v2` });
     expect(await lastValueFrom(service.rows('users').pipe(toArray()))).toEqual([{ uid: '1', email: 'a@b.c', affid: '2' }]);
     expect(await lastValueFrom(service.rows('orders').pipe(toArray()))).toHaveLength(5);
-    service.close();
+    await service.close();
   });
 });
 
@@ -113,10 +113,10 @@ describe('what a program declares wrongly is refused at once', () => {
     expect(failure).toMatchObject({ code: 'E_SOURCE_CONFIG', message });
   });
 
-  test('a name that nobody declared', () => {
+  test('a name that nobody declared', async () => {
     const service = connect({ auth, baseUrl: 'http://127.0.0.1:9', collections: [orders] });
     expect(() => service.rows('order' as never)).toThrow("unknown collection 'order', did you mean 'orders'?");
-    service.close();
+    await service.close();
   });
 });
 

@@ -61,7 +61,7 @@ describe('numbers of the service', () => {
     expect(await lastValueFrom(client.reader(collections.leads).find(idOf(7)))).toMatchObject([
       { lead_id: idOf(7), aff_sub: '1.10', psid: '1e400' },
     ]);
-    client.close();
+    await client.close();
   });
 });
 
@@ -75,6 +75,6 @@ test.each(['csv: { path: out.csv }', 'ndjson: { path: out.ndjson }', 'parquet: {
     expect(report.sinks).toMatchObject([{ books: { read: 3, written: 3 } }]);
     const client = createClient({ baseUrl: from.url, auth: { rest_api_key: testKey } });
     expect(await lastValueFrom(client.reader(collections.leads).find('1'))).toMatchObject([{ lead_id: '1', meta: deep }]);
-    client.close();
+    await client.close();
   },
 );

@@ -169,7 +169,7 @@ describe('no event has the key', () => {
     const connection = connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, endWaitMs: 1, watch: watcher });
     const read = await lastValueFrom(connection.rows('leads').pipe(toArray()));
     const [lead] = await lastValueFrom(connection.find('leads', '770071'));
-    connection.close();
+    await connection.close();
     expect(read[1]).toEqual(lead);
     expect(lead).toMatchObject({ lead_id: '770071', email: 'jane@example.com' });
     expect(told.length).toBeGreaterThan(0);
@@ -252,8 +252,8 @@ test('a connection tells its own events alone', async () => {
     });
   const [first, second] = [open(one), open(other)];
   await Promise.all([first, second].map((connection) => lastValueFrom(connection.rows('leads').pipe(toArray()))));
-  first.close();
-  second.close();
+  await first.close();
+  await second.close();
   expect(first.id).not.toBe(second.id);
   expect(pages.filter((run) => run === first.id)).toHaveLength(3);
   expect(pages.filter((run) => run === second.id)).toHaveLength(3);

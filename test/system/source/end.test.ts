@@ -228,7 +228,7 @@ describe('connect', () => {
       const read = await lastValueFrom(connection.rows('leads').pipe(toArray())).catch((error: unknown) => error);
       return { read, warnings, found };
     } finally {
-      connection.close();
+      await connection.close();
     }
   }
 
@@ -290,7 +290,7 @@ test.each([
     reading.unsubscribe();
     await closed;
     expect(aborted()).toBeGreaterThan(0);
-    connection.close();
+    await connection.close();
   });
 });
 

@@ -106,7 +106,7 @@ describe('the thread that fetches', () => {
     await withServer(handler, async ({ url }) => {
       const [here, thread] = [transport(url, 0), transport(url, 1)];
       expect(await outcome(thread)).toEqual(await outcome(here));
-      thread.close();
+      await thread.close();
     });
   });
 
@@ -139,7 +139,7 @@ describe('the thread that fetches', () => {
     const there = await outcome(thread);
     expect(there).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', message: expect.stringContaining('ECONNREFUSED') });
     expect(there).toEqual(await outcome(here));
-    thread.close();
+    await thread.close();
   });
 
   test.each([
@@ -151,7 +151,7 @@ describe('the thread that fetches', () => {
     await withServer(handler, async ({ url }) => {
       const opened = transport(url, 1);
       const { body, scanned }: ScannedAnswer = await lastValueFrom(opened.get(target));
-      opened.close();
+      await opened.close();
       const own = scan(body);
       expect(scanned).toEqual(own === undefined ? null : { ...own, bytes: new Uint8Array(own.bytes) });
     });
@@ -174,7 +174,7 @@ describe('the thread that fetches', () => {
           return Buffer.from(body).toString();
         }),
       );
-      opened.close();
+      await opened.close();
       expect(answers.map((text) => new URLSearchParams(text.split(' ')[0]).get('page'))).toEqual(pages);
       expect(
         answers.every((text) => text.endsWith(' probe') && text.includes(new URLSearchParams({ k: oddKey }).toString().slice(2))),
@@ -197,7 +197,7 @@ describe('the thread that fetches', () => {
       await beginning;
       subscription.unsubscribe();
       await closed;
-      opened.close();
+      await opened.close();
     });
   });
 
@@ -209,14 +209,36 @@ describe('the thread that fetches', () => {
       const opened = transport(url, 1);
       const read = lastValueFrom(opened.get(target));
       await until(() => requests.length > 0);
-      opened.close();
-      await expect(read).rejects.toMatchObject({
-        code: 'E_SOURCE_UNAVAILABLE',
-        kind: 'permanent',
-        message: expect.stringContaining('ended'),
-      });
+      const ended = { code: 'E_SOURCE_UNAVAILABLE', kind: 'permanent', message: expect.stringContaining('ended') };
+      await Promise.all([expect(read).rejects.toMatchObject(ended), opened.close()]);
       expect(await lastValueFrom(opened.get(target))).toMatchObject({ status: 200 });
-      opened.close();
+      await opened.close();
+    });
+  });
+
+  test('ends when nothing was asked for a while, and begins anew', async () => {
+    await withServer(json([]), async ({ url }) => {
+      const script = `
+        import { subscribe } from 'node:diagnostics_channel';
+        import { once } from 'node:events';
+        import { lastValueFrom } from 'rxjs';
+        import { openFetching } from '${built}';
+        const seen = [];
+        let last;
+        subscribe('worker_threads', ({ worker }) => { seen.push('begun'); last = worker; worker.on('exit', () => seen.push('ended')); });
+        const opened = openFetching({ baseUrl: '${url}', query: {}, concurrency: 1, timeoutMs: 60000, maxBodyBytes: 1000 }, 1);
+        for (let round = 0; round < 2; round += 1) {
+          for (let request = 0; request < 2; request += 1) await lastValueFrom(opened.get({ path: '/x', label: 'x' }));
+          const alive = setInterval(() => {}, 1_000);
+          if (round === 0) await once(last, 'exit');
+          clearInterval(alive);
+        }
+        await opened.close();
+        console.log(seen.join(' '));
+      `;
+      const { code, stdout, stderr } = await start(process.execPath, ['--input-type=module', '--eval', script], { cwd: process.cwd() })
+        .finished;
+      expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'begun ended begun ended\n', stderr: '' });
     });
   });
 

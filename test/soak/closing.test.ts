@@ -1,0 +1,2 @@
+/** Reads cancelled in every way, some three hundred times. */
+import '../system/source/closing.test.js';
