@@ -167,6 +167,7 @@ export { readGroups } from './parquet/index.js';
 // Pipelines
 export {
   connectionFromEnvironment,
+  lintPipelines,
   recoverRuns,
   writeTo,
   loadCollections,
@@ -183,7 +184,11 @@ export {
   type RowCounts,
   type Environment,
   type Expect,
+  type Finding,
   type FindingsReport,
+  type LintedPipeline,
+  type LintOptions,
+  type LintResult,
   type Written,
   type WriteOptions,
   type LoadOptions,

@@ -63,12 +63,20 @@ export function logFormatIn(words: readonly string[]): LogFormat {
   return /^--log-format[=\n]json$/m.test(words.join('\n')) ? 'json' : 'text';
 }
 
-/** A command line as the parser takes it: `help run` is `run --help`, and a `--` before words that look like none of its options is nothing. */
+/**
+ * A command line as the parser takes it: `help run` is `run --help`, another name of a command is that command, and a `--` before words that
+ * look like none of its options is nothing.
+ */
 export function asParsed(words: readonly string[]): readonly string[] {
-  if (words[0] === 'help') return [...words.slice(1), '--help'];
+  const [first, ...others] = words;
+  if (first === 'help') return [...asParsed(others), '--help'];
+  if (first !== undefined && Object.hasOwn(otherNames, first)) return asParsed([otherNames[first] ?? first, ...others]);
   const end = words.indexOf('--');
   return end < 0 || words.slice(end).some((word) => /^-./.test(word) && word !== '--') ? words : words.toSpliced(end, 1);
 }
+
+/** Commands by their other names. */
+const otherNames: Readonly<Record<string, string>> = { lint: 'validate' };
 
 /** The words that are neither options nor their values. */
 export function bareWords(words: readonly string[], { options, flags }: Pick<Grammar, 'options' | 'flags'>): readonly string[] {

@@ -4,10 +4,33 @@ import { nearest } from './nearest.js';
 export function meant(name: string, known: readonly string[]): string | undefined {
   const word = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
   if (word === '') return undefined;
+  const elsewhere = known.find((candidate) => Object.hasOwn(otherWords, candidate) && otherWords[candidate]?.includes(word));
   return (
-    known.find((candidate) => word.length > 2 && candidate.toLowerCase().startsWith(word)) ?? nearest(name, known) ?? nearest(word, known)
+    elsewhere ??
+    known.find((candidate) => word.length > 2 && candidate.toLowerCase().startsWith(word)) ??
+    nearest(name, known) ??
+    nearest(word, known)
   );
 }
+
+/** What other tools call what is called otherwise here, in small letters and digits. */
+const otherWords: Readonly<Record<string, readonly string[]>> = {
+  from: ['source', 'input', 'collection', 'extract'],
+  to: ['sink', 'sinks', 'output', 'outputs', 'destination', 'destinations', 'load'],
+  steps: ['transform', 'transforms', 'pipeline', 'processors'],
+  expect: ['gates', 'checks', 'tests', 'assert', 'quality'],
+  dedupe: ['deduplicate', 'distinct', 'unique', 'dropduplicates'],
+  filter: ['where', 'having'],
+  derive: ['compute', 'addfields', 'addcolumns', 'withcolumns', 'map', 'extend', 'mutate'],
+  select: ['columns', 'keep', 'project', 'pick'],
+  aggregate: ['groupby', 'group', 'summarize', 'summarise'],
+  sort: ['orderby', 'order'],
+  limit: ['head', 'take', 'first'],
+  explode: ['unnest', 'flatten'],
+  join: ['merge', 'lookup', 'enrich'],
+  ndjson: ['json', 'jsonl', 'jsonlines'],
+  stdout: ['print', 'console'],
+};
 
 /** Says that a name is unknown, with the nearest that is known, or all of them. */
 export function unknownName(kind: string, name: string, known: readonly string[]): string {

@@ -7,6 +7,7 @@ export type { RowCounts } from './run/row-counts.js';
 export type { RunOptions } from './run/run-options.js';
 export { runPipeline } from './run/run.js';
 export { connectionFromEnvironment } from './spec/connection.js';
+export { lintPipelines, type Finding, type LintedPipeline, type LintOptions, type LintResult } from './spec/lint.js';
 export { loadCollections, loadPipeline, loadPipelines, parsePipeline, parsePipelines, writesOver } from './spec/load.js';
 export type { LoadOptions } from './spec/load-options.js';
 export type { Pipeline } from './spec/pipeline.js';

@@ -26,6 +26,8 @@ export interface PlanContext {
    * @param at Of a text, the character meant, from 0.
    */
   problem(path: ConfigPath, message: string, onKey?: boolean, at?: number): void;
+  /** Reports a variable that the step needs and the environment lacks, by its name; `message` says so. */
+  unset(path: ConfigPath, variable: string, message: string): void;
   /** Reports something of the file that is right and probably not meant. */
   warn(path: ConfigPath, warning: Warning): void;
 }

@@ -10,6 +10,7 @@ import {
   iterate,
   LeadstreamError,
   liftRows,
+  lintPipelines,
   loadPipeline,
   loadPipelines,
   mapAsync,
@@ -31,6 +32,7 @@ import {
   type GeneralCode,
   type Lead,
   type Lease,
+  type LintResult,
   type Page,
   type Pipeline,
   type Violation,
@@ -128,6 +130,7 @@ expectTypeOf<LeadstreamError['code']>().toEqualTypeOf<ErrorCode>();
 // pipelines
 expectTypeOf(loadPipeline).returns.resolves.toEqualTypeOf<Pipeline>();
 expectTypeOf(parsePipeline).returns.resolves.toEqualTypeOf<Pipeline>();
+expectTypeOf(lintPipelines).returns.resolves.toEqualTypeOf<LintResult>();
 expectTypeOf(loadPipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();
 expectTypeOf(parsePipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();
 expectTypeOf<Pipeline['schema']>().toEqualTypeOf<'evolve' | 'freeze'>();

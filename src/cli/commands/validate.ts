@@ -1,38 +1,68 @@
 import type { Argv } from 'yargs';
-import { commonOptions, type Runner } from '../context.js';
-import { reportFailure } from '../failure.js';
+import type { LintResult } from '../../index.js';
+import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { print } from '../streams.js';
+
+interface ValidateArguments extends CommonArguments {
+  readonly files: readonly string[];
+  readonly set: readonly string[];
+  readonly format: 'text' | 'json';
+  readonly strict: boolean;
+  readonly envCheck: boolean;
+}
 
 /** Adds `leadstream validate`. */
 export function addValidate(yargs: Argv, runner: Runner): Argv {
   return yargs.command(
-    'validate <files..>',
+    ['validate <files..>', 'lint'],
     'Check the pipelines of files without a request',
     (options) =>
       commonOptions(options)
-        .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML)' })
-        .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' }),
-    (arguments_) =>
-      runner(arguments_, async ({ console, env, cwd }) => {
-        const { loadPipelines } = await import('../../index.js');
-        const { overridesOf } = await import('../overrides.js');
-        const set = overridesOf(arguments_.set);
-        let exit = 0;
-        for (const file of arguments_.files) {
-          try {
-            const pipelines = await loadPipelines(file, { env, cwd, set, stateDir: '.leadstream' });
-            for (const { name, plan, warnings } of pipelines) {
-              for (const { code, message } of warnings) console.log('warn', `${code}: ${message}`, { code });
-              const chain = [plan.collection.name, ...plan.steps.map((step) => step.name), plan.sinks.map((sink) => sink.name).join(' + ')];
-              const which = pipelines.length === 1 ? '' : `${name} `;
-              console.log('info', `${file}: ${which}ok, ${chain.join(' > ')}, ${plan.columns().length} columns`);
-            }
-          } catch (error) {
-            // A wrong file leaves the others to be checked; the first failure gives the exit code.
-            const failed = reportFailure(console, error);
-            if (exit === 0) exit = failed;
-          }
-        }
-        return exit;
-      }),
+        .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML), or patterns in quotes' })
+        .option('env-check', {
+          type: 'boolean',
+          default: false,
+          describe: 'Ask for the variables and files that the pipelines take from the environment',
+        })
+        .option('strict', { type: 'boolean', default: false, describe: 'Treat warnings as errors' })
+        .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'json prints one document on stdout' })
+        .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
+        .example('$0 validate pipelines/*.yaml', 'needs no credentials')
+        .example('$0 validate nightly.yaml --env-check --env nightly.env', 'checks on the machine that will run it')
+        .example('$0 lint "pipelines/**/*.yaml" --strict --format json', 'for continuous integration'),
+    (arguments_) => runner(arguments_, (context) => validate(arguments_, context)),
   );
+}
+
+async function validate({ files: words, set, format, strict, envCheck }: ValidateArguments, context: CommandContext): Promise<number> {
+  const { lintPipelines } = await import('../../index.js');
+  const { overridesOf } = await import('../overrides.js');
+  const { filesNamed } = await import('../files.js');
+  const { console, env, cwd, stdout } = context;
+  const options = { env, cwd, set: overridesOf(set), stateDir: '.leadstream', strict, envCheck };
+  const results: { file: string; result: LintResult }[] = [];
+  for (const file of filesNamed(words, cwd)) {
+    const result = await lintPipelines(file, options);
+    results.push({ file, result });
+    if (format === 'text') tell(file, result, context);
+  }
+  const ok = results.every(({ result }) => result.ok);
+  const files = results.map(({ file, result }) => ({ file, ...result }));
+  if (format === 'json') await print(stdout, `${console.redact(JSON.stringify({ ok, files }, undefined, 2))}\n`);
+  return ok ? 0 : 78;
+}
+
+/** Says what was found in a file: problems where editors look for them, and of a sound file its chains. */
+function tell(file: string, { ok, findings, pipelines, unset }: LintResult, { console }: CommandContext): void {
+  for (const { severity, code, line, column, message } of findings) {
+    const place = `${file}:${line}:${column} ${message}`;
+    if (severity === 'warning') console.log('warn', `${code}: ${place}`, { code });
+    else console.log('error', code.startsWith('W_') ? `${code}: ${place}` : place, { code, exit: 78 });
+  }
+  if (!ok) return;
+  for (const { name, from, steps, to, columns } of pipelines) {
+    const chain = [from, ...steps, to.join(' + ')].join(' > ');
+    console.log('info', `${file}: ${pipelines.length === 1 ? '' : `${name} `}ok, ${chain}, ${columns.length} columns`);
+  }
+  if (unset.length > 0) console.log('info', `${file}: not set here, and so not checked: ${unset.join(', ')} (--env-check asks for them)`);
 }

@@ -17,27 +17,31 @@ export interface CheckedFile {
   readonly pipelines: readonly Checked[];
   /** All that is wrong with it, in the order of the file. */
   readonly issues: readonly Issue[];
+  /** What the environment lacks of what the file asks, where that may be. */
+  readonly unset: readonly string[];
 }
 
 /**
  * Checks every document of a pipeline file, by itself and against the others.
  *
  * @param file Name for messages.
+ * @param lenient Whether the environment may lack what the file asks of it.
  * @throws {SpecError} `E_SPEC_YAML`, and `E_SPEC_INVALID` for misplaced defaults; all else that is wrong is in `issues`.
  */
-export async function checkDocuments(text: string, file: string, options: LoadOptions): Promise<CheckedFile> {
+export async function checkDocuments(text: string, file: string, options: LoadOptions, lenient = false): Promise<CheckedFile> {
   const { env = process.env, set = {}, cwd = process.cwd(), baseDir = cwd, stateDir } = options;
   const { defaults, pipelines } = parseSpecDocuments(file, text, overridesOf(file, set));
   const from = referenceSource(env, baseDir);
   const given = defaults ? [inheritedOf(defaults)] : [];
-  const credentials = credentialsIn([...given, ...pipelines.map(({ value }) => value)], from);
+  const context = { credentials: credentialsIn([...given, ...pipelines.map(({ value }) => value)], from), lenient };
   const steps = await loadSteps();
-  const checked = pipelines.map((document) => checkPipeline(document, from, credentials, steps));
+  const checked = pipelines.map((document) => checkPipeline(document, from, context, steps));
   checked.forEach((later, index) => {
     for (const earlier of checked.slice(0, index)) refuseClashes(earlier, later);
   });
   if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(baseDir, stateDir));
-  return { pipelines: checked, issues: issuesOfFile(defaults ? checkDefaults(defaults, from, credentials) : [], checked) };
+  const issues = issuesOfFile(defaults ? checkDefaults(defaults, from, context) : [], checked);
+  return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ unset }) => unset))] };
 }
 
 /**
@@ -52,7 +56,7 @@ export function collectionsIn(text: string, file: string, { env = process.env, c
   const credentials = credentialsIn([...given, ...pipelines.map(({ value }) => value)], from);
   const found = new Map<string, Collection>();
   for (const document of pipelines) {
-    const { collections = [], issues } = collectionsOf(document, from, credentials);
+    const { collections = [], issues } = collectionsOf(document, from, { credentials, lenient: false });
     if (issues.length > 0) throw failureOf(file, issues);
     for (const collection of collections) {
       const { name } = collection;

@@ -4,9 +4,8 @@ import { outputAt } from '../../sinks/index.js';
 import type { StepDefinitions } from '../../steps/index.js';
 import { collide } from './collide.js';
 import { connectionOf } from './connection.js';
-import type { FileCredentials } from './credentials.js';
 import type { Path, SpecDocument } from './document.js';
-import { IssueList, WarningList, type Issue } from './issue-list.js';
+import { IssueList, WarningList, type Doubt, type FileContext, type Issue } from './issue-list.js';
 import { pipelineOf, type Pipeline } from './pipeline.js';
 import { planPipeline, type Plan } from './plan.js';
 import { unfilled } from './planned.js';
@@ -24,8 +23,14 @@ export interface Checked {
   readonly name: string | undefined;
   /** Everything that it writes, with the place in the file; `undefined` is stdout. */
   readonly outputs: readonly { readonly path: string | undefined; readonly place: Path }[];
-  /** Present when nothing is wrong with the document by itself. */
+  /** Its chain, as far as it can be followed. */
+  readonly plan: Plan | undefined;
+  /** Present when nothing is wrong with the document by itself, and nothing is missing. */
   readonly pipeline: Pipeline | undefined;
+  /** What is right in it and probably not meant. */
+  readonly doubts: readonly Doubt[];
+  /** What the environment lacks of what it asks, where that may be. */
+  readonly unset: readonly string[];
   readonly issues: readonly Issue[];
   /** Adds a problem that it has with others. */
   problem(path: Path, message: string): void;
@@ -34,31 +39,28 @@ export interface Checked {
 /**
  * Checks a document by itself, to the end: all that is wrong with it is in `issues`.
  *
- * @param credentials Those of the whole file.
+ * @param file What it has in common with the other documents.
  */
-export function checkPipeline(
-  document: SpecDocument,
-  from: ReferenceSource,
-  credentials: FileCredentials,
-  steps: StepDefinitions,
-): Checked {
+export function checkPipeline(document: SpecDocument, from: ReferenceSource, file: FileContext, steps: StepDefinitions): Checked {
   const { env, baseDir } = from;
-  const issues = new IssueList(document, credentials);
+  const issues = new IssueList(document, file);
   const problem = issues.problemOf(false);
-  const resolved = resolvedIn(document.value, { from, credentials, issues });
+  const resolved = resolvedIn(document.value, { from, file, issues });
   const name = pipelineShape().pick({ name: true }).strip().safeParse(resolved).data?.name;
   const shape = validated(pipelineShape(), resolved, [], problem);
   // What would be a warning is a failure then, and this one can be told before anything is read.
-  const warnings = new WarningList(document, credentials, shape?.service?.strict ? problem : undefined);
+  const warnings = new WarningList(document, file.credentials, shape?.service?.strict ? problem : undefined);
   // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
   const parts = shape ?? readableParts(resolved);
   const collections = registryOf(resolved, problem);
   const context = { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY, steps };
-  const plan = parts && collections && planPipeline(parts, { ...context, collections }, { problem, warn: warnings.add });
-  const connection = shape && connectionOf(shape.service, env, issues.ofResolved(issues.problemOf(true)));
+  const findings = { problem: shape ? problem : issues.ofUnreported(problem), warn: warnings.add, unset: issues.unsetOf() };
+  const plan = parts && collections && planPipeline(parts, { ...context, collections }, findings);
+  const connection =
+    shape && connectionOf(shape.service, env, { problem: issues.ofResolved(issues.problemOf(true)), unset: issues.unsetOf() });
   const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problem);
   if (shape && plan) refuseIdleRestart(shape, plan, problem);
-  const isRight = shape && plan && connection && rejects && issues.all.length === 0;
+  const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;
 
   return {
     document,
@@ -67,26 +69,29 @@ export function checkPipeline(
       ...(plan?.sinks ?? []).map(({ output, index, name }) => ({ path: output, place: ['to', index, name] })),
       ...(rejects?.path === undefined ? [] : [{ path: rejects.path, place: ['rejects', 'path'] }]),
     ],
-    pipeline: isRight ? pipelineOf({ shape, plan, connection, rejects, from, resolved, warnings: warnings.all }) : undefined,
+    plan,
+    pipeline: isRight ? pipelineOf({ shape, plan, connection, rejects, from, resolved, warnings: warnings.told }) : undefined,
+    doubts: warnings.all,
+    unset: issues.unset,
     issues: issues.all,
     problem,
   };
 }
 
 /** Checks what pipelines inherit as far as it can be told without them: all that is wrong with it. */
-export function checkDefaults(document: SpecDocument, from: ReferenceSource, credentials: FileCredentials): readonly Issue[] {
-  const issues = new IssueList(document, credentials, ['defaults']);
-  const resolved = resolvedIn(inheritedOf(document), { from, credentials, issues });
+export function checkDefaults(document: SpecDocument, from: ReferenceSource, file: FileContext): readonly Issue[] {
+  const issues = new IssueList(document, file, ['defaults']);
+  const resolved = resolvedIn(inheritedOf(document), { from, file, issues });
   validated(defaultsShape(), resolved, [], issues.problemOf(false));
   registryOf(resolved, issues.problemOf(false));
   return issues.all;
 }
 
 /** The collections that a document declares; what else it holds is not looked at, but for what is wrong with them. */
-export function collectionsOf(document: SpecDocument, from: ReferenceSource, credentials: FileCredentials) {
-  const issues = new IssueList(document, credentials);
+export function collectionsOf(document: SpecDocument, from: ReferenceSource, file: FileContext) {
+  const issues = new IssueList(document, file);
   const declared = getIn(document.value, ['collections']);
-  const resolved = resolvedIn(declared === undefined ? {} : { collections: declared }, { from, credentials, issues });
+  const resolved = resolvedIn(declared === undefined ? {} : { collections: declared }, { from, file, issues });
   return { collections: ownCollections(resolved, issues.problemOf(false)), issues: issues.all };
 }
 
@@ -95,10 +100,10 @@ export function inheritedOf({ value }: SpecDocument): unknown {
   return getIn(value, ['defaults']);
 }
 
-function resolvedIn(value: unknown, told: { from: ReferenceSource; credentials: FileCredentials; issues: IssueList }): unknown {
-  const { from, credentials, issues } = told;
+function resolvedIn(value: unknown, told: { from: ReferenceSource; file: FileContext; issues: IssueList }): unknown {
+  const { from, file, issues } = told;
   refuseLostKeys(value, issues.problemOf(false));
-  const resolved = resolveReferences(value, from, credentials, issues.problemOf(true));
+  const resolved = resolveReferences(value, from, file.credentials, { problem: issues.problemOf(true), unset: issues.unsetOf() });
   issues.resolved = resolved;
   return resolved;
 }
@@ -130,7 +135,16 @@ function refuseIdleRestart({ on_new_field: wanted, schema, service }: PipelineSh
   for (const other of refusing) problem(at, `${other} refuses every new field, so a run would begin again for nothing; choose one of them`);
 }
 
-/** What can be planned of a file that has problems at its top level. */
+/** What can be planned of a file that has problems in its shape. */
 function readableParts(value: unknown) {
-  return pipelineShape().pick({ from: true, reveal: true, steps: true, to: true }).strip().safeParse(value).data;
+  const { shape } = pipelineShape();
+  const from = shape.from.safeParse(getIn(value, ['from'])).data;
+  const reveal = shape.reveal.safeParse(getIn(value, ['reveal'])).data;
+  return from === undefined ? undefined : { from, reveal, steps: entriesOf(getIn(value, ['steps'])), to: entriesOf(getIn(value, ['to'])) };
+}
+
+/** The steps or sinks of a list; what cannot be one keeps its place, so that all others have theirs. */
+function entriesOf(value: unknown): Readonly<Record<string, unknown>>[] {
+  const entries: readonly unknown[] = Array.isArray(value) ? value : [];
+  return entries.map((entry) => (typeof entry === 'object' && entry !== null && !Array.isArray(entry) ? { ...entry } : {}));
 }

@@ -2,7 +2,7 @@ import { columnsOf, type Collection, type Registry } from '../../collections/ind
 import type { Column, Warning } from '../../core/index.js';
 import type { ConfigPath, PlanContext } from '../../steps/index.js';
 import type { BoundStep } from './planned.js';
-import type { Problem, SpecWarning } from './references.js';
+import type { Problem, SpecWarning, Unset } from './references.js';
 
 /** What is said of a place. */
 type Said = Parameters<Problem> extends [unknown, ...infer Rest] ? Rest : never;
@@ -11,6 +11,7 @@ type Said = Parameters<Problem> extends [unknown, ...infer Rest] ? Rest : never;
 export interface Findings {
   readonly problem: Problem;
   readonly warn: SpecWarning;
+  readonly unset: Unset;
 }
 
 /** What steps are told of a pipeline when they say which columns leave them. */
@@ -63,6 +64,7 @@ export class ColumnFlow {
       ...this.setting,
       gone,
       problem: (path: ConfigPath, ...said: Said) => findings?.problem([...at, ...path], ...said),
+      unset: (path: ConfigPath, variable: string, message: string) => findings?.unset([...at, ...path], variable, message),
       warn: (path: ConfigPath, warning: Warning) => findings?.warn([...at, ...path], warning),
     };
   }

@@ -1,7 +1,7 @@
 import { keyProblem, wrongOption, type Credentials } from '../../http/index.js';
 import type { ConnectOptions } from '../../source/index.js';
 import type { Environment } from './reference-source.js';
-import type { Problem } from './references.js';
+import type { Problem, Unset } from './references.js';
 import type { ServiceSpec } from './spec.js';
 
 /**
@@ -34,8 +34,13 @@ function conflictIn(env: Environment): string | undefined {
  * The connection that a pipeline file describes. Address and account come together, from the file or from the environment: an account of
  * the environment is never sent to an address of the file.
  */
-export function connectionOf(service: ServiceSpec | undefined, env: Environment, problem: Problem): ConnectOptions | undefined {
-  const reached = service?.base_url === undefined && service?.auth === undefined ? reachedBy(env, problem) : inFile(service, problem);
+export function connectionOf(
+  service: ServiceSpec | undefined,
+  env: Environment,
+  { problem, unset }: { readonly problem: Problem; readonly unset: Unset },
+): ConnectOptions | undefined {
+  const none = service?.base_url === undefined && service?.auth === undefined;
+  const reached = none ? reachedBy(env, problem, unset) : inFile(service, problem);
   if (reached === undefined) return undefined;
   const { retry, ...settings } = service ?? {};
   return {
@@ -69,7 +74,7 @@ function inFile({ base_url: baseUrl, auth }: ServiceSpec, problem: Problem): Rea
   return undefined;
 }
 
-function reachedBy(env: Environment, problem: Problem): Reached | undefined {
+function reachedBy(env: Environment, problem: Problem, unset: Unset): Reached | undefined {
   const without = 'without service.base_url and service.auth the environment';
   const conflict = conflictIn(env);
   if (conflict !== undefined) {
@@ -78,7 +83,7 @@ function reachedBy(env: Environment, problem: Problem): Reached | undefined {
   }
   const found = connectionFromEnvironment(env);
   if ('missing' in found) {
-    problem([], `${without} must set ${found.missing}`);
+    unset([], found.missing, `${without} must set ${found.missing}`);
     return undefined;
   }
   const wrong = keyProblem(found.auth);

@@ -1,4 +1,4 @@
-import { LineCounter, isMap, isNode, isScalar, isSeq, parseAllDocuments, parseDocument, type Document, type Node } from 'yaml';
+import { LineCounter, isMap, isNode, isScalar, isSeq, parseAllDocuments, type Document, type Node } from 'yaml';
 import { SpecError } from '../../core/index.js';
 import { inherit, standingFirst } from './inherit.js';
 import { placeInScalar } from './scalar-place.js';
@@ -32,14 +32,19 @@ export interface SpecDocuments {
 }
 
 /**
- * Parses YAML: one specification per document of the file, and the defaults that they inherit; empty documents are left out, unless
- * there are no others. Scalars stay the text that the file shows: `0123`, `yes` and `null` are names here, and a schema decides what is a
- * number.
+ * Parses YAML: one specification per document of the file, and the defaults that they inherit. Empty documents are left out. Scalars stay
+ * the text that the file shows: `0123`, `yes` and `null` are names here, and a schema decides what is a number.
  *
  * @param overrides Values that take the place of the file's in every pipeline, by path; lists and maps on the way are made.
- * @throws {SpecError} `E_SPEC_YAML`, with the first thing that is wrong; `E_SPEC_INVALID` when defaults stand where they cannot.
+ * @throws {SpecError} `E_SPEC_YAML`, with the first thing that is wrong, and for a file without a pipeline; `E_SPEC_INVALID` when defaults stand where they cannot.
  */
 export function parseSpecDocuments(file: string, text: string, overrides: readonly { path: Path; value: string }[] = []): SpecDocuments {
+  if (text.length > maxLength) {
+    const size = (text.length / 2 ** 20).toFixed(1);
+    throw new SpecError('E_SPEC_YAML', file, [
+      { message: `the file has ${size} MB and a pipeline file at most 1 MB; is this the right file?`, line: 1, column: 1 },
+    ]);
+  }
   const lines = new LineCounter();
   const options = { lineCounter: lines, schema: 'failsafe', uniqueKeys: true, prettyErrors: false, merge: false } as const;
   const refuse = ({ message, offset }: Trouble) => new SpecError('E_SPEC_YAML', file, [{ message, ...placeOf(lines, offset) }]);
@@ -50,7 +55,13 @@ export function parseSpecDocuments(file: string, text: string, overrides: readon
   const misplaced = standingFirst(documents).map(({ message, offset }) => ({ message, ...placeOf(lines, offset) }));
   if (misplaced.length > 0) throw new SpecError('E_SPEC_INVALID', file, misplaced);
   const defaults = documents[0]?.has('defaults') ? documents.shift() : undefined;
-  if (documents.length === 0) documents.push(parseDocument('', options));
+  if (documents.length === 0)
+    throw refuse({ offset: 0, message: `${defaults ? 'no pipeline follows the defaults' : 'the file is empty'}; ${needed}` });
+  for (const { contents } of documents) {
+    if (isMap(contents)) continue;
+    const kind = isSeq(contents) ? 'list' : 'text';
+    throw refuse({ offset: contents?.range?.[0] ?? 0, message: `this is a ${kind} and no pipeline; ${needed}` });
+  }
 
   function specOf(document: Document, overridden: readonly Path[]): SpecDocument {
     const within = (path: Path, at: number) => {
@@ -81,6 +92,11 @@ export function parseSpecDocuments(file: string, text: string, overrides: readon
     }),
   };
 }
+
+const needed = 'a pipeline is a map with name, from and to';
+
+/** Characters; longer than anybody writes, and read in no time. */
+const maxLength = 2 ** 20;
 
 function parseWhole(text: string, options: YamlOptions, refuse: (trouble: Trouble) => SpecError): readonly Document[] {
   try {

@@ -2,7 +2,7 @@ import type { SpecIssue, Warning } from '../../core/index.js';
 import { getIn } from '../../options/index.js';
 import type { FileCredentials } from './credentials.js';
 import type { Path, SpecDocument } from './document.js';
-import type { Problem, SpecWarning } from './references.js';
+import type { Problem, SpecWarning, Unset } from './references.js';
 
 /** What is wrong with a document, at its place in the file. */
 export interface Issue extends SpecIssue {
@@ -12,17 +12,35 @@ export interface Issue extends SpecIssue {
   readonly inherited: boolean;
 }
 
+/** Something that is right and probably not meant, at its place. */
+export interface Doubt extends SpecIssue {
+  readonly code: Warning['code'];
+}
+
+/** What the documents of a file have in common. */
+export interface FileContext {
+  readonly credentials: FileCredentials;
+  /** Whether the environment may lack what the file asks of it. */
+  readonly lenient: boolean;
+}
+
 /** Gathers what is wrong with a document. */
 export class IssueList {
   readonly #all: Issue[] = [];
   readonly #unresolved = new Set<string>();
+  /** The paths that have a problem. */
+  readonly #places = new Set<string>();
+  readonly #unset = new Set<string>();
   /** What the document holds once its references are replaced. */
   resolved: unknown;
 
-  /** @param root Where in the document the paths begin that problems have. */
+  /**
+   * @param file The credentials of the whole file, and whether what it asks of the environment may be missing here.
+   * @param root Where in the document the paths begin that problems have.
+   */
   constructor(
     private readonly document: SpecDocument,
-    private readonly credentials: FileCredentials,
+    private readonly file: FileContext,
     private readonly root: Path = [],
   ) {}
 
@@ -30,16 +48,37 @@ export class IssueList {
     return this.#all;
   }
 
+  /** What the environment lacks and may lack, by its names. */
+  get unset(): readonly string[] {
+    return [...this.#unset];
+  }
+
+  /** Takes what the environment lacks: a problem, or where that may be, something that cannot be judged. */
+  unsetOf(): Unset {
+    return (path, name, message) => {
+      if (!this.file.lenient) return this.problemOf(true)(path, message);
+      this.#unset.add(name);
+      this.#unresolved.add(path.join('.'));
+    };
+  }
+
   problemOf(reference: boolean): Problem {
     return (path, message, onKey, at) => {
       // What a reference would have stood for cannot be judged.
       if (!reference && this.#unresolved.has(path.join('.'))) return;
       if (reference) this.#unresolved.add(path.join('.'));
+      this.#places.add(path.join('.'));
       const set = this.document.overridden.find((over) => over.every((part, index) => part === path[index]));
-      const told = this.credentials.redact(set ? `--set ${set.join('.')}: ${message}` : message);
+      const told = this.file.credentials.redact(set ? `--set ${set.join('.')}: ${message}` : message);
       const place = this.document.locate([...this.root, ...path], onKey, at !== undefined && this.#asWritten(path) ? at : undefined);
       this.#all.push({ message: told, ...place, reference, inherited: !set && this.document.inherits([...this.root, ...path]) });
     };
+  }
+
+  /** The same without problems of values that have one already. */
+  ofUnreported(problem: Problem): Problem {
+    const reported = new Set(this.#places);
+    return (path, ...told) => (reported.has(path.join('.')) ? undefined : problem(path, ...told));
   }
 
   /** The same without problems of what a reference would have stood for: it cannot be judged by what stands there instead. */
@@ -55,7 +94,7 @@ export class IssueList {
 
 /** Gathers what is right in a document and probably not meant. */
 export class WarningList {
-  readonly #all: Warning[] = [];
+  readonly #all: Doubt[] = [];
 
   /** @param refused Takes each as a problem, too, where warnings are failures. */
   constructor(
@@ -64,14 +103,18 @@ export class WarningList {
     private readonly refused: Problem | undefined,
   ) {}
 
-  get all(): readonly Warning[] {
+  get all(): readonly Doubt[] {
     return this.#all;
   }
 
-  readonly add: SpecWarning = (path, { code, message }) => {
+  /** The same with their places in front of their messages. */
+  get told(): readonly Warning[] {
     const { file } = this.document;
-    const { line, column } = this.document.locate(path);
-    this.#all.push({ code, message: `${file}:${line}:${column} ${this.credentials.redact(message)}` });
+    return this.#all.map(({ code, message, line, column }) => ({ code, message: `${file}:${line}:${column} ${message}` }));
+  }
+
+  readonly add: SpecWarning = (path, { code, message }) => {
+    this.#all.push({ code, message: this.credentials.redact(message), ...this.document.locate(path) });
     this.refused?.(path, message);
   };
 }

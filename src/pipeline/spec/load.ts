@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { SpecError, reasonOf } from '../../core/index.js';
+import { SpecError } from '../../core/index.js';
 import type { Collection } from '../../collections/index.js';
 import { collide } from './collide.js';
+import { fileText } from './file-text.js';
 import { checkLoading, type LoadOptions } from './load-options.js';
 import type { Pipeline } from './pipeline.js';
 
@@ -14,7 +13,7 @@ import type { Pipeline } from './pipeline.js';
  */
 export async function loadPipeline(file: string, options: LoadOptions = {}): Promise<Pipeline> {
   checkLoading('loadPipeline', { file }, options);
-  return parsePipeline(await textOf(file, options), file, options);
+  return parsePipeline(await fileText(file, options), file, options);
 }
 
 /**
@@ -26,7 +25,7 @@ export async function loadPipeline(file: string, options: LoadOptions = {}): Pro
  */
 export async function loadPipelines(file: string, options: LoadOptions = {}): Promise<readonly Pipeline[]> {
   checkLoading('loadPipelines', { file }, options);
-  return parsePipelines(await textOf(file, options), file, options);
+  return parsePipelines(await fileText(file, options), file, options);
 }
 
 /**
@@ -72,7 +71,7 @@ export async function parsePipelines(text: string, file: string, options: LoadOp
 export async function loadCollections(file: string, options: LoadOptions = {}): Promise<readonly Collection[]> {
   checkLoading('loadCollections', { file }, options);
   const { collectionsIn } = await loadCheck();
-  return collectionsIn(await textOf(file, options), file, options);
+  return collectionsIn(await fileText(file, options), file, options);
 }
 
 /**
@@ -87,12 +86,4 @@ export function writesOver({ plan, rejects }: Pick<Pipeline, 'plan' | 'rejects'>
 /** What only files need, YAML and CEL among it, is loaded for the first of them. */
 function loadCheck() {
   return import('./check-documents.js');
-}
-
-async function textOf(file: string, { cwd = process.cwd() }: LoadOptions): Promise<string> {
-  try {
-    return await readFile(resolve(cwd, file), 'utf8');
-  } catch (error) {
-    throw new SpecError('E_SPEC_YAML', file, [{ message: `cannot be read (${reasonOf(error)})`, line: 1, column: 1 }]);
-  }
 }

@@ -49,7 +49,7 @@ export function planPipeline(
   if (!collection) return undefined;
   const { reveal = [] } = shape;
   const bound = (shape.steps ?? []).map((entry, index) => planStep(entry, definitions, index, problem));
-  const sinks = shape.to.flatMap((entry, index) => planSink(entry, index, place, problem) ?? []);
+  const sinks = shape.to.flatMap((entry, index) => planSink(entry, index, { ...place, steps: definitions }, problem) ?? []);
   refuseSharedOutputs(sinks, problem);
 
   const flow = new ColumnFlow(bound, { collection, collections, reveal, hmacKey });

@@ -69,7 +69,7 @@ export function planStep(
   index: number,
   problem: Problem,
 ): BoundStep | undefined {
-  const chosen = chooseOne(entry, steps, ['steps', index], 'step', problem);
+  const chosen = chooseOne(entry, steps, ['steps', index], { name: 'step', others: sinks, below: 'to' }, problem);
   if (!chosen) return undefined;
   return bindStep(chosen.definition, chosen.value, ['steps', index, chosen.name], `steps[${index}] ${chosen.name}`, problem);
 }
@@ -93,8 +93,13 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
 }
 
 /** A sink of a file; what is wrong with it is reported. */
-export function planSink(entry: Readonly<Record<string, unknown>>, index: number, place: Place, problem: Problem): PlannedSink | undefined {
-  const chosen = chooseOne(entry, sinks, ['to', index], 'sink', problem);
+export function planSink(
+  entry: Readonly<Record<string, unknown>>,
+  index: number,
+  { steps, ...place }: Place & { readonly steps: StepDefinitions },
+  problem: Problem,
+): PlannedSink | undefined {
+  const chosen = chooseOne(entry, sinks, ['to', index], { name: 'sink', others: steps, below: 'steps' }, problem);
   if (!chosen) return undefined;
   return bindSink(chosen.definition, chosen.value, index, place, problem);
 }
@@ -122,26 +127,48 @@ function bindSink(
   };
 }
 
+/** What stands in a list of the file. */
+interface Kind {
+  readonly name: string;
+  /** What stands in the other list, which is below that key. */
+  readonly others: object;
+  readonly below: string;
+}
+
 /** Steps and sinks are maps of a single key: the name of what they are. */
 function chooseOne<D>(
   entry: Readonly<Record<string, unknown>>,
   registry: Readonly<Record<string, D>>,
   path: Path,
-  kind: string,
+  { name: kind, others: elsewhere, below }: Kind,
   problem: Problem,
 ): { name: string; definition: D; value: unknown } | undefined {
   const [name, ...others] = Object.keys(entry);
   const known = Object.keys(registry);
   if (name === undefined || others.length > 0) {
-    problem(path, `a ${kind} is a map with a single key: one of ${known.join(', ')}`);
+    problem(path, severalKeys(kind, Object.keys(entry), entry, known));
     return undefined;
   }
   const definition = Object.hasOwn(registry, name) ? registry[name] : undefined;
   if (definition === undefined) {
-    problem([...path, name], unknownName(kind, name, known), true);
+    problem(
+      [...path, name],
+      Object.hasOwn(elsewhere, name) ? `'${name}' is no ${kind}; it stands under ${below}` : unknownName(kind, name, known),
+      true,
+    );
     return undefined;
   }
   return { name, definition, value: entry[name] };
+}
+
+/** Most often the keys of a step stand beside its name instead of below it. */
+function severalKeys(kind: string, [name = '', ...others]: readonly string[], entry: object, known: readonly string[]): string {
+  const beside = others.map((key) => `'${key}'`).join(', ');
+  if (known.includes(name) && Reflect.get(entry, name) === '' && others.length > 0 && !others.some((key) => known.includes(key)))
+    return `${beside} ${others.length > 1 ? 'stand' : 'stands'} beside '${name}' and not below it; indent further than '${name}'`;
+  const several =
+    others.length > 0 && others.every((key) => known.includes(key)) ? `; put '${name}' and ${beside} into entries of their own` : '';
+  return `a ${kind} is a map with a single key${several === '' ? `: one of ${known.join(', ')}` : several}`;
 }
 
 /** What is known of a run before it. */

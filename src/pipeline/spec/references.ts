@@ -6,6 +6,9 @@ import { pathOf, referenceIn, type ReferenceSource } from './reference-source.js
 /** Takes one problem of the file: of a value, or with `onKey` of its key; `at` is the character meant of a text. */
 export type Problem = (path: Path, message: string, onKey?: boolean, at?: number) => void;
 
+/** Takes something that a file asks of the environment, by its name, and that is not there; `message` says so. */
+export type Unset = (path: Path, name: string, message: string) => void;
+
 /** Takes what is right in the file and probably not meant. */
 export type SpecWarning = (path: Path, warning: Warning) => void;
 
@@ -19,15 +22,21 @@ const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;
  * Under `service.auth` only a single reference without a default is accepted, so that no key stands in a file; everywhere else no
  * credential is, by whatever way it comes there.
  */
-export function resolveReferences(value: unknown, from: ReferenceSource, credentials: FileCredentials, problem: Problem): unknown {
-  return new Resolver(from, credentials, problem).resolved(value, []);
+export function resolveReferences(value: unknown, from: ReferenceSource, credentials: FileCredentials, told: Told): unknown {
+  return new Resolver(from, credentials, told).resolved(value, []);
+}
+
+/** Takes what is wrong with references. */
+interface Told {
+  readonly problem: Problem;
+  readonly unset: Unset;
 }
 
 class Resolver {
   constructor(
     private readonly from: ReferenceSource,
     private readonly credentials: FileCredentials,
-    private readonly problem: Problem,
+    private readonly told: Told,
   ) {}
 
   resolved(value: unknown, path: Path): unknown {
@@ -39,20 +48,20 @@ class Resolver {
 
   #entry(key: string, item: unknown, path: Path): readonly (readonly [string, unknown])[] {
     if (!this.credentials.within(key)) return [[key, this.resolved(item, path)]];
-    this.problem(path, misplaced, true);
+    this.told.problem(path, misplaced, true);
     return [];
   }
 
   #credential(text: string, path: Path): string {
     if (referenceIn(text)) return this.#replaced(text, path);
-    this.problem(path, 'a credential is given by a reference alone, like ${NAME} or ${file:/run/secrets/key}, never in the file');
+    this.told.problem(path, 'a credential is given by a reference alone, like ${NAME} or ${file:/run/secrets/key}, never in the file');
     return text;
   }
 
   #ordinary(text: string, path: Path): string {
     const whole = this.#replaced(text, path);
     if (!this.credentials.within(whole)) return whole;
-    this.problem(path, misplaced);
+    this.told.problem(path, misplaced);
     return '[redacted]';
   }
 
@@ -66,27 +75,28 @@ class Resolver {
   #fromFile(name: string, path: Path): string | undefined {
     if (this.#withheld('file', pathOf(name, this.from), path)) return undefined;
     const content = this.from.read(name);
-    if (content === undefined) this.problem(path, `the file ${name} cannot be read`);
+    if (content === undefined) this.told.unset(path, `file:${name}`, `the file ${name} cannot be read`);
     return content;
   }
 
   #fromVariable(body: string, path: Path): string | undefined {
     const [, name, operator, operand = ''] = variable.exec(body) ?? [];
     if (name === undefined) {
-      this.problem(path, `'\${${body}}' is no reference; write \${NAME}, \${NAME:-default}, \${NAME:?message} or \${file:PATH}`);
+      this.told.problem(path, `'\${${body}}' is no reference; write \${NAME}, \${NAME:-default}, \${NAME:?message} or \${file:PATH}`);
       return undefined;
     }
     if (this.#withheld('variable', name, path)) return undefined;
     const set = this.from.env[name];
     if (set !== undefined && set !== '') return set;
     if (operator === ':-') return operand;
-    this.problem(path, operator === ':?' && operand !== '' ? `\${${name}}: ${operand}` : `the environment variable ${name} is not set`);
+    const message = operator === ':?' && operand !== '' ? `\${${name}}: ${operand}` : `the environment variable ${name} is not set`;
+    this.told.unset(path, name, message);
     return undefined;
   }
 
   #withheld(kind: 'variable' | 'file', name: string, path: Path): boolean {
     if (isAuth(path) || !this.credentials.holds(kind, name)) return false;
-    this.problem(path, `the ${kind} ${name} holds a credential, which is accepted under service.auth alone`);
+    this.told.problem(path, `the ${kind} ${name} holds a credential, which is accepted under service.auth alone`);
     return true;
   }
 }

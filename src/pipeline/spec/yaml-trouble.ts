@@ -9,6 +9,9 @@ export interface Trouble {
 /** More levels of lists and maps than anybody writes; a parser that recurses has room for several hundred. */
 const maxDepth = 64;
 
+const noAnchors =
+  'anchors and aliases (& and *) are not accepted: write the value out, or put what pipelines share under defaults; a text that begins with & or * needs quotes';
+
 const tooDeep = `lists and maps stand in one another more than ${maxDepth} levels deep`;
 
 /**
@@ -19,7 +22,7 @@ const tooDeep = `lists and maps stand in one another more than ${maxDepth} level
 export function troubleIn(text: string, documents: readonly Document[]): Trouble | undefined {
   const errors = documents.flatMap(({ errors, warnings }) => [...errors, ...warnings]).sort((a, b) => a.pos[0] - b.pos[0]);
   const [first] = errors;
-  if (first) return inOurWords(text, first);
+  if (first) return inOurWords(text, first, documents);
   for (const { contents } of documents) {
     const trouble = isNode(contents) ? strangeIn(text, contents) : undefined;
     if (trouble) return trouble;
@@ -33,8 +36,9 @@ export function gaveUp(thrown: unknown): Trouble {
   return { offset: 0, message: tooDeep };
 }
 
-function inOurWords(text: string, { code, message, pos: [offset] }: YAMLError): Trouble {
+function inOurWords(text: string, { code, message, pos: [offset] }: YAMLError, documents: readonly Document[]): Trouble {
   if (message.includes('call stack')) return { offset, message: tooDeep };
+  if (code === 'DUPLICATE_KEY') return repeatedKey(text, offset, documents);
   const reference = unquotedReference(text, offset);
   if (reference) return reference;
   const before = text.slice(0, offset).trimEnd().at(-1) ?? '';
@@ -50,8 +54,59 @@ function inOurWords(text: string, { code, message, pos: [offset] }: YAMLError): 
   if (code === 'UNEXPECTED_TOKEN' && /[\]}]/.test(before)) {
     return { offset, message: `there is text after the closing ${before}; a text that begins with a bracket or brace needs quotes` };
   }
-  if (code === 'DUPLICATE_KEY') return { offset, message: 'this key is here twice' };
+  if (code === 'TAB_AS_INDENT') return { offset, message: 'a tab indents this line; YAML is indented by spaces' };
+  if (code === 'BAD_INDENT' && message.includes('sequence items'))
+    return { offset, message: 'this item of a list stands in another column than those before it; indent all of them alike' };
+  if (code === 'MISSING_CHAR' && message.startsWith('Missing closing'))
+    return unclosedQuote(text, offset, message.includes('"') ? '"' : "'");
   return { offset, message };
+}
+
+/** A key that stands in a map twice, with the line where it stands first. */
+function repeatedKey(text: string, offset: number, documents: readonly Document[]): Trouble {
+  for (const { contents } of documents) {
+    for (const map of nodesIn(contents).filter((node) => isMap(node))) {
+      const keys = map.items.map(({ key }) => key).filter((key) => isScalar(key));
+      const again = keys.find(({ range }) => range?.[0] === offset);
+      const first = again && keys.find(({ value }) => value === again.value);
+      if (!first?.range) continue;
+      const message = `the key '${String(first.value)}' is here twice, first on line ${lineAt(text, first.range[0])}; remove one of them`;
+      return { offset, message };
+    }
+  }
+  return { offset, message: 'this key is here twice' };
+}
+
+/** All lists, maps and scalars below a node, and itself. It does not recurse. */
+function nodesIn(root: unknown): readonly Node[] {
+  const found: Node[] = [];
+  const open: unknown[] = [root];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (isPair(next)) open.push(next.key, next.value);
+    else if (isNode(next)) {
+      found.push(next);
+      if (isCollection(next)) open.push(...next.items);
+    }
+  }
+  return found;
+}
+
+/** A text in quotes that goes on to the end of the file: it begins at the last quote that opens one. */
+function unclosedQuote(text: string, end: number, quote: string): Trouble {
+  const begins = new RegExp(`(?:^|[\\s:,[{-])(${quote})`, 'gm');
+  const openings = [...text.slice(0, end).matchAll(begins)].map(({ index, 0: found }) => index + found.length - 1);
+  const opening = openings.find((at) => !closes(text.slice(at + 1, end), quote)) ?? end;
+  return { offset: opening, message: `the text that begins here does not end: a ${quote} is missing` };
+}
+
+/** Whether a quote ends a text on its line. */
+function closes(after: string, quote: string): boolean {
+  const [line = ''] = after.split('\n');
+  return quote === "'" ? line.replaceAll("''", '').includes("'") : line.replaceAll(/\\./g, '').includes('"');
+}
+
+function lineAt(text: string, offset: number): number {
+  return text.slice(0, offset).split('\n').length;
 }
 
 /** A `${…}` or `{{ … }}` that YAML takes for braces of its own: where an error is, or at the start of a value on its line. */
@@ -76,8 +131,10 @@ function strangeIn(text: string, root: Node): Trouble | undefined {
     const offset = node.range?.[0] ?? 0;
     if (depth > maxDepth) return { offset, message: tooDeep };
     if (isAlias(node) || node.anchor !== undefined) {
-      return { offset, message: 'anchors and aliases are not accepted; a text that begins with & or * needs quotes' };
+      return { offset, message: noAnchors };
     }
+    if (isScalar(node) && node.type === 'PLAIN' && typographic.test(String(node.value)))
+      return { offset, message: 'these are typographic quotes, which YAML takes for a part of the text; write \' or "' };
     if (!isCollection(node)) continue;
     const inner = node.items.flatMap((item) => (isPair(item) ? [item.key, item.value] : [item])).filter(isNode);
     if (isMap(node)) {
@@ -92,13 +149,19 @@ function strangeIn(text: string, root: Node): Trouble | undefined {
   return undefined;
 }
 
+/** A text between quotes that a word processor made. */
+const typographic = /^[\u2018\u201a\u201c\u201e\u00ab].*[\u2018\u2019\u201c\u201d\u00bb]$/;
+
 /** A key is a name; lists, maps and halves of a text that a comma cut in two are none. */
 function strangeKey(text: string, key: unknown, flow: boolean, parent: number): Trouble | undefined {
   const offset = isNode(key) ? (key.range?.[0] ?? parent) : parent;
-  if (isAlias(key)) return { offset, message: 'anchors and aliases are not accepted; a text that begins with & or * needs quotes' };
+  if (isAlias(key)) return { offset, message: noAnchors };
   if (!isScalar(key)) {
     if (text.startsWith('{', offset) && text[offset - 1] === '{') return { offset: offset - 1, message: needsQuotes('{{') };
     return { offset, message: 'there is a list or map where a key is expected; a text that begins with a bracket or brace needs quotes' };
+  }
+  if (key.type === 'PLAIN' || key.type === 'QUOTE_DOUBLE') {
+    if (/^\/[/*]/.test(text.slice(offset))) return { offset, message: 'this is no comment of YAML: a comment begins with #' };
   }
   if (key.value === '' && key.type === 'PLAIN') return { offset, message: 'a key is missing in front of the colon' };
   if (flow && key.type === 'PLAIN' && !isBalanced(String(key.value))) {

@@ -22,7 +22,7 @@ export const deriveStep = defineStep('derive', {
   examples: [{ zip_city: 'zip_city(zipcode)', zip_state: 'zip_state(zipcode)' }],
   columns: (sources, input, plan) => {
     const derived = Object.entries(sources).map(([name, source]): Column => {
-      const expression = planExpression(source, input, plan, [name]);
+      const expression = planExpression(source, input, plan, [name], Object.keys(sources));
       const original = input.find((column) => column.name === name)?.original ?? name;
       return { name, original, type: expression?.type ?? 'text', cast: true, sensitivity: sensitivityOf(source, input) };
     });

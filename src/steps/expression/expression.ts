@@ -32,6 +32,8 @@ export interface ExpressionProblem {
   readonly message: string;
   /** The character that it is about, from 0. */
   readonly at?: number;
+  /** The name that stands where a field does, when it is that of something else. */
+  readonly field?: string;
   /** Names that could have been meant, when a name is unknown. */
   readonly unknown?: UnknownName;
 }
@@ -214,7 +216,7 @@ function problemOf(
       : { message: said.replace(method, `${field}.${method}`), at };
   }
   if (field !== undefined && Object.hasOwn(functions, field))
-    return { message: `'${field}' is a function and no field; it ${callOf(field)}`, at };
+    return { message: `'${field}' is a function and no field; it ${callOf(field)}`, at, field };
   if (field !== undefined) return { message, at, unknown: { kind: 'field', name: field, known: columns.map(({ name }) => name) } };
   const [, receiver, call] = /^found no matching overload for '(?:([\w.<>, ]+)\.)?(\w+)\(/.exec(message) ?? [];
   if (call !== undefined && !(receiver === undefined ? callable : methods).includes(call)) {
@@ -225,6 +227,8 @@ function problemOf(
   }
   const way = call === undefined || receiver !== undefined ? undefined : callOf(call);
   if (way !== undefined) return { message: `${call}() ${way}`, at };
+  if (/^Logical operator requires bool operands, got 'string'/.test(message))
+    return { message: '|| and && stand between conditions; texts are joined by +', at };
   const misread = node && misreadIn(node, proposals, source);
   return { message: misread ?? message, at };
 

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { columnsOf, type Collection, type Registry } from '../../collections/index.js';
 import { schema, unknownName as unknownAmong, type Column } from '../../core/index.js';
 import { refuseRepeats, requireColumn, rowsOf, unknownName } from '../fields.js';
-import { defineStep, type PlanContext } from '../step.js';
+import { defineStep, type ConfigPath, type PlanContext } from '../step.js';
 import { takenName } from './assemble.js';
 import { joining } from './join.js';
 import { lookingUp } from './look-up.js';
@@ -57,18 +57,22 @@ export const joinStep = defineStep('join', {
       return input;
     }
     const right = columnsOf(other, join.reveal);
-    const rightPlan: PlanContext = { ...plan, collection: other, reveal: join.reveal ?? [] };
-    for (const [left, field] of Object.entries(join.on)) {
+    // What earlier steps dropped is not about the other side.
+    const rightPlan: PlanContext = { ...plan, collection: other, reveal: join.reveal ?? [], gone: new Map() };
+    const hasAll = Object.values(join.on).every((field) => right.some(({ name }) => name === field));
+    for (const pair of Object.entries(join.on)) {
+      const [left, field] = pair;
+      if (refuseSwapped(pair, input, right, plan)) continue;
       const column = requireColumn(left, input, plan, ['on', left], true);
       if (column?.cast && column.type !== 'text') plan.problem(['on', left], neverMatches(column), true);
-      requireColumn(field, right, rightPlan, ['on', left]);
+      requireRight(field, right, rightPlan, ['on', left]);
     }
     if (Object.keys(join.on).length === 0) plan.problem(['on'], 'needs at least one pair of fields');
     if (join.lookup === 'by_id') refuseLookup(join, other, plan);
-    warnOfSeveral(join, other, plan);
+    if (hasAll) warnOfSeveral(join, other, plan);
     if (typeof join.pick === 'object') {
       const side = 'max' in join.pick ? 'max' : 'min';
-      requireColumn(pickedField(join.pick), right, rightPlan, ['pick', side]);
+      requireRight(pickedField(join.pick), right, rightPlan, ['pick', side]);
     }
     join.reveal?.forEach((field, index) => {
       if (!Object.hasOwn(other.fields, field)) {
@@ -77,7 +81,7 @@ export const joinStep = defineStep('join', {
     });
     refuseRepeats(join.select ?? [], plan, ['select']);
     const added = selected(join, right)
-      .flatMap((field, index) => requireColumn(field, right, rightPlan, join.select ? ['select', index] : []) ?? [])
+      .flatMap((field, index) => requireRight(field, right, rightPlan, join.select ? ['select', index] : []) ?? [])
       .map((column) => prefixed(join.as ?? join.with, column));
     for (const column of added) {
       if (input.some((present) => present.name === column.name)) plan.problem(['as'], takenName(column.name));
@@ -148,6 +152,36 @@ function refuseLookup({ on, with: name, normalize }: JoinConfig, { id, served }:
       ['normalize'],
       'with lookup: by_id the service compares, as it is; derive the field as the service has it, or use lookup: preload',
     );
+}
+
+/** Finds a field of the other side, or reports its name with what there is: the nearest one, and what identifies a row. */
+function requireRight(name: string, right: readonly Column[], plan: PlanContext, path: ConfigPath): Column | undefined {
+  const column = right.find((candidate) => candidate.name === name);
+  if (column) return column;
+  const { name: other, key } = plan.collection;
+  const said = unknownName(
+    'field',
+    name,
+    right.map((candidate) => candidate.name),
+    plan,
+  );
+  const message = said.replace(`unknown field '${name}'`, `${other} has no field '${name}'`);
+  const known = path[0] === 'on' && message !== said ? `${message.endsWith('?') ? '' : ';'} its key is ${key.join(' + ')}` : '';
+  plan.problem(path, `${message}${known}`);
+  return undefined;
+}
+
+/** Reports a pair whose fields stand the other way round. @returns Whether it is one. */
+function refuseSwapped(
+  [left, field]: readonly [string, string],
+  input: readonly Column[],
+  right: readonly Column[],
+  plan: PlanContext,
+): boolean {
+  const has = (columns: readonly Column[], name: string) => columns.some((column) => column.name === name);
+  if (has(input, left) || has(right, field) || !has(input, field) || !has(right, left)) return false;
+  plan.problem(['on', left], `the field of the other collection stands behind the colon: { ${field}: ${left} }`, true);
+  return true;
 }
 
 /** Tells a join that takes no more than one match, where nothing says that there are no more. */

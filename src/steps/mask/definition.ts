@@ -1,6 +1,6 @@
 import { schema, type Column } from '../../core/index.js';
 import { requireColumn } from '../fields.js';
-import { defineStep, type PlanContext } from '../step.js';
+import { defineStep, type ConfigPath, type PlanContext } from '../step.js';
 import { isKey, masking, maskKinds, needsKey, requireKey, type Mask } from './mask.js';
 
 /** What a file may say of a field: with a preset also that it is left as it is. */
@@ -67,13 +67,15 @@ function kindOf({ preset, as, masks }: MaskConfig, name: string, sensitivity: Co
 
 function checkMasks({ preset, as, masks }: MaskConfig, input: readonly Column[], plan: PlanContext): void {
   const keyMissing = 'hmacKey' in plan && !isKey(plan.hmacKey);
+  // One that is there and no key is wrong everywhere.
+  const refuse = (path: ConfigPath) => (plan.hmacKey ? plan.problem(path, needsKey) : plan.unset(path, 'LEADSTREAM_HMAC_KEY', needsKey));
   for (const [name, kind] of Object.entries(masks)) {
     requireColumn(name, input, plan, [name], true);
-    if (kind === 'hmac' && keyMissing) plan.problem([name], needsKey);
+    if (kind === 'hmac' && keyMissing) refuse([name]);
     if (kind === 'keep' && !preset) plan.problem([name], 'keep goes with preset: personal; leave the field out');
   }
   if (!preset) return;
-  if (as === 'hmac' && keyMissing) plan.problem(['as'], needsKey);
+  if (as === 'hmac' && keyMissing) refuse(['as']);
   if (!input.some(({ sensitivity }) => sensitivity === 'personal'))
     plan.problem(['preset'], 'no field here is declared personal; name the fields, or leave the step out');
 }

@@ -148,7 +148,8 @@ describe('a pipeline file', () => {
 
   const reference = 'a text with ${…} needs quotes, like "${NAME}": its braces are YAML\'s own here';
   const template = 'a text with {{ … }} needs quotes, like "{{ run.date }}": its braces are YAML\'s own here';
-  const aliases = 'anchors and aliases are not accepted; a text that begins with & or * needs quotes';
+  const aliases =
+    'anchors and aliases (& and *) are not accepted: write the value out, or put what pipelines share under defaults; a text that begins with & or * needs quotes';
   const half = (text: string) => `'${text}' is half of a text: inside { … } a text with a comma needs quotes, or a line of its own`;
   const inFilter = (text: string) => `from: leads\nsteps:\n  - filter: ${text}\n${to}`;
 
@@ -176,7 +177,7 @@ describe('a pipeline file', () => {
     ['name: &a x\nfrom: *a', '1:10', aliases],
     ['*a : b', '1:1', aliases],
     ['to:\n  - csv: { path: x\nname: y', '3:1', 'a } is missing before this, or stands further left than what it closes'],
-    ['name: a\nname: b', '2:1', 'this key is here twice'],
+    ['name: a\nname: b', '2:1', "the key 'name' is here twice, first on line 1; remove one of them"],
     ['? [a, b]\n: c', '1:3', 'there is a list or map where a key is expected; a text that begins with a bracket or brace needs quotes'],
     ['? {a: b}\n: c', '1:3', 'there is a list or map where a key is expected; a text that begins with a bracket or brace needs quotes'],
     ['name: { [a]: b }', '1:9', 'there is a list or map where a key is expected; a text that begins with a bracket or brace needs quotes'],
@@ -189,7 +190,7 @@ describe('a pipeline file', () => {
     ['lists on a line', `name: ${'['.repeat(100_000)}${']'.repeat(100_000)}`],
     ['lists that do not end', `name: ${'['.repeat(100_000)}`],
     ['maps on a line', `name: ${'{a: '.repeat(5_000)}x${'}'.repeat(5_000)}`],
-    ['maps by indentation', Array.from({ length: 2_000 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('')],
+    ['maps by indentation', Array.from({ length: 1_000 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('')],
     ['lists by dashes', `${'- '.repeat(20_000)}a`],
     ['just one level more than allowed', `name: ${'['.repeat(64)}${']'.repeat(64)}`],
   ])('may not be as deep as %s', async (_what, text) => {

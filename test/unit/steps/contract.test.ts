@@ -198,20 +198,25 @@ const unknownFields = [
     'join',
     { with: 'bridges', on: { bridge_id: 'idd' }, select: ['title'] },
     ['on', 'bridge_id'],
-    "unknown field 'idd', did you mean 'id'?",
+    "bridges has no field 'idd', did you mean 'id'? its key is id",
   ],
-  ['join', { with: 'bridges', on: { bridge_id: 'id' }, select: ['titel'] }, ['select', 0], "unknown field 'titel', did you mean 'title'?"],
+  [
+    'join',
+    { with: 'bridges', on: { bridge_id: 'id' }, select: ['titel'] },
+    ['select', 0],
+    "bridges has no field 'titel', did you mean 'title'?",
+  ],
   [
     'join',
     { with: 'bridges', on: { bridge_id: 'id' }, pick: { max: 'maxhourl' } },
     ['pick', 'max'],
-    "unknown field 'maxhourl', did you mean 'maxhourly'?",
+    "bridges has no field 'maxhourl', did you mean 'maxhourly'?",
   ],
   [
     'join',
     { with: 'bridges', on: { bridge_id: 'id' }, pick: { min: 'maxhourl' } },
     ['pick', 'min'],
-    "unknown field 'maxhourl', did you mean 'maxhourly'?",
+    "bridges has no field 'maxhourl', did you mean 'maxhourly'?",
   ],
   [
     'join',
@@ -290,6 +295,7 @@ test('every step says why a credential-like field is not there', () => {
     problem: (_path: unknown, message: string) => {
       problems.push(message);
     },
+    unset: () => {},
     warn: () => {},
   };
   steps.select.columns(parsed(steps.select, ['crm_key']), columnsOf(collections.bridges), plan);

@@ -63,7 +63,8 @@ describe('derive in a file', () => {
   });
 
   test('does not know the fields that it adds', () => {
-    expect(planned(steps.derive, { a: 'uid', b: 'a' }).problems).toEqual([{ path: ['b'], message: "unknown field 'a'" }]);
+    const message = "field 'a' is made by this step; an expression sees the row before the step, so make 'a' in a derive before this one";
+    expect(planned(steps.derive, { a: 'uid', b: 'a' }).problems).toEqual([{ path: ['b'], message }]);
   });
 
   test('keeps the place and the original name of a column that it replaces', () => {

@@ -137,6 +137,9 @@ export function planned<C>(
     problem: (path: ConfigPath, message: string) => {
       problems.push({ path, message });
     },
+    unset: (path: ConfigPath, _variable: string, message: string) => {
+      problems.push({ path, message });
+    },
     warn: (path: ConfigPath, { message }: Warning) => {
       warnings.push({ path, message });
     },

@@ -1,0 +1,63 @@
+import { isUtf8 } from 'node:buffer';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { SpecError, reasonOf } from '../../core/index.js';
+import { errnoOf } from '../../store/index.js';
+
+/**
+ * The text of a pipeline file.
+ *
+ * @throws {SpecError} `E_SPEC_YAML` for what cannot be read, and for what is no UTF-8.
+ */
+export async function fileText(file: string, { cwd = process.cwd() }: { readonly cwd?: string | undefined }): Promise<string> {
+  const refuse = (message: string, line = 1, column = 1) => new SpecError('E_SPEC_YAML', file, [{ message, line, column }]);
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(resolve(cwd, file));
+  } catch (error) {
+    const isFolder = errnoOf(error) === 'EISDIR';
+    throw refuse(
+      isFolder ? `is a folder; name the files in it, like ${file.replace(/\/$/, '')}/*.yaml` : `cannot be read (${reasonOf(error)})`,
+    );
+  }
+  const encoding = marks.find(({ mark }) => bytes.subarray(0, mark.length).equals(mark))?.encoding;
+  if (encoding !== undefined) throw refuse(`the file is ${encoding}; save it as UTF-8`);
+  const { text, what } = soundPart(bytes);
+  if (what === undefined) return text;
+  const before = text.split('\n');
+  throw refuse(`${what}; save the file as UTF-8`, before.length, (before.at(-1) ?? '').length + 1);
+}
+
+/** How files of other encodings begin. */
+const marks = [
+  { mark: Buffer.from([0xff, 0xfe]), encoding: 'UTF-16' },
+  { mark: Buffer.from([0xfe, 0xff]), encoding: 'UTF-16' },
+] as const;
+
+/** The text of a file up to what is no text in it, and what that is; `undefined` where all is sound. */
+function soundPart(bytes: Buffer): { readonly text: string; readonly what: string | undefined } {
+  const nul = bytes.indexOf(0);
+  const head = nul < 0 ? bytes : bytes.subarray(0, nul);
+  if (!isUtf8(head)) return { text: soundStart(head), what: 'this is not UTF-8' };
+  return { text: head.toString('utf8'), what: nul < 0 ? undefined : 'there is a NUL character, so this is no text' };
+}
+
+/** The longest text that bytes begin with, found by halves. */
+function soundStart(bytes: Buffer): string {
+  let [sound, wrong] = [0, bytes.length];
+  while (wrong - sound > 1) {
+    const middle = (sound + wrong) >> 1;
+    if (decoded(bytes.subarray(0, middle)) === undefined) wrong = middle;
+    else sound = middle;
+  }
+  return decoded(bytes.subarray(0, sound)) ?? '';
+}
+
+/** Bytes as text without a character that is cut off at the end; `undefined` when they are none. */
+function decoded(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,144 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { lintPipelines } from '../../../src/index.js';
+import { cli } from '../../support/cli.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const sound = 'name: p\nfrom: users\nto:\n  - csv: { path: out.csv }\n';
+const doubtful = "name: d\nfrom: leads\nsteps:\n  - filter: is_valid == 'yes'\nto:\n  - csv: { path: d.csv }\n";
+
+async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
+  const cwd = await temporaryFolder();
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(cwd, name)), { recursive: true });
+    await writeFile(join(cwd, name), text);
+  }
+  return cwd;
+}
+
+describe('validate', () => {
+  test('needs nothing of the environment, says what it did not check, and asks for it with --env-check', async () => {
+    const asking = [
+      'name: p',
+      'service:',
+      '  base_url: ${URL}',
+      "  auth: { rest_api_key: '${file:/nowhere/key}' }",
+      '  limit: ${LIMIT}',
+      'from: leads',
+      'steps:',
+      '  - filter: ${CONDITION:?which rows}',
+      'to:',
+      "  - csv: { path: '${OUT:-out}/${FILE}' }",
+      '',
+    ];
+    const cwd = await folderWith({ 'p.yaml': asking.join('\n') });
+    expect(await cli(['validate', 'p.yaml'], { cwd })).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: [
+        'p.yaml: ok, leads > filter > csv, 33 columns',
+        'p.yaml: not set here, and so not checked: URL, file:/nowhere/key, LIMIT, CONDITION, FILE (--env-check asks for them)',
+        '',
+      ].join('\n'),
+    });
+    expect(await cli(['validate', 'p.yaml', '--env-check'], { cwd })).toEqual({
+      code: 78,
+      stdout: '',
+      stderr: [
+        'p.yaml:3:13 the environment variable URL is not set',
+        'p.yaml:4:25 the file /nowhere/key cannot be read',
+        'p.yaml:5:10 the environment variable LIMIT is not set',
+        'p.yaml:8:13 ${CONDITION}: which rows',
+        'p.yaml:10:18 the environment variable FILE is not set',
+        '',
+      ].join('\n'),
+    });
+  });
+
+  test('judges what the environment has, and what is wrong besides', async () => {
+    const text = 'name: p\nservice: { limit: "${LIMIT}" }\nfrom: leads\nsteps:\n  - filter: nobody == 1\nto:\n  - csv: { path: out.csv }\n';
+    const cwd = await folderWith({ 'p.yaml': text });
+    const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd, env: { LIMIT: '501' } });
+    expect({ code, stderr }).toEqual({ code: 78, stderr: "p.yaml:2:19 must be at most 500\np.yaml:5:13 unknown field 'nobody'\n" });
+  });
+
+  test('refuses credentials in the file, whether or not the environment has them', async () => {
+    const text = `name: p\nservice: { base_url: 'https://x.example', auth: { rest_api_key: 0123456789 } }\nfrom: users\nto:\n  - csv: { path: '\${LEADSTREAM_REST_API_KEY}' }\n`;
+    const { code, stderr } = await cli(['lint', 'p.yaml'], { cwd: await folderWith({ 'p.yaml': text }) });
+    expect(code).toBe(78);
+    expect(stderr).toMatch(
+      /^p\.yaml:2:\d+ a credential is given by a reference[^]*^p\.yaml:5:\d+ the variable LEADSTREAM_REST_API_KEY holds/m,
+    );
+  });
+
+  test('warns of what is hardly meant, which is an error with --strict', async () => {
+    const cwd = await folderWith({ 'd.yaml': doubtful });
+    const message = expect.stringMatching(/^W_SPEC_FLAG: d\.yaml:4:13 /);
+    expect(await cli(['validate', 'd.yaml'], { cwd })).toMatchObject({ code: 0, stderr: message });
+    expect(await cli(['validate', 'd.yaml', '--strict'], { cwd })).toMatchObject({ code: 78, stderr: message });
+  });
+
+  test('takes patterns, each file once, and refuses one that matches nothing', async () => {
+    const named = (name: string) => sound.replace('name: p', `name: ${name}`);
+    const cwd = await folderWith({
+      'b.yaml': named('b'),
+      'a.yaml': named('a'),
+      'in/deep/c.yaml': named('c'),
+      '.d.yaml': 'no',
+      'e.yml': 'no',
+    });
+    const checked = async (...words: string[]) => {
+      const { code, stderr } = await cli(['validate', ...words, '--env-check', '--log-level', 'debug'], { cwd });
+      return { code, files: [...new Set(stderr.match(/^\S+?\.yaml/gm))] };
+    };
+    expect(await checked('b.yaml', '*.yaml')).toEqual({ code: 78, files: ['b.yaml', 'a.yaml'] });
+    expect(await checked('**/?.yaml')).toEqual({ code: 78, files: ['a.yaml', 'b.yaml', 'in/deep/c.yaml'] });
+    expect(await checked('in/*/c.*')).toEqual({ code: 78, files: ['in/deep/c.yaml'] });
+    expect(await checked(join(cwd, 'in/d*/c.yaml'))).toEqual({ code: 78, files: [join(cwd, 'in/deep/c.yaml')] });
+    const nothing = await cli(['validate', '*.yarn'], { cwd });
+    expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('no file matches *.yarn') });
+    const folder = await cli(['validate', 'in/'], { cwd });
+    expect(folder).toMatchObject({ code: 78, stderr: 'in/:1:1 is a folder; name the files in it, like in/*.yaml\n' });
+  });
+
+  test('prints one document for machines with --format json', async () => {
+    const cwd = await folderWith({ 'd.yaml': doubtful, 'q.yaml': 'name: q\nfrom: [' });
+    const { code, stdout, stderr } = await cli(['validate', 'd.yaml', 'q.yaml', '--format', 'json'], { cwd });
+    expect({ code, stderr }).toEqual({ code: 78, stderr: '' });
+    const chain = { name: 'd', from: 'leads', steps: ['filter'], to: ['csv'], columns: expect.arrayContaining(['lead_id']) };
+    const unset = ['LEADSTREAM_BASE_URL'];
+    expect(JSON.parse(stdout)).toEqual({
+      ok: false,
+      files: [
+        {
+          file: 'd.yaml',
+          ok: true,
+          findings: [{ severity: 'warning', code: 'W_SPEC_FLAG', message: expect.any(String), line: 4, column: 13 }],
+          pipelines: [chain],
+          unset,
+        },
+        {
+          file: 'q.yaml',
+          ok: false,
+          findings: [{ severity: 'error', code: 'E_SPEC_YAML', message: expect.any(String), line: 2, column: 8 }],
+          pipelines: [],
+          unset: [],
+        },
+      ],
+    });
+  });
+});
+
+describe('lintPipelines', () => {
+  test('tells programs what is wrong instead of throwing, but for wrong arguments', async () => {
+    const cwd = await folderWith({ 'p.yaml': sound });
+    expect(await lintPipelines('p.yaml', { cwd, env: {} })).toMatchObject({
+      ok: true,
+      findings: [],
+      pipelines: [{ name: 'p', from: 'users' }],
+    });
+    expect(await lintPipelines('no.yaml', { cwd })).toMatchObject({ ok: false, findings: [{ code: 'E_SPEC_YAML', line: 1 }] });
+    await expect(lintPipelines('')).rejects.toMatchObject({ code: 'E_USAGE' });
+  });
+});
