@@ -130,6 +130,8 @@ function messageOf(issue: Issue, path: Path): string {
 
 /** How a value is written that is wanted where another kind of value, or none, stands. */
 function form(expected: string, input: unknown): string {
+  if (expected === 'array' && typeof input === 'object' && input !== null) return "; put '- ' in front of each entry";
+  if (expected === 'record' && typeof input === 'string' && /^\w{1,40}$/.test(input)) return `, like ${input}: {}`;
   if (expected === 'array' && typeof input === 'string' && /^\w{1,40}$/.test(input)) return `, like [${input}]`;
   if ((expected === 'object' || expected === 'record') && input === '') return '; it is empty here, and {} is an empty one';
   return '';

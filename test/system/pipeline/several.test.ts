@@ -45,7 +45,7 @@ describe('a file of several pipelines', () => {
   test('has broken YAML at the line of the whole file', async () => {
     expect((await problems(file(document('a'), 'name: b\nname: b\n')))[0]).toMatch(/^p\.yaml:7:1 /);
     expect(await problems(file(document('a'), 'name: &b b\nfrom: *b\n'))).toEqual([
-      'p.yaml:6:10 anchors and aliases are not accepted; a text that begins with & or * needs quotes',
+      'p.yaml:6:10 anchors and aliases (& and *) are not accepted: write the value out, or put what pipelines share under defaults; a text that begins with & or * needs quotes',
     ]);
   });
 
@@ -93,5 +93,5 @@ describe('a file of several pipelines', () => {
 });
 
 test('a file without anything is told to lack what a pipeline needs', async () => {
-  expect(await problems('')).toEqual(expect.arrayContaining(["p.yaml:1:1 'name' is missing: expected a text"]));
+  expect(await problems('')).toEqual(['p.yaml:1:1 the file is empty; a pipeline is a map with name, from and to']);
 });
