@@ -89,6 +89,13 @@ export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
  */
 export type FailureKind = 'transient' | 'suspect' | 'permanent';
 
+/** What is known of a failure to read besides its words. */
+export interface SourceFailure {
+  readonly status?: number | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly systemCode?: string | undefined;
+}
+
 /** The service, or the way to it, failed. */
 export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
   readonly kind: FailureKind;
@@ -96,22 +103,20 @@ export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
   readonly status: number | undefined;
   /** Milliseconds that the service asked to wait (`Retry-After`). */
   readonly retryAfterMs: number | undefined;
+  /** What the system calls it when there was no answer, as `ECONNREFUSED`; the message has the host with it. */
+  readonly systemCode: string | undefined;
 
-  constructor(
-    code: CodeOf<'SOURCE'>,
-    kind: FailureKind,
-    message: string,
-    details: { status?: number | undefined; retryAfterMs?: number | undefined } = {},
-  ) {
+  constructor(code: CodeOf<'SOURCE'>, kind: FailureKind, message: string, details: SourceFailure = {}) {
     super(code, message);
     this.kind = kind;
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
+    this.systemCode = details.systemCode;
   }
 
   /** The same failure in other words. */
   saying(message: string): SourceError {
-    return new SourceError(this.code, this.kind, message, { status: this.status, retryAfterMs: this.retryAfterMs });
+    return new SourceError(this.code, this.kind, message, this);
   }
 }
 

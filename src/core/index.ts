@@ -11,6 +11,7 @@ export {
   type Violation,
   SinkError,
   SourceError,
+  type SourceFailure,
   SpecError,
   type SpecIssue,
   StepError,

@@ -2,9 +2,10 @@ import { Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import got, { MaxRedirectsError, ReadError, RequestError, TimeoutError, type OptionsInit, type Response } from 'got';
+import got, { TimeoutError, type OptionsInit, type Response } from 'got';
 import { Observable } from 'rxjs';
 import { SourceError } from '../core/index.js';
+import { networkFailure } from './network-failure.js';
 import { retryAfterMs } from './retry-after.js';
 
 /** What a transport needs; times in milliseconds, sizes in bytes after decompression. */
@@ -92,7 +93,7 @@ class HttpTransport implements Transport {
         },
         (thrown: unknown) => {
           settled = true;
-          fail(failureOf(target, thrown));
+          fail(this.#thrown(target, thrown));
         },
       );
       return () => {
@@ -134,6 +135,10 @@ class HttpTransport implements Transport {
       if (transferred > this.options.maxBodyBytes) fail(bodyTooLarge(target, this.options.maxBodyBytes));
     });
     return request;
+  }
+
+  #thrown(target: Target, thrown: unknown): SourceError {
+    return thrown instanceof TimeoutError ? tooLate(target, thrown.event) : networkFailure(target.label, new URL(this.#base).host, thrown);
   }
 
   #parametersOf(parameters: readonly [string, string][]): URLSearchParams {
@@ -184,26 +189,10 @@ function refusalOf(target: Target, status: number, retryAfter: string | undefine
 }
 
 function tooLate(target: Target, event: string): SourceError {
-  return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${target.label}: no answer in time (${event})`);
+  const message = `${target.label}: no answer in time (${event})`;
+  return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', message, { systemCode: 'ETIMEDOUT' });
 }
 
 function bodyTooLarge(target: Target, maxBodyBytes: number): SourceError {
   return new SourceError('E_SOURCE_LIMIT', 'permanent', `${target.label}: the answer is larger than ${maxBodyBytes} bytes`);
-}
-
-/** Codes of certificates that are not accepted, and of servers that do not speak TLS; another attempt heals neither. */
-const certificateCodes = /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH$|INVALID_CA$|INVALID_PURPOSE$)/;
-const tlsCodes = /^(?:ERR_TLS_|EPROTO$)/;
-
-function failureOf(target: Target, thrown: unknown): SourceError {
-  if (thrown instanceof TimeoutError) return tooLate(target, thrown.event);
-  const code = thrown instanceof RequestError ? thrown.code : 'unknown failure';
-  if (certificateCodes.test(code))
-    return new SourceError('E_SOURCE_TLS', 'permanent', `${target.label}: the certificate is not accepted (${code})`);
-  if (tlsCodes.test(code)) return new SourceError('E_SOURCE_TLS', 'permanent', `${target.label}: no TLS connection (${code})`);
-  if (thrown instanceof MaxRedirectsError || code === 'ERR_INVALID_URL') {
-    return new SourceError('E_SOURCE_REFUSED', 'permanent', `${target.label}: ${code}`);
-  }
-  const place = thrown instanceof ReadError ? 'the answer was cut' : 'no connection';
-  return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${target.label}: ${place} (${code})`);
 }

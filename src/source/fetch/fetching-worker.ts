@@ -48,6 +48,6 @@ function movable({ bytes, scanned }: FetchedAnswer): ArrayBuffer[] {
 
 function failureOf(thrown: unknown): Failure {
   if (!(thrown instanceof SourceError)) throw thrown;
-  const { code, kind, message, status, retryAfterMs } = thrown;
-  return { code, kind, message, status, retryAfterMs };
+  const { code, kind, message, status, retryAfterMs, systemCode } = thrown;
+  return { code, kind, message, details: { status, retryAfterMs, systemCode } };
 }

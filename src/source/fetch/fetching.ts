@@ -1,5 +1,5 @@
 import { Observable } from 'rxjs';
-import { type CodeOf, limitReached, SourceError, type FailureKind } from '../../core/index.js';
+import { type CodeOf, limitReached, SourceError, type FailureKind, type SourceFailure } from '../../core/index.js';
 import { defaultThreads, Thread, threadProblem } from '../../threads/index.js';
 import { openTransport, type Answer, type Target, type Transport, type TransportOptions } from '../../http/index.js';
 import type { Scanned } from '../decode/scan.js';
@@ -31,8 +31,7 @@ export interface Failure {
   readonly code: CodeOf<'SOURCE'>;
   readonly kind: FailureKind;
   readonly message: string;
-  readonly status: number | undefined;
-  readonly retryAfterMs: number | undefined;
+  readonly details: SourceFailure;
 }
 
 const workerFile = new URL('./fetching-worker.js', import.meta.url);
@@ -121,6 +120,6 @@ function answerOf({ status, link, bytes, length, scanned }: FetchedAnswer): Scan
   return { status, link, body: bytes.subarray(0, length), scanned: scanned && { ...scanned, bytes } };
 }
 
-function errorOf({ code, kind, message, status, retryAfterMs }: Failure): SourceError {
-  return new SourceError(code, kind, message, { status, retryAfterMs });
+function errorOf({ code, kind, message, details }: Failure): SourceError {
+  return new SourceError(code, kind, message, details);
 }

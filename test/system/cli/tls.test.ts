@@ -45,7 +45,9 @@ describe('a certificate is', () => {
     ['that has expired', { cert: expiredCertificate, host: 'localhost', known: true }, 'CERT_HAS_EXPIRED'],
   ])('refused with what to do, when it is one %s', async (_what, given, reason) => {
     const { code, stderr } = await fetched(given);
-    expect(stderr).toContain(`the certificate is not accepted (${reason}). Check that base_url names the host`);
+    expect(stderr).toMatch(
+      new RegExp(`the certificate is not accepted \\(${reason} ${given.host}:\\d+\\)\\. Check that base_url names the host`),
+    );
     expect(stderr).toMatch(/E_SOURCE_TLS: .*NODE_EXTRA_CA_CERTS.*expired/);
     expect(code).toBe(69);
   });

@@ -64,7 +64,7 @@ describe('transient failures', () => {
     await withClient({ baseUrl: `http://127.0.0.1:${port}` }, async (client, notices) => {
       const error = await failureOf(client);
       expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
-      expect(error.message).toContain(': no connection (ECONNREFUSED) (after 4 attempts)');
+      expect(error.message).toContain(`: no connection (ECONNREFUSED 127.0.0.1:${port}) (after 4 attempts)`);
       expect(notices).toHaveLength(3);
       expectDiscreet(error);
     });
@@ -281,6 +281,30 @@ describe('permanent failures', () => {
   test('follows no redirect to the same host either', async () => {
     const { requests } = await failedRead(answer(302, '', { location: '/api/users' }));
     expect(requests).toBe(1);
+  });
+});
+
+describe('a failure of the network names the code of the system and the host, and holds nothing else', () => {
+  const nobody = 'http://127.0.0.1:1';
+  const reset: Handler = (_response, _url, _attempt, { socket }) => socket.resetAndDestroy();
+  const cut: Handler = (response) =>
+    response.writeHead(200, { 'content-length': '9' }).write('[', () => response.socket?.resetAndDestroy());
+  const cases: readonly (readonly [string, string, RegExp, Handler | string])[] = [
+    ['a refused connection', 'ECONNREFUSED', /no connection \(ECONNREFUSED 127\.0\.0\.1:1\)/, nobody],
+    ['a name that is none', 'ENOTFOUND', /no connection \(ENOTFOUND nowhere\.invalid\)/, 'http://nowhere.invalid'],
+    ['a connection that is reset', 'ECONNRESET', /no connection \(ECONNRESET 127\.0\.0\.1:\d+\)/, reset],
+    ['an answer that is cut', 'ECONNRESET', /the answer was cut \(ECONNRESET 127\.0\.0\.1:\d+\)/, cut],
+    ['no answer in time', 'ETIMEDOUT', /no answer in time \((?:request|response)\)/, () => {}],
+  ];
+  test.each(cases)('%s', async (_what, systemCode, message, handler) => {
+    await withServer(typeof handler === 'string' ? answer(200) : handler, async ({ url }) => {
+      const baseUrl = typeof handler === 'string' ? handler : url;
+      await withClient({ baseUrl, timeoutMs: 300 }, async (client) => {
+        const error = await failureOf(client);
+        expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', systemCode, message: expect.stringMatching(message) });
+        expectDiscreet(error);
+      });
+    });
   });
 });
 

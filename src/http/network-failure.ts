@@ -1,0 +1,41 @@
+import { MaxRedirectsError, ReadError, RequestError } from 'got';
+import { SourceError } from '../core/index.js';
+
+/** Codes of certificates that are not accepted, and of servers that do not speak TLS; another attempt heals neither. */
+const certificateCodes = /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH$|INVALID_CA$|INVALID_PURPOSE$)/;
+const tlsCodes = /^(?:ERR_TLS_|ERR_SSL_|EPROTO$)/;
+
+/**
+ * What a request came to that got no answer: the code of the system and the host, and nothing of what was thrown, which holds the address
+ * with its credentials.
+ *
+ * @param label What messages call the request.
+ * @param host Of the service, where the failure names none itself.
+ */
+export function networkFailure(label: string, host: string, thrown: unknown): SourceError {
+  const systemCode = codeOf(thrown);
+  const where = `(${systemCode} ${addressIn(thrown) ?? host})`;
+  if (certificateCodes.test(systemCode))
+    return new SourceError('E_SOURCE_TLS', 'permanent', `${label}: the certificate is not accepted ${where}`, { systemCode });
+  if (tlsCodes.test(systemCode))
+    return new SourceError('E_SOURCE_TLS', 'permanent', `${label}: no TLS connection ${where}`, { systemCode });
+  if (thrown instanceof MaxRedirectsError || systemCode === 'ERR_INVALID_URL')
+    return new SourceError('E_SOURCE_REFUSED', 'permanent', `${label}: ${systemCode}`, { systemCode });
+  const what = thrown instanceof ReadError ? 'the answer was cut' : 'no connection';
+  return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${label}: ${what} ${where}`, { systemCode });
+}
+
+function codeOf(thrown: unknown): string {
+  return thrown instanceof RequestError ? thrown.code : 'UNKNOWN';
+}
+
+/** What the system says it could not reach: of a name, the address that it stands for, which may be a proxy's. */
+function addressIn(thrown: unknown): string | undefined {
+  const cause: unknown = thrown instanceof Error ? thrown.cause : undefined;
+  if (typeof cause !== 'object' || cause === null) return undefined;
+  // A name with several addresses fails with an error for each.
+  const [reason = cause]: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [];
+  const { address, port, hostname }: { address?: unknown; port?: unknown; hostname?: unknown } = Object(reason);
+  if (typeof address === 'string' && typeof port === 'number') return `${address.includes(':') ? `[${address}]` : address}:${port}`;
+  return typeof hostname === 'string' ? hostname : undefined;
+}
