@@ -1,4 +1,4 @@
-/** What unit draws a sample of. */
+/** What unit and system draw a sample of. */
 import '../unit/json/read.test.js';
 import '../unit/source/scan.test.js';
 import '../unit/sinks/projection.test.js';
@@ -7,4 +7,6 @@ import '../unit/pipeline/expect-tables.test.js';
 import '../unit/steps/join.test.js';
 import '../unit/steps/sort.test.js';
 import '../unit/flow/paged-source.test.js';
+import '../unit/flow/key-set.test.js';
 import '../unit/core/instant-text.test.js';
+import '../system/pipeline/defaults.test.js';

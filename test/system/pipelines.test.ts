@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { generate } from '../../src/service/index.js';
 import { cli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
+import { rung } from '../support/rung.js';
 import { service } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
 
@@ -74,7 +75,7 @@ describe('the nightly export', () => {
     expect(columns.length).toBeGreaterThan(30);
     for (const { name, type } of columns) {
       const samples = await duckdb(
-        `select distinct "${name}"::varchar as value from (select "${name}" from ${table} using sample 12 rows)`,
+        `select distinct "${name}"::varchar as value from (select "${name}" from ${table} using sample ${rung(3, 12)} rows)`,
       );
       for (const { value } of samples.filter((sample) => sample.value !== null)) {
         const literal = `'${String(value).replaceAll("'", "''")}'::${type}`;

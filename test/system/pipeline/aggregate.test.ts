@@ -1,10 +1,11 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { parsePipeline, runPipeline } from '../../../src/pipeline/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
-import { pipelineText, serviceOf } from '../../support/services.js';
+import { pipelineText, serviceOf, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const count = 1_603;
@@ -46,13 +47,13 @@ const sql = `
   max(timestamp) as last, max(yearmonthday) as day, min(campaign_name) as word, max(campaign_name) as other, max(lead_accepted) as any`;
 
 /** What both wrote, each sorted by DuckDB, which compares texts by code points too. */
-async function compared(folder: string, by: readonly string[]): Promise<void> {
+async function compared(leads: string, groups: string, by: readonly string[]): Promise<void> {
   const group = by.length === 0 ? '' : `group by ${by.join(', ')}`;
   const order = by.length === 0 ? '' : `order by ${by.map((field) => `${field} nulls last`).join(', ')}`;
   const expected = await duckdb(
-    `select ${[...by, sql].join(', ')} from read_parquet('${folder}/lake/leads/**/*.parquet') ${group} ${order}`,
+    `select ${[...by, sql].join(', ')} from read_parquet('${leads}/lake/leads/**/*.parquet') ${group} ${order}`,
   );
-  const got = await duckdb(`select * from read_parquet('${folder}/lake/groups/**/*.parquet')`);
+  const got = await duckdb(`select * from read_parquet('${groups}/lake/groups/**/*.parquet')`);
   expect(got.map(exactOf)).toEqual(expected.map(exactOf));
   for (const name of rounded) {
     got.forEach((row, index) => {
@@ -71,16 +72,28 @@ function exactOf(row: Readonly<Record<string, unknown>>): object {
 }
 
 describe('a pipeline that aggregates', () => {
+  let from: LoggedService;
+  let exported: string;
+
+  beforeAll(async () => {
+    exported = await mkdtemp(join(tmpdir(), 'leadstream-aggregate-'));
+    await runIn(await serviceOf({ leads: records }), 'from: leads\nto:\n  - parquet: { path: lake/leads }', exported);
+  });
+
+  beforeEach(async () => {
+    from = await serviceOf({ leads: records });
+  });
+
+  afterAll(() => rm(exported, { recursive: true }));
+
   test.each([
     ['by a field', ['campaign_id'], '256MB'],
     ['by fields of several types, with null', ['lead_accepted', 'yearmonthday', 'campaign_name'], '256MB'],
     ['by more groups than fit into its memory', ['email', 'age', 'timestamp'], '1MB'],
     ['to one row', [], '1MB'],
   ])('computes what DuckDB does, %s', async (_how, by, memory) => {
-    const from = await serviceOf({ leads: records });
     const folder = await temporaryFolder();
     const stateDir = join(await temporaryFolder(), 'state');
-    await runIn(from, 'from: leads\nto:\n  - parquet: { path: lake/leads }', folder);
     const step = `  - aggregate:\n      by: [${by.join(', ')}]\n      memory: ${memory}\n      compute:${calls}`;
     const report = await runPipeline(
       await pipelineFor(from, `from: leads\nsteps:\n${step}\nto:\n  - parquet: { path: lake/groups }`, folder),
@@ -88,12 +101,11 @@ describe('a pipeline that aggregates', () => {
     );
     const written = report.sinks[0]?.books.written ?? -1;
     expect(report.sinks[0]?.books).toMatchObject({ read: count, grouped: count, groups: written, filtered: 0, rejected: 0 });
-    await compared(folder, by);
+    await compared(exported, folder, by);
     if (memory === '1MB') expect(await readdir(join(stateDir, 'scratch')).catch(() => [])).toEqual([]);
   });
 
   test('declares the types of results to Parquet, and gives the same bytes within its memory and beyond', async () => {
-    const from = await serviceOf({ leads: records });
     const [one, other] = [await temporaryFolder(), await temporaryFolder()];
     const body = (memory: string) =>
       `from: leads\nsteps:\n  - aggregate:\n      by: [email, timestamp]\n      memory: ${memory}\n      compute:${calls}\nto:\n  - parquet: { path: lake/groups }`;
@@ -119,7 +131,6 @@ describe('a pipeline that aggregates', () => {
   });
 
   test('goes on with other steps, and closes its books with all of them', async () => {
-    const from = await serviceOf({ leads: records, bridges: [] });
     const folder = await temporaryFolder();
     const steps = `
   - filter: lead_status != 'new'
@@ -147,21 +158,21 @@ describe('a pipeline that aggregates', () => {
   });
 
   test('writes the total of an empty list, and no group of it', async () => {
-    const from = await serviceOf({ leads: [] });
+    const none = await serviceOf({ leads: [] });
     const folder = await temporaryFolder();
     const of = (by: string) =>
       `from: leads\nsteps:\n  - aggregate: { ${by} compute: { n: count(), last: max(timestamp) } }\nto:\n  - csv: { path: out.csv }\nexpect: { min_rows: 1 }`;
-    const report = await runIn(from, of(''), folder);
+    const report = await runIn(none, of(''), folder);
     expect(report.sinks[0]?.books).toMatchObject({ read: 0, groups: 1, grouped: 0, written: 1 });
     expect(await readFile(join(folder, 'out.csv'), 'utf8')).toBe('n,last\n0,\n');
-    await expect(runIn(from, of('by: [uid],'), folder)).rejects.toMatchObject({ code: 'E_GATE_EXPECT' });
+    await expect(runIn(none, of('by: [uid],'), folder)).rejects.toMatchObject({ code: 'E_GATE_EXPECT' });
   });
 
   test('publishes nothing when a sum is beyond 64 bits', async () => {
-    const from = await serviceOf({ leads: leads(3, () => ({ age: '9223372036854775807' })) });
+    const three = await serviceOf({ leads: leads(3, () => ({ age: '9223372036854775807' })) });
     const folder = await temporaryFolder();
     const body = 'from: leads\nsteps:\n  - aggregate: { compute: { all: sum(age) } }\nto:\n  - csv: { path: out.csv }';
-    await expect(runIn(from, body, folder)).rejects.toMatchObject({
+    await expect(runIn(three, body, folder)).rejects.toMatchObject({
       code: 'E_STEP_OVERFLOW',
       message: 'steps[0] aggregate: all: a sum is beyond what its type holds',
     });
@@ -199,7 +210,6 @@ to:
   });
 
   test('appends groups to a table by a key of their own', async () => {
-    const from = await serviceOf({ leads: records });
     const folder = await temporaryFolder();
     const body =
       'from: leads\nsteps:\n  - aggregate: { by: [campaign_id], compute: { n: count() } }\nto:\n  - parquet: { path: lake/a, mode: append, key: [campaign_id] }';

@@ -44,7 +44,7 @@ describe('a list that changes while it is read', () => {
   });
 
   test('has what was missed added behind it, under repair, and the books say so', async () => {
-    const results = await Promise.all(rung([0, 1, 2], [0, 1, 2, 3, 4, 5]).map((seed) => read('repair', seed, 'max_passes: 30')));
+    const results = await Promise.all(rung([0, 1], [0, 1, 2, 3, 4, 5]).map((seed) => read('repair', seed, 'max_passes: 30')));
     const repaired = results.filter(({ report }) => report.consistency.repaired > 0);
     expect(repaired.length).toBeGreaterThan(0);
     for (const { report, keys } of repaired) {

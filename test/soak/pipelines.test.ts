@@ -1,0 +1,2 @@
+/** The nightly export, by more values of every column. */
+import '../system/pipelines.test.js';
