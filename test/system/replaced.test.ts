@@ -34,9 +34,8 @@ const run = (cwd: string, from: LoggedService) => cli(['run', 'p.yaml', '--quiet
 
 describe('readers during replaces', () => {
   test(`see the old or the new count through ${replaces} of them, by the glob and by the manifest`, async () => {
-    const sizes = rung([400, 600], [1_000, 1_500]);
-    const [small, large] = await Promise.all(sizes.map(serviceWith));
-    const cwd = await workplace();
+    const sizes = rung([400, 600] as const, [1_000, 1_500] as const);
+    const [small, large, cwd] = [await serviceWith(sizes[0]), await serviceWith(sizes[1]), await workplace()];
     expect(await run(cwd, small)).toMatchObject({ code: 0 });
     const readers = startReaders(join(cwd, 'lake/leads'));
     for (let round = 1; round <= replaces; round += 1) {
