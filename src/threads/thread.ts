@@ -19,6 +19,7 @@ export class Thread<Answer extends { readonly id: number }> {
   readonly #worker: Worker;
   readonly #asking = new Map<number, Asking<Answer>>();
   #asked = 0;
+  #ending = false;
   #lost: string | undefined;
   #cause: unknown;
 
@@ -70,6 +71,9 @@ export class Thread<Answer extends { readonly id: number }> {
 
   /** Ends the thread; who still waits is told. */
   async end(): Promise<void> {
+    // Somebody waits for it now, and a process that has nothing else to do must not end before; nor by an answer that comes meanwhile.
+    this.#ending = true;
+    this.#worker.ref();
     await this.#worker.terminate();
   }
 
@@ -81,7 +85,7 @@ export class Thread<Answer extends { readonly id: number }> {
   }
 
   #rest(): void {
-    if (this.#asking.size === 0) this.#worker.unref();
+    if (this.#asking.size === 0 && !this.#ending) this.#worker.unref();
   }
 
   #end(thrown: unknown): void {

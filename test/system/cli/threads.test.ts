@@ -50,3 +50,11 @@ test('the files are the same with threads and without, with odd rows among them 
   const [one, other] = [await published(0, options), await published(1, options)];
   expect(one).toEqual(other);
 });
+
+test('ends with 0 also when the thread still answers while it is ended, as after a limit', async () => {
+  const [cwd, from] = [await temporaryFolder(), await service()];
+  const chain = 'from: leads\nsteps:\n  - limit: 300\n  - sort: { by: [lead_id desc] }\n  - limit: 2\nto:\n  - stdout: {}\n';
+  await writeFile(join(cwd, 'p.yaml'), pipelineText(chain).replace('  limit: 100', '  limit: 100\n  threads: 1'));
+  for (let times = 0; times < 3; times += 1)
+    expect(await startCli(['run', 'p.yaml', '--quiet'], { cwd, env: from.env }).finished).toMatchObject({ code: 0, stderr: '' });
+});
