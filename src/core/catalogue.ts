@@ -57,6 +57,11 @@ export const catalogue = {
     retry: false,
     help: 'Check that base_url names the host that the certificate is for, that it has a port that speaks TLS, and the clock here. Put the certificates of an authority of your own into a file and set NODE_EXTRA_CA_CERTS to it; an expired certificate has to be renewed by whoever runs the service.',
   },
+  E_SOURCE_PROXY: {
+    exit: 69,
+    retry: false,
+    help: 'The proxy refused. Correct its address, user or password where it is set: the option proxy, or HTTPS_PROXY and HTTP_PROXY in the environment; NO_PROXY there names the hosts that need none.',
+  },
   E_SOURCE_LIMIT: {
     exit: 69,
     retry: false,

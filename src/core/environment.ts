@@ -9,6 +9,10 @@ export const environment = {
     secret: true,
     summary: 'Key of the HMACs that `run` and `rollback` put into the log of runs, and that `verify` compares.',
   },
+  HTTPS_PROXY: { secret: true, summary: 'Proxy to a service with TLS, unless `NO_PROXY` lists its host. Also in small letters.' },
+  HTTP_PROXY: { secret: true, summary: 'Proxy to a service without.' },
+  NO_PROXY: { secret: false, summary: 'Hosts that are asked without a proxy, as `localhost,.example.com`.' },
+  NODE_EXTRA_CA_CERTS: { secret: false, summary: 'File with certificates of authorities that are trusted besides the usual ones.' },
 } as const;
 
 export type EnvironmentName = keyof typeof environment;

@@ -1,6 +1,13 @@
 import { MaxRedirectsError, ReadError, RequestError } from 'got';
 import { SourceError } from '../core/index.js';
 
+/** Where a request went; hosts have their ports. */
+export interface Way {
+  /** Of the service, where the failure names none itself. */
+  readonly host: string;
+  readonly proxy: string | undefined;
+}
+
 /** Codes of certificates that are not accepted, and of servers that do not speak TLS; another attempt heals neither. */
 const certificateCodes = /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH$|INVALID_CA$|INVALID_PURPOSE$)/;
 const tlsCodes = /^(?:ERR_TLS_|ERR_SSL_|EPROTO$)/;
@@ -10,11 +17,10 @@ const tlsCodes = /^(?:ERR_TLS_|ERR_SSL_|EPROTO$)/;
  * with its credentials.
  *
  * @param label What messages call the request.
- * @param host Of the service, where the failure names none itself.
  */
-export function networkFailure(label: string, host: string, thrown: unknown): SourceError {
+export function networkFailure(label: string, { host, proxy }: Way, thrown: unknown): SourceError {
   const systemCode = codeOf(thrown);
-  const where = `(${systemCode} ${addressIn(thrown) ?? host})`;
+  const where = `${proxy === undefined ? '' : `through the proxy ${proxy} `}(${systemCode} ${addressIn(thrown) ?? host})`;
   if (certificateCodes.test(systemCode))
     return new SourceError('E_SOURCE_TLS', 'permanent', `${label}: the certificate is not accepted ${where}`, { systemCode });
   if (tlsCodes.test(systemCode))
@@ -34,8 +40,14 @@ function addressIn(thrown: unknown): string | undefined {
   const cause: unknown = thrown instanceof Error ? thrown.cause : undefined;
   if (typeof cause !== 'object' || cause === null) return undefined;
   // A name with several addresses fails with an error for each.
-  const [reason = cause]: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [];
-  const { address, port, hostname }: { address?: unknown; port?: unknown; hostname?: unknown } = Object(reason);
-  if (typeof address === 'string' && typeof port === 'number') return `${address.includes(':') ? `[${address}]` : address}:${port}`;
-  return typeof hostname === 'string' ? hostname : undefined;
+  const each: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
+  const address = textIn(each[0], 'address');
+  const port = textIn(each[0], 'port');
+  if (address !== undefined && port !== undefined) return `${address.includes(':') ? `[${address}]` : address}:${port}`;
+  return textIn(each[0], 'hostname');
+}
+
+function textIn(failure: unknown, key: string): string | undefined {
+  const value: unknown = typeof failure === 'object' && failure !== null ? Reflect.get(failure, key) : undefined;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }

@@ -6,7 +6,7 @@ export function openTransport(options: TransportOptions): Transport {
   let opened: Promise<Transport> | undefined;
   const open = async (): Promise<Transport> => {
     const { createTransport } = await import('./transport.js');
-    return createTransport(options);
+    return await createTransport(options);
   };
   return {
     get: (target) => defer(() => (opened ??= open())).pipe(switchMap((transport) => transport.get(target))),

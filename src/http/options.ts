@@ -2,7 +2,9 @@ import type { z } from 'zod';
 import { SourceError, createRedactor, schema } from '../core/index.js';
 import { watchersProblem } from '../events/index.js';
 import { callback, judgedBy, optionProblems, settings, unlimited } from '../options/index.js';
+import { authoritiesProblem } from './authorities.js';
 import { credentialsProblem } from './credentials.js';
+import { proxyProblem } from './proxy.js';
 
 /** The options of a client, as they may be given in code. */
 export const clientShape = schema((z) => ({
@@ -20,6 +22,9 @@ export const clientShape = schema((z) => ({
   secrets: z.array(z.string()).readonly().optional(),
   watch: judgedBy(watchersProblem).optional(),
   random: callback().optional(),
+  proxy: judgedBy((proxy) => (proxy === undefined ? undefined : proxyProblem(proxy))).optional(),
+  ca: judgedBy((ca) => (ca === undefined ? undefined : authoritiesProblem(ca))).optional(),
+  scheduler: z.custom((value) => isScheduler(value), 'must be a scheduler of RxJS').optional(),
 }));
 
 const unread = schema((z) => z.object(clientShape()));
@@ -31,7 +36,7 @@ const unread = schema((z) => z.object(clientShape()));
  * @throws {SourceError} `E_SOURCE_CONFIG` with every problem.
  */
 export function checkOptions(options: unknown, taken: () => z.ZodType = unread): void {
-  const problems = optionProblems(taken(), options, ['baseUrl', 'auth', 'secrets']);
+  const problems = optionProblems(taken(), options, ['baseUrl', 'auth', 'secrets', 'proxy', 'ca']);
   if (problems.length === 0) return;
   const redact = createRedactor(credentialsOf(options));
   throw wrongOption(problems.map(redact).join('; '));
@@ -46,6 +51,10 @@ function credentialsOf(options: unknown): readonly string[] {
   const auth: unknown = typeof options === 'object' && options !== null ? Reflect.get(options, 'auth') : undefined;
   if (typeof auth !== 'object' || auth === null) return typeof auth === 'string' ? [auth] : [];
   return Object.values(auth).flatMap((value: unknown) => (typeof value === 'string' ? [value] : textsIn(value)));
+}
+
+function isScheduler(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'schedule' in value && 'now' in value;
 }
 
 function textsIn(value: unknown): readonly string[] {

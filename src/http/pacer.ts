@@ -1,4 +1,4 @@
-import { defer, switchMap, timer, type Observable } from 'rxjs';
+import { defer, switchMap, timer, type Observable, type SchedulerLike } from 'rxjs';
 
 /** Spreads the requests of a run over time. */
 export interface Pacer {
@@ -10,9 +10,10 @@ export interface Pacer {
 
 /**
  * @param perSecond Requests that may start per second; `Infinity` does not limit.
- * @param now Clock in milliseconds that never goes back.
+ * @param scheduler Clock and timer. Default: a clock that never goes back.
  */
-export function createPacer(perSecond: number, now: () => number = () => performance.now()): Pacer {
+export function createPacer(perSecond: number, scheduler?: SchedulerLike): Pacer {
+  const now = () => scheduler?.now() ?? performance.now();
   const intervalMs = 1000 / perSecond;
   let nextStart = 0;
   let pausedUntil = 0;
@@ -29,7 +30,7 @@ export function createPacer(perSecond: number, now: () => number = () => perform
     return defer(() => {
       const waitMs = reserve();
       if (waitMs <= 0) return request$;
-      return timer(waitMs).pipe(switchMap(() => (now() < pausedUntil ? paced(request$) : request$)));
+      return timer(waitMs, scheduler).pipe(switchMap(() => (now() < pausedUntil ? paced(request$) : request$)));
     });
   }
 

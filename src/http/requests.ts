@@ -1,4 +1,4 @@
-import { catchError, defer, map, tap, throwError, type Observable } from 'rxjs';
+import { catchError, defer, map, tap, throwError, type Observable, type SchedulerLike } from 'rxjs';
 import { SourceError, type Redactor } from '../core/index.js';
 import { eventError, type Events, type RequestBegun, type RequestDone } from '../events/index.js';
 import { createPacer } from './pacer.js';
@@ -14,6 +14,8 @@ export interface RequestOptions {
   readonly retry: RetryPolicy;
   /** Source of the jitter. */
   readonly random: () => number;
+  /** Clock and timer of pace and retries. Default: the real ones. */
+  readonly scheduler?: SchedulerLike | undefined;
   /** Where attempts are told. It also knows the credentials: a service may answer with what it was asked, even as the name of a key. */
   readonly events: Events;
 }
@@ -34,7 +36,7 @@ export interface Requests<A extends Answer> {
 
 export function createRequests<A extends Answer>(transport: Transport<A>, options: RequestOptions): Requests<A> {
   const { events } = options;
-  const pacer = createPacer(options.ratePerSecond);
+  const pacer = createPacer(options.ratePerSecond, options.scheduler);
   const throttle = createThrottle(options.concurrency);
 
   /** What a fetching thread does is told here as well: its answers come by way of this one. */
@@ -67,7 +69,7 @@ export function createRequests<A extends Answer>(transport: Transport<A>, option
           tap({ next: throttle.ease, error: (error: unknown) => asksForLess(error) && throttle.pushback() }),
           throttle.throttled,
           pacer.paced,
-          retryAttempts(options.retry, options.random, ({ error, attempt: failed, delayMs }) => {
+          retryAttempts(options.retry, options, ({ error, attempt: failed, delayMs }) => {
             if (asksForLess(error)) pacer.pause(delayMs);
             events.emit('retry', () => ({ url: facts().url, attempt: failed, delayMs, error: eventError(error) }));
           }),

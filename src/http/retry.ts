@@ -1,4 +1,4 @@
-import { defer, retry, throwError, timer, type Observable } from 'rxjs';
+import { defer, retry, throwError, timer, type Observable, type SchedulerLike } from 'rxjs';
 import { SourceError } from '../core/index.js';
 
 /** Times in milliseconds; `attempts` counts the first one. */
@@ -29,7 +29,7 @@ const maxWaitMs = 5 * 60_000;
  */
 export function retryAttempts(
   policy: RetryPolicy,
-  random: () => number,
+  { random, scheduler }: { readonly random: () => number; readonly scheduler?: SchedulerLike | undefined },
   onRetry: (notice: RetryNotice) => void,
 ): <T>(attempt$: Observable<T>) => Observable<T> {
   return (attempt$) =>
@@ -47,7 +47,7 @@ export function retryAttempts(
             if (floor > maxWaitMs) return throwError(() => tooLong(error, floor));
             const delayMs = Math.max(floor, random() * Math.min(policy.capMs, policy.baseMs * 2 ** (failed - 1)));
             onRetry({ error, attempt: failed, delayMs });
-            return timer(delayMs);
+            return timer(delayMs, scheduler);
           },
         }),
       );

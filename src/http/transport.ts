@@ -5,7 +5,8 @@ import type { Duplex } from 'node:stream';
 import got, { TimeoutError, type OptionsInit, type Response } from 'got';
 import { Observable } from 'rxjs';
 import { SourceError } from '../core/index.js';
-import { networkFailure } from './network-failure.js';
+import { usualAuthorities } from './authorities.js';
+import { networkFailure, type Way } from './network-failure.js';
 import { retryAfterMs } from './retry-after.js';
 
 /** What a transport needs; times in milliseconds, sizes in bytes after decompression. */
@@ -18,6 +19,10 @@ export interface TransportOptions {
   readonly concurrency: number;
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
+  /** Address of the proxy that requests take. Default: none. */
+  readonly proxy?: string | undefined;
+  /** Certificates of authorities that are trusted besides the usual ones, in PEM. Default: none. */
+  readonly ca?: readonly string[] | undefined;
 }
 
 /** A path below the base URL with its own query parameters. */
@@ -52,8 +57,12 @@ export interface Transport<A extends Answer = Answer> {
 const maxTimerMs = 2 ** 31 - 1;
 
 /** A transport that asks the service. */
-export function createTransport(options: TransportOptions): Transport {
-  return new HttpTransport(options);
+export async function createTransport(options: TransportOptions): Promise<Transport> {
+  const connections = { keepAlive: true, maxSockets: options.concurrency };
+  if (options.proxy === undefined)
+    return new HttpTransport(options, { http: new HttpAgent(connections), https: new HttpsAgent(connections) });
+  const { proxyAgents } = await import('./proxy-agents.js');
+  return new HttpTransport(options, proxyAgents(options.proxy, connections));
 }
 
 /**
@@ -63,17 +72,17 @@ export function createTransport(options: TransportOptions): Transport {
  * Errors of got carry the URL with its credentials, so none of them leaves this file, not even as a `cause`.
  */
 class HttpTransport implements Transport {
-  readonly #agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
   readonly #base: string;
   readonly #attemptMs: number;
   readonly #client: ReturnType<typeof clientOf>;
 
-  constructor(private readonly options: TransportOptions) {
-    const connections = { keepAlive: true, maxSockets: options.concurrency };
-    this.#agents = { http: new HttpAgent(connections), https: new HttpsAgent(connections) };
+  constructor(
+    private readonly options: TransportOptions,
+    private readonly agents: Agents,
+  ) {
     this.#base = options.baseUrl.replace(/\/+$/, '');
     this.#attemptMs = Math.min(2 * options.timeoutMs, maxTimerMs);
-    this.#client = clientOf(this.#agents, options);
+    this.#client = clientOf(this.agents, options);
   }
 
   get(target: Target): Observable<Answer> {
@@ -105,10 +114,12 @@ class HttpTransport implements Transport {
   }
 
   async close(): Promise<void> {
-    const sockets = Object.values(this.#agents).flatMap(({ sockets, freeSockets }) =>
+    const { http, https, abandon } = this.agents;
+    const sockets = [http, https].flatMap(({ sockets, freeSockets }) =>
       [sockets, freeSockets].flatMap((byHost) => Object.values(byHost).flatMap((those) => those ?? [])),
     );
-    for (const agent of Object.values(this.#agents)) agent.destroy();
+    for (const agent of [http, https]) agent.destroy();
+    abandon?.();
     await Promise.all(sockets.map((socket) => gone(socket)));
   }
 
@@ -128,6 +139,9 @@ class HttpTransport implements Transport {
         const failure = refusalOf(target, statusCode, undefined);
         if (failure) fail(failure);
       };
+      sent.once('proxyConnect', ({ statusCode }: { readonly statusCode: number }) => {
+        if (statusCode !== 200) fail(proxyRefusal(target, this.options.proxy, statusCode));
+      });
       sent.once('upgrade', leave);
       sent.once('response', (answer: IncomingMessage) => leave(answer, answer.socket));
     });
@@ -138,7 +152,12 @@ class HttpTransport implements Transport {
   }
 
   #thrown(target: Target, thrown: unknown): SourceError {
-    return thrown instanceof TimeoutError ? tooLate(target, thrown.event) : networkFailure(target.label, new URL(this.#base).host, thrown);
+    return thrown instanceof TimeoutError ? tooLate(target, thrown.event) : networkFailure(target.label, this.#way, thrown);
+  }
+
+  get #way(): Way {
+    const { proxy } = this.options;
+    return { host: new URL(this.#base).host, proxy: proxy === undefined ? undefined : new URL(proxy).host };
   }
 
   #parametersOf(parameters: readonly [string, string][]): URLSearchParams {
@@ -155,7 +174,15 @@ async function gone(socket: Socket): Promise<void> {
   if (!socket.closed) await new Promise((closed) => socket.once('close', closed));
 }
 
-function clientOf(agent: { readonly http: HttpAgent; readonly https: HttpsAgent }, { timeoutMs, headers }: TransportOptions) {
+/** Where connections come from. */
+interface Agents {
+  readonly http: HttpAgent;
+  readonly https: HttpsAgent;
+  /** Gives up connections that are not there yet. */
+  abandon?(): void;
+}
+
+function clientOf({ http, https }: Agents, { timeoutMs, headers, ca }: TransportOptions) {
   return got.extend({
     method: 'GET',
     retry: { limit: 0 },
@@ -163,13 +190,20 @@ function clientOf(agent: { readonly http: HttpAgent; readonly https: HttpsAgent 
     throwHttpErrors: false,
     // What a cache holds of a list is no evidence for it.
     headers: { ...headers, accept: 'application/json', 'cache-control': 'no-cache', 'user-agent': 'leadstream' },
-    agent,
+    agent: { http, https },
+    ...(ca && { https: { certificateAuthority: [...usualAuthorities(), ...ca] } }),
     timeout: { lookup: 5_000, connect: 10_000, secureConnect: 10_000, response: Math.min(timeoutMs, maxTimerMs) },
   } satisfies OptionsInit);
 }
 
 /** The status of a connection that becomes one of another protocol. */
 const switching = 101;
+
+function proxyRefusal(target: Target, proxy = '', status: number): SourceError {
+  const message = `${target.label}: the proxy ${new URL(proxy).host} opens no connection: HTTP ${status}`;
+  if (status >= 500) return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', message, { status });
+  return new SourceError('E_SOURCE_PROXY', 'permanent', message, { status });
+}
 
 function refusalOf(target: Target, status: number, retryAfter: string | undefined): SourceError | undefined {
   if (status === 200 || status === 204 || status === 404) return undefined;
@@ -181,6 +215,7 @@ function refusalOf(target: Target, status: number, retryAfter: string | undefine
     });
   if (status === 401 || status === 403)
     return new SourceError('E_SOURCE_AUTH', 'permanent', `${message}: the service refused the credentials`, { status });
+  if (status === 407) return new SourceError('E_SOURCE_PROXY', 'permanent', `${message}: the proxy refused the credentials`, { status });
   if (status === 408 || status === 425 || status === 429 || status >= 500) {
     return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', message, { status, retryAfterMs: retryAfterMs(retryAfter) });
   }

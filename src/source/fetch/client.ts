@@ -1,4 +1,16 @@
-import { Subject, catchError, defer, map, of, takeUntil, tap, throwError, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
+import {
+  Subject,
+  catchError,
+  defer,
+  map,
+  of,
+  takeUntil,
+  tap,
+  throwError,
+  type MonoTypeOperatorFunction,
+  type Observable,
+  type SchedulerLike,
+} from 'rxjs';
 import type { Collection, RowOf } from '../../collections/index.js';
 import { batchFromRows, type RecordBatch } from '../../vector/index.js';
 import { SourceError, createRedactor } from '../../core/index.js';
@@ -13,6 +25,8 @@ import {
   checkOptions,
   createRequests,
   discreet,
+  proxyFor,
+  proxySecrets,
   type RetryPolicy,
 } from '../../http/index.js';
 import { Decoder } from '../decode/decoder.js';
@@ -49,8 +63,17 @@ export interface ClientOptions {
   readonly secrets?: readonly string[];
   /** Receives what happens. Default: nobody but the subscribers of the channels. */
   readonly watch?: Watchers | undefined;
+  /**
+   * Address of an HTTP proxy, with user and password where it wants them, as `http://user:password@proxy.example:3128`; `false` for none.
+   * Default: that of the environment, `HTTPS_PROXY` for a service with TLS and `HTTP_PROXY` for one without, unless `NO_PROXY` has its host.
+   */
+  readonly proxy?: string | false | undefined;
+  /** Certificates of authorities that are trusted besides the usual ones, in PEM. Default: none, and those of `NODE_EXTRA_CA_CERTS`. */
+  readonly ca?: string | readonly string[] | undefined;
   /** Source of the jitter. Default `Math.random`. */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
+  /** Clock and timer of pace and retries, as a `VirtualTimeScheduler` in tests. Default `asyncScheduler`. */
+  readonly scheduler?: SchedulerLike | undefined;
 }
 
 /** Reads one collection. Observables are cold: each subscription is one request with its retries, aborted on unsubscribe. */
@@ -102,8 +125,9 @@ export interface ServiceClient {
 export const defaultLimit = 30;
 
 /** The events of a connection of its own. */
-export function eventsOf({ auth, secrets = [], watch }: ClientOptions): Events {
-  return new Events(connectionId(), createRedactor([...secretsOf(auth), ...secrets]), watch);
+export function eventsOf({ baseUrl, auth, secrets = [], proxy, watch }: ClientOptions): Events {
+  const withheld = [...secretsOf(auth), ...proxySecrets(proxyFor(baseUrl, proxy)), ...secrets];
+  return new Events(connectionId(), createRedactor(withheld), watch);
 }
 
 /**
@@ -125,7 +149,11 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
   } = options;
   const baseUrl = addressOf(options.baseUrl);
   const transport = openFetching(
-    { baseUrl, query: queryOf(auth), headers: headersOf(auth), concurrency, timeoutMs, maxBodyBytes },
+    {
+      ...{ baseUrl, query: queryOf(auth), headers: headersOf(auth), concurrency, timeoutMs, maxBodyBytes },
+      proxy: proxyFor(baseUrl, options.proxy),
+      ca: options.ca === undefined ? undefined : [options.ca].flat(),
+    },
     threads,
   );
   const requests = createRequests(transport, {
@@ -133,6 +161,7 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
     ratePerSecond,
     retry: { attempts: 6, baseMs: 500, capMs: 30_000, ...options.retry },
     random: options.random ?? Math.random,
+    scheduler: options.scheduler,
     events,
   });
   const closed$ = new Subject<never>();

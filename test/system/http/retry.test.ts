@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import { Subject, lastValueFrom, throwError } from 'rxjs';
+import { Subject, lastValueFrom, throwError, VirtualTimeScheduler } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { collections } from '../../../src/collections/index.js';
 import { createPacer } from '../../../src/http/pacer.js';
@@ -18,11 +18,7 @@ describe('backoff', () => {
     const delays: number[] = [];
     marbles(({ cold, expectObservable }) => {
       const policy = { attempts: 7, baseMs: 10, capMs: 100 };
-      const retried = retryAttempts(
-        policy,
-        () => 0.5,
-        ({ delayMs }) => delays.push(delayMs),
-      );
+      const retried = retryAttempts(policy, { random: () => 0.5 }, ({ delayMs }) => delays.push(delayMs));
       expectObservable(cold('#', {}, down()).pipe(retried)).toBe(
         '175ms #',
         {},
@@ -30,6 +26,18 @@ describe('backoff', () => {
       );
     });
     expect(delays).toEqual([5, 10, 20, 40, 50, 50]);
+  });
+
+  test('waits by the clock that it is given, without waiting itself', async () => {
+    const scheduler = new VirtualTimeScheduler();
+    const { requests } = await failedRead(answer(503), {
+      retry: { attempts: 4, baseMs: 60_000, capMs: 600_000 },
+      random: () => 1,
+      scheduler,
+      watch: { retry: () => void setImmediate(() => scheduler.flush()) },
+    });
+    expect(requests).toBe(4);
+    expect(scheduler.frame).toBe(60_000 + 120_000 + 240_000);
   });
 
   test('asks for a new random number each time', async () => {
@@ -41,11 +49,7 @@ describe('backoff', () => {
   test('waits at least as long as the service asks', () => {
     const notices: RetryNotice[] = [];
     marbles(({ cold, expectObservable }) => {
-      const retried = retryAttempts(
-        { attempts: 2, baseMs: 10, capMs: 100 },
-        () => 1,
-        (notice) => notices.push(notice),
-      );
+      const retried = retryAttempts({ attempts: 2, baseMs: 10, capMs: 100 }, { random: () => 1 }, (notice) => notices.push(notice));
       expectObservable(cold('#', {}, down(3000)).pipe(retried)).toBe('3s #', {}, expect.any(SourceError));
     });
     expect(notices).toMatchObject([{ attempt: 1, delayMs: 3000, error: { message: 'down' } }]);
@@ -90,24 +94,14 @@ describe('backoff', () => {
   });
 
   test('passes an error that is not of the service on at once', async () => {
-    const retried = retryAttempts(
-      { attempts: 5, baseMs: 0, capMs: 0 },
-      () => 0,
-      () => {},
-    );
+    const retried = retryAttempts({ attempts: 5, baseMs: 0, capMs: 0 }, { random: () => 0 }, () => {});
     await expect(lastValueFrom(throwError(() => new Error('defect')).pipe(retried))).rejects.toThrow(/^defect$/);
   });
 
   test('counts attempts anew for every subscription', async () => {
     let subscribed = 0;
     const failing$ = throwError(() => ((subscribed += 1), down()));
-    const retried$ = failing$.pipe(
-      retryAttempts(
-        { attempts: 3, baseMs: 0, capMs: 0 },
-        () => 0,
-        () => {},
-      ),
-    );
+    const retried$ = failing$.pipe(retryAttempts({ attempts: 3, baseMs: 0, capMs: 0 }, { random: () => 0 }, () => {}));
     await expect(lastValueFrom(retried$)).rejects.toThrow('after 3 attempts');
     await expect(lastValueFrom(retried$)).rejects.toThrow('after 3 attempts');
     expect(subscribed).toBe(6);
@@ -183,7 +177,7 @@ describe('pace', () => {
 
   test('spaces the starts of requests evenly', () => {
     paced((now, scheduler) => {
-      const pacer = createPacer(20, now);
+      const pacer = createPacer(20, scheduler);
       const starts: number[] = [];
       for (let n = 0; n < 4; n += 1)
         scheduler
@@ -197,7 +191,7 @@ describe('pace', () => {
 
   test('lets a request start at once after a time without any', () => {
     paced((now, scheduler) => {
-      const pacer = createPacer(20, now);
+      const pacer = createPacer(20, scheduler);
       const starts: number[] = [];
       const start = (): void =>
         void scheduler
@@ -213,7 +207,7 @@ describe('pace', () => {
 
   test('holds every request that has not started, also those that wait for their turn', () => {
     paced((now, scheduler) => {
-      const pacer = createPacer(20, now);
+      const pacer = createPacer(20, scheduler);
       const starts: number[] = [];
       for (let n = 0; n < 4; n += 1)
         scheduler
@@ -228,7 +222,7 @@ describe('pace', () => {
 
   test('without a limit starts everything at once, and holds it while paused', () => {
     paced((now, scheduler) => {
-      const pacer = createPacer(Number.POSITIVE_INFINITY, now);
+      const pacer = createPacer(Number.POSITIVE_INFINITY, scheduler);
       const starts: number[] = [];
       const start = (): void =>
         void scheduler

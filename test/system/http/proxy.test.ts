@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import { createServer as createTcpServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { lastValueFrom } from 'rxjs';
+import { Server as ProxyServer } from 'proxy-chain';
+import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';
+import { collections } from '../../../src/collections/index.js';
+import type * as Leadstream from '../../../src/index.js';
+import { certificate, certifiedKey } from '../../support/certificates.js';
+import { expectDiscreet, failureOf, hasty, json, oddKey, startServer } from '../../support/odd-server.js';
+import { until } from '../../support/until.js';
+
+/** The threads run from the built files only. */
+const built: typeof Leadstream = await import(pathToFileURL(join(process.cwd(), 'dist/index.js')).href);
+
+const password = 'pass/word: 7f3a9c';
+const running: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of running.splice(0)) await close();
+});
+
+/** A proxy that wants a user and a password, and what it was asked for. */
+async function openProxy() {
+  const asked: string[] = [];
+  const proxy = new ProxyServer({
+    host: '127.0.0.1',
+    port: 0,
+    prepareRequestFunction: ({ username, password: given, hostname, isHttp }) => {
+      asked.push(`${isHttp ? 'request' : 'tunnel'} to ${hostname}`);
+      return { requestAuthentication: username !== 'reader' || given !== password };
+    },
+  });
+  await proxy.listen();
+  running.push(() => proxy.close(true));
+  return { asked, url: (word = password) => `http://reader:${encodeURIComponent(word)}@127.0.0.1:${proxy.port}` };
+}
+
+async function openService() {
+  const server = await startServer(json([{ uid: '1' }]));
+  running.push(() => server.close());
+  return server.url;
+}
+
+async function openTlsService() {
+  const server = createServer({ key: certifiedKey, cert: certificate }, (_request, response) => response.end('[{"uid":"1"}]'));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  running.push(() => (server.close(), server.closeAllConnections()));
+  const address = server.address();
+  return `https://localhost:${address !== null && typeof address === 'object' ? address.port : 0}`;
+}
+
+/** A client that is closed behind the test. */
+function open(options: Partial<ClientOptions> & { readonly baseUrl: string }) {
+  const client = createClient({ auth: { rest_api_key: oddKey }, retry: hasty, ...options });
+  running.push(() => client.close());
+  return client;
+}
+const found = (client: ReturnType<typeof open>) => lastValueFrom(client.reader(collections.users).find('1'));
+
+describe('requests take a proxy', () => {
+  test('to a service without TLS', async () => {
+    const [{ asked, url }, baseUrl] = [await openProxy(), await openService()];
+    expect(await found(open({ baseUrl, proxy: url() }))).toHaveLength(1);
+    expect(asked).toEqual(['request to 127.0.0.1']);
+  });
+
+  test('to one with TLS by a tunnel, in which the certificate of the service counts', async () => {
+    const [{ asked, url }, baseUrl] = [await openProxy(), await openTlsService()];
+    const client = open({ baseUrl, proxy: url(), ca: certificate });
+    await found(client);
+    expect(await found(client)).toHaveLength(1);
+    expect(asked).toEqual(['tunnel to localhost']);
+    await expect(found(open({ baseUrl, proxy: url() }))).rejects.toMatchObject({ code: 'E_SOURCE_TLS' });
+  });
+
+  test('from the thread that fetches as well', async () => {
+    const [{ asked, url }, baseUrl] = [await openProxy(), await openTlsService()];
+    const service = built.connect({ baseUrl, auth: { rest_api_key: oddKey }, proxy: url(), ca: [certificate], threads: 1 });
+    running.push(() => service.close());
+    expect(await lastValueFrom(service.find('users', '1'))).toHaveLength(1);
+    expect(asked).toEqual(['tunnel to localhost']);
+  });
+});
+
+describe('what a proxy does not do is said, and its password is not', () => {
+  const expectSecretive = (error: Error) => {
+    expectDiscreet(error);
+    for (const spelling of ['pass/word', 'pass%2Fword', '7f3a9c', btoa(`reader:${password}`)]) expect(error.stack).not.toContain(spelling);
+  };
+
+  test.each([
+    ['a request', openService],
+    ['a tunnel', openTlsService],
+  ])('it refuses the password of %s', async (_what, service) => {
+    const [{ url }, baseUrl] = [await openProxy(), await service()];
+    const error = await failureOf(open({ baseUrl, proxy: url('no the password') }));
+    expect(error).toMatchObject({ code: 'E_SOURCE_PROXY', exit: 69, status: 407, message: expect.stringContaining('HTTP 407') });
+    expectSecretive(error);
+  });
+
+  test.each(['http://127.0.0.1:9999', 'https://localhost:9999'])('it is not there, on the way to %s', async (baseUrl) => {
+    const error = await failureOf(open({ baseUrl, proxy: `http://reader:${encodeURIComponent(password)}@127.0.0.1:1` }));
+    expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', systemCode: 'ECONNREFUSED' });
+    expect(error.message).toContain('no connection through the proxy 127.0.0.1:1 (ECONNREFUSED 127.0.0.1:1)');
+    expectSecretive(error);
+  });
+
+  test('it never answers: leaving and closing leave no connection behind', async () => {
+    const sockets = new Set<Socket>();
+    const silent = createTcpServer((socket) => {
+      sockets.add(socket.on('close', () => sockets.delete(socket)).resume());
+    }).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    running.push(() => silent.close());
+    const address = silent.address();
+    const proxy = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
+    const client = open({ baseUrl: 'https://localhost:9999', proxy });
+    const read = found(client);
+    await until(() => sockets.size === 1);
+    await Promise.all([expect(read).rejects.toMatchObject({ code: 'E_SOURCE_CLOSED' }), client.close()]);
+    await until(() => sockets.size === 0);
+  });
+});
+
+test.each([
+  [{ proxy: 'proxy.example' }, 'proxy must be the address of an HTTP proxy, as http://proxy.example:3128, or false for none'],
+  [
+    { proxy: 'socks5://reader:secret-word@x' },
+    'proxy must be the address of an HTTP proxy, as http://proxy.example:3128, or false for none',
+  ],
+  [{ ca: '/etc/ssl/own.pem' }, 'ca must be certificates in PEM, as a text or a list of texts; of a file, what is in it'],
+  [{ ca: [certificate, certificate.replace('MIIB', 'MIIX')] }, 'ca must be certificates in PEM'],
+])('an option that cannot be right is refused at once: %j', (options, message) => {
+  const attempt = () => createClient({ baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey }, ...options });
+  expect(attempt).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(message) }));
+  expect(attempt).not.toThrow('secret-word');
+});
