@@ -168,6 +168,7 @@ export { readGroups } from './parquet/index.js';
 export {
   connectionFromEnvironment,
   lintPipelines,
+  previewPipeline,
   recoverRuns,
   writeTo,
   loadCollections,
@@ -193,6 +194,9 @@ export {
   type WriteOptions,
   type LoadOptions,
   type Pipeline,
+  type Preview,
+  type PreviewOptions,
+  type PreviewStage,
   type RollbackOptions,
   type RunOptions,
   type RunReport,

@@ -1,4 +1,5 @@
 export type { Expect } from './gates/expect.js';
+export { previewPipeline, type Preview, type PreviewOptions, type PreviewStage } from './ops/preview.js';
 export { recoverRuns } from './ops/recover.js';
 export { writeTo, type Written, type WriteOptions } from './ops/write-to.js';
 export { type RollbackOptions, rollbackTable } from './ops/rollback.js';

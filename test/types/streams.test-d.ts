@@ -18,6 +18,7 @@ import {
   pagedSource,
   parsePipeline,
   parsePipelines,
+  previewPipeline,
   rows,
   runPipeline,
   SinkError,
@@ -35,6 +36,8 @@ import {
   type LintResult,
   type Page,
   type Pipeline,
+  type Preview,
+  type Row,
   type Violation,
   type RunOptions,
   type RunReport,
@@ -130,6 +133,8 @@ expectTypeOf<LeadstreamError['code']>().toEqualTypeOf<ErrorCode>();
 // pipelines
 expectTypeOf(loadPipeline).returns.resolves.toEqualTypeOf<Pipeline>();
 expectTypeOf(parsePipeline).returns.resolves.toEqualTypeOf<Pipeline>();
+expectTypeOf(previewPipeline).parameter(0).toEqualTypeOf<Pipeline>();
+expectTypeOf<Preview['stages'][number]['rows']>().toEqualTypeOf<readonly Row[]>();
 expectTypeOf(lintPipelines).returns.resolves.toEqualTypeOf<LintResult>();
 expectTypeOf(loadPipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();
 expectTypeOf(parsePipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();

@@ -1,7 +1,8 @@
 import type { Argv } from 'yargs';
 import { collectionNames, columnsOf, collections, type CollectionName } from '../../collections/index.js';
-import { LeadstreamError } from '../../core/index.js';
+import { LeadstreamError, unknownName } from '../../core/index.js';
 import type { ConnectOptions } from '../../index.js';
+import { listed } from '../listed.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 
 interface FetchArguments extends CommonArguments {
@@ -10,6 +11,7 @@ interface FetchArguments extends CommonArguments {
   readonly format: 'ndjson' | 'csv' | 'table';
   readonly pageSize: number;
   readonly reveal: readonly string[];
+  readonly columns: readonly string[];
 }
 
 /** Adds `leadstream fetch`. */
@@ -29,6 +31,13 @@ export function addFetch(yargs: Argv, runner: Runner): Argv {
           nargs: 1,
           default: [],
           describe: 'Credential-like field to include',
+        })
+        .option('columns', {
+          type: 'string',
+          array: true,
+          nargs: 1,
+          default: [],
+          describe: 'Columns to print, like uid,email; default all',
         })
         .check(({ id }) => id === undefined || !/^\.*$/.test(id) || 'an identifier must not be empty or made of dots')
         .check(({ 'page-size': size }) => isPageSize(size) || '--page-size takes a whole number from 1 to 500')
@@ -63,18 +72,28 @@ async function fetchList(arguments_: FetchArguments, connection: ConnectOptions,
   const { parsePipeline } = await import('../../index.js');
   const { runAndReport } = await import('../reporting.js');
   const { collection, format, pageSize, reveal } = arguments_;
-  const spec = { name: `fetch-${collection}`, from: collection, reveal, to: [{ stdout: { format } }] };
+  const spec = { name: `fetch-${collection}`, from: collection, reveal, to: [{ stdout: { format, ...wantedColumns(arguments_) } }] };
   const pipeline = await parsePipeline(JSON.stringify(spec), 'fetch', { env: context.env, baseDir: context.cwd });
   await runAndReport({ ...pipeline, connection: { ...connection, limit: pageSize } }, context);
   return 0;
 }
 
+/** @throws {LeadstreamError} `E_USAGE` for a column that the collection does not have, or that is withheld. */
+function wantedColumns({ collection, reveal, columns: words }: FetchArguments): { readonly columns?: readonly string[] } {
+  const columns = listed(words);
+  const known = columnsOf(collections[collection], reveal).map(({ name }) => name);
+  const unknown = columns.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new LeadstreamError('E_USAGE', `--columns: ${unknownName('column', unknown, known)}`);
+  return columns.length === 0 ? {} : { columns };
+}
+
 async function fetchOne(
-  { collection, format, reveal }: FetchArguments,
+  arguments_: FetchArguments,
   id: string,
   connection: ConnectOptions,
   { console, stdout, signal }: CommandContext,
 ): Promise<number> {
+  const { collection, format, reveal } = arguments_;
   const { connect, stdout: stdoutSink } = await import('../../index.js');
   const { firstValueFrom, fromEvent, of, takeUntil } = await import('rxjs');
   const { watchers } = await import('../reporting.js');
@@ -83,7 +102,7 @@ async function fetchOne(
   try {
     const rows = await firstValueFrom(service.find(collection, id, { reveal }).pipe(takeUntil(stop$)), { defaultValue: undefined });
     if (rows === undefined) throw new LeadstreamError('E_RUN_ABORTED', 'stopped by a signal');
-    const out = await stdoutSink({ format }, { stdout });
+    const out = await stdoutSink({ format, ...wantedColumns(arguments_) }, { stdout });
     await out.begin(columnsOf(collections[collection], reveal));
     await out.write({ number: 1, rows, lease: { release: () => {} } });
     await out.prepare();

@@ -19,6 +19,13 @@ const config = schema((z) =>
     columns: columns(),
     on_error: onError(),
     max_width: z.int().min(2).default(40).describe('Widest column of a table, in characters (default 40).'),
+    width: z
+      .int()
+      .min(20)
+      .optional()
+      .describe(
+        'Width of a table, in characters: columns are cut to fit, and where they would be too narrow, each record stands vertically. Default: that of the terminal, and no bound elsewhere.',
+      ),
   }),
 );
 
@@ -48,7 +55,11 @@ export const stdoutSink = defineSink({
   check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
   output: () => undefined,
   async open(options, context) {
-    return textSink(streamTarget(context.stdout, context.at), { ...options, ...(await formats[options.format](options)) }, context);
+    return textSink(
+      streamTarget(context.stdout, context.at),
+      { ...options, ...(await formats[options.format](fitting(options, context.stdout))) },
+      context,
+    );
   },
 });
 
@@ -60,5 +71,14 @@ const formats: { readonly [F in StdoutConfig['format']]: (options: StdoutConfig)
     const { CsvFormat, nul } = await import('../csv/format.js');
     return { format: (columns) => new CsvFormat(columns, { delimiter: ',', bom: false, escape_formulas: false }), nul };
   },
-  table: ({ max_width: maxWidth }) => ({ format: (columns) => tableFormat(columns, maxWidth), surrogates: true }),
+  table: ({ max_width: column, width: table }) => ({ format: (columns) => tableFormat(columns, { column, table }), surrogates: true }),
 };
+
+/** Tables fit into the terminal that they are printed on. */
+function fitting(
+  options: StdoutConfig,
+  stream: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number },
+): StdoutConfig {
+  const { isTTY, columns } = stream;
+  return options.width === undefined && isTTY && columns ? { ...options, width: Math.max(20, columns) } : options;
+}

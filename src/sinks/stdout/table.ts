@@ -1,25 +1,32 @@
 import { itemAt, textOf, type OutputColumn } from '../../core/index.js';
 import type { TextFormat } from '../text-sink.js';
+import { cut, printable, width } from './cells.js';
+
+/** How wide a table may be, in terminal cells. */
+export interface TableWidths {
+  /** Widest column. */
+  readonly column: number;
+  /** The whole table. Default: no bound. */
+  readonly table?: number | undefined;
+}
 
 /**
- * A plain table for people. Widths come from the header and the first page; what is wider later is cut with `…`, and
- * control characters become spaces, so that no value can steer a terminal.
+ * A plain table for people. Widths come from the header and the first page; what is wider later is cut with `…`, and control characters
+ * become spaces, so that no value can steer a terminal.
  *
- * @param maxWidth Widest column, in terminal cells.
+ * A table that would be wider than allowed gets narrower columns; where these would be too narrow to read, each record stands vertically, a
+ * line for each column.
  */
-export function tableFormat(columns: readonly OutputColumn[], maxWidth: number): TextFormat {
+export function tableFormat(columns: readonly OutputColumn[], allowed: TableWidths): TextFormat {
   const header = columns.map(({ name }) => printable(name));
-  let widths: readonly number[] | undefined;
+  let layout: Layout | undefined;
 
-  function fix(rows: readonly (readonly string[])[]): string {
-    widths = header.map((name, index) => Math.min(maxWidth, Math.max(width(name), ...rows.map((row) => width(row[index] ?? '')))));
-    return (
-      line(header, widths) +
-      line(
-        widths.map((count) => '-'.repeat(count)),
-        widths,
-      )
+  function fixed(rows: readonly (readonly string[])[]): Layout {
+    const natural = header.map((name, index) =>
+      Math.min(allowed.column, Math.max(width(name), ...rows.map((row) => width(itemAt(row, index))))),
     );
+    const widths = fitted(natural, allowed.table);
+    return widths ? horizontal(header, widths) : vertical(header, allowed.table ?? Infinity);
   }
 
   return {
@@ -28,42 +35,54 @@ export function tableFormat(columns: readonly OutputColumn[], maxWidth: number):
       const cells = Array.from({ length: batch.rows }, (_, row) =>
         columns.map(({ type }, index) => printable(textOf(batch.column(index).value(row), type) ?? '')),
       );
-      const head = widths === undefined ? fix(cells) : '';
-      return head + cells.map((row) => line(row, widths ?? [])).join('');
+      const head = layout === undefined ? (layout = fixed(cells)).head : '';
+      return head + cells.map(layout.record).join('');
     },
-    tail: () => (widths === undefined ? fix([]) : ''),
+    tail: () => (layout === undefined ? fixed([]).head : ''),
   };
 }
 
-function line(cells: readonly string[], widths: readonly number[]): string {
-  return `${cells
-    .map((cell, index) => fit(cell, itemAt(widths, index)))
-    .join('  ')
-    .trimEnd()}\n`;
+/** How records are put on lines. */
+interface Layout {
+  readonly head: string;
+  record(cells: readonly string[]): string;
 }
 
-function fit(text: string, room: number): string {
-  const spare = room - width(text);
-  if (spare >= 0) return text + ' '.repeat(spare);
-  let cut = '';
-  for (const character of text) {
-    if (width(cut + character) >= room) break;
-    cut += character;
-  }
-  return `${cut}…${' '.repeat(room - width(cut) - 1)}`;
+const gap = 2;
+/** Columns that are cut to less say nothing. */
+const narrowest = 12;
+
+/** The widths of columns that fit into a table, the widest ones cut; `undefined` where they would be too narrow. */
+export function fitted(widths: readonly number[], room = Infinity): readonly number[] | undefined {
+  const free = room - gap * (widths.length - 1);
+  const total = (most: number) => widths.reduce((sum, each) => sum + Math.min(each, most), 0);
+  let most = Math.max(...widths, 0);
+  while (most > narrowest && total(most) > free) most -= 1;
+  return total(most) > free ? undefined : widths.map((each) => Math.min(each, most));
 }
 
-function printable(text: string): string {
-  if (simple.test(text)) return text;
-  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ').replaceAll(/[\p{Cf}\p{Mn}\p{Me}]/gu, '');
+function horizontal(header: readonly string[], widths: readonly number[]): Layout {
+  const line = (cells: readonly string[]) =>
+    `${cells
+      .map((cell, index) => cut(cell, itemAt(widths, index)))
+      .join(' '.repeat(gap))
+      .trimEnd()}\n`;
+  return { head: line(header) + line(widths.map((count) => '-'.repeat(count))), record: line };
 }
 
-/** One cell of a terminal per character. */
-const simple = /^[ -~]*$/;
-const wide = /[\p{Extended_Pictographic}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/u;
-
-/** Terminal cells that a text takes: two for pictures and East Asian characters. */
-function width(text: string): number {
-  if (simple.test(text)) return text.length;
-  return Array.from(text).reduce((sum, character) => sum + (wide.test(character) ? 2 : 1), 0);
+function vertical(header: readonly string[], room: number): Layout {
+  const names = Math.min(Math.max(...header.map(width), 0), Math.max(narrowest, Math.floor(room / 2)));
+  const rule = Number.isFinite(room) ? room : 40;
+  let records = 0;
+  return {
+    head: '',
+    record: (cells) => {
+      records += 1;
+      const title = `-[ ${records} ]`;
+      const lines = cells.map((cell, index) =>
+        `${cut(itemAt(header, index), names)}${' '.repeat(gap)}${cut(cell, Math.max(1, room - names - gap))}`.trimEnd(),
+      );
+      return `${[title.padEnd(rule, '-'), ...lines].join('\n')}\n`;
+    },
+  };
 }

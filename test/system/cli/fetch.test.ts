@@ -6,6 +6,19 @@ import { service } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 describe('leadstream fetch', () => {
+  test('prints the columns that are named, of a list and of a record, and refuses unknown ones', async () => {
+    const [from, cwd] = [await service(), await temporaryFolder()];
+    const fetched = (...words: string[]) => cli(['fetch', ...words], { cwd, env: from.env });
+    const list = await fetched('users', '--columns', 'affid,uid', '--format', 'csv');
+    expect(list.stdout.split('\n')[0]).toBe('affid,uid');
+    const id = list.stdout.split('\n')[1]?.split(',')[1] ?? '';
+    expect(JSON.parse((await fetched('users', id, '--columns', 'uid')).stdout)).toEqual({ uid: id });
+    expect(await fetched('users', '--columns', 'uidd')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("unknown column 'uidd', did you mean 'uid'?"),
+    });
+  });
+
   test('prints a collection', async () => {
     const [from, cwd] = [await service(), await temporaryFolder()];
     const { code, stdout } = await cli(['fetch', 'users', '--format', 'csv', '--quiet'], { cwd, env: from.env });

@@ -88,7 +88,7 @@ const sinks: Readonly<Record<string, fc.Arbitrary<TextSink>>> = {
     .tuple(common, fc.record({ delimiter, bom: fc.boolean(), escape_formulas: fc.boolean() }))
     .map(([options, dialect]) => ({ ...options, naming, nul, format: (columns) => new CsvFormat(columns, dialect) })),
   ndjson: common.map((options) => ({ ...options, naming, surrogates: true, format: (columns) => new NdjsonFormat(columns) })),
-  table: common.map((options) => ({ ...options, naming, surrogates: true, format: (columns) => tableFormat(columns, 8) })),
+  table: common.map((options) => ({ ...options, naming, surrogates: true, format: (columns) => tableFormat(columns, { column: 8 }) })),
 };
 
 describe.each(Object.entries(sinks))('%s', (_name, sink) => {

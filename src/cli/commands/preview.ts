@@ -1,0 +1,137 @@
+import type { Argv } from 'yargs';
+import { LeadstreamError, unknownName, type Column } from '../../core/index.js';
+import type { Pipeline, Preview, PreviewStage } from '../../index.js';
+import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { listed } from '../listed.js';
+import { fitting, masked, printRows } from '../rows.js';
+import { print } from '../streams.js';
+import { amount } from '../table.js';
+
+interface PreviewArguments extends CommonArguments {
+  readonly file: string;
+  readonly rows: number;
+  readonly step: number | undefined;
+  readonly columns: readonly string[];
+  readonly sample: number;
+  readonly reveal: boolean;
+  readonly only: string | undefined;
+  readonly set: readonly string[];
+}
+
+/** Adds `leadstream preview`. */
+export function addPreview(yargs: Argv, runner: Runner): Argv {
+  return yargs.command(
+    'preview <file>',
+    'Show the first rows after every step, and write nothing',
+    (options) =>
+      commonOptions(options)
+        .positional('file', { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' })
+        .option('rows', { alias: 'n', type: 'number', default: 10, describe: 'Rows to show after each step' })
+        .option('step', { type: 'number', describe: 'Only the rows after this step, counted from 0, with all columns' })
+        .option('columns', { type: 'string', array: true, nargs: 1, default: [], describe: 'Columns to show, like lead_id,email' })
+        .option('sample', { type: 'number', default: 1000, describe: 'Most rows of the collection that are read' })
+        .option('reveal', { type: 'boolean', default: false, describe: 'Show personal values and credentials instead of ***' })
+        .option('only', { type: 'string', describe: 'Name of the pipeline, of several in the file' })
+        .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
+        .check(({ rows }) => isCount(rows) || '--rows takes a whole number from 1 on')
+        .check(({ rows, sample }) => (isCount(sample) && sample >= rows) || '--sample takes a whole number, not less than --rows')
+        .example('$0 preview leads.yaml -n 5', 'the first five rows after every step')
+        .example('$0 preview leads.yaml --step 2', 'all columns after steps[2]')
+        .example('$0 preview leads.yaml --columns lead_id,zip_city', 'these columns after every step'),
+    (arguments_) => runner(arguments_, (context) => preview(arguments_, context)),
+  );
+}
+
+function isCount(count: number): boolean {
+  return Number.isInteger(count) && count >= 1;
+}
+
+async function preview(arguments_: PreviewArguments, context: CommandContext): Promise<number> {
+  const { loadPipelines, previewPipeline } = await import('../../index.js');
+  const { overridesOf } = await import('../overrides.js');
+  const { onePipeline } = await import('../one-pipeline.js');
+  const { watchers } = await import('../reporting.js');
+  const { reportFailure } = await import('../failure.js');
+  const { console, env, cwd, signal } = context;
+  const { file, rows, sample, step } = arguments_;
+  const pipeline = onePipeline(await loadPipelines(file, { env, cwd, set: overridesOf(arguments_.set) }), file, arguments_.only);
+  refuseStep(step, pipeline);
+  const wanted = listed(arguments_.columns);
+  console.hide(pipeline.secrets);
+  const shown = { rows, sample, ...(step !== undefined && { step }), signal, watch: watchers(console) };
+  const found = await previewPipeline(pipeline, shown);
+  const stages = step === undefined ? found.stages : found.stages.slice(-1);
+  refuseUnknown(wanted, stages);
+  for (const stage of stages) await printStage(stage, before(stage, found), { ...arguments_, wanted }, pipeline, context);
+  if (found.failure !== undefined) return reportFailure(console, found.failure);
+  const { name } = pipeline.plan.collection;
+  const read = found.whole
+    ? `all ${amount(found.read)} rows of ${name}`
+    : `the first ${amount(found.read)} rows of ${name} (--sample: more)`;
+  console.log('info', `read ${read}; nothing was written`);
+  return 0;
+}
+
+function refuseStep(step: number | undefined, { plan: { steps } }: Pipeline): void {
+  if (step === undefined || (Number.isInteger(step) && step >= 0 && step < steps.length)) return;
+  const names = steps.map(({ name }, index) => `${index} ${name}`).join(', ');
+  throw new LeadstreamError('E_USAGE', steps.length === 0 ? '--step: the pipeline has no steps' : `--step: there are ${names}`);
+}
+
+/** A column may be missing at some places, but not at all of them. */
+function refuseUnknown(wanted: readonly string[], stages: readonly PreviewStage[]): void {
+  const known = [...new Set(stages.flatMap(({ columns }) => columns.map(({ name }) => name)))];
+  const unknown = wanted.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new LeadstreamError('E_USAGE', `--columns: ${unknownName('column', unknown, known)}`);
+}
+
+function before(stage: PreviewStage, { stages }: Preview): PreviewStage | undefined {
+  return stages[stages.indexOf(stage) - 1];
+}
+
+type Shown = PreviewArguments & { readonly wanted: readonly string[] };
+
+async function printStage(
+  stage: PreviewStage,
+  earlier: PreviewStage | undefined,
+  { wanted, reveal, step }: Shown,
+  { plan: { collection } }: Pipeline,
+  { stdout }: CommandContext,
+): Promise<void> {
+  const names = (columns: readonly Column[]) => columns.map(({ name }) => name);
+  const added = earlier ? stage.columns.filter(({ name }) => !names(earlier.columns).includes(name)) : [];
+  const gone = earlier ? names(earlier.columns).filter((name) => !names(stage.columns).includes(name)) : [];
+  await print(
+    stdout,
+    `${earlier === undefined || step !== undefined ? '' : '\n'}${titleOf(stage, names(added), gone, step !== undefined)}\n`,
+  );
+  if (stage.rows.length === 0) return;
+  const shown = reveal ? stage : masked(stage.columns, stage.rows);
+  const width = Math.max(20, stdout.columns ?? 100);
+  const isFirst = ({ name }: Column) => collection.key.includes(name) || names(added).includes(name);
+  const chosen =
+    wanted.length > 0
+      ? wanted.flatMap((name) => shown.columns.find((column) => column.name === name) ?? [])
+      : step === undefined
+        ? fitting([...shown.columns.filter(isFirst), ...shown.columns.filter((column) => !isFirst(column))], shown.rows, width)
+        : shown.columns;
+  if (chosen.length > 0) await printRows(stdout, chosen, shown.rows, width);
+  const more = shown.columns.length - chosen.length;
+  const index = /^steps\[(\d+)\]/.exec(stage.at)?.[1];
+  if (more > 0 && wanted.length === 0)
+    await print(stdout, `(${more} more columns: ${index === undefined ? '--columns chooses' : `--step ${index} shows them`})\n`);
+}
+
+/** @param alone Whether no place before it is shown, which would have told of the sample. */
+function titleOf(
+  { at, rows, passed, columns, sampledBy }: PreviewStage,
+  added: readonly string[],
+  gone: readonly string[],
+  alone: boolean,
+): string {
+  const few = rows.length < passed ? `first ${amount(rows.length)} of ${amount(passed)} rows` : `${amount(passed)} rows`;
+  const count = passed === 0 ? 'no row of the sample gets here' : `${few}, ${columns.length} columns`;
+  const changes = [...added.map((name) => `+${name}`), ...gone.map((name) => `-${name}`)].join(' ');
+  const note = sampledBy === undefined ? '' : `\n(a sample: ${sampledBy} has not seen the whole collection)`;
+  return `${at}: ${count}${changes === '' ? '' : `, ${changes}`}${alone || sampledBy === at ? note : ''}`;
+}

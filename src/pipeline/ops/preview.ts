@@ -1,0 +1,253 @@
+import { tap } from 'rxjs';
+import type { Column, Row } from '../../core/index.js';
+import { LeadstreamError } from '../../core/index.js';
+import type { Watcher, Watchers } from '../../events/index.js';
+import { batchOf, type Page } from '../../flow/index.js';
+import { limit } from '../../steps/index.js';
+import { runPipeline } from '../run/run.js';
+import type { Pipeline } from '../spec/pipeline.js';
+import type { PlannedSink, PlannedStep } from '../spec/planned.js';
+
+/** What a preview shows. */
+export interface PreviewOptions {
+  /** Rows to show after each step, at least 1. Default 10. */
+  readonly rows?: number;
+  /** Most rows of the collection that are read. Default 1000. */
+  readonly sample?: number;
+  /** Place of the last step that rows pass, from 0; -1 for the rows as they are read. Default: the last one. */
+  readonly step?: number;
+  /** Stops the preview. */
+  readonly signal?: AbortSignal;
+  /** Receives what happens meanwhile. */
+  readonly watch?: Watchers | undefined;
+}
+
+/** Rows at a place of a chain. */
+export interface PreviewStage {
+  /** `from leads`, or the step that rows have left, like `steps[1] derive`. */
+  readonly at: string;
+  readonly columns: readonly Column[];
+  /** The first rows. Personal fields are as they are. */
+  readonly rows: readonly Row[];
+  /** Rows that passed here in all. */
+  readonly passed: number;
+  /** The step that would give other rows if it had seen the whole collection, when it has not. */
+  readonly sampledBy: string | undefined;
+}
+
+/** What a preview found. */
+export interface Preview {
+  /** In the order of the chain: the source, and each step. */
+  readonly stages: readonly PreviewStage[];
+  /** Rows of the collection that were read. */
+  readonly read: number;
+  /** Whether these are all of them. */
+  readonly whole: boolean;
+  /** What ended the preview early, after some stages had rows. */
+  readonly failure: unknown;
+}
+
+/**
+ * Runs the first rows of a pipeline through its steps and writes nothing: no sink is opened, no gate asked, nothing spooled. It reads until the
+ * last step has given as many rows as wanted, or the sample is read. The other sides of joins are read whole.
+ *
+ * @throws {LeadstreamError} `E_USAGE` for options that cannot be right. As `runPipeline`, as long as no row was read.
+ *
+ * @example
+ * const { stages } = await previewPipeline(await loadPipeline('leads.yaml'), { rows: 3 });
+ * // [{ at: 'from leads', rows: [{ lead_id: '1', … }, …], … }, { at: 'steps[0] derive', rows: […], … }]
+ */
+export async function previewPipeline(pipeline: Pipeline, options: PreviewOptions = {}): Promise<Preview> {
+  const { rows = 10, sample = 1000, step: last = pipeline.plan.steps.length - 1, signal, watch } = options;
+  refuseOptions(pipeline, { rows, sample, step: last });
+  const shown = new ShownChain(pipeline, { rows, sample, last });
+  const watched = [watch ?? []].flat().map(withoutConsequences);
+  try {
+    await runPipeline(shown.pipeline, { ...(signal && { signal }), watch: watched });
+    return shown.preview();
+  } catch (failure) {
+    if (shown.isEmpty || signal?.aborted) throw failure;
+    return shown.preview(failure);
+  }
+}
+
+function refuseOptions({ plan }: Pipeline, options: Readonly<Record<'rows' | 'sample' | 'step', number>>): void {
+  const { rows, sample, step } = options;
+  const { length } = plan.steps;
+  const refuse = (message: string) => new LeadstreamError('E_USAGE', `previewPipeline: ${message}`);
+  if (!Number.isInteger(rows) || rows < 1) throw refuse('rows must be a whole number from 1 on');
+  if (!Number.isInteger(sample) || sample < rows) throw refuse('sample must be a whole number, and not less than rows');
+  if (!Number.isInteger(step) || step < -1 || step >= length)
+    throw refuse(
+      `step must be a whole number from -1 to ${length - 1}, since the pipeline has ${length} ${length === 1 ? 'step' : 'steps'}`,
+    );
+}
+
+/** The rows at one place, as they pass. */
+class Stage {
+  readonly rows: Row[] = [];
+  passed = 0;
+  #unplanned: readonly string[] = [];
+
+  constructor(
+    readonly at: string,
+    private readonly planned: readonly Column[],
+    private readonly wanted: number,
+  ) {}
+
+  take(page: Page): void {
+    const batch = batchOf(page);
+    this.passed += batch.length;
+    const names = new Set(this.planned.map(({ name }) => name));
+    this.#unplanned = [...new Set([...this.#unplanned, ...[...batch.columns.keys()].filter((name) => !names.has(name))])];
+    for (let index = 0; index < batch.length && this.rows.length < this.wanted; index += 1) this.rows.push(batch.row(index));
+  }
+
+  /** Those that are declared here, and fields that the service has and nobody declared. */
+  get columns(): readonly Column[] {
+    const undeclared = this.#unplanned.map((name): Column => ({
+      name,
+      original: name,
+      type: 'text',
+      cast: false,
+      sensitivity: 'personal',
+      undeclared: true,
+    }));
+    return [...this.planned, ...undeclared];
+  }
+}
+
+/** A chain that shows its rows after each step instead of writing them. */
+class ShownChain {
+  readonly pipeline: Pipeline;
+  readonly #steps: readonly PlannedStep[];
+  readonly #stages: readonly Stage[];
+  #stopped = false;
+
+  constructor(given: Pipeline, { rows, sample, last }: { readonly rows: number; readonly sample: number; readonly last: number }) {
+    const { plan } = given;
+    this.#steps = plan.steps.slice(0, last + 1);
+    const inputs = [...plan.steps.map(({ input }) => input), plan.columns()];
+    const stage = (at: string, index: number) => new Stage(at, inputs[index] ?? [], rows);
+    this.#stages = [stage(`from ${plan.collection.name}`, 0), ...this.#steps.map(({ at }, index) => stage(at, index + 1))];
+    const sampling = this.#sampling(sample, inputs[0] ?? []);
+    const [source, ...others] = this.#stages.map((each) => this.#showing(each, rows));
+    const chain = this.#steps.flatMap((step, index) => [ungated(step), ...(others[index] ? [others[index]] : [])]);
+    this.pipeline = {
+      ...given,
+      plan: { ...plan, steps: [sampling, ...(source ? [source] : []), ...chain], sinks: [nowhere], stoppedBy: sampling },
+      connection: { ...given.connection, strict: false },
+      rejects: { path: undefined, pathOf: () => undefined, max: { share: 1 }, rows: false },
+      expect: undefined,
+      consistency: { ...given.consistency, mode: 'off' },
+      spoolMaxAgeMs: undefined,
+    };
+  }
+
+  get isEmpty(): boolean {
+    return this.#stages.every(({ passed }) => passed === 0);
+  }
+
+  preview(failure?: unknown): Preview {
+    const whole = !this.#stopped && failure === undefined;
+    const stages = this.#stages.map((stage, index): PreviewStage => {
+      const { at, columns, rows, passed } = stage;
+      const sampling = this.#steps.slice(0, index).findLast((step) => step.blocking || step.name === 'dedupe');
+      return { at, columns, rows, passed, sampledBy: whole ? undefined : sampling?.at };
+    });
+    return { stages, read: this.#stages[0]?.passed ?? 0, whole, failure };
+  }
+
+  /** Lets the sample pass and stops the read. */
+  #sampling(sample: number, input: readonly Column[]): PlannedStep {
+    return {
+      ...transparent('sample', input),
+      most: sample,
+      open: (runtime) => limit(sample, { ...runtime, stop: () => this.#stop(runtime) }),
+    };
+  }
+
+  /** Keeps the first rows of a place; the last place stops the read when it has enough. */
+  #showing(stage: Stage, rows: number): PlannedStep {
+    const isLast = stage === this.#stages.at(-1);
+    // After a step that takes all rows first, everything is read by then.
+    const isFirst = !this.#steps.some(({ blocking }) => blocking);
+    return {
+      ...transparent(`after ${stage.at}`, stage.columns),
+      ...(isLast && { most: rows }),
+      open: (runtime) => (pages$) => {
+        const shown$ = pages$.pipe(tap((page) => stage.take(page)));
+        return isLast ? shown$.pipe(limit(rows, { ...runtime, stop: () => (isFirst ? this.#stop(runtime) : undefined) })) : shown$;
+      },
+    };
+  }
+
+  #stop({ stop }: { stop?(): void }): void {
+    this.#stopped = true;
+    stop?.();
+  }
+}
+
+/** A step that lets all rows pass as they are. */
+function transparent(at: string, input: readonly Column[]): Omit<PlannedStep, 'open'> {
+  return {
+    name: 'preview',
+    at,
+    input,
+    columns: (columns) => columns,
+    reads: undefined,
+    keepsRows: true,
+    blocking: false,
+    most: undefined,
+    addsRows: false,
+    gate: () => undefined,
+    remark: () => undefined,
+  };
+}
+
+/** The same step, which judges nothing by some rows of many. */
+function ungated(step: PlannedStep): PlannedStep {
+  return { ...step, gate: () => undefined, remark: () => undefined };
+}
+
+/** Takes the rows and writes them nowhere. */
+const nowhere: PlannedSink = {
+  name: 'preview',
+  index: 0,
+  at: 'preview',
+  output: undefined,
+  outputOf: () => undefined,
+  adds: false,
+  check: () => {},
+  writes: () => [],
+  open: () => {
+    let rows = 0;
+    return Promise.resolve({
+      begin: () => Promise.resolve(),
+      write: (page) => {
+        rows += batchOf(page).length;
+        return Promise.resolve();
+      },
+      prepare: () =>
+        Promise.resolve({
+          rows,
+          bytes: 0,
+          total: rows,
+          unchanged: 0,
+          changed: 0,
+          actions: () => Promise.resolve([]),
+          cleanup: () => Promise.resolve(),
+          quarantine: () => Promise.resolve(undefined),
+        }),
+      abort: () => Promise.resolve(),
+    });
+  },
+};
+
+/** A watcher that is not told what follows from having read some rows of many. */
+function withoutConsequences({ warning, ...others }: Watcher): Watcher {
+  if (!warning) return others;
+  return { ...others, warning: (event, ...rest) => (consequences.has(event.code) ? undefined : warning(event, ...rest)) };
+}
+
+const consequences: ReadonlySet<string> = new Set(['W_RUN_PARTIAL', 'W_SOURCE_FIELD_GONE', 'W_SINK_COLUMN']);

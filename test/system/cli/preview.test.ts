@@ -1,0 +1,124 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { loadPipeline, previewPipeline } from '../../../src/index.js';
+import { cli } from '../../support/cli.js';
+import { service } from '../../support/services.js';
+import { visible } from '../../support/temporary.js';
+import { workplace } from './support.js';
+
+const enriching = `
+from: leads
+steps:
+  - dedupe: {}
+  - derive: { zip_city: zip_city(zipcode), lower_status: lower(lead_status) }
+  - filter: lower_status != 'new'
+  - join: { with: bridges, on: { bridge_id: id }, as: bridge, select: [title] }
+  - select: [lead_id, lower_status, email, bridge_title]
+expect: { min_rows: 100000 }
+to:
+  - csv: { path: out/leads.csv }
+`;
+
+describe('preview', () => {
+  test('shows the first rows after every step, hides personal values, and writes nothing', async () => {
+    const [from, cwd] = [await service(), await workplace(enriching)];
+    const { code, stdout, stderr } = await cli(['preview', 'p.yaml', '-n', '3'], { cwd, env: from.env });
+    expect(code).toBe(0);
+    expect(stdout.match(/^(?:from|steps).*$/gm)?.map((line) => line.replaceAll(/\d[\d,]* (?=rows|columns)/g, 'N '))).toEqual([
+      'from leads: first 3 of N rows, N columns',
+      'steps[0] dedupe: first 3 of N rows, N columns',
+      'steps[1] derive: first 3 of N rows, N columns, +zip_city +lower_status',
+      'steps[2] filter: first 3 of N rows, N columns',
+      'steps[3] join: first 3 of N rows, N columns, +bridge_title',
+      expect.stringMatching(/^steps\[4\] select: first 3 of N rows, N columns, -bridge_id /),
+    ]);
+    expect(stdout).toMatch(/^lead_id +lower_status +email +bridge_title\n[- ]+\n(?:\d+ +\w.*\*\*\*.*\n){3}$/m);
+    expect(stdout).not.toContain('@');
+    expect(stdout.split('\n').every((line) => line.length <= 100 || line.startsWith('steps['))).toBe(true);
+    expect(stderr).toMatch(/^read the first [\d,]+ rows of leads \(--sample: more\); nothing was written\n$/);
+    expect(await visible(cwd)).toEqual(['p.yaml']);
+  });
+
+  test('shows them with --reveal, all columns of one step with --step, and some with --columns', async () => {
+    const [from, cwd] = [await service(), await workplace(enriching)];
+    const shown = async (...words: string[]) => (await cli(['preview', 'p.yaml', '-n', '1', ...words], { cwd, env: from.env })).stdout;
+    expect(await shown('--reveal', '--step', '1')).toMatch(
+      /^-\[ 1 \]-{94}\nlead_id {13}\d+\n(?:.*\n)*email .*@.*\n(?:.*\n)*lower_status /m,
+    );
+    expect(await shown('--columns', 'lower_status,lead_id', '--step', '4')).toMatch(/\nlower_status +lead_id\n-+ +-+\n[a-z ]+ +\d+\n$/);
+  });
+
+  test('reads no more than it needs, and all of the other sides of joins', async () => {
+    const [from, cwd] = [await service(), await workplace(enriching)];
+    await cli(['preview', 'p.yaml', '-n', '2', '--step', '1'], { cwd, env: from.env });
+    expect(from.requests.length).toBeLessThanOrEqual(8);
+    expect(from.requests.every((request) => request.startsWith('leads?'))).toBe(true);
+  });
+
+  test.each([
+    ['sort: { by: [lead_id desc] }', 'steps[0] sort'],
+    ['aggregate: { by: [lead_status], compute: { leads: count() } }', 'steps[0] aggregate'],
+  ])('says of %s that it has seen a sample, unless it has seen all', async (step, at) => {
+    const [from, cwd] = [await service(), await workplace(`from: leads\nsteps:\n  - ${step}\nto:\n  - stdout: {}`)];
+    const { stdout } = await cli(['preview', 'p.yaml', '--sample', '200'], { cwd, env: from.env });
+    expect(stdout).toContain(`(a sample: ${at} has not seen the whole collection)`);
+    const whole = await cli(['preview', 'p.yaml', '--sample', '5000'], { cwd, env: from.env });
+    expect(whole.stdout).not.toContain('a sample');
+    expect(whole.stderr).toBe('read all 1,200 rows of leads; nothing was written\n');
+  });
+
+  test('shows what came before a step that fails, and fails as the run would', async () => {
+    const chain =
+      'from: leads\nsteps:\n  - derive: { a: area_code(cell_phone) }\n  - join: { with: areacodes, on: { a: area_code }, select: [city] }\nto:\n  - stdout: {}';
+    const [from, cwd] = [await service(), await workplace(chain)];
+    const { code, stdout, stderr } = await cli(['preview', 'p.yaml', '-n', '2'], { cwd, env: from.env });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^steps\[0\] derive: first 2 of [^]*^steps\[1\] join: no row of the sample gets here/m);
+    expect(stderr).toContain('E_STEP_MATCHES: steps[1] join');
+  });
+
+  test.each([
+    [['--step', '5'], '--step: there are 0 dedupe, 1 derive, 2 filter, 3 join, 4 select'],
+    [['--columns', 'lead_idd'], "--columns: unknown column 'lead_idd', did you mean 'lead_id'?"],
+    [['-n', '0'], '--rows takes a whole number from 1 on'],
+    [['-n', '20', '--sample', '5'], '--sample takes a whole number, not less than --rows'],
+    [['--only', 'q'], "--only: unknown pipeline 'q'"],
+  ])('refuses %j', async (words, message) => {
+    const [from, cwd] = [await service(), await workplace(enriching)];
+    const { code, stderr } = await cli(['preview', 'p.yaml', ...words], { cwd, env: from.env });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+  });
+
+  test('wants the name of one pipeline of several', async () => {
+    const [from, cwd] = [await service(), await workplace('from: users\nto:\n  - stdout: {}')];
+    const second = 'name: q\nfrom: users\nto:\n  - csv: { path: q.csv }\n';
+    const first = second.replaceAll('q', 'a');
+    await writeFile(join(cwd, 'two.yaml'), `${first}---\n${second}`);
+    const several = await cli(['preview', 'two.yaml'], { cwd, env: from.env });
+    expect(several).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('two.yaml holds several pipelines; name one with --only: a, q'),
+    });
+    expect(await cli(['preview', 'two.yaml', '--only', 'q'], { cwd, env: from.env })).toMatchObject({ code: 0 });
+  });
+});
+
+describe('previewPipeline', () => {
+  test('gives the rows that a run gives', async () => {
+    const [from, cwd] = [
+      await service(),
+      await workplace(
+        enriching.replace('expect: { min_rows: 100000 }', '').replace('csv: { path: out/leads.csv }', 'stdout: { naming: snake_case }'),
+      ),
+    ];
+    const pipeline = await loadPipeline('p.yaml', { cwd, env: from.env });
+    const { stages, whole, read } = await previewPipeline(pipeline, { rows: 2000, sample: 2000 });
+    const { stdout } = await cli(['run', 'p.yaml', '--quiet'], { cwd, env: from.env });
+    const rows: readonly unknown[] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect({ whole, read, rows: stages.at(-1)?.rows }).toEqual({ whole: true, read: 1200, rows });
+  });
+});
