@@ -6,17 +6,16 @@
 
 // Reading a service
 export {
+  type CollectionStream,
   connect,
   defineCollection,
   type CollectionDeclaration,
   type CollectionOf,
   type ConnectOptions,
   type FieldDeclaration,
+  type FindOptions,
   type ReadOptions,
   type Service,
-  type Consistency,
-  type ConsistencyMode,
-  type ConsistencyOutcome,
 } from './source/index.js';
 
 export type { Credentials, RetryPolicy } from './http/index.js';
@@ -34,11 +33,16 @@ export {
   type Paging,
   type RowOf,
   type Rows,
+  type Secrets,
+  type SecretsOf,
   type TypedRowOf,
   type User,
 } from './collections/index.js';
 export {
   type Column,
+  type Consistency,
+  type ConsistencyMode,
+  type ConsistencyOutcome,
   type DeclaredType,
   type Row,
   type Value,
@@ -80,19 +84,20 @@ export {
   createStallDetector,
   deliver,
   filterRows,
-  iterate,
+  fromPages,
   liftRows,
   mapAsync,
   mapRows,
   pagedSource,
-  rows,
   standalone,
-  toReadable,
   type Fault,
   type Lease,
   type OnError,
   type Page,
   type PagedSourceOptions,
+  type RowFormat,
+  type RowStream,
+  type Side,
   type StallDetector,
   type Step,
   type StepContext,
@@ -132,6 +137,7 @@ export {
   type SampleOptions,
   type SortKey,
   type SortOptions,
+  type WithDerived,
 } from './steps/index.js';
 
 // Sinks

@@ -12,8 +12,9 @@ export function originalName(column: string, field: Field): string {
  * @param reveal Names of secret columns that are wanted all the same.
  */
 export function columnsOf(collection: Collection, reveal: readonly string[] = []): readonly Column[] {
+  const withheld = withheldOf(collection, reveal);
   return Object.entries(collection.fields)
-    .filter(([name, { sensitivity }]) => sensitivity !== 'secret' || reveal.includes(name))
+    .filter(([name]) => !withheld.includes(name))
     .map(([name, field]) => ({
       name,
       original: originalName(name, field),
@@ -22,4 +23,11 @@ export function columnsOf(collection: Collection, reveal: readonly string[] = []
       sensitivity: field.sensitivity,
       source: name,
     }));
+}
+
+/** The columns of a collection that the client withholds: those that are secret and not revealed. */
+export function withheldOf({ fields }: Collection, reveal: readonly string[] = []): readonly string[] {
+  return Object.entries(fields)
+    .filter(([name, { sensitivity }]) => sensitivity === 'secret' && !reveal.includes(name))
+    .map(([name]) => name);
 }

@@ -2,9 +2,9 @@ import type { Sensitivity, DeclaredType, ValueOf } from '../core/index.js';
 import type { EndForm, Paging } from './paging.js';
 
 /** One field of a collection. */
-export interface Field<T extends DeclaredType = DeclaredType> {
+export interface Field<T extends DeclaredType = DeclaredType, S extends Sensitivity = Sensitivity> {
   readonly type: T;
-  readonly sensitivity: Sensitivity;
+  readonly sensitivity: S;
   /** Name that the service uses, where it differs from the column's. */
   readonly original?: string;
 }
@@ -53,11 +53,25 @@ export function serviceCollection<const N extends string, const F extends Fields
   return collection;
 }
 
-/** A row as the service gives it: text in every column, `null` where the service sent no such field. */
-export type RowOf<C extends Collection> = { readonly [K in keyof C['fields']]: string | null };
+/** The names of the fields that rows have: all but those that are secret, which have to be named under `reveal`. */
+type Visible<C extends Collection, Revealed> = {
+  [K in keyof C['fields']]: C['fields'][K] extends { readonly sensitivity: 'secret' } ? Extract<K, Revealed> : K;
+}[keyof C['fields']];
 
-/** A row after `cast`: every column in its declared type. */
-export type TypedRowOf<C extends Collection> = { readonly [K in keyof C['fields']]: ValueOf[C['fields'][K]['type']] | null };
+/**
+ * A row as the service gives it: text in every column, `null` where the service sent no such field.
+ *
+ * @typeParam Revealed Secret fields that were named under `reveal`. Default: none.
+ */
+export type RowOf<C extends Collection, Revealed extends string = never> = { readonly [K in Visible<C, Revealed>]: string | null };
+
+/** The secret fields of a collection, as a row has those that are revealed. */
+export type SecretsOf<C extends Collection> = { readonly [K in Exclude<keyof C['fields'], Visible<C, never>>]: string | null };
+
+/** A row after `cast(typesOf(collection))`: every column in its declared type. */
+export type TypedRowOf<C extends Collection, Revealed extends string = never> = {
+  readonly [K in Visible<C, Revealed>]: ValueOf[C['fields'][K]['type']] | null;
+};
 
 type Options = Partial<Pick<Field, 'sensitivity' | 'original'>>;
 
@@ -76,7 +90,7 @@ export const date = field('date');
 export const personal = (original?: string): Field<'text'> => text({ sensitivity: 'personal', ...named(original) });
 
 /** Credential-like text. */
-export const secret = (original?: string): Field<'text'> => text({ sensitivity: 'secret', ...named(original) });
+export const secret = (original?: string): Field<'text', 'secret'> => ({ ...text(named(original)), sensitivity: 'secret' });
 
 function named(original: string | undefined): Options {
   return original === undefined ? {} : { original };

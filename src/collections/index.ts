@@ -1,5 +1,5 @@
-export { columnsOf, originalName } from './columns.js';
-export type { Collection, Field, RowOf, Served, TypedRowOf } from './define.js';
+export { columnsOf, originalName, withheldOf } from './columns.js';
+export type { Collection, Field, RowOf, SecretsOf, Served, TypedRowOf } from './define.js';
 export { type EndForm, endForms, isNumbered, type Paging, schemes } from './paging.js';
 export { provinceOf } from './provinces.js';
 export {
@@ -12,5 +12,6 @@ export {
   type Link,
   type Registry,
   type Rows,
+  type Secrets,
   type User,
 } from './registry.js';

@@ -1,6 +1,6 @@
 import { areacodes } from './areacodes.js';
 import { bridges } from './bridges.js';
-import type { Collection, RowOf } from './define.js';
+import type { Collection, RowOf, SecretsOf } from './define.js';
 import { leads } from './leads.js';
 import { links } from './links.js';
 import { users } from './users.js';
@@ -24,3 +24,6 @@ export type User = RowOf<typeof users>;
 
 /** The row type of each collection. */
 export type Rows = { readonly [N in CollectionName]: RowOf<(typeof collections)[N]> };
+
+/** The secret fields of each collection. */
+export type Secrets = { readonly [N in CollectionName]: SecretsOf<(typeof collections)[N]> };

@@ -121,6 +121,11 @@ export const catalogue = {
     retry: false,
     help: 'Clean the value before the sink, choose another engine, or choose on_error: reject or null.',
   },
+  E_SINK_FIELD: {
+    exit: 1,
+    retry: true,
+    help: 'A field that nobody declared came after the first page, when the columns were fixed; name the fields that are wanted, by fields of with, by select or under columns of writeTo.',
+  },
   E_SINK_KEY: {
     exit: 1,
     retry: false,

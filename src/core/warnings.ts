@@ -15,7 +15,7 @@ export const warningCatalogue = {
   W_RUN_RECOVERED: { help: 'An earlier run was killed while it committed; its commit was recovered from the redo log first.' },
   W_SINK_TIDY: { help: 'Everything is published, but something superfluous could not be removed; the next run tries again.' },
   W_SINK_COLUMN: {
-    help: 'A declared column is in none of the first rows; declare the columns that the rows have, for the others stay empty.',
+    help: 'The rows have a field for which columns names no column, so it is left out; name it, or leave it out by select.',
   },
   W_SOURCE_FIELD_NEW: { help: 'The service has a field that its document does not list; tell whoever reads the outputs.' },
   W_SOURCE_FIELD_GONE: { help: 'A declared field came in no row, so its column is null throughout; ask whoever runs the service.' },

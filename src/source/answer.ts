@@ -1,7 +1,6 @@
-import { itemAt } from '../core/index.js';
+import { itemAt, type Consistency } from '../core/index.js';
 import { EMPTY, concat, defer, filter, map, of, switchMap, timer, type Observable } from 'rxjs';
 import { Drain, pageOf, task, type Page } from '../flow/index.js';
-import type { Consistency } from './consistency.js';
 import type { PagedList } from './paging.js';
 import { endWaitOf, type ReadingOptions } from './options.js';
 import { namesOf } from './seen.js';

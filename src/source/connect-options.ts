@@ -1,9 +1,9 @@
 import { checkOptions, clientShape, wrongOption } from '../http/index.js';
-import { collections, type Collection, type Registry } from '../collections/index.js';
+import { collections, withheldOf, type Collection, type Registry } from '../collections/index.js';
 import { nameProblem } from './declared/shape.js';
-import { schema, unknownName } from '../core/index.js';
-import { callback, given, judgedBy, repeatsIn, windowHoldsConcurrency } from '../options/index.js';
-import { readingShape } from './options.js';
+import { itemAt, schema, unknownName } from '../core/index.js';
+import { given, judgedBy, repeatsIn, settings, standsTwice, windowHoldsConcurrency } from '../options/index.js';
+import { readingShape, type ReadOptions } from './options.js';
 
 const connection = schema((z) =>
   z
@@ -12,28 +12,56 @@ const connection = schema((z) =>
       ...readingShape(),
       collections: judgedBy(collectionsProblem).optional(),
       allowUnstable: z.boolean().optional(),
-      onConsistency: callback().optional(),
     })
     .refine(...windowHoldsConcurrency),
 );
-
-const read = schema((z) => z.strictObject({ reveal: z.array(z.string()).readonly().optional() }));
 
 /** @throws {SourceError} `E_SOURCE_CONFIG` for options that cannot be right, each of them named. */
 export function checkConnection(options: unknown): void {
   checkOptions(options, connection);
 }
 
-/** @throws {SourceError} `E_SOURCE_CONFIG` for a collection that is none, and for fields that it does not have. */
-export function checkRead(registry: Registry, collection: string, options: unknown): Collection {
-  const found = Object.hasOwn(registry, collection) ? registry[collection] : undefined;
-  if (found === undefined) throw wrongOption(unknownName('collection', String(collection), Object.keys(registry)));
-  checkOptions(options, read);
-  const { reveal = [] } = read().parse(options);
-  const known = Object.keys(found.fields);
-  const unknown = reveal.find((name) => !known.includes(name));
-  if (unknown !== undefined) throw wrongOption(`${collection}: reveal: ${unknownName('field', unknown, known)}`);
+const signal = schema((z) => z.custom((value) => value instanceof AbortSignal, 'must be an AbortSignal').optional());
+
+const read = schema((z) =>
+  z.strictObject({
+    reveal: z.array(z.string()).readonly().optional(),
+    fields: z.array(z.string()).min(1).readonly().optional(),
+    signal: signal(),
+    consistency: settings().consistency.optional(),
+    strict: z.boolean().optional(),
+    allowUnstable: z.boolean().optional(),
+  }),
+);
+
+const single = schema((z) => z.strictObject({ signal: signal() }));
+
+/** @throws {SourceError} `E_SOURCE_CONFIG` for a name that no collection has. */
+export function collectionIn(registry: Registry, name: string): Collection {
+  const found = Object.hasOwn(registry, name) ? registry[name] : undefined;
+  if (found === undefined) throw wrongOption(unknownName('collection', String(name), Object.keys(registry)));
   return found;
+}
+
+/** @throws {SourceError} `E_SOURCE_CONFIG` for options that cannot be right. */
+export function checkRead(options: unknown): void {
+  checkOptions(options, read);
+}
+
+/** @throws {SourceError} `E_SOURCE_CONFIG` for fields that the collection does not have, or does not give. */
+export function checkNames(collection: Collection, { reveal = [], fields = [] }: Pick<ReadOptions, 'reveal' | 'fields'>): void {
+  const known = Object.keys(collection.fields);
+  for (const [option, names] of Object.entries({ reveal, fields })) {
+    const at = `${collection.name}: ${option}`;
+    const unknown = names.find((name) => !known.includes(name));
+    if (unknown !== undefined) throw wrongOption(`${at}: ${unknownName('field', unknown, known)}`);
+    const [twice] = repeatsIn(names);
+    if (twice !== undefined) throw wrongOption(`${at}: ${standsTwice(itemAt(names, twice))}`);
+  }
+  const withheld = withheldOf(collection, reveal);
+  const secret = fields.find((name) => withheld.includes(name));
+  if (secret === undefined) return;
+  throw wrongOption(`${collection.name}: fields: '${secret}' is withheld because it is credential-like; name it under reveal, too`);
 }
 
 /** The collections that every service has, and those of a program. */
@@ -58,7 +86,8 @@ function isDefined(value: unknown): value is Collection {
   return typeof value === 'object' && value !== null && 'served' in value && 'name' in value && typeof value.name === 'string';
 }
 
-/** @throws {SourceError} `E_SOURCE_CONFIG` for what is no text. */
-export function checkIdentifier(collection: string, id: unknown): void {
+/** @throws {SourceError} `E_SOURCE_CONFIG` for an identifier that is no text, and options that cannot be right. */
+export function checkFind(collection: string, id: unknown, options: unknown): void {
+  checkOptions(options, single);
   if (typeof id !== 'string') throw wrongOption(`${collection}: an identifier must be a text, not ${given(id)}`);
 }

@@ -1,5 +1,5 @@
-export { connect, type ConnectOptions, type ReadOptions, type Service } from './connect.js';
-export { type Consistency, type ConsistencyMode, type ConsistencyOutcome, newConsistency } from './consistency.js';
+export { CollectionStream } from './collection-stream.js';
+export { connect, type ConnectOptions, type Service } from './connect.js';
 export {
   collectionOf,
   type CollectionDeclaration,
@@ -8,11 +8,11 @@ export {
   type FieldDeclaration,
 } from './declared/declaration.js';
 export { collectionShape, collectionsShape } from './declared/shape.js';
-export { discoveredColumns, type Findings } from './decode/findings.js';
+export { discoveredColumns, discoveredIn, type Findings } from './decode/findings.js';
 export type { Scanned } from './decode/scan.js';
 export { type CollectionReader, createClient, defaultLimit, type ServiceClient } from './fetch/client.js';
 export { defaultFetchingThreads } from './fetch/fetching.js';
-export { windowOf } from './options.js';
+export { type FindOptions, type ReadOptions, windowOf } from './options.js';
 export { readPages } from './read.js';
 export { inState } from './spool/place.js';
 export { accountKey, countedName, sourceOf } from './spool/source.js';

@@ -1,8 +1,7 @@
 import type { Observable } from 'rxjs';
-import { schema } from '../core/index.js';
+import { schema, type ConsistencyMode } from '../core/index.js';
 import type { Page } from '../flow/index.js';
 import { callback, settings, unlimited } from '../options/index.js';
-import type { ConsistencyMode } from './consistency.js';
 import type { PagingOptions } from './paging.js';
 
 /** How a collection is read. */
@@ -11,7 +10,7 @@ export interface ReadingOptions extends PagingOptions {
   readonly window?: number | undefined;
   /** Requests in flight at once. Default 4. */
   readonly concurrency?: number | undefined;
-  /** How the read is checked for rows that moved while it went on. Default `off`. */
+  /** How the read is checked for rows that moved while it went on. Default of `readPages`: `off`. */
   readonly consistency?: ConsistencyMode | undefined;
   /** Most passes of `repair` and `prove`. Default 8, of a list without a stable order 30. */
   readonly maxPasses?: number | undefined;
@@ -33,6 +32,28 @@ export interface ReadingOptions extends PagingOptions {
   readonly at?: string | undefined;
   /** Takes every page of the list as it came, before the check. Counts may rest on it: it is no event. */
   readonly onPage?: ((page: Page) => void) | undefined;
+}
+
+/** How one read differs from what `connect` was told. */
+export interface ReadOptions<Reveal extends string = string, Field extends string = string> {
+  /** Credential-like fields that are wanted all the same. Default: none. */
+  readonly reveal?: readonly Reveal[] | undefined;
+  /** The fields that are wanted, in this order, at least one. Default: all, and those that the service has and nobody declared. */
+  readonly fields?: readonly Field[] | undefined;
+  /** Stops the read with an error, `E_RUN_ABORTED`. */
+  readonly signal?: AbortSignal | undefined;
+  /** How the list is checked for rows that move while it is read. Default: that of `connect`, else `check`, and `repair` under `writeTo`. */
+  readonly consistency?: ConsistencyMode | undefined;
+  /** Whether a list that drifted fails. Default: that of `connect`. */
+  readonly strict?: boolean | undefined;
+  /** Whether a list that no number of passes made sure of ends its stream all the same. Default: that of `connect`. */
+  readonly allowUnstable?: boolean | undefined;
+}
+
+/** How single records are looked for. */
+export interface FindOptions {
+  /** Stops the request; the promise is rejected with `E_RUN_ABORTED`. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The options of reading that callers give in code. */

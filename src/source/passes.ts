@@ -1,6 +1,6 @@
 import { EMPTY, catchError, concat, defer, filter, map, of, switchMap, takeWhile, throwError, type Observable } from 'rxjs';
 import { batchOf, pageOf, pagedBatches, task, type Ask, type Page } from '../flow/index.js';
-import type { Consistency } from './consistency.js';
+import type { Consistency } from '../core/index.js';
 import type { EndOfList } from './end.js';
 import { isViolation } from './failures.js';
 import { openList } from './list.js';

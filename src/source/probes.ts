@@ -1,7 +1,7 @@
 import { map } from 'rxjs';
 import { digestOf } from '../vector/index.js';
 import type { Ask } from '../flow/index.js';
-import type { Consistency } from './consistency.js';
+import type { Consistency } from '../core/index.js';
 import type { PagedList } from './paging.js';
 import type { Positions } from './positions.js';
 import { namesOf, type Repeat } from './seen.js';

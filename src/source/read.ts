@@ -1,10 +1,9 @@
 import { EMPTY, concat, defer, map, switchMap, type Observable } from 'rxjs';
 import type { CollectionReader } from './fetch/client.js';
-import { itemAt, type Row } from '../core/index.js';
+import { itemAt, type Row, newConsistency, type Consistency } from '../core/index.js';
 import { digestOf, type RecordBatch } from '../vector/index.js';
 import { Drain, batchOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
 import { AnswerRead } from './answer.js';
-import { newConsistency, type Consistency } from './consistency.js';
 import { EndOfList } from './end.js';
 import { openList } from './list.js';
 import { endWaitOf, windowOf, type ReadingOptions } from './options.js';

@@ -1,8 +1,7 @@
 import { EMPTY, catchError, concat, defer, map, switchMap, timer, type Observable } from 'rxjs';
-import { itemAt, SourceError } from '../core/index.js';
+import { itemAt, SourceError, type Consistency } from '../core/index.js';
 import { batchOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
 import { digestOf } from '../vector/index.js';
-import type { Consistency } from './consistency.js';
 import { LinkedPages } from './linked-pages.js';
 import { unlessRefused } from './failures.js';
 import { endWaitOf, windowOf, type ReadingOptions } from './options.js';

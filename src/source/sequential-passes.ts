@@ -1,7 +1,7 @@
 import { EMPTY, concat, defer, filter, map, of, type Observable } from 'rxjs';
 import { batchOf, pagedBatches, pageOf, type Page } from '../flow/index.js';
 import type { LinkedPages } from './linked-pages.js';
-import type { Consistency } from './consistency.js';
+import type { Consistency } from '../core/index.js';
 import { windowOf, type ReadingOptions } from './options.js';
 import type { ListReader } from './paging.js';
 import { Gaps } from './passes.js';

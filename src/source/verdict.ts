@@ -1,5 +1,4 @@
-import type { Violation, Warning } from '../core/index.js';
-import type { Consistency } from './consistency.js';
+import type { Violation, Warning, Consistency } from '../core/index.js';
 
 /** Why a read must not be published: rows can be missing, and no number of passes made sure of them. */
 export function refuseUnstable(at: string, { outcome, passes, unordered, drift }: Consistency): readonly Violation[] {

@@ -1,6 +1,6 @@
 import { defer, type Observable } from 'rxjs';
 import { countOf, type Page } from '../flow/index.js';
-import type { Consistency } from './consistency.js';
+import type { Consistency } from '../core/index.js';
 import type { ReadingOptions } from './options.js';
 import type { ListReader } from './paging.js';
 

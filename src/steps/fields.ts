@@ -1,6 +1,6 @@
 import { nearest, schema, snakeCase, type Column } from '../core/index.js';
 import { repeatsIn, standsTwice } from '../options/index.js';
-import type { ConfigPath, PlanContext } from './step.js';
+import { withFacts, type ColumnsContext, type ConfigPath, type Step } from '../flow/index.js';
 
 /** The name of a new column. `__proto__` is none: an assignment to it would be lost. */
 export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a name is made of a-z, 0-9 and _'));
@@ -8,7 +8,12 @@ export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][
 /** What is computed from personal or secret fields is as sensitive as they are. */
 export function sensitivityOf(source: string, input: readonly Column[]): Column['sensitivity'] {
   const words = new Set(source.match(/\w+/g));
-  const used = input.filter(({ name }) => words.has(name)).map(({ sensitivity }) => sensitivity);
+  return strictest(input.filter(({ name }) => words.has(name)));
+}
+
+/** The sensitivity of what is made of all these columns. */
+export function strictest(columns: readonly Column[]): Column['sensitivity'] {
+  const used = columns.map(({ sensitivity }) => sensitivity);
   if (used.includes('secret')) return 'secret';
   return used.includes('personal') ? 'personal' : 'plain';
 }
@@ -26,7 +31,7 @@ export function rowsOf(count: number): string {
 export function requireColumn(
   name: string,
   columns: readonly Column[],
-  plan: PlanContext,
+  plan: ColumnsContext,
   path: ConfigPath,
   onKey = false,
 ): Column | undefined {
@@ -38,13 +43,22 @@ export function requireColumn(
 }
 
 /** Says which step did not pass a field on, if one did not. */
-export function goneAt(name: string, { gone }: Pick<PlanContext, 'gone'>): string | undefined {
+export function goneAt(name: string, { gone }: Pick<ColumnsContext, 'gone'>): string | undefined {
   const step = gone?.get(name);
   return step === undefined ? undefined : `field '${name}' is gone here: ${step} does not pass it on`;
 }
 
+/** A step that leaves the columns as they are, and needs some of them. */
+export function keepingColumns<T>(step: Step<T, T>, at: string, fields: readonly string[] = []): Step<T, T> {
+  const columns = (input: readonly Column[], context: ColumnsContext) => {
+    for (const field of fields) requireColumn(field, input, context, []);
+    return input;
+  };
+  return withFacts(step, { at, columns });
+}
+
 /** Reports the fields that stand in a list twice. */
-export function refuseRepeats(fields: readonly string[], plan: PlanContext, path: ConfigPath = []): void {
+export function refuseRepeats(fields: readonly string[], plan: ColumnsContext, path: ConfigPath = []): void {
   for (const index of repeatsIn(fields)) plan.problem([...path, index], `field ${standsTwice(fields[index] ?? '')}`);
 }
 
@@ -57,10 +71,10 @@ export function unknownName(
   kind: string,
   name: string,
   known: readonly string[],
-  plan: PlanContext,
+  { withheld }: Pick<ColumnsContext, 'withheld'>,
   listed: readonly string[] = [],
 ): string {
-  if (plan.collection.fields[name]?.sensitivity === 'secret' && !plan.reveal.includes(name)) {
+  if (withheld.includes(name)) {
     return `field '${name}' is withheld because it is credential-like; name it under reveal to use it`;
   }
   // A literal of another language, and the service's own name of a field.

@@ -1,7 +1,7 @@
 export { aggregate, type Aggregated, type AggregateOptions, type Aggregation, type GroupBy } from './aggregate/aggregate.js';
 export { cast, type Casted, type CastOptions } from './cast/cast.js';
 export { dedupe, type DedupeOptions } from './dedupe/dedupe.js';
-export { type Derivation, derive } from './derive/derive.js';
+export { type Derivation, derive, type WithDerived } from './derive/derive.js';
 export { explode, type ExplodeOptions } from './explode/explode.js';
 export { functions as expressionFunctions } from './expression/functions.js';
 export { filter } from './filter/filter.js';
@@ -14,4 +14,4 @@ export { sample, type SampleOptions } from './sample/sample.js';
 export { select } from './select/select.js';
 export type { SortKey } from '../sorting/index.js';
 export { sort, type SortOptions } from './sort/sort.js';
-export type { ConfigPath, Lookup, LookupCounts, PlanContext, StepDefinition, StepRemark, StepRuntime, StepViolation } from './step.js';
+export type { Lookup, LookupCounts, PlanContext, StepDefinition, StepRemark, StepRuntime, StepViolation } from './step.js';

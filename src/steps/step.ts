@@ -2,30 +2,16 @@ import type { Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, Registry } from '../collections/index.js';
 import { schema, type Column, type Row, type Violation, type Warning, type Zod } from '../core/index.js';
-import type { OnError, Page, Step, StepContext, Tally } from '../flow/index.js';
-
-/** Where in a step's configuration a problem lies: keys and indexes from the step's own value downwards. */
-export type ConfigPath = readonly (string | number)[];
+import type { ColumnsContext, ConfigPath, OnError, Page, Step, StepContext, Tally } from '../flow/index.js';
 
 /** What a step can ask while a file is checked, before any request. */
-export interface PlanContext {
+export interface PlanContext extends ColumnsContext {
   /** The collection that the chain starts from. */
   readonly collection: Collection;
   /** What other collections there are. */
   readonly collections: Registry;
-  /** The step that did not pass a field on, by the field. Default: not known. */
-  readonly gone?: ReadonlyMap<string, string>;
-  /** Secret columns that the file reveals at its top level. */
-  readonly reveal: readonly string[];
   /** Key of `mask: hmac`; where the property is absent, keys are not judged. */
   readonly hmacKey?: string | undefined;
-  /**
-   * Reports a problem of the file; planning goes on, so that all are found at once.
-   *
-   * @param onKey Whether it is about the key, and not about its value.
-   * @param at Of a text, the character meant, from 0.
-   */
-  problem(path: ConfigPath, message: string, onKey?: boolean, at?: number): void;
   /** Reports a variable that the step needs and the environment lacks, by its name; `message` says so. */
   unset(path: ConfigPath, variable: string, message: string): void;
   /** Reports something of the file that is right and probably not meant. */

@@ -1,7 +1,7 @@
 import type { Argv } from 'yargs';
 import { collectionNames, columnsOf, collections, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError, unknownName } from '../../core/index.js';
-import type { ConnectOptions } from '../../index.js';
+import type { CollectionStream, ConnectOptions, Row } from '../../index.js';
 import { listed } from '../listed.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 
@@ -95,13 +95,12 @@ async function fetchOne(
 ): Promise<number> {
   const { collection, format, reveal } = arguments_;
   const { connect, stdout: stdoutSink } = await import('../../index.js');
-  const { firstValueFrom, fromEvent, of, takeUntil } = await import('rxjs');
   const { watchers } = await import('../reporting.js');
   const service = connect({ ...connection, watch: watchers(console) });
-  const stop$ = signal.aborted ? of(signal) : fromEvent(signal, 'abort');
   try {
-    const rows = await firstValueFrom(service.find(collection, id, { reveal }).pipe(takeUntil(stop$)), { defaultValue: undefined });
-    if (rows === undefined) throw new LeadstreamError('E_RUN_ABORTED', 'stopped by a signal');
+    // What is revealed is checked there.
+    const records: CollectionStream<Row, Row> = service.collection(collection);
+    const rows = await records.with({ reveal }).find(id, { signal });
     const out = await stdoutSink({ format, ...wantedColumns(arguments_) }, { stdout });
     await out.begin(columnsOf(collections[collection], reveal));
     await out.write({ number: 1, rows, lease: { release: () => {} } });

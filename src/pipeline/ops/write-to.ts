@@ -1,24 +1,26 @@
-import { tap, type Observable } from 'rxjs';
-import { createRedactor, newRunId, type Column, type Row } from '../../core/index.js';
+import { type Observable } from 'rxjs';
+import { createRedactor, newRunId, type Column, type Consistency } from '../../core/index.js';
 import { Events, type Watchers } from '../../events/index.js';
 import { commitUnlogged } from '../../store/index.js';
-import { countOf, deliver, type Page } from '../../flow/index.js';
-import type { SinkWriter } from '../../sinks/index.js';
+import { countOf, deliver, fromPages, RowStream, type OpenedStream, type Page, type Side } from '../../flow/index.js';
+import type { PreparedOutput, SinkWriter } from '../../sinks/index.js';
 import { completed } from '../run/completed.js';
-import { checkColumns, checkWriting, checkPage, claimSink } from './write-to-check.js';
+import { checkWriting, claimSink } from './write-to-check.js';
+import { WrittenColumns } from './written-columns.js';
 
 /** What writing a stream takes besides stream and sink. */
 export interface WriteOptions {
-  /** The columns of the rows, in output order; `columnsOf(collections.leads)` for untouched leads. */
-  readonly columns: readonly Column[];
-  /** Name that a manifest gives to what was written. Default `writeTo`. */
-  readonly name?: string;
-  /** Stops it; nothing is published. */
-  readonly signal?: AbortSignal;
   /**
-   * Receives what happens. Default: nobody but the subscribers of the channels. A warning names declared columns that the first rows
-   * do not have (`W_SINK_COLUMN`); fewer than half of them are an error.
+   * The columns of the rows, in output order. Default: those of the stream, and the fields that rows of the first page have and nobody declared,
+   * as texts. They have to be named for an observable of pages, and behind an operator that is not of leadstream. With a warning
+   * (`W_SINK_COLUMN`) fields are left out that they do not name.
    */
+  readonly columns?: readonly Column[] | undefined;
+  /** Name that a manifest gives to what was written. Default `writeTo`. */
+  readonly name?: string | undefined;
+  /** Stops it; nothing is published. */
+  readonly signal?: AbortSignal | undefined;
+  /** Receives what happens. Default: nobody but the subscribers of the channels. */
   readonly watch?: Watchers | undefined;
 }
 
@@ -28,67 +30,107 @@ export interface Written {
   readonly bytes: number;
   /** Where it is; absent for stdout. */
   readonly path: string | undefined;
+  /** What was found out of the list that was read; `undefined` where nothing is known of it, as of an observable of pages. */
+  readonly consistency: Consistency | undefined;
 }
 
 /**
- * Writes a stream of pages of your own to a sink and publishes it when the stream has completed. When the stream or the sink
- * fails, what the sink had published before stays, and nothing else is left. One writer at a time may work on a destination.
+ * Writes a stream to a sink and publishes it when it has been read to its end. When the stream or the sink fails, what the sink had published
+ * before stays, and nothing else is left. One writer at a time may work on a destination. A collection is read with `consistency: 'repair'`,
+ * and so are the other sides of joins, unless `connect` or `with` say otherwise.
  *
- * @param sink Opened for this stream alone.
+ * @param rows Rows with their columns, or an observable of pages.
+ * @param sink Opened for this stream alone, or the promise of it.
  * @throws The error of the stream, `SinkError`, or `E_RUN_ABORTED` after `signal`. `E_SINK_CONFIG` for arguments that cannot be right, and
- * for columns of which the rows have fewer than half.
+ * for columns that the rows do not have; `E_SINK_FIELD` for a field that nobody declared and that came after the first page.
  *
  * @example
- * await writeTo(service.users$, await csv({ path: 'users.csv' }), { columns: columnsOf(collections.users) });
+ * const { rows } = await writeTo(service.leads.pipe(select(['lead_id', 'timestamp'])), parquet({ path: 'lake/leads' }));
  */
-export async function writeTo<T extends Row>(pages$: Observable<Page<T>>, sink: SinkWriter, options: WriteOptions): Promise<Written> {
-  await claimSink(sink);
-  const startedAt = new Date().toISOString();
-  let pages = 0;
-  let columnsChecked = false;
-  let committed = false;
+export async function writeTo<T>(
+  rows: Side<T>,
+  sink: SinkWriter | PromiseLike<SinkWriter>,
+  options: WriteOptions = {},
+): Promise<Written> {
+  const claimed = await claimSink(sink);
+  const writing = new Writing(claimed, options);
   try {
-    checkWriting(pages$, options);
-    const { columns, name = 'writeTo', signal, watch } = options;
-    const events = new Events(newRunId(startedAt), createRedactor([]), watch);
-    await sink.begin(columns);
-    const write = (page: Page<T>) => {
-      pages += 1;
-      if (!columnsChecked && countOf(page) > 0) {
-        columnsChecked = true;
-        checkColumns(columns, page, (warning) => events.warn(warning));
-      }
+    checkWriting(rows, options);
+    const stream: RowStream<T> = rows instanceof RowStream ? rows : fromPages(rows);
+    return await writing.run(RowStream.opened(stream, 'writing'));
+  } finally {
+    await writing.close();
+  }
+}
+
+/** One stream on its way into one sink. */
+class Writing {
+  readonly #startedAt = new Date().toISOString();
+  #committed = false;
+  #begun = false;
+  #pages = 0;
+
+  constructor(
+    private readonly sink: SinkWriter,
+    private readonly options: WriteOptions,
+  ) {}
+
+  async run<T>({ pages$, columns, consistency }: OpenedStream<T>): Promise<Written> {
+    const { name = 'writeTo', signal, watch, columns: declared } = this.options;
+    const events = new Events(newRunId(this.#startedAt), createRedactor([]), watch);
+    const checked = new WrittenColumns(declared, columns, (warning) => events.warn(warning));
+    const write = (page: Page) => {
+      checked.check(page);
       return events.during(
         'write',
         () => ({ at: name, number: page.number, rows: countOf(page) }),
-        () => sink.write(page),
+        () => this.#write(page, checked),
       );
     };
-    await completed(
-      pages$.pipe(
-        tap((page) => checkPage(page)),
-        deliver(write),
-      ),
-      signal,
-    );
+    // What is no page of rows, the check tells.
+    await completed((pages$ as Observable<unknown> as Observable<Page>).pipe(deliver(write)), signal);
+    await this.#begin(checked);
     const prepared = await events.during(
       'finish',
       () => ({ at: name }),
-      () => sink.prepare(),
+      () => this.sink.prepare(),
       ({ rows, bytes }) => ({ rows, bytes }),
     );
-    const { rows, bytes, path } = prepared;
-    const facts = { pipeline: name, fingerprint: '', collection: name, pages, startedAt, consistency: 'off', books: {} };
+    await this.#commit(prepared, name, consistency, events);
+    return { rows: prepared.rows, bytes: prepared.bytes, path: prepared.path, consistency };
+  }
+
+  /** Leaves nothing behind of what was not published. */
+  async close(): Promise<void> {
+    if (!this.#committed) await this.sink.abort();
+  }
+
+  async #write(page: Page, columns: WrittenColumns): Promise<void> {
+    await this.#begin(columns);
+    this.#pages += 1;
+    await this.sink.write(page);
+  }
+
+  /** With the first page, or at the end of a stream without one. */
+  async #begin({ columns }: WrittenColumns): Promise<void> {
+    if (this.#begun) return;
+    this.#begun = true;
+    await this.sink.begin(columns);
+  }
+
+  async #commit(prepared: PreparedOutput, name: string, consistency: Consistency | undefined, events: Events): Promise<void> {
+    const facts = {
+      ...{ pipeline: name, fingerprint: '', collection: name, pages: this.#pages, startedAt: this.#startedAt },
+      ...{ consistency: consistency?.outcome ?? 'off', books: {} },
+    };
+    const { path } = prepared;
     const commit = { outputs: path === undefined ? [] : [path], actions: await prepared.actions(facts) };
     await events.during(
       'commit',
       () => ({ outputs: commit.outputs, actions: commit.actions.length }),
       () => commitUnlogged(commit),
     );
-    committed = true;
+    this.#committed = true;
     await prepared.cleanup();
-    return { rows, bytes, path };
-  } finally {
-    if (!committed) await sink.abort();
   }
 }

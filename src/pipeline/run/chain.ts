@@ -1,8 +1,8 @@
 import { defer, map, switchMap, tap, type Observable } from 'rxjs';
 import type { Collection } from '../../collections/index.js';
-import type { Row } from '../../core/index.js';
+import { newConsistency, type Row } from '../../core/index.js';
 import { countOf, createStallDetector, deliver, type Page, type Tally } from '../../flow/index.js';
-import { newConsistency, readPages, windowOf, type CollectionReader, type ServiceClient, type Spools } from '../../source/index.js';
+import { readPages, windowOf, type CollectionReader, type ServiceClient, type Spools } from '../../source/index.js';
 import type { Expectations } from '../gates/expectations.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { PlannedStep } from '../spec/planned.js';

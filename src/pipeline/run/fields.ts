@@ -1,4 +1,4 @@
-import { discoveredColumns, type CollectionReader, type Findings } from '../../source/index.js';
+import { discoveredColumns, discoveredIn, type CollectionReader, type Findings } from '../../source/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
 import type { Column, Row, Warning } from '../../core/index.js';
 import type { RecordBatch } from '../../vector/index.js';
@@ -45,16 +45,10 @@ export function countSource({ collection, findings }: CollectionReader<Row>, rev
       const batch = batchOf(page);
       pages += 1;
       rows += batch.length;
-      discovered ??= inOrderOf(batch, discoveredColumns(findings, reveal));
+      discovered ??= discoveredIn(batch, findings, reveal);
       for (const name of unseen) if (comes(name, batch)) unseen.delete(name);
     },
   };
-}
-
-/** The columns that rows have, in the order in which the rows have them: answers may arrive in any order, pages do not. */
-function inOrderOf(batch: RecordBatch, columns: readonly Column[]): readonly Column[] {
-  const byName = new Map(columns.map((column) => [column.name, column]));
-  return [...batch.columns.keys()].flatMap((name) => byName.get(name) ?? []);
 }
 
 /** Whether any row has a value in a column. */

@@ -1,5 +1,5 @@
-import { type CollectionReader, type Findings, newConsistency, type Consistency } from '../../source/index.js';
-import type { Column, Row } from '../../core/index.js';
+import type { CollectionReader, Findings } from '../../source/index.js';
+import { type Column, type Consistency, newConsistency, type Row } from '../../core/index.js';
 import { emptyTally, type Tally } from '../../flow/index.js';
 import type { Published, RunFacts } from '../../lake/index.js';
 import type { LookupCounts } from '../../steps/index.js';

@@ -1,6 +1,5 @@
-import { type WarningCode, type Warning, printable } from '../../core/index.js';
+import { type WarningCode, type Warning, printable, type Consistency } from '../../core/index.js';
 import type { Tally } from '../../flow/index.js';
-import type { Consistency } from '../../source/index.js';
 import type { LookupCounts } from '../../steps/index.js';
 import { wordOf, type RowCounts } from './row-counts.js';
 import { amount } from '../spec/units.js';

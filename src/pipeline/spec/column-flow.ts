@@ -1,6 +1,7 @@
-import { columnsOf, type Collection, type Registry } from '../../collections/index.js';
+import { columnsOf, withheldOf, type Collection, type Registry } from '../../collections/index.js';
 import type { Column, Warning } from '../../core/index.js';
-import type { ConfigPath, PlanContext } from '../../steps/index.js';
+import type { ConfigPath } from '../../flow/index.js';
+import type { PlanContext } from '../../steps/index.js';
 import type { BoundStep } from './planned.js';
 import type { Problem, SpecWarning, Unset } from './references.js';
 
@@ -60,8 +61,9 @@ export class ColumnFlow {
 
   #context({ name }: BoundStep, index: number, gone: ReadonlyMap<string, string>, findings: Findings | undefined): PlanContext {
     const at = ['steps', index, name];
+    const { collection, collections, reveal, hmacKey } = this.setting;
     return {
-      ...this.setting,
+      ...{ collection, collections, hmacKey, withheld: withheldOf(collection, reveal) },
       gone,
       problem: (path: ConfigPath, ...said: Said) => findings?.problem([...at, ...path], ...said),
       unset: (path: ConfigPath, variable: string, message: string) => findings?.unset([...at, ...path], variable, message),

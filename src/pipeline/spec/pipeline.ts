@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { secretVariables, type Warning } from '../../core/index.js';
+import { secretVariables, type ConsistencyMode, type Warning } from '../../core/index.js';
 import type { OnError } from '../../flow/index.js';
 import { secretsOf } from '../../http/index.js';
-import type { ConsistencyMode, ConnectOptions } from '../../source/index.js';
+import type { ConnectOptions } from '../../source/index.js';
 import type { Expect } from '../gates/expect.js';
 import type { Plan } from './plan.js';
 import type { ReferenceSource } from './reference-source.js';

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { schema } from '../../core/index.js';
 import { standaloneSink } from '../context.js';
 import { checkColumns, checked, columns, filePath, naming, onError, permissions, types } from '../options.js';
+import { openAlone } from '../lone-writer.js';
 import { outputAt, outputIn } from '../output-path.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { fileTarget, textSink } from '../text-sink.js';
@@ -35,7 +36,7 @@ export type CsvOptions = z.input<ReturnType<typeof config>>;
  * Writes rows to one CSV file: a header, then one line per row; `null` and an empty text are both an empty cell.
  *
  * @returns A writer that holds one page of text; the file appears with the commit.
- * @throws {SinkError} `E_SINK_PATH` when the file cannot be written.
+ * @throws {SinkError} `E_SINK_CONFIG` for options that cannot be right, and while another sink of the program is open there; `E_SINK_PATH` when the file cannot be written.
  *
  * @example
  * const out = await csv({ path: 'leads.csv' });
@@ -45,7 +46,9 @@ export type CsvOptions = z.input<ReturnType<typeof config>>;
  * // await prepared.actions(facts)  ->  [{ action: 'rename', from: '/…/.leads.csv.RUN.partial', to: '/…/leads.csv', file: { … } }]
  */
 export async function csv(options: CsvOptions, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
-  return csvSink.open(checked('csv', config, options), standaloneSink('csv', context));
+  const given = checked('csv', config, options);
+  const alone = standaloneSink('csv', context);
+  return openAlone(alone.at, outputIn(given.path, alone), () => csvSink.open(given, alone));
 }
 
 export const csvSink = defineSink({

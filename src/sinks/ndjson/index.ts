@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { schema } from '../../core/index.js';
 import { standaloneSink } from '../context.js';
 import { checkColumns, checked, columns, filePath, naming, onError, permissions, types } from '../options.js';
+import { openAlone } from '../lone-writer.js';
 import { outputAt, outputIn } from '../output-path.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { fileTarget, textSink } from '../text-sink.js';
@@ -25,14 +26,16 @@ export type NdjsonOptions = z.input<ReturnType<typeof config>>;
  * ISO 8601 in UTC and days `YYYY-MM-DD`.
  *
  * @returns A writer that holds one page of text; the file appears with the commit.
- * @throws {SinkError} `E_SINK_PATH` when the file cannot be written.
+ * @throws {SinkError} `E_SINK_CONFIG` for options that cannot be right, and while another sink of the program is open there; `E_SINK_PATH` when the file cannot be written.
  *
  * @example
  * const out = await ndjson({ path: 'users.ndjson' });
  * // { uid: '7', email: 'a@b.c', affid: null }  ->  {"uid":"7","email":"a@b.c","affid":null}
  */
 export async function ndjson(options: NdjsonOptions, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
-  return ndjsonSink.open(checked('ndjson', config, options), standaloneSink('ndjson', context));
+  const given = checked('ndjson', config, options);
+  const alone = standaloneSink('ndjson', context);
+  return openAlone(alone.at, outputIn(given.path, alone), () => ndjsonSink.open(given, alone));
 }
 
 export const ndjsonSink = defineSink({

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { standaloneSink } from '../context.js';
 import { checked } from '../options.js';
+import { openAlone } from '../lone-writer.js';
 import { outputAt, outputIn } from '../output-path.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { checkNames, config, engineOf } from './config.js';
@@ -19,7 +20,7 @@ export type ParquetOptions = z.input<ReturnType<typeof config>>;
  *
  * @returns A writer that holds two row groups of at most `row_group_rows` rows: one being collected, one being encoded; and with
  * `sort_by: { columns, scope: 'table' }` rows of at most its `memory`, beyond which they are kept in a file until `prepare`.
- * @throws {SinkError} `E_SINK_PATH` when nothing can be written there, `E_SINK_FOREIGN` when something stands there
+ * @throws {SinkError} `E_SINK_CONFIG` for options that cannot be right, and while another sink of the program is open there; `E_SINK_PATH` when nothing can be written there, `E_SINK_FOREIGN` when something stands there
  * that leadstream did not make.
  *
  * @example
@@ -27,7 +28,9 @@ export type ParquetOptions = z.input<ReturnType<typeof config>>;
  * // { age: '42', is_valid: 'yes' }  ->  age: BIGINT 42, is_valid: BOOLEAN true
  */
 export async function parquet(options: ParquetOptions, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
-  return parquetSink.open(checked('parquet', config, options), standaloneSink('parquet', context));
+  const given = checked('parquet', config, options);
+  const alone = standaloneSink('parquet', context);
+  return openAlone(alone.at, outputIn(given.path, alone), () => parquetSink.open(given, alone));
 }
 
 export const parquetSink = defineSink({

@@ -37,7 +37,12 @@ export interface CollectionDeclaration<F extends FieldDeclarations = FieldDeclar
 }
 
 /** The collection that a declaration makes. */
-export type CollectionOf<N extends string, F extends FieldDeclarations> = Collection<N, { readonly [K in keyof F]: Field<TypeOf<F[K]>> }>;
+export type CollectionOf<N extends string, F extends FieldDeclarations> = Collection<
+  N,
+  { readonly [K in keyof F]: Field<TypeOf<F[K]>, SensitivityOf<F[K]>> }
+>;
+
+type SensitivityOf<D> = D extends { readonly sensitivity: infer S extends Sensitivity } ? S : 'plain';
 
 type TypeOf<D> = D extends DeclaredType ? D : D extends { readonly type: infer T extends DeclaredType } ? T : never;
 
@@ -55,7 +60,7 @@ type TypeOf<D> = D extends DeclaredType ? D : D extends { readonly type: infer T
  *   paging: { scheme: 'cursor', next: '/paging/next', param: 'cursor' },
  *   fields: { no: 'text', total: 'decimal', email: { type: 'text', sensitivity: 'personal' } },
  * });
- * connect({ baseUrl, auth, collections: [orders] }).rows('orders'); // { no: '1', total: '12.50', email: 'a@b.c' }, …
+ * connect({ baseUrl, auth, collections: [orders] }).collection('orders'); // rows like { no: '1', total: '12.50', email: 'a@b.c' }, …
  */
 export function defineCollection<const N extends string, const F extends FieldDeclarations>(
   name: N,

@@ -1,5 +1,6 @@
 import { originalName, type Collection } from '../../collections/index.js';
 import { snakeCase, SourceError, type Column, type Redactor } from '../../core/index.js';
+import type { RecordBatch } from '../../vector/index.js';
 import { freeNames } from './free-names.js';
 
 /** Fields that a record, and all records of a collection together, may have: more are data in the place of names. */
@@ -132,4 +133,10 @@ export function discoveredColumns(findings: Findings, reveal: readonly string[] 
   return [...findings.unknown.values()]
     .map(({ column }) => column)
     .filter(({ name, sensitivity }) => sensitivity !== 'secret' || reveal.includes(name));
+}
+
+/** The columns that rows have of these fields, in the order in which the rows have them: answers may arrive in any order, pages do not. */
+export function discoveredIn({ columns }: RecordBatch, findings: Findings, reveal: readonly string[] = []): readonly Column[] {
+  const byName = new Map(discoveredColumns(findings, reveal).map((column) => [column.name, column]));
+  return [...columns.keys()].flatMap((name) => byName.get(name) ?? []);
 }

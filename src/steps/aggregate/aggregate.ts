@@ -1,12 +1,13 @@
 import { pipe } from 'rxjs';
-import { declaredTypes, schema, StepError, type DeclaredType, type Row, type ValueOf } from '../../core/index.js';
-import { blocking, standalone, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { declaredTypes, schema, StepError, type Column, type DeclaredType, type Row, type ValueOf } from '../../core/index.js';
+import { blocking, standalone, withFacts, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { callback, checkArguments, repeatsIn } from '../../options/index.js';
 import { defaultMemory, scratchFolder } from '../../sorting/index.js';
 import { FlatVector, type Mapped } from '../../vector/index.js';
+import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { Aggregator } from './aggregator.js';
-import type { AggregateName } from './functions.js';
+import { resultType, type AggregateName } from './functions.js';
 import type { AggregatePlan, Computation } from './group-rows.js';
 import { plainCast } from './plain.js';
 
@@ -101,10 +102,11 @@ export function aggregate<
   checkArguments(context.at, taken, { by, compute, options });
   const { plan, fields } = planOf<T>(by, compute, context.at);
   const { memory = defaultMemory, folder = scratchFolder(), onError = 'reject' } = options;
-  return pipe(
+  const aggregating = pipe(
     requireFields<T>(context.at, fields),
     blocking<T, Aggregated<B, C>>(context, () => new Aggregator(plan, { memory, folder, onError }, context)),
   );
+  return withFacts(aggregating, { at: context.at, columns: (input, checked) => groupColumns(by, compute, input, checked) });
 }
 
 function planOf<T extends Row>(by: readonly GroupBy[], compute: Readonly<Record<string, Aggregation<T>>>, at: string) {
@@ -148,6 +150,29 @@ function mappedBy<T extends Row>(batch: Batch, condition: (row: T) => boolean): 
   // The rows of the pages that the caller named the type of.
   const rows = batch.rows as readonly T[];
   return { vector: new FlatVector(rows.map((row) => (condition(row) ? true : null))), unfit: undefined };
+}
+
+/** The columns that leave the step: fields as they are read, and results. */
+function groupColumns<T>(
+  by: readonly GroupBy[],
+  compute: Readonly<Record<string, Aggregation<T>>>,
+  input: readonly Column[],
+  context: ColumnsContext,
+): readonly Column[] {
+  const keys = by.flatMap((each, index): readonly Column[] => {
+    const { field, type = 'text' } = typeof each === 'string' ? { field: each } : each;
+    const column = requireColumn(field, input, context, ['by', index]);
+    return column ? [{ ...column, type, cast: true }] : [];
+  });
+  const results = Object.entries(compute).map(([name, aggregation]): Column => {
+    const { aggregate: kind, argument } = takenApart(aggregation);
+    const field = typeof argument === 'object' ? argument : undefined;
+    const column = field && requireColumn(field.field, input, context, ['compute', name]);
+    const counts = kind === 'count' || kind === 'count_distinct';
+    const sensitivity = counts || !column ? 'plain' : column.sensitivity;
+    return { name, original: name, type: resultType(kind, field?.type ?? 'flag'), cast: true, sensitivity };
+  });
+  return [...keys, ...results];
 }
 
 interface Parts<T> {

@@ -1,7 +1,8 @@
 import type { Column, DeclaredType } from '../../core/index.js';
 import { planExpression } from '../expression/configured.js';
 import { requireColumn, sensitivityOf } from '../fields.js';
-import type { ConfigPath, PlanContext } from '../step.js';
+import type { ConfigPath } from '../../flow/index.js';
+import type { PlanContext } from '../step.js';
 import { callIn } from './call.js';
 import { aggregateNames, aggregates, isAggregate, resultType, takes, unknownAggregate, type AggregateName } from './functions.js';
 import type { Computation } from './group-rows.js';

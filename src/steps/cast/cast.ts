@@ -1,6 +1,6 @@
 import { map, pipe } from 'rxjs';
-import { declaredTypes, expectations, parserOf, schema, type DeclaredType, type Row, type Value, StepError } from '../../core/index.js';
-import { batchOf, standalone, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { declaredTypes, expectations, parserOf, schema, type Column, type DeclaredType, type Row, type Value, StepError } from '../../core/index.js';
+import { batchOf, standalone, withBatch, withFacts, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
@@ -42,7 +42,26 @@ export function cast<T extends Row, K extends keyof NoInfer<T> & string = keyof 
   context: StepContext = standalone('cast'),
 ): Step<T, Casted<NoInfer<T>, K>> {
   checkArguments(context.at, taken, { types, options });
-  return pipe(requireFields<T>(context.at, Object.keys(types)), castRows<T, Casted<NoInfer<T>, K>>(types, options, context));
+  const casting = pipe(requireFields<T>(context.at, Object.keys(types)), castRows<T, Casted<NoInfer<T>, K>>(types, options, context));
+  return withFacts(casting, { at: context.at, columns: (input, plan) => castColumns(types, input, plan) });
+}
+
+/** @param types Default: every column gets its declared type. */
+function castColumns(
+  types: Readonly<Partial<Record<string, DeclaredType>>> | undefined,
+  input: readonly Column[],
+  context: ColumnsContext,
+): readonly Column[] {
+  for (const name of Object.keys(types ?? {})) {
+    const column = requireColumn(name, input, context, ['types', name], true);
+    if (column?.cast) context.problem(['types', name], `field '${name}' is ${column.type} already`);
+  }
+  return input.map((column) => {
+    if (column.cast) return column;
+    if (!types) return { ...column, cast: true };
+    const type = Object.hasOwn(types, column.name) ? types[column.name] : undefined;
+    return type ? { ...column, type, cast: true } : column;
+  });
 }
 
 /** The same of fields that a page may lack. */
@@ -94,18 +113,7 @@ export const castStep = defineStep('cast', {
         .describe("What becomes of a row whose value does not cast. Default: the pipeline's on_error."),
     }),
   examples: [{}, { types: { age: 'integer' }, on_error: 'null' }],
-  columns: ({ types }, input, plan) => {
-    for (const name of Object.keys(types ?? {})) {
-      const column = requireColumn(name, input, plan, ['types', name], true);
-      if (column?.cast) plan.problem(['types', name], `field '${name}' is ${column.type} already`);
-    }
-    return input.map((column) => {
-      if (column.cast) return column;
-      if (!types) return { ...column, cast: true };
-      const type = Object.hasOwn(types, column.name) ? types[column.name] : undefined;
-      return type ? { ...column, type, cast: true } : column;
-    });
-  },
+  columns: ({ types }, input, plan) => castColumns(types, input, plan),
   open: ({ types, on_error }, runtime) => {
     const declared = Object.fromEntries(runtime.input.filter((column) => !column.cast).map(({ name, type }) => [name, type]));
     return castRows(types ?? declared, { onError: on_error ?? runtime.onError }, runtime);

@@ -4,7 +4,7 @@ import { batchOf, KeySet, standalone, withBatch, type Step, type StepContext } f
 import { checkArguments } from '../../options/index.js';
 import { keysOf } from '../../vector/index.js';
 import { casefold } from '../casefold.js';
-import { refuseRepeats, requireColumn } from '../fields.js';
+import { keepingColumns, refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 
@@ -41,7 +41,7 @@ export function dedupe<T extends Row>(
   context: StepContext = standalone('dedupe'),
 ): Step<T, T> {
   checkArguments(context.at, taken, { key, options });
-  return pipe(requireFields(context.at, key), deduping(key, options, context));
+  return keepingColumns(pipe(requireFields<T>(context.at, key), deduping<T>(key, options, context)), context.at, key);
 }
 
 function deduping<T extends Row>(key: readonly string[], { normalize }: DedupeOptions, context: StepContext): Step<T, T> {

@@ -1,9 +1,9 @@
 import { map } from 'rxjs';
-import { type Column } from '../../core/index.js';
 import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { openExpression, planExpression } from '../expression/configured.js';
 import type { Expression } from '../expression/expression.js';
 import { columnName, sensitivityOf } from '../fields.js';
+import { derivedColumns } from './columns.js';
 import { evaluating } from '../on-error.js';
 import { defineStep } from '../step.js';
 
@@ -21,12 +21,11 @@ export const deriveStep = defineStep('derive', {
   config: (z) => z.record(columnName(), z.string().min(1)).describe('Expression by new field.'),
   examples: [{ zip_city: 'zip_city(zipcode)', zip_state: 'zip_state(zipcode)' }],
   columns: (sources, input, plan) => {
-    const derived = Object.entries(sources).map(([name, source]): Column => {
+    const derived = Object.entries(sources).map(([name, source]) => {
       const expression = planExpression(source, input, plan, [name], Object.keys(sources));
-      const original = input.find((column) => column.name === name)?.original ?? name;
-      return { name, original, type: expression?.type ?? 'text', cast: true, sensitivity: sensitivityOf(source, input) };
+      return { name, type: expression?.type ?? 'text', sensitivity: sensitivityOf(source, input) };
     });
-    return [...new Map([...input, ...derived].map((column) => [column.name, column])).values()];
+    return derivedColumns(derived, input);
   },
   open: (sources, runtime) => {
     const expressions = Object.entries(sources).map(([name, source]) => [name, openExpression(source, runtime)] as const);

@@ -1,31 +1,63 @@
 import { map } from 'rxjs';
-import { schema, type Row, type Value } from '../../core/index.js';
+import { declaredTypes, schema, type DeclaredType, type Row, type Value, type ValueOf } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
-import { batchOf, withBatch, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, withFacts, type Step } from '../../flow/index.js';
 import { FlatVector } from '../../vector/index.js';
+import { strictest } from '../fields.js';
+import { derivedColumns } from './columns.js';
 
-/** How a derived value is made: a function of the row. `undefined` counts as `null`. */
-export type Derivation<T> = (row: T) => Value | undefined;
+/**
+ * How a derived value is made: a function of the row, whose column is one of texts, or one that gives another type, which is declared, so that
+ * whoever writes the column knows it before the first value. `undefined` counts as `null`.
+ */
+export type Derivation<T> = ((row: T) => Value | undefined) | TypedDerivation<T>;
 
-const taken = schema((z) => z.strictObject({ derivations: z.record(z.string(), callback()) }));
+type TypedDerivation<T> = {
+  readonly [D in DeclaredType]: { readonly type: D; readonly of: (row: T) => ValueOf[D] | null | undefined };
+}[DeclaredType];
+
+/** A row type with derived fields, as their functions give them. */
+export type WithDerived<T, D> = Omit<T, keyof D> & { readonly [K in keyof D]: ResultOf<D[K]> };
+
+type ResultOf<D> = D extends (...row: never[]) => infer V ? Defined<V> : D extends { readonly of: (...row: never[]) => infer V } ? Defined<V> : never;
+
+type Defined<V> = undefined extends V ? Exclude<V, undefined> | null : V;
+
+const taken = schema((z) =>
+  z.strictObject({
+    derivations: z.record(z.string(), z.union([callback(), z.strictObject({ type: z.enum(declaredTypes), of: callback() })])),
+  }),
+);
 
 /**
  * Adds fields computed from each row; a field that exists gets the new value. All see the row as it came in.
  *
- * @param derivations Function by new field.
+ * @param derivations By new field a function, or its type and a function.
  * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function: expressions are for pipeline files.
  *
  * @example
- * leads$.pipe(derive({ zip_prefix: (lead) => lead.zipcode?.slice(0, 3) }));
- * // { zipcode: '10001' }  ->  { zipcode: '10001', zip_prefix: '100' }
+ * service.leads.pipe(
+ *   derive({ zip_prefix: (lead) => lead.zipcode?.slice(0, 3), decade: { type: 'integer', of: (lead) => BigInt(lead.age ?? 0) / 10n } }),
+ * );
+ * // { zipcode: '10001', age: '41' }  ->  { zipcode: '10001', age: '41', zip_prefix: '100', decade: 4n }
  */
-export function derive<T extends Row, const D extends Readonly<Record<string, Derivation<T>>>>(
-  derivations: D,
-): Step<T, T & { readonly [K in keyof D]: Value }> {
+export function derive<T extends Row, const D extends Readonly<Record<string, Derivation<T>>>>(derivations: D): Step<T, WithDerived<T, D>> {
   checkArguments('derive', taken, { derivations });
-  const added = Object.entries<Derivation<T>>(derivations);
-  return map((page) => {
-    const values = added.map(([name, derivation]) => [name, new FlatVector(page.rows.map((row) => derivation(row) ?? null))] as const);
+  const added = Object.entries<Derivation<T>>(derivations).map(([name, derivation]) =>
+    typeof derivation === 'function' ? { name, type: 'text' as const, of: derivation } : { name, type: derivation.type, of: derivation.of },
+  );
+  const deriving: Step<T, WithDerived<T, D>> = map((page) => {
+    const values = added.map(({ name, of }) => [name, new FlatVector(page.rows.map((row) => of(row) ?? null))] as const);
     return withBatch(page, batchOf(page).with(values));
+  });
+  return withFacts(deriving, {
+    at: 'derive',
+    columns: (input) => {
+      const sensitivity = strictest(input);
+      return derivedColumns(
+        added.map(({ name, type }) => ({ name, type, sensitivity })),
+        input,
+      );
+    },
   });
 }

@@ -1,8 +1,7 @@
-import type { Column } from '../../core/index.js';
-import { columnName, requireColumn } from '../fields.js';
+import { columnName } from '../fields.js';
 import { nothingKept } from '../nothing-kept.js';
 import { defineStep } from '../step.js';
-import { exploding } from './explode.js';
+import { explodedColumns, exploding } from './explode.js';
 
 export const explodeStep = defineStep('explode', {
   summary: 'Makes a row of every element of a field that holds a list; the other fields are repeated.',
@@ -30,20 +29,7 @@ export const explodeStep = defineStep('explode', {
     }),
   examples: [{ field: 'meta' }, { field: 'tag_string_local', separator: ',', empty: 'drop', position: 'tag_no' }],
   addsRows: () => true,
-  columns: ({ field, position }, input, plan) => {
-    const column = requireColumn(field, input, plan, ['field']);
-    if (column?.cast && column.type !== 'text')
-      plan.problem(['field'], `field '${field}' is ${column.type} here and holds no list; explode it before it is cast`);
-    if (position !== undefined && input.some(({ name }) => name === position))
-      plan.problem(['position'], `there is a field '${position}' already; choose another name`);
-    // A row of the collection can be there several times now, so nothing has the columns of its key any more.
-    const exploded = input.map((each): Column => ({ ...each, source: undefined }));
-    return position === undefined ? exploded : [...exploded, numbered(position)];
-  },
+  columns: (config, input, plan) => explodedColumns(config, input, plan),
   open: ({ on_error, ...config }, runtime) => exploding(config.field, { ...config, onError: on_error ?? runtime.onError }, runtime),
   remark: (_, tally, arrived) => nothingKept(tally, arrived),
 });
-
-function numbered(name: string): Column {
-  return { name, original: name, type: 'integer', cast: true, sensitivity: 'plain' };
-}

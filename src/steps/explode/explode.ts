@@ -1,9 +1,10 @@
 import { map, pipe } from 'rxjs';
-import { schema, StepError, type Row, type Value } from '../../core/index.js';
-import { batchOf, standalone, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { schema, StepError, type Column, type Row, type Value } from '../../core/index.js';
+import { batchOf, standalone, withBatch, withFacts, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { FlatVector, memoOf, Unfit, type RecordBatch } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
+import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { listOf } from './list-of.js';
 
@@ -50,7 +51,30 @@ export function explode<T extends Row>(
   context: StepContext = standalone('explode'),
 ): Step<T, T> {
   checkArguments(context.at, taken, { field, options });
-  return pipe(requireFields<T>(context.at, [field]), exploding<T>(field, options, context));
+  return withFacts(pipe(requireFields<T>(context.at, [field]), exploding<T>(field, options, context)), {
+    at: context.at,
+    columns: (input, plan) => explodedColumns({ field, position: options.position }, input, plan),
+  });
+}
+
+/** The columns that leave the step. */
+export function explodedColumns(
+  { field, position }: { readonly field: string; readonly position?: string | undefined },
+  input: readonly Column[],
+  context: ColumnsContext,
+): readonly Column[] {
+  const column = requireColumn(field, input, context, ['field']);
+  if (column?.cast && column.type !== 'text')
+    context.problem(['field'], `field '${field}' is ${column.type} here and holds no list; explode it before it is cast`);
+  if (position !== undefined && input.some(({ name }) => name === position))
+    context.problem(['position'], `there is a field '${position}' already; choose another name`);
+  // A row of the collection can be there several times now, so nothing has the columns of its key any more.
+  const exploded = input.map((each): Column => ({ ...each, source: undefined }));
+  return position === undefined ? exploded : [...exploded, numbered(position)];
+}
+
+function numbered(name: string): Column {
+  return { name, original: name, type: 'integer', cast: true, sensitivity: 'plain' };
 }
 
 /** Explodes, whatever fields the rows have. */

@@ -1,6 +1,7 @@
 import { type Column, StepError } from '../../core/index.js';
 import { goneAt, unknownName } from '../fields.js';
-import type { ConfigPath, PlanContext, StepRuntime } from '../step.js';
+import type { ConfigPath } from '../../flow/index.js';
+import type { PlanContext, StepRuntime } from '../step.js';
 import { expressionsOver, type Expression, type UnknownName } from './expression.js';
 
 /**

@@ -1,6 +1,7 @@
 import { map } from 'rxjs';
 import { schema, type Row } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
+import { keepingColumns } from '../fields.js';
 import { countOf, keepRows, standalone, type Step, type StepContext } from '../../flow/index.js';
 
 const taken = schema((z) => z.strictObject({ condition: callback() }));
@@ -15,9 +16,10 @@ const taken = schema((z) => z.strictObject({ condition: callback() }));
  */
 export function filter<T extends Row>(condition: (row: T) => boolean, context: StepContext = standalone('filter')): Step<T, T> {
   checkArguments(context.at, taken, { condition });
-  return map((page) => {
+  const filtering: Step<T, T> = map((page) => {
     const kept = keepRows(page, condition);
     context.tally.filtered += countOf(page) - countOf(kept);
     return kept;
   });
+  return keepingColumns(filtering, context.at);
 }

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { columnsOf, type Collection, type Registry } from '../../collections/index.js';
+import { columnsOf, withheldOf, type Collection, type Registry } from '../../collections/index.js';
 import { schema, unknownName as unknownAmong, type Column } from '../../core/index.js';
-import { refuseRepeats, requireColumn, rowsOf, unknownName } from '../fields.js';
-import { defineStep, type ConfigPath, type PlanContext } from '../step.js';
-import { takenName } from './assemble.js';
+import { rowsOf, unknownName } from '../fields.js';
+import { defineStep, type PlanContext } from '../step.js';
+import { joinedColumns } from './columns.js';
 import { joining } from './join.js';
 import { lookingUp } from './look-up.js';
 import type { Pick } from './pick.js';
@@ -57,38 +57,18 @@ export const joinStep = defineStep('join', {
       return input;
     }
     const right = columnsOf(other, join.reveal);
-    // What earlier steps dropped is not about the other side.
-    const rightPlan: PlanContext = { ...plan, collection: other, reveal: join.reveal ?? [], gone: new Map() };
+    const withheld = withheldOf(other, join.reveal);
     const hasAll = Object.values(join.on).every((field) => right.some(({ name }) => name === field));
-    for (const pair of Object.entries(join.on)) {
-      const [left, field] = pair;
-      if (refuseSwapped(pair, input, right, plan)) continue;
-      const column = requireColumn(left, input, plan, ['on', left], true);
-      if (column?.cast && column.type !== 'text') plan.problem(['on', left], neverMatches(column), true);
-      requireRight(field, right, rightPlan, ['on', left]);
-    }
     if (Object.keys(join.on).length === 0) plan.problem(['on'], 'needs at least one pair of fields');
     if (join.lookup === 'by_id') refuseLookup(join, other, plan);
     if (hasAll) warnOfSeveral(join, other, plan);
-    if (typeof join.pick === 'object') {
-      const side = 'max' in join.pick ? 'max' : 'min';
-      requireRight(pickedField(join.pick), right, rightPlan, ['pick', side]);
-    }
     join.reveal?.forEach((field, index) => {
       if (!Object.hasOwn(other.fields, field)) {
-        plan.problem(['reveal', index], unknownName('field', field, Object.keys(other.fields), rightPlan));
+        plan.problem(['reveal', index], unknownName('field', field, Object.keys(other.fields), { withheld }));
       }
     });
-    refuseRepeats(join.select ?? [], plan, ['select']);
-    const added = selected(join, right)
-      .flatMap((field, index) => requireRight(field, right, rightPlan, join.select ? ['select', index] : []) ?? [])
-      .map((column) => prefixed(join.as ?? join.with, column));
-    for (const column of added) {
-      if (input.some((present) => present.name === column.name)) plan.problem(['as'], takenName(column.name));
-    }
-    // Where a row may be there several times, nothing has the columns of its key any more.
-    const kept = join.pick === 'all' ? input.map((column) => ({ ...column, source: undefined })) : input;
-    return [...kept, ...added];
+    const { on, as = join.with, select, pick } = join;
+    return joinedColumns({ on, as, select, pick }, input, { name: other.name, columns: right, key: other.key, withheld }, plan);
   },
   reads: ({ lookup, with: other }) => (lookup === 'by_id' ? undefined : other),
   addsRows: ({ pick }) => pick === 'all',
@@ -154,36 +134,6 @@ function refuseLookup({ on, with: name, normalize }: JoinConfig, { id, served }:
     );
 }
 
-/** Finds a field of the other side, or reports its name with what there is: the nearest one, and what identifies a row. */
-function requireRight(name: string, right: readonly Column[], plan: PlanContext, path: ConfigPath): Column | undefined {
-  const column = right.find((candidate) => candidate.name === name);
-  if (column) return column;
-  const { name: other, key } = plan.collection;
-  const said = unknownName(
-    'field',
-    name,
-    right.map((candidate) => candidate.name),
-    plan,
-  );
-  const message = said.replace(`unknown field '${name}'`, `${other} has no field '${name}'`);
-  const known = path[0] === 'on' && message !== said ? `${message.endsWith('?') ? '' : ';'} its key is ${key.join(' + ')}` : '';
-  plan.problem(path, `${message}${known}`);
-  return undefined;
-}
-
-/** Reports a pair whose fields stand the other way round. @returns Whether it is one. */
-function refuseSwapped(
-  [left, field]: readonly [string, string],
-  input: readonly Column[],
-  right: readonly Column[],
-  plan: PlanContext,
-): boolean {
-  const has = (columns: readonly Column[], name: string) => columns.some((column) => column.name === name);
-  if (has(input, left) || has(right, field) || !has(input, field) || !has(right, left)) return false;
-  plan.problem(['on', left], `the field of the other collection stands behind the colon: { ${field}: ${left} }`, true);
-  return true;
-}
-
 /** Tells a join that takes no more than one match, where nothing says that there are no more. */
 function warnOfSeveral({ on, pick, with: name }: JoinConfig, { key }: Collection, plan: PlanContext): void {
   const pairs = Object.values(on);
@@ -194,17 +144,8 @@ function warnOfSeveral({ on, pick, with: name }: JoinConfig, { key }: Collection
   });
 }
 
-/** The other side arrives as text, always. */
-function neverMatches({ name, type }: Column): string {
-  return `field '${name}' is ${type} here and never matches text; join before it is cast, or derive a text from it`;
-}
-
 function selected(join: JoinConfig, right: readonly Column[]): readonly string[] {
   return join.select ?? right.map((column) => column.name);
-}
-
-function prefixed(as: string, column: Column): Column {
-  return { ...column, name: `${as}_${column.name}`, original: `${as}_${column.original}`, source: undefined };
 }
 
 function pickedField(pick: { max: string } | { min: string }): string {

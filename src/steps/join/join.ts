@@ -1,10 +1,11 @@
 import { isObservable, map, pipe, type Observable } from 'rxjs';
 import { declaredTypes, schema, type Row, StepError } from '../../core/index.js';
-import { batchOf, preload, standalone, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, pagesOf, preload, RowStream, standalone, withFacts, type Page, type Purpose, type Side, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { requireFields } from '../require-fields.js';
 import { assembly, takenName } from './assemble.js';
 import { GrowingBuildSide } from './build-side.js';
+import { joinedColumns } from './columns.js';
 import { comparedBy, type Pick } from './pick.js';
 
 /** How two sides of a join meet. */
@@ -41,7 +42,7 @@ const taken = schema((z) => {
   const name = z.string().min(1);
   const type = z.enum(declaredTypes).optional();
   return z.strictObject({
-    pages$: z.custom((value) => isObservable(value), 'must be a stream of pages, like service.bridges$'),
+    right: z.custom((value) => value instanceof RowStream || isObservable(value), 'must be a stream of rows, like service.bridges'),
     options: z.strictObject({
       on: z.record(z.string(), name.optional()),
       as: name,
@@ -57,7 +58,7 @@ const taken = schema((z) => {
 });
 
 /**
- * Adds fields of matching rows of another stream, which is read to its end while the first pages of this one are on their way and
+ * Adds fields of matching rows of another stream, of rows or of pages, which is read to its end while the first pages of this one are on their way and
  * wait. Keys that are empty or missing never match.
  *
  * Memory: of every row of the other side (of one row per key under `first`, `max` and `min`) the selected and compared fields as bytes, or
@@ -68,24 +69,35 @@ const taken = schema((z) => {
  * one that is selected.
  *
  * @example
- * leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
+ * service.leads.pipe(join(service.bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
  * // { bridge_id: '4' }  ->  { bridge_id: '4', bridge_title: 'Auto' }
  */
 export function join<Left extends Row, Right extends Row, const As extends string, const Field extends keyof Right & string>(
-  other$: Observable<Page<Right>>,
+  right: Side<Right>,
   options: JoinOptions<NoInfer<Left>, Right, As, Field> & Addition<NoInfer<Left>, As, Field>,
   context: StepContext = standalone('join'),
 ): Step<Left, Joined<Left, Right, As, Field>> {
-  checkArguments(context.at, taken, { pages$: other$, options });
-  const { on, select, pick, key = [] } = options;
+  checkArguments(context.at, taken, { right, options });
+  const { on, as, select, pick, key = [] } = options;
   const rightFields = [...Object.values<string | undefined>(on), ...select, ...comparedBy(pick), ...key].filter(
     (field) => field !== undefined,
   );
-  const right$ = other$.pipe(requireFields(`${context.at}, the other side`, rightFields));
-  const joined = joining<Left, Right, As, Field>(right$, options, context, (name) => {
+  const refuse = (name: string) => {
     throw new StepError('E_STEP_CONFIG', `${context.at}: ${takenName(name)}`);
+  };
+  const joinedFor = (purpose: Purpose): Step<Left, Joined<Left, Right, As, Field>> => {
+    const right$ = pagesOf(right, purpose).pipe(requireFields(`${context.at}, the other side`, rightFields));
+    return pipe(requireFields<Left>(context.at, Object.keys(on)), joining<Left, Right, As, Field>(right$, options, context, refuse));
+  };
+  return withFacts(joinedFor('reading'), {
+    at: context.at,
+    columns: (input, plan) => {
+      if (!(right instanceof RowStream) || right.columns === undefined) return undefined;
+      const { columns, withheld } = right;
+      return joinedColumns({ on, as, select, pick }, input, { name: 'the other side', columns, withheld }, plan);
+    },
+    forWriting: () => joinedFor('writing'),
   });
-  return pipe(requireFields<Left>(context.at, Object.keys(on)), joined);
 }
 
 /**

@@ -2,6 +2,7 @@ import { defer, map, Observable, takeWhile } from 'rxjs';
 import { schema, type Row } from '../../core/index.js';
 import { batchOf, countOf, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
+import { keepingColumns } from '../fields.js';
 import { defineStep } from '../step.js';
 
 const most = schema((z) => z.int().min(1));
@@ -19,7 +20,7 @@ const taken = schema((z) => z.strictObject({ rows: most() }));
  */
 export function limit<T extends Row>(rows: number, context: StepContext = standalone('limit')): Step<T, T> {
   checkArguments(context.at, taken, { rows });
-  return limiting(rows, context);
+  return keepingColumns(limiting<T>(rows, context), context.at);
 }
 
 function limiting<T extends Row>(rows: number, { tally, stop }: StepContext): Step<T, T> {

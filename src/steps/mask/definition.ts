@@ -1,7 +1,8 @@
 import { schema, type Column } from '../../core/index.js';
+import type { ConfigPath } from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
-import { defineStep, type ConfigPath, type PlanContext } from '../step.js';
-import { isKey, masking, maskKinds, needsKey, requireKey, type Mask } from './mask.js';
+import { defineStep, type PlanContext } from '../step.js';
+import { isKey, masked, masking, maskKinds, needsKey, requireKey, type Mask } from './mask.js';
 
 /** What a file may say of a field: with a preset also that it is left as it is. */
 export type Wanted = Mask | 'keep';
@@ -78,14 +79,4 @@ function checkMasks({ preset, as, masks }: MaskConfig, input: readonly Column[],
   if (as === 'hmac' && keyMissing) refuse(['as']);
   if (!input.some(({ sensitivity }) => sensitivity === 'personal'))
     plan.problem(['preset'], 'no field here is declared personal; name the fields, or leave the step out');
-}
-
-/** The column as it leaves the step; none when it is dropped. */
-function masked(column: Column, kind: Mask | undefined): readonly Column[] {
-  if (kind === 'drop') return [];
-  if (kind === undefined) return [column];
-  const hidden = { ...column, source: undefined };
-  if (kind === 'null') return [hidden];
-  const sensitivity = kind === 'last4' ? column.sensitivity : 'plain';
-  return [{ ...hidden, type: 'text', cast: true, sensitivity }];
 }

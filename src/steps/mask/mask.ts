@@ -1,10 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { map, pipe } from 'rxjs';
 import type { Collection } from '../../collections/index.js';
-import { schema, textOf, type Row, type Value, StepError } from '../../core/index.js';
+import { schema, textOf, type Column, type Row, type Value, StepError } from '../../core/index.js';
 import { mapping, type Mapped, type Vector } from '../../vector/index.js';
-import { batchOf, withBatch, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, withFacts, type ColumnsContext, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
+import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 
 export const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
@@ -47,10 +48,25 @@ export function mask<T extends Row>(
   checkArguments('mask', taken, { masks, options });
   const kinds = new Map(Object.entries<Mask | undefined>(masks));
   requireKey([...kinds.values()], options);
-  return pipe(
+  const step: Step<T, Row> = pipe(
     requireFields<T>('mask', [...kinds.keys()]),
     masking((name) => kinds.get(name), options),
   );
+  const columns = (input: readonly Column[], context: ColumnsContext) => {
+    for (const name of kinds.keys()) requireColumn(name, input, context, [name], true);
+    return input.flatMap((column) => masked(column, kinds.get(column.name)));
+  };
+  return withFacts(step, { at: 'mask', columns });
+}
+
+/** The column as it leaves the step; none when it is dropped. */
+export function masked(column: Column, kind: Mask | undefined): readonly Column[] {
+  if (kind === 'drop') return [];
+  if (kind === undefined) return [column];
+  const hidden = { ...column, source: undefined };
+  if (kind === 'null') return [hidden];
+  const sensitivity = kind === 'last4' ? column.sensitivity : 'plain';
+  return [{ ...hidden, type: 'text', cast: true, sensitivity }];
 }
 
 /**

@@ -1,7 +1,7 @@
 import { map, pipe } from 'rxjs';
-import { schema, type Row, StepError } from '../../core/index.js';
+import { schema, type Column, type Row, StepError } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
-import { batchOf, withBatch, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, withFacts, type ColumnsContext, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { columnName, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
@@ -30,7 +30,24 @@ export function rename<T extends Row, const M extends Partial<Record<keyof T & s
   const renamed = renaming<T, M>(names, (name) => {
     throw new StepError('E_STEP_CONFIG', `rename: there is a field '${name}' already`);
   });
-  return pipe(requireFields<T>('rename', Object.keys(names)), renamed);
+  return withFacts(pipe(requireFields<T>('rename', Object.keys(names)), renamed), {
+    at: 'rename',
+    columns: (input, context) => renamedColumns(names, input, context),
+  });
+}
+
+type Names = Readonly<Partial<Record<string, string>>>;
+
+function renamedColumns(names: Names, input: readonly Column[], context: ColumnsContext): readonly Column[] {
+  for (const name of Object.keys(names)) requireColumn(name, input, context, [name], true);
+  const columns = input.map((column) => {
+    const name = Object.hasOwn(names, column.name) ? names[column.name] : undefined;
+    return name === undefined ? column : { ...column, name, original: name };
+  });
+  for (const [old, name] of Object.entries(names)) {
+    if (columns.filter((column) => column.name === name).length > 1) context.problem([old], `there is a field '${name}' already`);
+  }
+  return columns;
 }
 
 /** @param taken Called with a name that a field gets and another one has; when it returns, that other field goes. */
@@ -63,17 +80,7 @@ export const renameStep = defineStep('rename', {
   summary: 'Renames fields.',
   config: (z) => z.record(z.string(), columnName()).describe('New name by old name.'),
   examples: [{ lead_id: 'id' }],
-  columns: (names, input, plan) => {
-    for (const name of Object.keys(names)) requireColumn(name, input, plan, [name], true);
-    const columns = input.map((column) => {
-      const name = Object.hasOwn(names, column.name) ? names[column.name] : undefined;
-      return name === undefined ? column : { ...column, name, original: name };
-    });
-    for (const [old, name] of Object.entries(names)) {
-      if (columns.filter((column) => column.name === name).length > 1) plan.problem([old], `there is a field '${name}' already`);
-    }
-    return columns;
-  },
+  columns: (names, input, plan) => renamedColumns(names, input, plan),
   // A field that the plan does not know is one that the service has and nobody declared: it gives way.
   open: (names) => renaming<Row, Readonly<Record<string, string>>>(names, () => {}),
 });

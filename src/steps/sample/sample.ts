@@ -3,7 +3,7 @@ import { schema, type Row } from '../../core/index.js';
 import { batchOf, halfSipHash, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { keyOf, keysOf, type RecordBatch } from '../../vector/index.js';
-import { refuseRepeats, requireColumn } from '../fields.js';
+import { keepingColumns, refuseRepeats, requireColumn } from '../fields.js';
 import { nothingKept } from '../nothing-kept.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
@@ -39,7 +39,7 @@ export function sample<T extends Row>(
   context: StepContext = standalone('sample'),
 ): Step<T, T> {
   checkArguments(context.at, taken, { options });
-  return pipe(requireFields<T>(context.at, options.by), sampling<T>(options, context));
+  return keepingColumns(pipe(requireFields<T>(context.at, options.by), sampling<T>(options, context)), context.at, options.by);
 }
 
 function sampling<T extends Row>({ percent: share, by, seed: start = 0 }: SampleOptions, { tally }: StepContext): Step<T, T> {

@@ -1,7 +1,7 @@
 import { map, pipe } from 'rxjs';
-import { schema, type Row } from '../../core/index.js';
+import { schema, type Column, type Row } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
-import { batchOf, withBatch, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, withFacts, type ColumnsContext, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
@@ -22,22 +22,25 @@ const taken = schema((z) => z.strictObject({ fields: z.array(z.string().min(1)).
 export function select<T extends Row, K extends keyof T & string>(fields: readonly K[]): Step<T, Pick<T, K>> {
   checkArguments('select', taken, { fields });
   const columnsOf = (batch: RecordBatch) => new Map(fields.map((field) => [field, batch.columnOrNulls(field)] as const));
-  return pipe(
+  const selecting: Step<T, Pick<T, K>> = pipe(
     requireFields('select', fields),
     map((page) => {
       const batch = batchOf(page);
       return withBatch(page, new RecordBatch(batch.length, columnsOf(batch)));
     }),
   );
+  return withFacts(selecting, { at: 'select', columns: (input, context) => selectedColumns(fields, input, context) });
+}
+
+function selectedColumns(fields: readonly string[], input: readonly Column[], context: ColumnsContext): readonly Column[] {
+  refuseRepeats(fields, context);
+  return fields.flatMap((name, index) => requireColumn(name, input, context, [index]) ?? []);
 }
 
 export const selectStep = defineStep('select', {
   summary: 'Keeps some fields of every row.',
   config: (z) => z.array(z.string().min(1)).min(1).describe('Fields to keep, in output order.'),
   examples: [['lead_id', 'zipcode']],
-  columns: (fields, input, plan) => {
-    refuseRepeats(fields, plan);
-    return fields.flatMap((name, index) => requireColumn(name, input, plan, [index]) ?? []);
-  },
+  columns: selectedColumns,
   open: (fields) => select(fields),
 });

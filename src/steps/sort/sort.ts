@@ -3,7 +3,7 @@ import { declaredTypes, schema, type Row } from '../../core/index.js';
 import { blocking, standalone, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { defaultMemory, memory, Order, scratchFolder, type SortKey } from '../../sorting/index.js';
-import { refuseRepeats, requireColumn } from '../fields.js';
+import { keepingColumns, refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 import { Sorter } from './sorter.js';
@@ -50,7 +50,7 @@ export function sort<T extends Row>(
 ): Step<T, T> {
   checkArguments(context.at, taken, { keys, options });
   const fields = keys.map(({ field }) => field);
-  return pipe(requireFields<T>(context.at, fields), sorting<T>(keys, options, context));
+  return keepingColumns(pipe(requireFields<T>(context.at, fields), sorting<T>(keys, options, context)), context.at, fields);
 }
 
 function sorting<T extends Row>(

@@ -1,0 +1,43 @@
+import type { Column } from '../core/index.js';
+import type { Step } from './page.js';
+
+/** Where a problem lies in what a step was given: keys and indexes from its own value downwards. */
+export type ConfigPath = readonly (string | number)[];
+
+/** What is known where columns are followed through steps, before anything is read. */
+export interface ColumnsContext {
+  /** The step that did not pass a column on, by the column. Default: not known. */
+  readonly gone?: ReadonlyMap<string, string>;
+  /** Columns of the collection that are secret and not revealed. */
+  readonly withheld: readonly string[];
+  /**
+   * Reports a problem; following goes on if this returns, so that all are found at once.
+   *
+   * @param onKey Whether it is about the key, and not about its value.
+   * @param at Of a text, the character meant, from 0.
+   */
+  problem(path: ConfigPath, message: string, onKey?: boolean, at?: number): void;
+}
+
+/** What is known of a step besides what it does to pages. */
+export interface StepFacts {
+  /** Name in messages, for example `select`. */
+  readonly at: string;
+  /** The columns that leave it; `undefined` where that cannot be told. */
+  columns(input: readonly Column[], context: ColumnsContext): readonly Column[] | undefined;
+  /** The same step where its rows are going to be written. Default: the step itself. */
+  readonly forWriting?: () => unknown;
+}
+
+const known = new WeakMap<object, StepFacts>();
+
+/** The same step, of which these facts are known. An operator that is made of several has none. */
+export function withFacts<In, Out>(step: Step<In, Out>, facts: StepFacts): Step<In, Out> {
+  known.set(step, facts);
+  return step;
+}
+
+/** What is known of an operator; nothing of one that is not ours. */
+export function factsOf(step: object): StepFacts | undefined {
+  return known.get(step);
+}

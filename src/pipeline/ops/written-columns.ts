@@ -1,0 +1,83 @@
+import { SinkError, type Column, type Value, type Warning } from '../../core/index.js';
+import { batchOf, isPage, type Page } from '../../flow/index.js';
+import { given } from '../../options/index.js';
+import { FlatVector } from '../../vector/index.js';
+import { wrong } from './write-to-check.js';
+
+/** Holds the pages of a stream to the columns that are written: none is missing, and none is left out without a word. */
+export class WrittenColumns {
+  #columns: readonly Column[] | undefined;
+  #names: ReadonlySet<string> = new Set();
+  #looked = false;
+
+  /**
+   * @param declared What the program named; `undefined` where it left that to the stream.
+   * @param found What the stream knows by its first page.
+   * @param warn Takes what is remarkable and no failure.
+   */
+  constructor(
+    private readonly declared: readonly Column[] | undefined,
+    private readonly found: () => readonly Column[] | undefined,
+    private readonly warn: (warning: Warning) => void,
+  ) {}
+
+  /** The columns, fixed by the first call. */
+  get columns(): readonly Column[] {
+    const columns = this.#columns ?? this.declared ?? this.found();
+    if (columns === undefined) throw wrong('nobody knows the columns of the rows');
+    if (this.#columns === undefined) this.#names = new Set(columns.map(({ name }) => name));
+    return (this.#columns = columns);
+  }
+
+  /**
+   * @throws {SinkError} `E_SINK_CONFIG` for what is no page, and for columns that the first rows lack; `E_SINK_FIELD` for a field that no column
+   * is there for; `E_SINK_VALUE` for values of another type than their column has.
+   */
+  check(page: Page): void {
+    if (!isPage(page)) throw wrong(`the stream gives ${given(page)} that is no page; give service.leads or .pages$, and not .rows$`);
+    const { columns } = this;
+    const batch = batchOf(page);
+    if (batch.length === 0) return;
+    if (!this.#looked) this.#lookFor(columns, page, [...batch.columns.keys()]);
+    this.#looked = true;
+    if (this.declared !== undefined) return;
+    const extra = [...batch.columns.keys()].filter((name) => !this.#names.has(name));
+    if (extra.length > 0) throw late(extra, page.number);
+    for (const { name, type } of columns) {
+      const vector = batch.columns.get(name);
+      if (type === 'text' && vector instanceof FlatVector) refuseNoTexts(name, vector.values, page.number);
+    }
+  }
+
+  #lookFor(columns: readonly Column[], { number }: Page, fields: readonly string[]): void {
+    const absent = columns.map(({ name }) => name).filter((name) => !fields.includes(name));
+    if (absent.length > 0) {
+      const which = `${absent.length} of ${columns.length} columns ${absent.length === 1 ? 'is' : 'are'} in no row of page ${number}: ${listed(absent)}`;
+      throw wrong(`${which}; declare the columns of these rows, which have ${listed(fields)}`);
+    }
+    const left = fields.filter((name) => !this.#names.has(name));
+    if (left.length === 0 || this.declared === undefined) return;
+    this.warn({ code: 'W_SINK_COLUMN', message: `writeTo: columns names no column for ${listed(left)}, so that is left out` });
+  }
+}
+
+function late(names: readonly string[], page: number): SinkError {
+  const which = `${names.length === 1 ? 'the field' : 'the fields'} ${listed(names)}, which no column is there for`;
+  return new SinkError('E_SINK_FIELD', `writeTo: rows of page ${page} have ${which}, since page 1 did not have it`);
+}
+
+function refuseNoTexts(name: string, values: readonly Value[], page: number): void {
+  const strange = values.find((value) => value !== null && typeof value !== 'string');
+  const kind = strange instanceof Date ? 'timestamp' : typesBy[typeof strange];
+  // What no column can hold, the sink refuses.
+  if (kind === undefined) return;
+  const what = `field ${name} holds a value of the type ${kind} on page ${page}, and its column is one of texts`;
+  throw new SinkError('E_SINK_VALUE', `writeTo: ${what}; say so where it is made, like derive({ ${name}: { type: '${kind}', of: … } })`);
+}
+
+/** The types of values by what JavaScript calls them. */
+const typesBy: Readonly<Record<string, 'flag' | 'integer' | 'decimal' | undefined>> = { boolean: 'flag', bigint: 'integer', number: 'decimal' };
+
+function listed(names: readonly string[]): string {
+  return names.length > 8 ? `${names.slice(0, 8).join(', ')}, …` : names.join(', ');
+}

@@ -1,0 +1,138 @@
+import { EMPTY, concat, defer, firstValueFrom, map, type Observable } from 'rxjs';
+import { columnsOf, withheldOf, type Collection } from '../collections/index.js';
+import { GateError, newConsistency, type Column, type Consistency, type Row } from '../core/index.js';
+import type { Events } from '../events/index.js';
+import { batchOf, handOver, RowStream, withBatch, type OpenedSource, type Page, type Purpose } from '../flow/index.js';
+import { checkFind, checkNames, checkRead } from './connect-options.js';
+import { discoveredIn } from './decode/findings.js';
+import type { ServiceClient } from './fetch/client.js';
+import type { FindOptions, ReadingOptions, ReadOptions } from './options.js';
+import { readPages } from './read.js';
+import { untilAborted } from './until-aborted.js';
+import { driftOf, refuseUnstable } from './verdict.js';
+
+/** What a collection is read by. */
+export interface Connection {
+  readonly client: ServiceClient;
+  readonly events: Events;
+  readonly options: ReadingOptions & { readonly allowUnstable?: boolean | undefined };
+}
+
+/** A row without the fields that were not named. */
+type Chosen<T, Field> = [Field] extends [never] ? T : Pick<T, Field & keyof T>;
+
+/**
+ * All rows of a collection. Each loop, subscription or stream reads it from its start to its confirmed end; errors come behind the rows before
+ * them. With `consistency` other than `off` it ends with an error where a pipeline would be refused: `GateError` `E_GATE_CONSISTENCY` for an
+ * unstable list, and under `strict` `E_GATE_STRICT` for one that drifted, which without is a warning. Whoever leaves before the end asks for
+ * nothing more.
+ *
+ * @typeParam Secrets The fields that are withheld unless they are revealed.
+ *
+ * @example
+ * for await (const lead of service.leads) console.log(lead.lead_id);
+ * service.leads.consistency?.outcome; // 'stable'
+ */
+export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
+  readonly #connection: Connection;
+  readonly #collection: Collection;
+  readonly #read: ReadOptions;
+
+  /** @internal */
+  constructor(connection: Connection, collection: Collection, read: ReadOptions = {}) {
+    const columns = columnsOf(collection, read.reveal);
+    super({
+      columns: chosen(columns, read.fields),
+      withheld: withheldOf(collection, read.reveal),
+      open: (purpose) => open(connection, collection, read, purpose),
+    });
+    this.#connection = connection;
+    this.#collection = collection;
+    this.#read = read;
+  }
+
+  /**
+   * The same collection, read in another way; what is not named stays as it was.
+   *
+   * @throws {SourceError} `E_SOURCE_CONFIG`, at once, for options that cannot be right.
+   *
+   * @example
+   * for await (const lead of service.leads.with({ fields: ['lead_id', 'zipcode'], signal })) console.log(lead.zipcode);
+   * service.bridges.with({ reveal: ['crm_key'], consistency: 'prove' }); // rows with crm_key
+   */
+  with<const Reveal extends keyof Secrets & string = never, const Field extends (keyof T & string) | Reveal = never>(
+    options: ReadOptions<Reveal, Field>,
+  ): CollectionStream<Chosen<T & Pick<Secrets, Reveal>, Field>, [Field] extends [never] ? Secrets : unknown> {
+    checkRead(options);
+    const read = { ...this.#read, ...given(options) };
+    checkNames(this.#collection, read);
+    return new CollectionStream(this.#connection, this.#collection, read);
+  }
+
+  /**
+   * The records with an identifier: none, one, or (area codes) several. Nothing else of the list is read.
+   *
+   * @throws {SourceError} `E_SOURCE_CONFIG` for what is no text, `E_SOURCE_REFUSED` for an identifier that no path can have.
+   *
+   * @example
+   * const [lead] = await service.leads.find('1000001');
+   */
+  async find(id: string, options: FindOptions = {}): Promise<readonly T[]> {
+    const { name } = this.#collection;
+    checkFind(name, id, options);
+    const { reveal, fields, signal = this.#read.signal } = { ...this.#read, ...given(options) };
+    const found = await firstValueFrom(this.#connection.client.reader(this.#collection, reveal).find(id).pipe(untilAborted(name, signal)));
+    const rows = fields === undefined ? found : found.map((row) => only(fields, row));
+    // A reader makes the rows of its collection, which the type system cannot follow through the map of collections.
+    return rows as readonly Row[] as readonly T[];
+  }
+}
+
+function open({ client, events, options }: Connection, collection: Collection, read: ReadOptions, purpose: Purpose): OpenedSource {
+  const { reveal, fields, signal } = read;
+  const reader = client.reader<Collection>(collection, reveal);
+  const settings = { ...options, ...given({ strict: read.strict, allowUnstable: read.allowUnstable }), events };
+  const consistency = newConsistency(read.consistency ?? options.consistency ?? (purpose === 'writing' ? 'repair' : 'check'));
+  let undeclared: readonly Column[] | undefined;
+  const onPage = (page: Page) => (undeclared ??= discoveredIn(batchOf(page), reader.findings, reveal));
+  const all$: Observable<Page> = concat(
+    readPages(reader, { ...settings, onPage }, consistency).pipe(handOver()),
+    defer(() => conclude(collection.name, consistency, settings)),
+  ).pipe(client.whileOpen(), untilAborted(collection.name, signal));
+  return {
+    pages$: fields === undefined ? all$ : all$.pipe(map((page) => withBatch(page, batchOf(page).select(fields)))),
+    undeclared: () => (fields === undefined && undeclared ? undeclared : []),
+    consistency,
+  };
+}
+
+/** Holds a stream to what a pipeline is held to. */
+function conclude(
+  collection: string,
+  consistency: Consistency,
+  { strict, allowUnstable, events }: Pick<ReadOptions, 'strict' | 'allowUnstable'> & { readonly events: Events },
+): Observable<never> {
+  const warnings = driftOf(collection, consistency);
+  if (!strict) for (const warning of warnings) events.warn(warning);
+  const failure = GateError.of([
+    ...(allowUnstable ? [] : refuseUnstable(collection, consistency)),
+    ...(strict ? warnings.map(({ code, message }) => ({ code: 'E_GATE_STRICT', message: `${code}: ${message}` }) as const) : []),
+  ]);
+  if (failure) throw failure;
+  return EMPTY;
+}
+
+function chosen(columns: readonly Column[], fields: readonly string[] | undefined): readonly Column[] {
+  if (fields === undefined) return columns;
+  const byName = new Map(columns.map((column) => [column.name, column]));
+  return fields.flatMap((name) => byName.get(name) ?? []);
+}
+
+function only(fields: readonly string[], row: Row): Row {
+  return Object.fromEntries(fields.map((name) => [name, row[name] ?? null]));
+}
+
+/** The options that are not `undefined`: those count as left out. */
+function given<O extends object>(options: O): { [K in keyof O]?: Exclude<O[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [K in keyof O]?: Exclude<O[K], undefined> };
+}

@@ -1,0 +1,21 @@
+import { Observable, type MonoTypeOperatorFunction } from 'rxjs';
+import { LeadstreamError } from '../core/index.js';
+
+/**
+ * Ends a stream when a signal is aborted, before anything is asked for where it is already.
+ *
+ * @param what What is read, for the message.
+ * @throws {LeadstreamError} `E_RUN_ABORTED`, by the stream.
+ */
+export function untilAborted<T>(what: string, signal: AbortSignal | undefined): MonoTypeOperatorFunction<T> {
+  return (stream$) => {
+    if (signal === undefined) return stream$;
+    return new Observable((subscriber) => {
+      const abort = () => subscriber.error(new LeadstreamError('E_RUN_ABORTED', `${what}: the read was stopped by its signal`));
+      if (signal.aborted) return abort();
+      signal.addEventListener('abort', abort, { once: true });
+      subscriber.add(() => signal.removeEventListener('abort', abort));
+      subscriber.add(stream$.subscribe(subscriber));
+    });
+  };
+}

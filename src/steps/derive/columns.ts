@@ -1,0 +1,17 @@
+import type { Column, DeclaredType } from '../../core/index.js';
+
+/** A column that `derive` adds, or gives a new value. */
+export interface Derived {
+  readonly name: string;
+  readonly type: DeclaredType;
+  readonly sensitivity: Column['sensitivity'];
+}
+
+/** The columns that leave the step: a new value stands where the old one stood. */
+export function derivedColumns(derived: readonly Derived[], input: readonly Column[]): readonly Column[] {
+  const added = derived.map(({ name, type, sensitivity }): Column => {
+    const original = input.find((column) => column.name === name)?.original ?? name;
+    return { name, original, type, cast: true, sensitivity };
+  });
+  return [...new Map([...input, ...added].map((column) => [column.name, column])).values()];
+}
