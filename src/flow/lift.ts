@@ -21,7 +21,7 @@ export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
  * that come after the last page in one more, numbered after it, for which the stream waits. They are not bounded by the window.
  *
  * @example
- * leads$.pipe(liftRows(pipe(filter((lead) => lead.zipcode !== ''), map((lead) => lead.zipcode))));
+ * service.leads.pipe(liftRows(pipe(filter((lead) => lead.zipcode !== ''), map((lead) => lead.zipcode))));
  */
 export function liftRows<T, U>(operator: OperatorFunction<T, U>): Step<T, U> {
   return (pages$) =>

@@ -238,8 +238,7 @@ export class RowStream<T> implements AsyncIterable<T> {
  * for await (const order of fromPages(pagedSource(fetchOrders))) console.log(order.no);
  */
 export function fromPages<T>(pages$: Observable<Page<T>>, columns?: readonly Column[]): RowStream<T> {
-  if (!isObservable(pages$))
-    throw new StepError('E_STEP_CONFIG', `fromPages: must be given an observable of pages, not ${given(pages$)}`);
+  if (!isObservable(pages$)) throw new StepError('E_STEP_CONFIG', `fromPages: must be given an observable of pages, not ${given(pages$)}`);
   const open = (): OpenedSource => ({
     // Of what type the rows are, the stream says again.
     pages$: (pages$ as Observable<unknown> as Observable<Page>).pipe(tap(checkPage(undefined))),

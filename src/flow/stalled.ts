@@ -39,7 +39,7 @@ export function refuseDry<T>(what: string): MonoTypeOperatorFunction<Page<T>> {
       const stalled = () => {
         if (drain.out === 0) return;
         const pages = drain.out === 1 ? '1 page waits' : `${drain.out} pages wait`;
-        const message = `${what}: ${pages} for page.lease.release(), and nothing is left to call it; release each page, or read rows()`;
+        const message = `${what}: ${pages} for page.lease.release(), and nothing is left to call it; release each page, or read the rows of fromPages(…)`;
         subscriber.error(new LeadstreamError('E_RUN_STALLED', message));
       };
       subscriber.add(whenDry('stalls', stalled));

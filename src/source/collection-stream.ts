@@ -18,6 +18,9 @@ export interface Connection {
   readonly options: ReadingOptions & { readonly allowUnstable?: boolean | undefined };
 }
 
+/** A row with the secret fields that were named. */
+type Revealing<T, Secrets, Reveal> = [Reveal] extends [never] ? T : T & Pick<Secrets, Reveal & keyof Secrets>;
+
 /** A row without the fields that were not named. */
 type Chosen<T, Field> = [Field] extends [never] ? T : Pick<T, Field & keyof T>;
 
@@ -62,7 +65,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
    */
   with<const Reveal extends keyof Secrets & string = never, const Field extends (keyof T & string) | Reveal = never>(
     options: ReadOptions<Reveal, Field>,
-  ): CollectionStream<Chosen<T & Pick<Secrets, Reveal>, Field>, [Field] extends [never] ? Secrets : unknown> {
+  ): CollectionStream<Chosen<Revealing<T, Secrets, Reveal>, Field>, [Field] extends [never] ? Secrets : unknown> {
     checkRead(options);
     const read = { ...this.#read, ...given(options) };
     checkNames(this.#collection, read);
@@ -134,5 +137,7 @@ function only(fields: readonly string[], row: Row): Row {
 
 /** The options that are not `undefined`: those count as left out. */
 function given<O extends object>(options: O): { [K in keyof O]?: Exclude<O[K], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [K in keyof O]?: Exclude<O[K], undefined> };
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [K in keyof O]?: Exclude<O[K], undefined>;
+  };
 }

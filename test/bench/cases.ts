@@ -39,7 +39,7 @@ export const cases: readonly Case[] = [
   ),
   {
     id: 'program',
-    title: 'in a program: leads$ -> typed Parquet by writeTo(), no spool',
+    title: 'in a program: leads -> typed Parquet by writeTo(), no spool',
     group: 'ours',
     work: 'program',
     output: 'out/*.parquet',

@@ -7,7 +7,7 @@ import { getEventListeners, once } from 'node:events';
 import { createServer } from 'node:http';
 import { addAbortSignal } from 'node:stream';
 import { map } from 'rxjs';
-import { connect, iterate, join, toReadable } from '../../dist/index.js';
+import { connect, join } from '../../dist/index.js';
 
 const [threads, rounds] = process.argv.slice(2).map(Number);
 const workers = { started: 0, ended: 0 };
@@ -51,33 +51,33 @@ let retried = () => {};
 services.busy = open('busy', { retry: { baseMs: 60_000, capMs: 60_000 }, random: () => 1, watch: { retry: () => retried() } });
 
 const ways = {
-  'before the first page': () => leave(services.silent.leads$, hung('/silent/api/leads')),
+  'before the first page': () => leave(services.silent.leads.pages$, hung('/silent/api/leads')),
   'in the middle': () =>
     new Promise((resolve) => {
-      const subscription = services.plain.leads$.subscribe(({ number }) => {
+      const subscription = services.plain.leads.pages$.subscribe(({ number }) => {
         if (number < 3) return;
         subscription.unsubscribe();
         resolve();
       });
     }),
-  'while it waits to try again': () => leave(services.busy.leads$, new Promise((resolve) => (retried = resolve))),
+  'while it waits to try again': () => leave(services.busy.leads.pages$, new Promise((resolve) => (retried = resolve))),
   'while a join reads its side': () => {
-    const sides = join(services.side.bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] });
-    return leave(services.side.leads$.pipe(sides), hung('/side/api/bridges'));
+    const sides = join(services.side.bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] });
+    return leave(services.side.leads.pages$.pipe(sides), hung('/side/api/bridges'));
   },
   'by leaving a loop': async () => {
     let rows = 0;
-    for await (const _ of iterate(services.plain.leads$)) if ((rows += 1) === 25) break;
+    for await (const _ of services.plain.leads) if ((rows += 1) === 25) break;
   },
   'by destroying a stream': async () => {
-    const readable = toReadable(services.plain.leads$, 'ndjson');
+    const readable = services.plain.leads.toReadable('ndjson');
     await once(readable, 'data');
     readable.destroy();
     await once(readable, 'close');
   },
   'by a signal': async () => {
     const controller = new AbortController();
-    const readable = addAbortSignal(controller.signal, toReadable(services.plain.leads$));
+    const readable = addAbortSignal(controller.signal, services.plain.leads.toReadable());
     readable.on('error', () => {});
     await once(readable, 'data');
     controller.abort();
@@ -89,12 +89,12 @@ const ways = {
       const failing = map(() => {
         throw new Error('downstream');
       });
-      services.plain.leads$.pipe(failing).subscribe({ error: resolve });
+      services.plain.leads.pages$.pipe(failing).subscribe({ error: resolve });
     }),
   'by closing': async () => {
     const service = open('plain');
     const failed = new Promise((resolve) => {
-      service.leads$.subscribe({ next: ({ number }) => number === 2 && void service.close(), error: resolve });
+      service.leads.pages$.subscribe({ next: ({ number }) => number === 2 && void service.close(), error: resolve });
     });
     const { code } = await failed;
     if (code !== 'E_SOURCE_CLOSED') throw new Error(`closing failed with ${code}`);

@@ -4,7 +4,7 @@ import { connect, connectionFromEnvironment, deliver, mapAsync, type Lead, type 
 
 const found = connectionFromEnvironment(process.env);
 if ('missing' in found) throw new Error(found.missing);
-const { leads$ } = connect({ ...found, limit: 50, endWaitMs: 1, retry: { attempts: 1 } });
+const { pages$: leads$ } = connect({ ...found, limit: 50, endWaitMs: 1, retry: { attempts: 1 } }).leads;
 
 const log = (text: string) => process.stdout.write(`${text}\n`);
 const told = (error: unknown) => log(error instanceof Error && 'code' in error ? `${String(error.code)}: ${error.message}` : 'something');

@@ -1,5 +1,7 @@
 /** Types of reading; `tsc --noEmit` is the test. */
 import { expectTypeOf } from 'expect-type';
+import type { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
 import type { Observable } from 'rxjs';
 import {
   columnsOf,
@@ -11,34 +13,74 @@ import {
   type CollectionName,
   type Column,
   type ConnectOptions,
+  type Consistency,
   type Credentials,
   type Lead,
   type Link,
   type Page,
   type Row,
+  type RowOf,
   type Rows,
+  type RowStream,
+  type Secrets,
   type Service,
   type TypedRowOf,
   type User,
 } from '../../src/index.js';
 
 declare const service: Service;
+type RowIn<S> = S extends RowStream<infer R> ? R : never;
 
-// connect: one stream per collection, pages of rows of text
+// connect: one stream of rows per collection, rows of text
 expectTypeOf(connect({ baseUrl: 'https://data.example', auth: { rest_api_key: 'key' } })).toEqualTypeOf<Service>();
-expectTypeOf(service.leads$).toEqualTypeOf<Observable<Page<Lead>>>();
-expectTypeOf(service.bridges$).toEqualTypeOf<Observable<Page<Bridge>>>();
-expectTypeOf(service.areacodes$).toEqualTypeOf<Observable<Page<AreaCode>>>();
-expectTypeOf(service.links$).toEqualTypeOf<Observable<Page<Link>>>();
-expectTypeOf(service.users$).toEqualTypeOf<Observable<Page<User>>>();
-expectTypeOf(service.pages('links')).toEqualTypeOf<Observable<Page<Link>>>();
-expectTypeOf(service.rows('users')).toEqualTypeOf<Observable<User>>();
-expectTypeOf(service.find('areacodes', '212')).toEqualTypeOf<Observable<readonly AreaCode[]>>();
-service.pages('bridges', { reveal: ['crm_key'] });
+expectTypeOf(service.leads).toExtend<RowStream<Lead>>();
+expectTypeOf(service.bridges).toExtend<RowStream<Bridge>>();
+expectTypeOf(service.areacodes).toExtend<RowStream<AreaCode>>();
+expectTypeOf(service.links).toExtend<RowStream<Link>>();
+expectTypeOf(service.users).toExtend<RowStream<User>>();
+expectTypeOf(service.collection('links')).toEqualTypeOf(service.links);
+expectTypeOf(service.leads.pages$).toEqualTypeOf<Observable<Page<Lead>>>();
+expectTypeOf(service.leads.rows$).toEqualTypeOf<Observable<Lead>>();
+expectTypeOf(service.leads.columns).toEqualTypeOf<readonly Column[] | undefined>();
+expectTypeOf(service.leads.consistency).toEqualTypeOf<Consistency | undefined>();
+expectTypeOf(service.leads[Symbol.asyncIterator]()).toEqualTypeOf<AsyncIterableIterator<Lead, undefined>>();
+expectTypeOf(service.leads.toReadable('ndjson')).toEqualTypeOf<Readable>();
+expectTypeOf(service.leads.toWeb()).toEqualTypeOf<ReadableStream<Lead>>();
+expectTypeOf(service.leads.toWeb('ndjson')).toEqualTypeOf<ReadableStream<Uint8Array>>();
+// @ts-expect-error There is no such form.
+service.leads.toReadable('csv');
+// @ts-expect-error There is no such form.
+service.leads.toWeb('csv');
 // @ts-expect-error There are five collections.
-service.pages('lead');
-// @ts-expect-error A single read needs an identifier.
-service.find('leads');
+service.collection('lead');
+
+// find: the records of an identifier
+expectTypeOf(service.areacodes.find('212')).resolves.toEqualTypeOf<readonly AreaCode[]>();
+void service.leads.find('7', { signal: AbortSignal.timeout(1_000) });
+// @ts-expect-error It needs one.
+void service.leads.find();
+// @ts-expect-error What is revealed, `with` says.
+void service.bridges.find('7', { reveal: ['crm_key'] });
+
+// with: options of one read; what is withheld is not in the type, and what is not wanted neither
+const bridges = service.bridges.with({ reveal: ['crm_key'], consistency: 'prove', signal: undefined });
+expectTypeOf<keyof RowIn<typeof bridges>>().toEqualTypeOf<keyof Bridge | 'crm_key'>();
+expectTypeOf<Bridge>().not.toHaveProperty('crm_key');
+const some = service.leads.with({ fields: ['lead_id', 'zipcode'] });
+expectTypeOf<RowIn<typeof some>>().toEqualTypeOf<Pick<Lead, 'lead_id' | 'zipcode'>>();
+const revealed = service.bridges.with({ reveal: ['crm_key'], fields: ['id', 'crm_key'] });
+expectTypeOf<keyof RowIn<typeof revealed>>().toEqualTypeOf<'id' | 'crm_key'>();
+expectTypeOf(service.leads.with({ strict: true, allowUnstable: true }).find('7')).resolves.toEqualTypeOf<readonly Lead[]>();
+// @ts-expect-error A field that is no secret.
+service.bridges.with({ reveal: ['title'] });
+// @ts-expect-error Leads have no secrets.
+service.leads.with({ reveal: ['email'] });
+// @ts-expect-error A field that leads do not have.
+service.leads.with({ fields: ['leadid'] });
+// @ts-expect-error A secret that is not revealed.
+service.bridges.with({ fields: ['crm_key'] });
+// @ts-expect-error There is no such check.
+service.leads.with({ consistency: 'checked' });
 
 // credentials: one of two forms
 expectTypeOf<{ authorized_uid: string; authorized_rest_api_key: string }>().toExtend<Credentials>();
@@ -57,13 +99,14 @@ const orders = defineCollection('orders', {
   fields: { no: 'text', total: { type: 'decimal', at: '/amounts/total' } },
 });
 const shop = connect({ baseUrl: 'https://data.example', auth: { bearer: 'token' }, collections: [orders] });
-expectTypeOf(shop.rows('orders')).toEqualTypeOf<Observable<{ readonly no: string | null; readonly total: string | null }>>();
-expectTypeOf(shop.rows('users')).toEqualTypeOf<Observable<User>>();
+expectTypeOf(shop.collection('orders')).toExtend<RowStream<{ readonly no: string | null; readonly total: string | null }>>();
+expectTypeOf(shop.collection('users').rows$).toEqualTypeOf<Observable<User>>();
+
 expectTypeOf<TypedRowOf<typeof orders>>().toEqualTypeOf<{ readonly no: string | null; readonly total: number | null }>();
 // @ts-expect-error Nobody has declared it.
-shop.rows('invoices');
+shop.collection('invoices');
 // @ts-expect-error Without saying so a service has no such collection.
-service.rows('orders');
+service.collection('orders');
 // @ts-expect-error The key is no field.
 defineCollection('cities', { path: '/c', key: ['id'], paging: { scheme: 'none' }, fields: { name: 'text' } });
 // @ts-expect-error A cursor needs its parameter.
@@ -80,7 +123,9 @@ expectTypeOf<Lead['age']>().toEqualTypeOf<string | null>();
 expectTypeOf<User>().toEqualTypeOf<{ readonly uid: string | null; readonly email: string | null; readonly affid: string | null }>();
 expectTypeOf<keyof Rows>().toEqualTypeOf<CollectionName>();
 expectTypeOf<Lead>().toExtend<Row>();
-expectTypeOf<Bridge>().toHaveProperty('crm_key');
+expectTypeOf<RowOf<typeof collections.bridges, 'crm_key'>>().toHaveProperty('crm_key');
+expectTypeOf<Secrets['bridges']>().toHaveProperty('crm_key');
+expectTypeOf<TypedRowOf<typeof collections.bridges>>().not.toHaveProperty('crm_key');
 expectTypeOf<Lead>().not.toHaveProperty('PSID');
 declare const lead: Lead;
 // @ts-expect-error Rows are read-only.

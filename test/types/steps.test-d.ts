@@ -31,7 +31,9 @@ import {
 
 declare const service: Service;
 type RowOf<S> = S extends Observable<Page<infer R>> ? R : never;
-const { leads$, bridges$, users$ } = service;
+const leads$ = service.leads.pages$;
+const bridges$ = service.bridges.pages$;
+const users$ = service.users.pages$;
 
 // select narrows
 expectTypeOf(users$.pipe(select(['uid', 'email']))).toEqualTypeOf<Observable<Page<Pick<User, 'uid' | 'email'>>>>();
@@ -69,7 +71,13 @@ leads$.pipe(filter((lead) => lead.lead_status));
 
 // derive adds, and knows the row
 const derived$ = leads$.pipe(derive({ zip_prefix: (lead) => lead.zipcode?.slice(0, 3), nothing: () => null }));
-expectTypeOf(derived$).toEqualTypeOf<Observable<Page<Lead & { readonly zip_prefix: Value; readonly nothing: Value }>>>();
+expectTypeOf<RowOf<typeof derived$>['zip_prefix']>().toEqualTypeOf<string | null>();
+expectTypeOf<RowOf<typeof derived$>['nothing']>().toEqualTypeOf<null>();
+expectTypeOf<RowOf<typeof derived$>['lead_id']>().toEqualTypeOf<string | null>();
+const scored$ = leads$.pipe(derive({ age: { type: 'integer', of: (lead) => BigInt(lead.age ?? 0) } }));
+expectTypeOf<RowOf<typeof scored$>['age']>().toEqualTypeOf<bigint>();
+// @ts-expect-error A value of another type than is declared.
+leads$.pipe(derive({ age: { type: 'integer', of: (lead) => lead.age } }));
 // @ts-expect-error A field that leads do not have.
 leads$.pipe(derive({ zip_prefix: (lead) => lead.zip }));
 // @ts-expect-error Values are scalars, instants or null.

@@ -1,13 +1,12 @@
 /** Types of streams of pages, errors and pipelines; `tsc --noEmit` is the test. */
-import type { Readable } from 'node:stream';
 import { expectTypeOf } from 'expect-type';
 import { filter, map, pipe, type Observable } from 'rxjs';
 import {
   catalogue,
   deliver,
   filterRows,
+  fromPages,
   GateError,
-  iterate,
   LeadstreamError,
   liftRows,
   lintPipelines,
@@ -19,13 +18,11 @@ import {
   parsePipeline,
   parsePipelines,
   previewPipeline,
-  rows,
   runPipeline,
   SinkError,
   SourceError,
   SpecError,
   standalone,
-  toReadable,
   StepError,
   type CodeOf,
   type ErrorCode,
@@ -40,6 +37,7 @@ import {
   type Row,
   type Violation,
   type RunOptions,
+  type RowStream,
   type RunReport,
   type Service,
   type StepContext,
@@ -47,7 +45,7 @@ import {
 } from '../../src/index.js';
 
 declare const service: Service;
-const { leads$ } = service;
+const { pages$: leads$ } = service.leads;
 declare const page: Page<Lead>;
 
 // a page holds rows and the right to be in memory, and is read-only
@@ -56,14 +54,11 @@ expectTypeOf(page.lease).toEqualTypeOf<Lease>();
 // @ts-expect-error The rows of a page are read-only.
 page.rows.push(page.rows[0]);
 
-// rows for loops and streams of Node
-expectTypeOf(iterate(leads$)).toEqualTypeOf<AsyncGenerator<Lead, void, undefined>>();
-expectTypeOf(toReadable(leads$, 'ndjson')).toEqualTypeOf<Readable>();
-// @ts-expect-error There is no such form.
-toReadable(leads$, 'csv');
+// rows of pages that something else gives
+expectTypeOf(fromPages(leads$)).toEqualTypeOf<RowStream<Lead>>();
+// @ts-expect-error Rows are no pages.
+fromPages(service.leads.rows$);
 
-// rows and pages
-expectTypeOf(leads$.pipe(rows())).toEqualTypeOf<Observable<Lead>>();
 expectTypeOf(leads$.pipe(mapRows((lead) => lead.zipcode?.length ?? 0))).toEqualTypeOf<Observable<Page<number>>>();
 expectTypeOf(leads$.pipe(filterRows((lead) => lead.email !== ''))).toEqualTypeOf<Observable<Page<Lead>>>();
 expectTypeOf(leads$.pipe(mapAsync(async (page) => page.rows.map(({ uid }) => uid), 4))).toEqualTypeOf<Observable<Page<string | null>>>();

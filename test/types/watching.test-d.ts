@@ -4,11 +4,11 @@ import {
   connect,
   runPipeline,
   watch,
-  writeTo,
   type MomentEvent,
   type OperationEvent,
   type Pipeline,
   type Watchers,
+  type WriteOptions,
 } from '../../src/index.js';
 
 declare const pipeline: Pipeline;
@@ -30,7 +30,7 @@ expectTypeOf(request.aborted).toEqualTypeOf<true | undefined>();
 void runPipeline(pipeline, { watch: { page: ({ read }) => console.error(read) } });
 void runPipeline(pipeline, { watch: [{ retry: () => {} }, { request: { asyncEnd: ({ bytes }) => console.error(bytes) } }] });
 expectTypeOf(connect).parameter(0).toHaveProperty('watch').extract<object>().toEqualTypeOf<Watchers>();
-expectTypeOf(writeTo).parameter(2).toHaveProperty('watch').extract<object>().toEqualTypeOf<Watchers>();
+expectTypeOf<WriteOptions>().toHaveProperty('watch').extract<object>().toEqualTypeOf<Watchers>();
 expectTypeOf(watch).returns.toEqualTypeOf<() => void>();
 // @ts-expect-error There is no such event.
 watch({ pages: () => {} });

@@ -1,10 +1,9 @@
 import { isObservable } from 'rxjs';
-import { declaredTypes, schema, SinkError, unknownName } from '../../core/index.js';
+import { declaredTypes, schema, SinkError, unknownName, type Column } from '../../core/index.js';
 import { RowStream } from '../../flow/index.js';
 import { watchersProblem } from '../../events/index.js';
 import { given, judgedBy, optionProblems } from '../../options/index.js';
 import type { SinkWriter } from '../../sinks/index.js';
-import type { WriteOptions } from './write-to.js';
 
 const taken = schema((z) =>
   z.strictObject({
@@ -36,7 +35,7 @@ export async function claimSink(sink: unknown): Promise<SinkWriter> {
 }
 
 /** @throws {SinkError} `E_SINK_CONFIG` for a stream that is none, options that cannot be right, and columns that the rows do not have. */
-export function checkWriting(rows: unknown, options: WriteOptions): void {
+export function checkWriting(rows: unknown, options: { readonly columns?: readonly Column[] | undefined }): void {
   const isStream = rows instanceof RowStream;
   if (!isStream && !isObservable(rows)) throw wrong(`the first argument is a stream of rows, like service.leads, and not ${given(rows)}`);
   const [problem] = optionProblems(taken(), options);

@@ -47,11 +47,7 @@ export interface Written {
  * @example
  * const { rows } = await writeTo(service.leads.pipe(select(['lead_id', 'timestamp'])), parquet({ path: 'lake/leads' }));
  */
-export async function writeTo<T>(
-  rows: Side<T>,
-  sink: SinkWriter | PromiseLike<SinkWriter>,
-  options: WriteOptions = {},
-): Promise<Written> {
+export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<SinkWriter>, options: WriteOptions = {}): Promise<Written> {
   const claimed = await claimSink(sink);
   const writing = new Writing(claimed, options);
   try {

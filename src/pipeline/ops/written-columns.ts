@@ -76,7 +76,11 @@ function refuseNoTexts(name: string, values: readonly Value[], page: number): vo
 }
 
 /** The types of values by what JavaScript calls them. */
-const typesBy: Readonly<Record<string, 'flag' | 'integer' | 'decimal' | undefined>> = { boolean: 'flag', bigint: 'integer', number: 'decimal' };
+const typesBy: Readonly<Record<string, 'flag' | 'integer' | 'decimal' | undefined>> = {
+  boolean: 'flag',
+  bigint: 'integer',
+  number: 'decimal',
+};
 
 function listed(names: readonly string[]): string {
   return names.length > 8 ? `${names.slice(0, 8).join(', ')}, …` : names.join(', ');

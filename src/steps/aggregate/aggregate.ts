@@ -91,7 +91,7 @@ const taken = schema((z) => {
  * `E_STEP_SCRATCH` when what does not fit into memory cannot be kept; `E_STEP_FIELD` when no row of a non-empty page has a named field.
  *
  * @example
- * leads$.pipe(aggregate(['campaign_id'], { leads: 'count', last: { max: 'timestamp', type: 'timestamp' } }));
+ * service.leads.pipe(aggregate(['campaign_id'], { leads: 'count', last: { max: 'timestamp', type: 'timestamp' } }));
  * // { campaign_id: '7', timestamp: '1709164800', … }, …  ->  { campaign_id: '7', leads: 1n, last: 2024-02-29T00:00:00.000Z }
  */
 export function aggregate<

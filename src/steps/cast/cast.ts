@@ -1,6 +1,25 @@
 import { map, pipe } from 'rxjs';
-import { declaredTypes, expectations, parserOf, schema, type Column, type DeclaredType, type Row, type Value, StepError } from '../../core/index.js';
-import { batchOf, standalone, withBatch, withFacts, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import {
+  declaredTypes,
+  expectations,
+  parserOf,
+  schema,
+  type Column,
+  type DeclaredType,
+  type Row,
+  type Value,
+  StepError,
+} from '../../core/index.js';
+import {
+  batchOf,
+  standalone,
+  withBatch,
+  withFacts,
+  type ColumnsContext,
+  type OnError,
+  type Step,
+  type StepContext,
+} from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
@@ -33,7 +52,7 @@ const taken = schema((z) =>
  * row of a non-empty page has a named field.
  *
  * @example
- * leads$.pipe(cast({ age: 'integer', yearmonthday: 'date' }));
+ * service.leads.pipe(cast({ age: 'integer', yearmonthday: 'date' }));
  * // { age: '41', yearmonthday: '20240229' }  ->  { age: 41n, yearmonthday: 2024-02-29T00:00:00.000Z }
  */
 export function cast<T extends Row, K extends keyof NoInfer<T> & string = keyof T & string>(

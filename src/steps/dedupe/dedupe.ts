@@ -32,8 +32,8 @@ const taken = schema((z) =>
  * one of them.
  *
  * @example
- * leads$.pipe(dedupe(['lead_id']));
- * leads$.pipe(dedupe(['email'], { normalize: 'casefold' }));
+ * service.leads.pipe(dedupe(['lead_id']));
+ * service.leads.pipe(dedupe(['email'], { normalize: 'casefold' }));
  */
 export function dedupe<T extends Row>(
   key: readonly (keyof T & string)[],

@@ -19,7 +19,11 @@ type TypedDerivation<T> = {
 /** A row type with derived fields, as their functions give them. */
 export type WithDerived<T, D> = Omit<T, keyof D> & { readonly [K in keyof D]: ResultOf<D[K]> };
 
-type ResultOf<D> = D extends (...row: never[]) => infer V ? Defined<V> : D extends { readonly of: (...row: never[]) => infer V } ? Defined<V> : never;
+type ResultOf<D> = D extends (...row: never[]) => infer V
+  ? Defined<V>
+  : D extends { readonly of: (...row: never[]) => infer V }
+    ? Defined<V>
+    : never;
 
 type Defined<V> = undefined extends V ? Exclude<V, undefined> | null : V;
 

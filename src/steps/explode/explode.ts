@@ -1,6 +1,15 @@
 import { map, pipe } from 'rxjs';
 import { schema, StepError, type Column, type Row, type Value } from '../../core/index.js';
-import { batchOf, standalone, withBatch, withFacts, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import {
+  batchOf,
+  standalone,
+  withBatch,
+  withFacts,
+  type ColumnsContext,
+  type OnError,
+  type Step,
+  type StepContext,
+} from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { FlatVector, memoOf, Unfit, type RecordBatch } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
@@ -42,7 +51,7 @@ const taken = schema((z) =>
  * field; `E_STEP_VALUE` for a text that is no list, under `onError: 'fail'` and without a context that takes rejects.
  *
  * @example
- * links$.pipe(explode('folders', { separator: ',' }));
+ * service.links.pipe(explode('folders', { separator: ',' }));
  * // { id: '7', folders: 'a, b' }  ->  { id: '7', folders: 'a' }, { id: '7', folders: 'b' }
  */
 export function explode<T extends Row>(

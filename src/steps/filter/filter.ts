@@ -12,7 +12,7 @@ const taken = schema((z) => z.strictObject({ condition: callback() }));
  * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function: expressions are for pipeline files.
  *
  * @example
- * leads$.pipe(filter((lead) => lead.lead_status === 'new'));
+ * service.leads.pipe(filter((lead) => lead.lead_status === 'new'));
  */
 export function filter<T extends Row>(condition: (row: T) => boolean, context: StepContext = standalone('filter')): Step<T, T> {
   checkArguments(context.at, taken, { condition });

@@ -86,7 +86,8 @@ function kindOf({ cast, type }: Column): string {
 
 function neverMatches(left: Column, right: Column | undefined): string {
   const [one, other] = [kindOf(left), right ? kindOf(right) : 'text'];
-  if (other === 'text') return `field '${left.name}' is ${one} here and never matches text; join before it is cast, or derive a text from it`;
+  if (other === 'text')
+    return `field '${left.name}' is ${one} here and never matches text; join before it is cast, or derive a text from it`;
   return `field '${left.name}' is ${one} here and never matches ${other}; cast both sides alike, or join before they are cast`;
 }
 

@@ -1,6 +1,18 @@
 import { isObservable, map, pipe, type Observable } from 'rxjs';
 import { declaredTypes, schema, type Row, StepError } from '../../core/index.js';
-import { batchOf, pagesOf, preload, RowStream, standalone, withFacts, type Page, type Purpose, type Side, type Step, type StepContext } from '../../flow/index.js';
+import {
+  batchOf,
+  pagesOf,
+  preload,
+  RowStream,
+  standalone,
+  withFacts,
+  type Page,
+  type Purpose,
+  type Side,
+  type Step,
+  type StepContext,
+} from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { requireFields } from '../require-fields.js';
 import { assembly, takenName } from './assemble.js';

@@ -16,7 +16,7 @@ const taken = schema((z) => z.strictObject({ rows: most() }));
  * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no such number.
  *
  * @example
- * leads$.pipe(limit(100));
+ * service.leads.pipe(limit(100));
  */
 export function limit<T extends Row>(rows: number, context: StepContext = standalone('limit')): Step<T, T> {
   checkArguments(context.at, taken, { rows });

@@ -38,7 +38,7 @@ const taken = schema((z) =>
  * would leave what was meant in clear.
  *
  * @example
- * leads$.pipe(mask({ sin_number: 'drop', cell_phone: 'last4' }));
+ * service.leads.pipe(mask({ sin_number: 'drop', cell_phone: 'last4' }));
  * // { sin_number: '046454286', cell_phone: '2125550142' }  ->  { cell_phone: '******0142' }
  */
 export function mask<T extends Row>(
@@ -75,7 +75,7 @@ export function masked(column: Column, kind: Mask | undefined): readonly Column[
  * @param as Default `drop`.
  *
  * @example
- * leads$.pipe(mask({ ...personalMasks(collections.leads), email: 'hmac' }, { hmacKey }));
+ * service.leads.pipe(mask({ ...personalMasks(collections.leads), email: 'hmac' }, { hmacKey }));
  */
 export function personalMasks<C extends Collection>(
   { fields }: C,

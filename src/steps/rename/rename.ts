@@ -22,7 +22,7 @@ const taken = schema((z) => z.strictObject({ names: z.record(z.string(), z.strin
  * page has a field of an old name.
  *
  * @example
- * users$.pipe(rename({ uid: 'user_id' }));
+ * service.users.pipe(rename({ uid: 'user_id' }));
  * // { uid: '7', affid: '1' }  ->  { user_id: '7', affid: '1' }
  */
 export function rename<T extends Row, const M extends Partial<Record<keyof T & string, string>>>(names: M): Step<T, Renamed<T, M>> {

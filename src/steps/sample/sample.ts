@@ -32,7 +32,7 @@ const taken = schema((z) =>
  * field of the key.
  *
  * @example
- * leads$.pipe(sample({ percent: 1, by: ['lead_id'] }));
+ * service.leads.pipe(sample({ percent: 1, by: ['lead_id'] }));
  */
 export function sample<T extends Row>(
   options: SampleOptions<keyof NoInfer<T> & string>,

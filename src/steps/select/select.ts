@@ -16,7 +16,7 @@ const taken = schema((z) => z.strictObject({ fields: z.array(z.string().min(1)).
  * @throws {StepError} `E_STEP_CONFIG` without a field; `E_STEP_FIELD` when no row of a non-empty page has a named one.
  *
  * @example
- * users$.pipe(select(['uid', 'email']));
+ * service.users.pipe(select(['uid', 'email']));
  * // { uid: '7', email: 'a@b.c', affid: '1' }  ->  { uid: '7', email: 'a@b.c' }
  */
 export function select<T extends Row, K extends keyof T & string>(fields: readonly K[]): Step<T, Pick<T, K>> {

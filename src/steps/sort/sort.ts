@@ -41,7 +41,7 @@ const taken = schema((z) =>
  * non-empty page has a field of the keys.
  *
  * @example
- * leads$.pipe(sort([{ field: 'timestamp', type: 'timestamp', descending: true }, { field: 'lead_id' }]));
+ * service.leads.pipe(sort([{ field: 'timestamp', type: 'timestamp', descending: true }, { field: 'lead_id' }]));
  */
 export function sort<T extends Row>(
   keys: readonly (SortKey & { readonly field: keyof T & string })[],

@@ -18,18 +18,19 @@ const common = { auth, limit: 10, endWaitMs: 1, collections: [orders] };
 describe('a program reads a collection of its own', () => {
   test('page by page and row by row', async () => {
     const server = await ownServer(byCursor(records(45)));
-    const found: unknown[] = [];
-    const service = connect({
-      ...common,
-      baseUrl: `${server.url}/v2`,
-      consistency: 'prove',
-      onConsistency: (...all) => void found.push(all),
-    });
-    const rows = await lastValueFrom(service.rows('orders').pipe(toArray()));
+    const service = connect({ ...common, baseUrl: `${server.url}/v2`, consistency: 'prove' });
+    const stream = service.collection('orders');
+    const rows = await lastValueFrom(stream.rows$.pipe(toArray()));
     expect(rows).toHaveLength(45);
     expect(rows[3]).toEqual({ no: '4', total: '3.75', email: null, city: 'City 3' });
-    expect(found).toEqual([['orders', expect.objectContaining({ outcome: 'proven' })]]);
-    const page = await firstValueFrom(service.pages('orders'));
+    expect(stream.consistency).toMatchObject({ outcome: 'proven' });
+    expect(stream.columns?.map(({ name, type }) => [name, type])).toEqual([
+      ['no', 'text'],
+      ['total', 'decimal'],
+      ['email', 'text'],
+      ['city', 'text'],
+    ]);
+    const page = await firstValueFrom(stream.pages$);
     expect(page).toMatchObject({ number: 1, rows: { length: 10 } });
     await service.close();
   });
@@ -38,8 +39,8 @@ describe('a program reads a collection of its own', () => {
     const server = await ownServer(byCursor(records(300)));
     const service = connect({ ...common, baseUrl: `${server.url}/v2`, window: 3, concurrency: 2 });
     const subscription = service
-      .pages('orders')
-      .pipe(deliver(() => new Promise<void>(() => {})))
+      .collection('orders')
+      .pages$.pipe(deliver(() => new Promise<void>(() => {})))
       .subscribe();
     await new Promise((done) => setTimeout(done, 300));
     expect(server.requests).toHaveLength(3);
@@ -53,8 +54,8 @@ describe('a program reads a collection of its own', () => {
       pathname === '/v2/orders/1' ? send(response, first) : send(response, { error: 'none' }, {}, 404),
     );
     const service = connect({ ...common, baseUrl: `${server.url}/v2` });
-    expect(await firstValueFrom(service.find('orders', '1'))).toEqual([{ no: '1', total: '0', email: null, city: 'City 0' }]);
-    expect(await firstValueFrom(service.find('orders', '2'))).toEqual([]);
+    expect(await service.collection('orders').find('1')).toEqual([{ no: '1', total: '0', email: null, city: 'City 0' }]);
+    expect(await service.collection('orders').find('2')).toEqual([]);
     await service.close();
   });
 
@@ -65,8 +66,8 @@ describe('a program reads a collection of its own', () => {
       send(response, isMore(sent) ? [] : sent.rows);
     });
     const service = connect({ ...common, baseUrl: `${server.url}/v2` });
-    expect(await lastValueFrom(service.rows('users').pipe(toArray()))).toEqual([{ uid: '1', email: 'a@b.c', affid: '2' }]);
-    expect(await lastValueFrom(service.rows('orders').pipe(toArray()))).toHaveLength(5);
+    expect(await lastValueFrom(service.users.rows$.pipe(toArray()))).toEqual([{ uid: '1', email: 'a@b.c', affid: '2' }]);
+    expect(await lastValueFrom(service.collection('orders').rows$.pipe(toArray()))).toHaveLength(5);
     await service.close();
   });
 });
@@ -115,7 +116,7 @@ describe('what a program declares wrongly is refused at once', () => {
 
   test('a name that nobody declared', async () => {
     const service = connect({ auth, baseUrl: 'http://127.0.0.1:9', collections: [orders] });
-    expect(() => service.rows('order' as never)).toThrow("unknown collection 'order', did you mean 'orders'?");
+    expect(() => service.collection('order' as never)).toThrow("unknown collection 'order', did you mean 'orders'?");
     await service.close();
   });
 });

@@ -167,8 +167,8 @@ describe('no event has the key', () => {
     const told: string[] = [];
     const watcher = watcherOf((event) => told.push(JSON.stringify(event)));
     const connection = connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, endWaitMs: 1, watch: watcher });
-    const read = await lastValueFrom(connection.rows('leads').pipe(toArray()));
-    const [lead] = await lastValueFrom(connection.find('leads', '770071'));
+    const read = await lastValueFrom(connection.leads.rows$.pipe(toArray()));
+    const [lead] = await connection.leads.find('770071');
     await connection.close();
     expect(read[1]).toEqual(lead);
     expect(lead).toMatchObject({ lead_id: '770071', email: 'jane@example.com' });
@@ -251,7 +251,7 @@ test('a connection tells its own events alone', async () => {
       watch: { page: ({ run }) => pages.push(run) },
     });
   const [first, second] = [open(one), open(other)];
-  await Promise.all([first, second].map((connection) => lastValueFrom(connection.rows('leads').pipe(toArray()))));
+  await Promise.all([first, second].map((connection) => lastValueFrom(connection.leads.rows$.pipe(toArray()))));
   await first.close();
   await second.close();
   expect(first.id).not.toBe(second.id);

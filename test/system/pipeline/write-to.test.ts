@@ -2,21 +2,29 @@ import { existsSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { of, throwError } from 'rxjs';
+import { of, tap, throwError } from 'rxjs';
 import {
+  cast,
   collections,
   columnsOf,
   connect,
   csv,
-  writeTo,
+  derive,
+  join as joinStep,
   mapRows,
   ndjson,
   parquet,
+  rename,
   select,
   stdout,
+  writeTo,
+  type Derivation,
+  type Responder,
   type Service,
+  type User,
   type Warning,
 } from '../../../src/index.js';
+import { duckdb } from '../../support/duckdb.js';
 import { service, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -27,11 +35,45 @@ describe('writeTo', () => {
   };
   const columns = columnsOf(collections.users);
 
-  test('publishes a stream of pages', async () => {
+  test('publishes rows with their columns, and says what was found out of the list', async () => {
     const [users, folder] = [await connected(), await temporaryFolder()];
-    const written = await writeTo(users.users$, await csv({ path: join(folder, 'users.csv') }), { columns });
-    expect(written).toMatchObject({ rows: 300, path: join(folder, 'users.csv') });
-    expect((await readFile(join(folder, 'users.csv'), 'utf8')).split('\n')).toHaveLength(302);
+    const written = await writeTo(users.users, csv({ path: join(folder, 'users.csv') }));
+    expect(written).toMatchObject({ rows: 300, path: join(folder, 'users.csv'), consistency: { mode: 'repair', outcome: 'stable' } });
+    const lines = (await readFile(join(folder, 'users.csv'), 'utf8')).split('\n');
+    expect([lines[0]?.trim(), lines.length]).toEqual(['uid,email,affid', 302]);
+  });
+
+  test('publishes an observable of pages', async () => {
+    const [users, folder] = [await connected(), await temporaryFolder()];
+    const written = await writeTo(users.users.pages$, await csv({ path: join(folder, 'users.csv') }), { columns });
+    expect(written).toMatchObject({ rows: 300, consistency: undefined });
+  });
+
+  test('writes what steps made of the rows, by the types that they declare', async () => {
+    const [users, folder] = [await connected(), await temporaryFolder()];
+    const chain = users.leads.pipe(
+      select(['lead_id', 'bridge_id', 'age', 'timestamp']),
+      cast({ age: 'integer' }, { onError: 'null' }),
+      derive({ known: { type: 'flag', of: ({ age }) => age !== null }, half: { type: 'decimal', of: ({ age }) => Number(age) / 2 } }),
+      joinStep(users.bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title', 'maxhourly'] }),
+      rename({ lead_id: 'id' }),
+    );
+    const { rows } = await writeTo(chain, parquet({ path: join(folder, 'leads') }));
+    const files = join(folder, 'leads', '*.parquet');
+    expect(await duckdb(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM '${files}')`)).toEqual(
+      Object.entries({
+        id: 'VARCHAR',
+        bridge_id: 'VARCHAR',
+        age: 'BIGINT',
+        timestamp: 'TIMESTAMP WITH TIME ZONE',
+        known: 'BOOLEAN',
+        half: 'DOUBLE',
+        bridge_title: 'VARCHAR',
+        bridge_maxhourly: 'BIGINT',
+      }).map(([name, type]) => ({ column_name: name, column_type: type })),
+    );
+    const sums = `SELECT count(*) AS rows, bool_and(known = (age IS NOT NULL)) AS known, bool_and(half = coalesce(age, 0) / 2) AS half FROM '${files}'`;
+    expect(await duckdb(sums)).toEqual([{ rows: String(rows), known: true, half: true }]);
   });
 
   const refused = (message: string | RegExp) => ({
@@ -44,91 +86,167 @@ describe('writeTo', () => {
   const untyped: (...given: readonly unknown[]) => Promise<unknown> = writeTo as never;
 
   test.each<[string, (users: Service) => readonly [unknown, unknown?], string]>([
-    ['no columns', ({ users$ }) => [users$, {}], 'columns is missing: it must be a list that is not empty'],
-    ['no options', ({ users$ }) => [users$], 'what is given must be an object with columns, name, signal, watch, not undefined'],
-    ['an empty list of columns', ({ users$ }) => [users$, { columns: [] }], 'columns must be a list that is not empty'],
+    [
+      'no columns for an observable',
+      ({ users }) => [users.pages$, {}],
+      'name the columns of the rows, like { columns: columnsOf(collections.leads) }: the stream is an observable of pages, and nobody knows them',
+    ],
+    [
+      'no columns behind a foreign operator',
+      ({ users }) => [users.pipe(tap(() => {}))],
+      'an operator that is not of leadstream stands in the stream, and nobody knows them',
+    ],
+    ['an empty list of columns', ({ users }) => [users, { columns: [] }], 'columns must be a list that is not empty'],
     [
       'names as columns',
-      ({ users$ }) => [users$, { columns: ['uid'] }],
+      ({ users }) => [users, { columns: ['uid'] }],
       "columns[0] must be an object with name, original, type, not the text 'uid'",
     ],
     [
       'a column of an unknown type',
-      ({ users$ }) => [users$, { columns: [{ ...columns[0], type: 'string' }] }],
+      ({ users }) => [users, { columns: [{ ...columns[0], type: 'string' }] }],
       'columns[0].type must be one of text, flag, integer',
     ],
-    ['another name for the columns', ({ users$ }) => [users$, { colums: columns }], "unknown option 'colums', did you mean 'columns'?"],
-    ['a signal that is none', ({ users$ }) => [users$, { columns, signal: 5 }], 'signal must be an AbortSignal, not 5'],
+    ['another name for the columns', ({ users }) => [users, { colums: columns }], "unknown option 'colums', did you mean 'columns'?"],
+    ['a signal that is none', ({ users }) => [users, { columns, signal: 5 }], 'signal must be an AbortSignal, not 5'],
     [
       'rows',
-      (users) => [users.rows('users'), { columns }],
-      'the stream gives an object that is no page; write service.leads$ or service.pages(…), and not rows',
+      ({ users }) => [users.rows$, { columns }],
+      'the observable gives an object that is no page; operators for rows go behind .rows$',
     ],
-    ['nothing in place of pages', () => [of(null), { columns }], 'the stream gives null that is no page'],
-    ['the service', (users) => [users, { columns }], 'the first argument is a stream of pages, like service.leads$, and not an object'],
+    ['nothing in place of pages', () => [of(null), { columns }], 'the observable gives null that is no page'],
+    ['the service', (users) => [users, { columns }], 'the first argument is a stream of rows, like service.leads, and not an object'],
     [
-      'columns of another list',
-      ({ users$ }) => [users$, { columns: columnsOf(collections.bridges) }],
-      '20 of 21 columns are in no row of page 1: ',
+      'columns that the stream does not have',
+      ({ users }) => [users.pipe(select(['uid', 'affid'])), { columns }],
+      "columns: unknown field 'email'; there are uid, affid",
+    ],
+    [
+      'columns that the rows of an observable do not have',
+      ({ users }) => [users.pages$.pipe(select(['uid', 'affid'])), { columns }],
+      '1 of 3 columns is in no row of page 1: email; declare the columns of these rows, which have uid, affid',
     ],
     [
       'columns of another list, for pages of rows',
-      ({ users$ }) => [users$.pipe(mapRows((row) => ({ ...row }))), { columns: columnsOf(collections.areacodes) }],
+      ({ users }) => [users.pages$.pipe(mapRows((row) => ({ ...row }))), { columns: columnsOf(collections.areacodes) }],
       'declare the columns of these rows, which have uid, email, affid',
     ],
   ])('refuses %s, and leaves nothing', async (_what, given, message) => {
     const [users, folder] = [await connected(), await temporaryFolder()];
-    const [pages$, options] = given(users);
-    await expect(untyped(pages$, await csv({ path: join(folder, 'users.csv') }), options)).rejects.toMatchObject(refused(message));
+    const [rows, options] = given(users);
+    const code = message.startsWith('the observable') ? { code: 'E_STEP_CONFIG', name: 'StepError' } : {};
+    const written = untyped(rows, csv({ path: join(folder, 'users.csv') }), options);
+    await expect(written).rejects.toMatchObject({ ...refused(message), ...code });
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('refuses a sink that was not awaited, and leaves nothing', async () => {
-    const [users, folder] = [await connected(), await temporaryFolder()];
-    const written = untyped(users.users$, csv({ path: join(folder, 'users.csv') }), { columns });
-    await expect(written).rejects.toMatchObject(refused('the sink is a promise, which has to be awaited, like: await csv({ path })'));
-    expect(await readdir(folder)).toEqual([]);
-    await expect(untyped(users.users$, csv({} as never), { columns })).rejects.toMatchObject(refused('csv: path is missing'));
+  test('tells why a sink could not be opened, whatever else is wrong', async () => {
+    const { users } = await connected();
+    await expect(writeTo(users, csv({} as never))).rejects.toMatchObject(refused('csv: path is missing'));
+    await expect(untyped(undefined, csv({} as never))).rejects.toMatchObject(refused('csv: path is missing'));
   });
 
   test.each([undefined, { path: 'users.csv' }, 'users.csv'])('refuses %j in place of a sink', async (sink) => {
-    await expect(untyped((await connected()).users$, sink, { columns })).rejects.toMatchObject(
-      refused('writeTo: the second argument is a sink'),
+    await expect(untyped((await connected()).users, sink)).rejects.toMatchObject(
+      refused('writeTo: the second argument is a sink, like csv({ path })'),
     );
   });
 
   test('refuses a sink that it wrote to before, and leaves what it published then', async () => {
-    const [users, folder] = [await connected(), await temporaryFolder()];
-    for (const sink of [await csv({ path: join(folder, 'users.csv') }), await parquet({ path: join(folder, 'users') })]) {
-      const { path = '' } = await writeTo(users.users$, sink, { columns });
+    const [{ users }, folder] = [await connected(), await temporaryFolder()];
+    for (const sink of [csv({ path: join(folder, 'users.csv') }), parquet({ path: join(folder, 'users') })]) {
+      const { path = '' } = await writeTo(users, sink);
       const before = await readdir(folder, { recursive: true });
-      await expect(writeTo(users.users$, sink, { columns })).rejects.toMatchObject(refused('wrote to this sink before; open another one'));
+      await expect(writeTo(users, sink)).rejects.toMatchObject(refused('written to this sink before; open another one'));
       expect(await readdir(folder, { recursive: true })).toEqual(before);
       expect(existsSync(path)).toBe(true);
     }
   });
 
   test('refuses a sink that another stream is writing into, which goes on', async () => {
-    const [users, folder] = [await connected(), await temporaryFolder()];
+    const [{ users }, folder] = [await connected(), await temporaryFolder()];
     const sink = await csv({ path: join(folder, 'users.csv') });
-    const writing = writeTo(users.users$, sink, { columns });
-    await expect(writeTo(users.users$, sink, { columns })).rejects.toMatchObject(refused('wrote to this sink before'));
+    const writing = writeTo(users, sink);
+    await expect(writeTo(users, sink)).rejects.toMatchObject(refused('written to this sink before'));
     expect(await writing).toMatchObject({ rows: 300 });
   });
 
-  test('warns of columns that the rows do not have while they have most', async () => {
-    const [users, folder] = [await connected(), await temporaryFolder()];
+  test.each<[string, (path: string) => ReturnType<typeof csv>]>([
+    ['a file', (path) => csv({ path: `${path}.csv` })],
+    ['a table', (path) => parquet({ path })],
+  ])('refuses a second writer of %s while the first is at work, and lets one work after it', async (_what, open) => {
+    const [{ users }, folder] = [await connected(), await temporaryFolder()];
+    const path = join(folder, 'users');
+    const writing = writeTo(users, open(path));
+    await expect(writeTo(users, open(path))).rejects.toMatchObject(refused('another sink of this program is open at'));
+    expect(await writing).toMatchObject({ rows: 300 });
+    expect(await writeTo(users, open(path))).toMatchObject({ rows: 300 });
+  });
+
+  test('warns of fields that the columns leave out', async () => {
+    const [{ users }, folder] = [await connected(), await temporaryFolder()];
     const warnings: Warning[] = [];
-    const options = { columns, watch: { warning: ({ code, message }: Warning) => void warnings.push({ code, message }) } };
-    await writeTo(users.users$.pipe(select(['uid', 'affid'])), await csv({ path: join(folder, 'users.csv') }), options);
-    expect(warnings).toEqual([{ code: 'W_SINK_COLUMN', message: 'writeTo: 1 of 3 columns are in no row of page 1: email' }]);
+    const watch = { warning: ({ code, message }: Warning) => void warnings.push({ code, message }) };
+    await writeTo(users, csv({ path: join(folder, 'users.csv') }), { columns: columns.slice(0, 2), watch });
+    expect(warnings).toEqual([{ code: 'W_SINK_COLUMN', message: 'writeTo: columns names no column for affid, so that is left out' }]);
+  });
+
+  test.each<[string, Derivation<User>, string]>([
+    [
+      'a number',
+      ({ uid }) => Number(uid),
+      "field score holds a value of the type decimal on page 1, and its column is one of texts; say so where it is made, like derive({ score: { type: 'decimal', of: … } })",
+    ],
+    ['an object', () => ({}) as never, 'field score is an object, and no text'],
+    ['a text in a column of numbers', { type: 'integer', of: () => 'many' as never }, 'field score is not a whole number'],
+  ])('refuses %s where a column has no place for it, and leaves nothing', async (_what, score, message) => {
+    const [{ users }, folder] = [await connected(), await temporaryFolder()];
+    const written = writeTo(users.pipe(derive({ score })), parquet({ path: join(folder, 'users') }));
+    await expect(written).rejects.toMatchObject({ code: 'E_SINK_VALUE', message: expect.stringContaining(message) });
+    expect(await readdir(folder)).toEqual([]);
   });
 
   test('leaves nothing when the stream fails', async () => {
     const folder = await temporaryFolder();
     const failing$ = throwError(() => new Error('broken'));
-    await expect(writeTo(failing$, await csv({ path: join(folder, 'users.csv') }), { columns })).rejects.toThrow('broken');
+    await expect(writeTo(failing$, csv({ path: join(folder, 'users.csv') }), { columns })).rejects.toThrow('broken');
     expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe('fields that nobody declared', () => {
+  /** Users whose rows have a further field from some page on. */
+  const growing =
+    (since: number): Responder =>
+    async (facts, next) => {
+      const answer = await next(facts);
+      if (facts.collection !== 'users' || answer.kind !== 'rows' || facts.page < since || facts.limit === 1) return answer;
+      return { ...answer, rows: [...answer.rows].map((row) => JSON.stringify({ ...(JSON.parse(row) as object), 'New Field': 'x' })) };
+    };
+  const opened = async (since: number) => {
+    const from = await service(undefined, { responders: [growing(since)] });
+    return connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, endWaitMs: 1, limit: 100, consistency: 'off' });
+  };
+
+  test('become columns when they come on the first page, under the name that steps give them', async () => {
+    const [{ users }, folder] = [await opened(1), await temporaryFolder()];
+    await writeTo(users.pipe(rename({ uid: 'id' })), csv({ path: join(folder, 'users.csv') }));
+    expect((await readFile(join(folder, 'users.csv'), 'utf8')).split(/\r?\n/)[0]).toBe('id,email,affid,New Field');
+  });
+
+  test('are refused when they come later, and leave nothing', async () => {
+    const [{ users }, folder] = [await opened(2), await temporaryFolder()];
+    await expect(writeTo(users, csv({ path: join(folder, 'users.csv') }))).rejects.toMatchObject({
+      code: 'E_SINK_FIELD',
+      message: 'writeTo: rows of page 2 have the field new_field, which no column is there for, since page 1 did not have it',
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('stay out where fields or columns are named', async () => {
+    const [{ users }, folder] = [await opened(2), await temporaryFolder()];
+    expect(await writeTo(users.with({ fields: ['uid'] }), csv({ path: join(folder, 'a.csv') }))).toMatchObject({ rows: 300 });
+    expect(await writeTo(users, csv({ path: join(folder, 'b.csv') }), { columns: users.columns })).toMatchObject({ rows: 300 });
   });
 });
 

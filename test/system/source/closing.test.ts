@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { lastValueFrom, type Observable } from 'rxjs';
-import { connect, deliver, iterate, type ConnectOptions } from '../../../src/index.js';
+import { from, lastValueFrom, type Observable } from 'rxjs';
+import { connect, deliver, type ConnectOptions } from '../../../src/index.js';
 import { start } from '../../support/cli.js';
 import { answer, json, oddKey, startServer, withServer, type Handler } from '../../support/odd-server.js';
 import { rung } from '../../support/rung.js';
@@ -22,11 +22,11 @@ async function failure(stream$: Observable<unknown>): Promise<unknown> {
 
 describe('closing a connection', () => {
   const ways: readonly (readonly [string, Handler, (service: Opened) => Observable<unknown>])[] = [
-    ['a stream before its first page', silent, (service) => service.leads$],
-    ['a stream that waits to try again', answer(503), (service) => service.leads$],
-    ['a stream whose pages nobody gives back', endless, (service) => service.leads$.pipe(deliver(() => new Promise(() => {})))],
-    ['the search for a record', silent, (service) => service.find('leads', '1')],
-    ['a list without pages', silent, (service) => service.links$],
+    ['a stream before its first page', silent, (service) => service.leads.pages$],
+    ['a stream that waits to try again', answer(503), (service) => service.leads.pages$],
+    ['a stream whose pages nobody gives back', endless, (service) => service.leads.pages$.pipe(deliver(() => new Promise(() => {})))],
+    ['the search for a record', silent, (service) => from(service.leads.find('1'))],
+    ['a list without pages', silent, (service) => service.links.pages$],
   ];
   test.each(ways)('ends %s with one error', async (_what, handler, read) => {
     await withServer(handler, async ({ url, requests, aborted }) => {
@@ -45,7 +45,7 @@ describe('closing a connection', () => {
       const service = open(url, { window: 4 });
       let rows = 0;
       const loop = async () => {
-        for await (const _ of iterate(service.leads$)) if ((rows += 1) === 15) await service.close();
+        for await (const _ of service.leads) if ((rows += 1) === 15) await service.close();
       };
       await expect(loop()).rejects.toMatchObject(closed(url));
       expect(rows).toBeGreaterThanOrEqual(15);
@@ -55,11 +55,11 @@ describe('closing a connection', () => {
   test('refuses what is subscribed later, without a request, and may be done twice', async () => {
     await withServer(endless, async ({ url, requests }) => {
       const service = open(url);
-      const pages$ = service.leads$;
+      const pages$ = service.leads.pages$;
       await Promise.all([service.close(), service.close()]);
       await service.close();
       expect(await failure(pages$)).toMatchObject(closed(url));
-      expect(await failure(service.find('leads', '1'))).toMatchObject(closed(url));
+      expect(await failure(from(service.leads.find('1')))).toMatchObject(closed(url));
       expect(requests).toEqual([]);
     });
   });
@@ -67,7 +67,7 @@ describe('closing a connection', () => {
   test('is over when the connections are', async () => {
     const server = await startServer(json([]));
     const service = open(server.url, { endWaitMs: 1 });
-    await lastValueFrom(service.links$, { defaultValue: undefined });
+    await lastValueFrom(service.links.pages$, { defaultValue: undefined });
     await service.close();
     // Nothing here closes them but the client: the server leaves idle connections open.
     await until(() => server.connections() === 0);
@@ -81,7 +81,7 @@ describe('closing a connection', () => {
         await using service = open(url);
         left = service;
       }
-      expect(await failure(left.leads$)).toMatchObject(closed(url));
+      expect(await failure(left.leads.pages$)).toMatchObject(closed(url));
     });
   });
 
@@ -89,7 +89,7 @@ describe('closing a connection', () => {
     await withServer(json([{ lead_id: '1' }]), async ({ url }) => {
       const [one, other] = [open(url), open(url)];
       await one.close();
-      expect(await lastValueFrom(other.find('leads', '1'))).toHaveLength(1);
+      expect(await other.leads.find('1')).toHaveLength(1);
       await other.close();
     });
   });

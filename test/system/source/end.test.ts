@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { lastValueFrom, toArray } from 'rxjs';
-import { connect, rows as toRows, type Consistency, type ConnectOptions, type Warning } from '../../../src/index.js';
+import { connect, type ConnectOptions, type Warning } from '../../../src/index.js';
 import { failure, type Responder } from '../../../src/service/answer.js';
 import { generate, type StartOptions } from '../../../src/service/index.js';
 import { leads, runIn } from '../../support/pipelines.js';
@@ -214,19 +214,17 @@ describe('connect', () => {
 
   async function collect(options: Partial<ConnectOptions>, from: LoggedService) {
     const warnings: Warning[] = [];
-    const found: Consistency[] = [];
     const connection = connect({
       baseUrl: from.url,
       auth: { rest_api_key: testKey },
       limit: 20,
       endWaitMs: 1,
       watch: { warning: (warning) => void warnings.push(warning) },
-      onConsistency: (_collection, consistency) => found.push(consistency),
       ...options,
     });
     try {
-      const read = await lastValueFrom(connection.rows('leads').pipe(toArray())).catch((error: unknown) => error);
-      return { read, warnings, found };
+      const read = await lastValueFrom(connection.leads.rows$.pipe(toArray())).catch((error: unknown) => error);
+      return { read, warnings, found: connection.leads.consistency };
     } finally {
       await connection.close();
     }
@@ -236,7 +234,7 @@ describe('connect', () => {
     const { read, warnings, found } = await collect({ consistency: 'check' }, await service(source, drifting));
     expect(Array.isArray(read)).toBe(true);
     expect(warnings.map(({ code }) => code)).toEqual(['W_SOURCE_DRIFT']);
-    expect(found).toMatchObject([{ outcome: 'drifted' }]);
+    expect(found).toMatchObject({ outcome: 'drifted' });
   });
 
   test('fails when it is strict', async () => {
@@ -259,7 +257,7 @@ describe('connect', () => {
     expect(read).toMatchObject({ code: 'E_GATE_CONSISTENCY' });
     const allowed = await collect({ ...hopeless, allowUnstable: true }, await service(source, { quirks: { 'unstable-order': 50 } }));
     expect(Array.isArray(allowed.read)).toBe(true);
-    expect(allowed.found).toMatchObject([{ outcome: 'unstable' }]);
+    expect(allowed.found).toMatchObject({ outcome: 'unstable' });
   });
 });
 
@@ -285,7 +283,7 @@ test.each([
   };
   await withServer(pages, async ({ url, aborted }) => {
     const connection = connect({ baseUrl: url, auth: { rest_api_key: testKey }, limit: 20, concurrency: 1, endWaitMs: 1, threads: 0 });
-    const reading = connection.users$.pipe(toRows()).subscribe();
+    const reading = connection.users.rows$.subscribe();
     await asked;
     reading.unsubscribe();
     await closed;

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { Readable, Writable } from 'node:stream';
+import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { concat, from, throwError, type Observable } from 'rxjs';
-import { iterate, pagedSource, toReadable, type Page } from '../../../src/flow/index.js';
+import { fromPages, pagedSource, type Page } from '../../../src/flow/index.js';
 import { countedFetch, leasedPages, listOf, turns } from '../../support/pages.js';
 
 /** Ten rows on each of so many pages, with a window of four. */
@@ -26,15 +26,15 @@ async function all<T>(rows: AsyncIterable<T>): Promise<readonly T[]> {
 
 const numbers = (count: number) => Array.from({ length: count }, (_, row) => row);
 
-describe('iterate', () => {
+describe('a loop over a row stream', () => {
   test('gives every row once, in order', async () => {
-    expect(await all(iterate(list(30).pages$))).toEqual(numbers(300));
+    expect(await all(fromPages(list(30).pages$))).toEqual(numbers(300));
   });
 
   test('is never further ahead than the window of the source, however slow the loop is', async () => {
     const { asked, pages$ } = list(30);
     let row = 0;
-    for await (const _ of iterate(pages$)) {
+    for await (const _ of fromPages(pages$)) {
       row += 1;
       if (row % 10 === 5) await turns(10);
       expect(Math.max(...asked)).toBeLessThanOrEqual(Math.max(4, Math.ceil(row / 10) + 3));
@@ -44,7 +44,7 @@ describe('iterate', () => {
 
   test('leaves the source when the loop is left, and releases what is asked for no more', async () => {
     const { asked, inFlight, pages$ } = list(30);
-    for await (const row of iterate(pages$)) if (row === 25) break;
+    for await (const row of fromPages(pages$)) if (row === 25) break;
     expect(inFlight()).toBe(0);
     const before = asked.length;
     await turns(20);
@@ -53,10 +53,10 @@ describe('iterate', () => {
 
   test('asks for nothing before the first row is asked for', async () => {
     const { asked, pages$ } = list(3);
-    const rows = iterate(pages$);
+    const rows = fromPages(pages$)[Symbol.asyncIterator]();
     await turns(5);
     expect(asked).toEqual([]);
-    await rows.return();
+    await rows.return?.();
     expect(asked).toEqual([]);
   });
 
@@ -64,7 +64,7 @@ describe('iterate', () => {
     const { pages$ } = leasedPages([[1, 2], [3]]);
     const seen: number[] = [];
     const read = async () => {
-      for await (const row of iterate(
+      for await (const row of fromPages(
         concat(
           pages$,
           throwError(() => new Error('gone')),
@@ -80,7 +80,7 @@ describe('iterate', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(fc.integer(), { maxLength: 4 }), { maxLength: 8 }), async (rows) => {
         const { pages$, released } = leasedPages(rows);
-        expect(await all(iterate(pages$))).toEqual(rows.flat());
+        expect(await all(fromPages(pages$))).toEqual(rows.flat());
         expect(released).toEqual(rows.map((_, index) => index + 1));
       }),
     );
@@ -101,7 +101,7 @@ describe('toReadable', () => {
         void setImmediate().then(() => done());
       },
     });
-    await pipeline(toReadable(pages$), slow);
+    await pipeline(fromPages(pages$).toReadable(), slow);
     expect(seen).toEqual(numbers(300));
     // The window, what the two streams buffer, and the end, for which one looks behind it.
     expect(ahead).toBeLessThanOrEqual(8);
@@ -109,12 +109,12 @@ describe('toReadable', () => {
 
   test('gives lines of JSON, whole numbers with all their digits', async () => {
     const rows$ = leasedPages([[{ a: 'é\n', b: null }], [], [{ a: 2n, b: 2n ** 60n, c: undefined }]]).pages$;
-    expect(await text(toReadable(rows$, 'ndjson'))).toBe(`{"a":"é\\n","b":null}\n{"a":2,"b":${2n ** 60n}}\n`);
+    expect(await text(fromPages(rows$).toReadable('ndjson'))).toBe(`{"a":"é\\n","b":null}\n{"a":2,"b":${2n ** 60n}}\n`);
   });
 
   test.each(['objects', 'ndjson'] as const)('leaves the source when it is destroyed, as %s', async (format) => {
     const { asked, inFlight, pages$ } = list(30);
-    const stream = toReadable(pages$, format);
+    const stream = fromPages(pages$).toReadable(format);
     await once(stream, 'readable');
     stream.read();
     stream.destroy();
@@ -128,7 +128,7 @@ describe('toReadable', () => {
 
   test('is a stream of the web too, which leaves the source when it is cancelled', async () => {
     const { inFlight, pages$ } = list(30);
-    const reader = Readable.toWeb(toReadable(pages$)).getReader();
+    const reader = fromPages(pages$).toWeb().getReader();
     expect(await reader.read()).toEqual({ done: false, value: 0 });
     await reader.cancel();
     await turns(5);
@@ -140,11 +140,11 @@ describe('toReadable', () => {
       from(leasedPages([[1]]).pages),
       throwError(() => new Error('gone')),
     );
-    await expect(text(toReadable(broken$, 'ndjson'))).rejects.toThrow('gone');
+    await expect(text(fromPages(broken$).toReadable('ndjson'))).rejects.toThrow('gone');
   });
 });
 
 test('a list of one page is no other case', async () => {
   const fetch = countedFetch(listOf(1), 'sync');
-  expect(await all(iterate(pagedSource(fetch.fetch)))).toEqual(listOf(1)(1));
+  expect(await all(fromPages(pagedSource(fetch.fetch)))).toEqual(listOf(1)(1));
 });

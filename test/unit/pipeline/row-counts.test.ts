@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { rowCountsOf, refuseCounts } from '../../../src/pipeline/run/row-counts.js';
 import { summaryOf, type RunReport } from '../../../src/pipeline/index.js';
 import { emptyTally } from '../../../src/flow/index.js';
-import { newConsistency } from '../../../src/source/index.js';
+import { newConsistency } from '../../../src/core/index.js';
 
 describe('the books of a sink that appends', () => {
   const read = { read: 10, repaired: 0, duplicates: 0 };

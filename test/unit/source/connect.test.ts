@@ -33,7 +33,6 @@ describe('connect refuses at once', () => {
     [{ consistency: 'maybe' }, "consistency must be one of off, check, repair, prove, not the text 'maybe'"],
     [{ consistency: true }, 'consistency must be one of off, check, repair, prove, not true'],
     [{ strict: 'yes' }, "strict must be true or false, not the text 'yes'"],
-    [{ onConsistency: 'log' }, "onConsistency must be a function, not the text 'log'"],
     [{ watch: 'log' }, 'watch must be an object with functions by the names of events'],
     [{ watch: { pages: () => {} } }, "watch: unknown event 'pages', did you mean 'page'?"],
     [{ watch: { page: 'log' } }, 'watch: page must be a function'],
@@ -95,7 +94,6 @@ test('connect takes every option that is right, undefined for what is not given,
     ...{ ratePerSecond: Infinity, timeoutMs: 0.5, retry: { attempts: 1, baseMs: 0, capMs: 0 }, maxBodyBytes: 1, threads: 0 },
     ...{ secrets: [], strict: true, allowUnstable: false, consistency: 'prove' },
     watch: [{ retry: () => {}, page: undefined }, { request: { start: () => {}, asyncEnd: undefined } }],
-    onConsistency: () => {},
     onEnd: undefined,
     random: Math.random,
   };
@@ -162,27 +160,49 @@ describe('a setting has the same bounds in a pipeline file and in code', () => {
 });
 
 describe('a service refuses at the call', () => {
-  const service = connect(base);
+  const { leads, bridges, collection } = connect(base);
 
   test.each<[string, () => unknown, string]>([
-    ['pages of no collection', () => called(service.pages, 'leds'), "unknown collection 'leds', did you mean 'leads'?"],
-    ['pages of nothing', () => called(service.pages), "unknown collection 'undefined'; there are leads"],
-    ['pages of what every object has', () => called(service.pages, 'toString'), "unknown collection 'toString'"],
-    ['rows of no collection', () => called(service.rows, 'leds'), "unknown collection 'leds'"],
-    ['find in no collection', () => called(service.find, 'leds', '5'), "unknown collection 'leds'"],
-    ['find of a number', () => called(service.find, 'leads', 5), 'leads: an identifier must be a text, not 5'],
-    ['find of nothing', () => called(service.find, 'leads'), 'leads: an identifier must be a text, not undefined'],
-    ['reveal of no field', () => called(service.pages, 'bridges', { reveal: ['nope'] }), "bridges: reveal: unknown field 'nope'"],
-    ['reveal of a misspelled field', () => called(service.rows, 'bridges', { reveal: ['crm_kye'] }), "did you mean 'crm_key'?"],
+    ['no collection', () => called(collection, 'leds'), "unknown collection 'leds', did you mean 'leads'?"],
+    ['nothing', () => called(collection), "unknown collection 'undefined'; there are leads"],
+    ['what every object has', () => called(collection, 'toString'), "unknown collection 'toString'"],
+    ['reveal of no field', () => bridges.with({ reveal: ['nope' as never] }), "bridges: reveal: unknown field 'nope'"],
+    ['reveal of a misspelled field', () => bridges.with({ reveal: ['crm_kye' as never] }), "did you mean 'crm_key'?"],
+    ['reveal that is no list', () => bridges.with({ reveal: 'crm_key' as never }), "reveal must be a list, not the text 'crm_key'"],
     [
-      'reveal that is no list',
-      () => called(service.find, 'bridges', '5', { reveal: 'crm_key' }),
-      "reveal must be a list, not the text 'crm_key'",
+      'fields that are none',
+      () => leads.with({ fields: ['leadid' as never] }),
+      "leads: fields: unknown field 'leadid', did you mean 'lead_id'?",
     ],
-    ['other options', () => called(service.pages, 'bridges', { revael: [] }), "unknown option 'revael', did you mean 'reveal'?"],
-    ['no options', () => called(service.pages, 'bridges', null), 'what is given must be an object with reveal, not null'],
+    ['no fields', () => leads.with({ fields: [] }), 'fields must be a list that is not empty'],
+    ['a field twice', () => leads.with({ fields: ['uid', 'uid'] }), "leads: fields: 'uid' is listed twice; list it once"],
+    [
+      'a secret field',
+      () => bridges.with({ fields: ['id', 'crm_key' as never] }),
+      "bridges: fields: 'crm_key' is withheld because it is credential-like; name it under reveal, too",
+    ],
+    ['a signal that is none', () => leads.with({ signal: 5 as never }), 'signal must be an AbortSignal, not 5'],
+    [
+      'a misspelled consistency',
+      () => leads.with({ consistency: 'Check' as never }),
+      "consistency must be one of off, check, repair, prove, not the text 'Check'; did you mean 'check'?",
+    ],
+    ['other options', () => leads.with({ revael: [] } as never), "unknown option 'revael', did you mean 'reveal'?"],
+    [
+      'no options',
+      () => leads.with(null as never),
+      'what is given must be an object with reveal, fields, signal, consistency, strict, allowUnstable, not null',
+    ],
   ])('%s', (_what, call, message) => {
     expect(call).toThrow(refused(message));
+  });
+
+  test.each<[string, readonly unknown[], string]>([
+    ['a number', [5], 'leads: an identifier must be a text, not 5'],
+    ['nothing', [], 'leads: an identifier must be a text, not undefined'],
+    ['options that are none', ['5', { signl: undefined }], "unknown option 'signl', did you mean 'signal'?"],
+  ])('to find %s', async (_what, given, message) => {
+    await expect(Reflect.apply(leads.find, leads, given)).rejects.toThrow(refused(message));
   });
 });
 

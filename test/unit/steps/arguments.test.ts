@@ -48,7 +48,7 @@ const calls: readonly (readonly [step: (...given: never) => unknown, given: read
   [mask, [{ zip: 'hide' }], "mask: masks.zip must be one of drop, null, hmac, last4, redact, not the text 'hide'"],
   [rename, [(name: string) => name], 'rename: names must be an object'],
   [rename, [{ a: 7 }], 'rename: names.a must be a text that is not empty, not 7'],
-  [join, ['bridges', options], "join: pages$ must be a stream of pages, like service.bridges$, not the text 'bridges'"],
+  [join, ['bridges', options], "join: right must be a stream of rows, like service.bridges, not the text 'bridges'"],
   [join, [EMPTY, { ...options, type: 'outer' }], "join: options.type must be one of left, inner, not the text 'outer'"],
   [join, [EMPTY, { ...options, pick: 'last' }], 'join: options.pick must be'],
   [join, [EMPTY, { ...options, normalize: 'lower' }], "join: options.normalize must be casefold, not the text 'lower'"],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { collections, columnsOf } from '../../../src/collections/index.js';
+import { collections, columnsOf, withheldOf } from '../../../src/collections/index.js';
 import type { Column, Row, DeclaredType } from '../../../src/core/index.js';
 import type { StepDefinition } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
@@ -291,7 +291,7 @@ test('every step says why a credential-like field is not there', () => {
   const plan = {
     collection: collections.bridges,
     collections,
-    reveal: [],
+    withheld: withheldOf(collections.bridges),
     problem: (_path: unknown, message: string) => {
       problems.push(message);
     },

@@ -1,12 +1,22 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { from, lastValueFrom, of, tap, toArray } from 'rxjs';
-import { collections, columnsOf, type Collection, type CollectionName } from '../../../src/collections/index.js';
+import { collections, columnsOf, withheldOf, type Collection, type CollectionName } from '../../../src/collections/index.js';
 import type { Column, Row, Value } from '../../../src/core/index.js';
 import type { Warning } from '../../../src/core/errors.js';
-import { emptyTally, keep, type Fault, type Lease, type StepContext, type Tally, type Page, type Step } from '../../../src/flow/index.js';
+import {
+  emptyTally,
+  keep,
+  type ConfigPath,
+  type Fault,
+  type Lease,
+  type StepContext,
+  type Tally,
+  type Page,
+  type Step,
+} from '../../../src/flow/index.js';
 import { pageOf } from '../../support/pages.js';
-import type { ConfigPath, PlanContext, StepDefinition, StepRuntime } from '../../../src/steps/index.js';
+import type { PlanContext, StepDefinition, StepRuntime } from '../../../src/steps/index.js';
 
 const released = new WeakSet<Lease>();
 
@@ -133,7 +143,7 @@ export function planned<C>(
   const plan = {
     collection: collections.leads,
     collections,
-    reveal: [],
+    withheld: withheldOf(collections.leads),
     problem: (path: ConfigPath, message: string) => {
       problems.push({ path, message });
     },
