@@ -41,6 +41,12 @@ export interface OpenedStream<T> {
 /** The steps of a stream, one behind the other; what goes from one to the next, their types have said. */
 type Steps = readonly Step[];
 
+/** Steps, and the columns behind them. */
+interface Stepped {
+  readonly steps: Steps;
+  readonly columns: readonly Column[] | undefined;
+}
+
 type Operator<In, Out> = (pages$: Observable<Page<In>>) => Observable<Page<Out>>;
 
 const taken = schema((z) => z.strictObject({ format: z.enum(['objects', 'ndjson']) }));
@@ -87,7 +93,7 @@ export class RowStream<T> implements AsyncIterable<T> {
   static opened: <T>(stream: RowStream<T>, purpose: Purpose) => OpenedStream<T> = (stream, purpose) => stream.#open(purpose);
 
   /** @internal */
-  constructor(source: RowSource, steps: Steps = [], columns = source.columns) {
+  constructor(source: RowSource, { steps, columns }: Stepped = { steps: [], columns: source.columns }) {
     this.#source = source;
     this.#steps = steps;
     this.withheld = source.withheld;
@@ -187,7 +193,7 @@ export class RowStream<T> implements AsyncIterable<T> {
   pipe(...steps: readonly unknown[]): unknown {
     if (steps.length === 0) return this;
     const all = [...this.#steps, ...steps.map(checkedStep)];
-    return new RowStream(this.#source, all, this.#columnsBehind(all, this.#source.columns, refusing));
+    return new RowStream(this.#source, { steps: all, columns: this.#columnsBehind(all, this.#source.columns, refusing) });
   }
 
   /** Follows columns through steps. */

@@ -1,6 +1,6 @@
 import { map } from 'rxjs';
 import { declaredTypes, schema, type DeclaredType, type Row, type Value, type ValueOf } from '../../core/index.js';
-import { callback, checkArguments } from '../../options/index.js';
+import { callback, checkArguments, judgedBy, optionProblems } from '../../options/index.js';
 import { batchOf, withBatch, withFacts, type Step } from '../../flow/index.js';
 import { FlatVector } from '../../vector/index.js';
 import { strictest } from '../fields.js';
@@ -27,11 +27,16 @@ type ResultOf<D> = D extends (...row: never[]) => infer V
 
 type Defined<V> = undefined extends V ? Exclude<V, undefined> | null : V;
 
-const taken = schema((z) =>
-  z.strictObject({
-    derivations: z.record(z.string(), z.union([callback(), z.strictObject({ type: z.enum(declaredTypes), of: callback() })])),
-  }),
-);
+const taken = schema((z) => z.strictObject({ derivations: z.record(z.string(), judgedBy(derivationProblem)) }));
+
+const typed = schema((z) => z.strictObject({ type: z.enum(declaredTypes), of: callback() }));
+
+/** What is wrong with a derivation, in words. */
+function derivationProblem(derivation: unknown): string | undefined {
+  if (typeof derivation === 'function') return undefined;
+  if (typeof derivation !== 'object' || derivation === null) return `must be a function, or one with its type as { type, of }`;
+  return optionProblems(typed(), derivation)[0];
+}
 
 /**
  * Adds fields computed from each row; a field that exists gets the new value. All see the row as it came in.

@@ -22,7 +22,9 @@ const options = { on: { a: 'b' }, as: 'b', select: ['c'] };
 const calls: readonly (readonly [step: (...given: never) => unknown, given: readonly unknown[], message: string])[] = [
   [filter, ['age > 1'], "filter: condition must be a function, not the text 'age > 1'"],
   [filter, [], 'filter: condition is missing: it must be a function'],
-  [derive, [{ a: 'b + 1' }], "derive: derivations.a must be a function, not the text 'b + 1'"],
+  [derive, [{ a: 'b + 1' }], "derive: derivations.a must be a function, or one with its type as { type, of }, not the text 'b + 1'"],
+  [derive, [{ a: { type: 'number', of: () => 1 } }], 'derive: derivations.a: type must be one of text, flag, integer'],
+  [derive, [{ a: { type: 'integer' } }], 'derive: derivations.a: of is missing: it must be a function'],
   [select, ['a'], "select: fields must be a list that is not empty, not the text 'a'"],
   [select, [[]], 'select: fields must be a list that is not empty, not a list'],
   [dedupe, ['a'], "dedupe: key must be a list that is not empty, not the text 'a'"],
