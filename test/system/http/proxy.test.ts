@@ -81,7 +81,7 @@ describe('requests take a proxy', () => {
     const [{ asked, url }, baseUrl] = [await openProxy(), await openTlsService()];
     const service = built.connect({ baseUrl, auth: { rest_api_key: oddKey }, proxy: url(), ca: [certificate], threads: 1 });
     running.push(() => service.close());
-    expect(await lastValueFrom(service.find('users', '1'))).toHaveLength(1);
+    expect(await service.users.find('1')).toHaveLength(1);
     expect(asked).toEqual(['tunnel to localhost']);
   });
 });
