@@ -16,9 +16,29 @@ const common = {
 };
 
 /** What is loaded by a path of its own, or must find its own files. */
-const zodApart = edit(/src\/core\/schema\.ts$/, 'ts', (source) =>
-  source.replace("(import.meta.url)('zod')", "(import.meta.url)('./zod.cjs')"),
+const zodApart = edit(/src\/core\/schema\.ts$/, 'ts', (source) => source.replace("nodeRequire()('zod')", "nodeRequire()('./zod.cjs')"));
+
+/** In the module, whoever bundles it gets zod as a module, by the condition in `imports` of package.json, and Node loads it when it is used. */
+const zodByImport = edit(/src\/core\/schema\.ts$/, 'ts', (source) =>
+  source
+    .replace("import { nodeRequire } from './node-require.js';", "import { load } from '#zod';")
+    .replace("(nodeRequire()('zod') as { readonly z: Zod }).z", 'load() as Zod'),
 );
+
+const { version } = JSON.parse(await readFile('package.json', 'utf8'));
+const versionWithin = edit(/src\/core\/version\.ts$/, 'ts', (source) =>
+  source.replace('(nodeRequire()(manifest) as { readonly version: string }).version', JSON.stringify(version)),
+);
+
+/** What a constant of ours is made by has no other effect: whoever bundles the module may leave out those that nothing uses. */
+const pureConstants = {
+  name: 'pure constants',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8');
+      return { contents: source.replaceAll(/^((?:export )?const \w+(?:: [^=\n]+)? = )(?=\w+\()/gm, '$1/* @__PURE__ */ '), loader: 'ts' };
+    }),
+};
 
 const modules = {
   ...common,
@@ -35,7 +55,8 @@ const library = {
   // The second one is for the tests of the thread.
   entryPoints: ['src/index.ts', 'src/source/fetch/fetching.ts'],
   packages: 'external',
-  plugins: [zodApart],
+  external: ['#zod'],
+  plugins: [zodByImport, versionWithin, pureConstants],
 };
 
 /** The command and the threads, which share nothing with anybody: with the packages that most of them load. */
@@ -61,7 +82,7 @@ const command = {
   alias: { rxjs: resolve('node_modules/rxjs/dist/esm/index.js') },
   // For packages in CommonJS that require what Node has.
   banner: { js: "import { createRequire as $createRequire } from 'node:module'; const require = $createRequire(import.meta.url);" },
-  plugins: [zodApart],
+  plugins: [zodApart, versionWithin],
 };
 
 /** zod by itself, for whoever needs it first: one file instead of a hundred, without its messages in other languages. */
@@ -71,6 +92,15 @@ const zod = {
   format: 'cjs',
   outfile: 'dist/zod.cjs',
   plugins: [edit(/zod\/v4\/locales\/index\.js$/, 'js', () => "export { default as en } from './en.js';")],
+};
+
+/** The same as a module. */
+const zodModule = {
+  ...zod,
+  stdin: { contents: "import { z } from 'zod'; export const load = () => z;", resolveDir: process.cwd() },
+  format: 'esm',
+  minify: true,
+  outfile: 'dist/zod-module.js',
 };
 
 /** A plugin that changes the text of a file. */
@@ -102,6 +132,10 @@ async function licences(metafiles) {
 }
 
 await build(library);
-const bundles = [await build(command), await build(zod)];
+const bundles = [await build(command), await build(zod), await build(zodModule)];
+await writeFile(
+  'dist/zod-required.js',
+  "import { createRequire } from 'node:module';\nexport const load = () => createRequire(import.meta.url)('./zod.cjs').z;\n",
+);
 await writeFile('dist/LICENSES.txt', await licences(bundles.map(({ metafile }) => metafile)));
 await chmod('dist/cli/main.js', 0o755);

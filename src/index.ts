@@ -173,7 +173,6 @@ export { readGroups } from './parquet/index.js';
 // Pipelines
 export {
   connectionFromEnvironment,
-  explainPipeline,
   lintPipelines,
   previewPipeline,
   recoverRuns,
@@ -192,11 +191,6 @@ export {
   type RowCounts,
   type Environment,
   type Expect,
-  type ExplainedColumn,
-  type ExplainedRead,
-  type ExplainedSink,
-  type ExplainedStep,
-  type Explanation,
   type Finding,
   type FindingsReport,
   type LintedPipeline,

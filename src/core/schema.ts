@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import type { z } from 'zod';
+import { nodeRequire } from './node-require.js';
 
 /** What zod exports as `z`. */
 export type Zod = typeof z;
@@ -25,7 +25,7 @@ export function schema<T>(build: (z: Zod) => T): () => T {
  * not imported, here and nowhere else, since a second one would be loaded beside it.
  */
 export function zod(): Zod {
-  loaded ??= (createRequire(import.meta.url)('zod') as { readonly z: Zod }).z;
+  loaded ??= (nodeRequire()('zod') as { readonly z: Zod }).z;
   return loaded;
 }
 

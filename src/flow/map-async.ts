@@ -1,6 +1,6 @@
 import { Observable, catchError, defer, finalize, from, map, mergeMap, of, pipe, single, tap, type ObservableInput } from 'rxjs';
-import { LeadstreamError, schema } from '../core/index.js';
-import { callback, checkArguments } from '../options/index.js';
+import { LeadstreamError } from '../core/index.js';
+import { callable, checkGiven, number, object } from '../options/index.js';
 import { handOver, keep } from './lease.js';
 import { whenDry } from './stalled.js';
 import { reorder } from './reorder.js';
@@ -9,7 +9,7 @@ import { withRows, type Page, type Step } from './page.js';
 /** A page, or the failure that stands in its place until its turn comes. */
 type Outcome<T> = { readonly page: Page<T> } | { readonly failure: unknown };
 
-const taken = schema((z) => z.strictObject({ project: callback(), concurrency: z.number().int().min(1) }));
+const taken = object({ project: callable, concurrency: number({ whole: true, min: 1 }) }, ['project', 'concurrency']);
 
 /**
  * Applies an asynchronous function to pages: at most `concurrency` at a time, results in page order. Pages that wait for
@@ -25,7 +25,7 @@ export function mapAsync<T, U>(
   project: (page: Page<T>, signal: AbortSignal) => ObservableInput<readonly U[]>,
   concurrency: number,
 ): Step<T, U> {
-  checkArguments('mapAsync', taken, { project, concurrency });
+  checkGiven('mapAsync', taken, { project, concurrency });
   const rowsOf = (page: Page<T>, signal: AbortSignal) => from(project(page, signal)).pipe(map((rows) => withRows(page, rows)));
   return pipe(mapPagesAsync(rowsOf, concurrency, 'mapAsync'), handOver());
 }

@@ -1,6 +1,6 @@
 import { EMPTY, Observable, type Subscriber, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
-import { schema, SourceError, type Row } from '../core/index.js';
-import { optionProblems, settings } from '../options/index.js';
+import { SourceError, type Row } from '../core/index.js';
+import { bounds, faultsIn, number, object } from '../options/index.js';
 import { handOver } from './lease.js';
 import { refuseDry } from './stalled.js';
 import { delayErrors } from './delay-errors.js';
@@ -213,11 +213,12 @@ export function rowsAfterEnd(page: number, end: number): SourceError {
 }
 
 // A read may go on from any page.
-const bounds = schema((z) =>
-  z.object({ window: settings().window, concurrency: settings().concurrency, firstPage: z.number().int().min(0) }),
+const taken = object(
+  { window: number(bounds.window), concurrency: number(bounds.concurrency), firstPage: number({ whole: true, min: 0 }) },
+  ['window', 'concurrency', 'firstPage'],
 );
 
 function checkBounds(options: Readonly<Record<'window' | 'concurrency' | 'firstPage', number>>): void {
-  const [problem] = optionProblems(bounds(), options);
+  const [problem] = faultsIn(taken, options);
   if (problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', problem);
 }

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { defer, isObservable, tap, type Observable } from 'rxjs';
-import { type Column, type Consistency, schema, StepError } from '../core/index.js';
-import { checkArguments, given } from '../options/index.js';
+import { type Column, type Consistency, StepError } from '../core/index.js';
+import { checkGiven, given, object, oneOf } from '../options/index.js';
 import { iterate, toReadable, toWeb, type RowFormat } from './iterate.js';
 import { rows } from './lift.js';
 import { isPage, type Page, type Step } from './page.js';
@@ -49,7 +49,7 @@ interface Stepped {
 
 type Operator<In, Out> = (pages$: Observable<Page<In>>) => Observable<Page<Out>>;
 
-const taken = schema((z) => z.strictObject({ format: z.enum(['objects', 'ndjson']) }));
+const taken = object({ format: oneOf(['objects', 'ndjson']) });
 
 /**
  * Rows that can be read: all of a collection, or what steps made of them. It is cold and never changes: each loop, subscription or stream
@@ -125,7 +125,7 @@ export class RowStream<T> implements AsyncIterable<T> {
    * await pipeline(service.leads.toReadable('ndjson'), response); // a client that leaves ends the requests
    */
   toReadable(format: RowFormat = 'objects'): Readable {
-    checkArguments('toReadable', taken, { format });
+    checkGiven('toReadable', taken, { format });
     return toReadable(this.pages$, format);
   }
 
@@ -141,7 +141,7 @@ export class RowStream<T> implements AsyncIterable<T> {
   toWeb(format: 'ndjson'): ReadableStream<Uint8Array>;
   toWeb(format?: 'objects'): ReadableStream<T>;
   toWeb(format: RowFormat = 'objects'): ReadableStream<unknown> {
-    checkArguments('toWeb', taken, { format });
+    checkGiven('toWeb', taken, { format });
     return toWeb(this.pages$, format);
   }
 

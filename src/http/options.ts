@@ -1,42 +1,49 @@
-import type { z } from 'zod';
-import { SourceError, createRedactor, schema } from '../core/index.js';
+import { SourceError, createRedactor } from '../core/index.js';
 import { watchersProblem } from '../events/index.js';
-import { callback, judgedBy, optionProblems, settings, unlimited } from '../options/index.js';
+import {
+  addressProblem,
+  bounds,
+  callable,
+  check,
+  faultsIn,
+  judged,
+  number,
+  numberOrInfinity,
+  object,
+  texts,
+  type Check,
+  type Checks,
+} from '../options/index.js';
 import { authoritiesProblem } from './authorities.js';
 import { credentialsProblem } from './credentials.js';
 import { proxyProblem } from './proxy.js';
 
 /** The options of a client, as they may be given in code. */
-export const clientShape = schema((z) => ({
-  baseUrl: settings().baseUrl,
-  auth: judgedBy(credentialsProblem),
-  limit: settings().limit.optional(),
-  concurrency: settings().concurrency.optional(),
-  ratePerSecond: settings().ratePerSecond.or(unlimited()).optional(),
-  timeoutMs: settings().timeoutMs.optional(),
-  retry: z
-    .strictObject({ attempts: settings().attempts.optional(), baseMs: settings().delayMs.optional(), capMs: settings().delayMs.optional() })
-    .optional(),
-  maxBodyBytes: settings().maxBodyBytes.optional(),
-  threads: settings().threads.optional(),
-  secrets: z.array(z.string()).readonly().optional(),
-  watch: judgedBy(watchersProblem).optional(),
-  random: callback().optional(),
-  proxy: judgedBy((proxy) => (proxy === undefined ? undefined : proxyProblem(proxy))).optional(),
-  ca: judgedBy((ca) => (ca === undefined ? undefined : authoritiesProblem(ca))).optional(),
-  scheduler: z.custom((value) => isScheduler(value), 'must be a scheduler of RxJS').optional(),
-}));
-
-const unread = schema((z) => z.object(clientShape()));
+export const clientChecks: Checks = {
+  baseUrl: judged(addressProblem),
+  auth: judged(credentialsProblem),
+  limit: number(bounds.limit),
+  concurrency: number(bounds.concurrency),
+  ratePerSecond: numberOrInfinity(bounds.ratePerSecond),
+  timeoutMs: number(bounds.timeoutMs),
+  retry: object({ attempts: number(bounds.attempts), baseMs: number(bounds.delayMs), capMs: number(bounds.delayMs) }),
+  maxBodyBytes: number(bounds.maxBodyBytes),
+  threads: number(bounds.threads),
+  secrets: texts(),
+  watch: judged(watchersProblem),
+  proxy: judged(proxyProblem),
+  ca: judged(authoritiesProblem),
+  random: callable,
+  scheduler: check('a scheduler of RxJS', isScheduler),
+};
 
 /**
  * Checks options that were given in code; no message shows an address or a credential.
  *
- * @param taken Default: those of a client, and others are nobody's business.
  * @throws {SourceError} `E_SOURCE_CONFIG` with every problem.
  */
-export function checkOptions(options: unknown, taken: () => z.ZodType = unread): void {
-  const problems = optionProblems(taken(), options, ['baseUrl', 'auth', 'secrets', 'proxy', 'ca']);
+export function checkOptions(options: unknown, wanted: Check): void {
+  const problems = faultsIn(wanted, options, ['baseUrl', 'auth', 'secrets', 'proxy', 'ca']);
   if (problems.length === 0) return;
   const redact = createRedactor(credentialsOf(options));
   throw wrongOption(problems.map(redact).join('; '));

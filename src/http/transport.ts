@@ -2,7 +2,7 @@ import { Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import got, { TimeoutError, type OptionsInit, type Response } from 'got';
+import { got, TimeoutError, type OptionsInit, type Response } from 'got';
 import { Observable } from 'rxjs';
 import { SourceError } from '../core/index.js';
 import { usualAuthorities } from './authorities.js';

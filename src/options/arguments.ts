@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { StepError } from '../core/index.js';
+import { faultsIn, type Check } from './check.js';
 import { optionProblems } from './problems.js';
 
 /**
@@ -11,6 +12,14 @@ import { optionProblems } from './problems.js';
  * @throws {StepError} `E_STEP_CONFIG`, naming each argument, what is wanted and what was given.
  */
 export function checkArguments(at: string, taken: () => z.ZodType, given: unknown): void {
-  const problems = optionProblems(taken(), given);
+  refuse(at, optionProblems(taken(), given));
+}
+
+/** The same by a check, for what every program that reads has: it loads nothing. */
+export function checkGiven(at: string, wanted: Check, given: unknown): void {
+  refuse(at, faultsIn(wanted, given));
+}
+
+function refuse(at: string, problems: readonly string[]): void {
   if (problems.length > 0) throw new StepError('E_STEP_CONFIG', `${at}: ${problems.join('; ')}`);
 }

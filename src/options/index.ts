@@ -1,5 +1,21 @@
-export { checkArguments } from './arguments.js';
+export { checkArguments, checkGiven } from './arguments.js';
 export { distinct, repeatsIn, standsTwice } from './distinct.js';
 export { getIn, type Issue, issuesOf, keysOf, wantedAt, wrongKey } from './issues.js';
-export { callback, given, judgedBy, optionProblems } from './problems.js';
-export { settings, unlimited, windowHoldsConcurrency } from './settings.js';
+export { given } from './given.js';
+export { bounds, consistencyModes, addressProblem } from './bounds.js';
+export {
+  callable,
+  type Check,
+  type Checks,
+  check,
+  faultsIn,
+  flag,
+  judged,
+  number,
+  numberOrInfinity,
+  object,
+  oneOf,
+  texts,
+} from './check.js';
+export { callback, judgedBy, optionProblems } from './problems.js';
+export { settings, windowHoldsConcurrency, type Windowed } from './settings.js';

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { getIn, issuesOf, keysOf, wantedAt, wrongKey, type Issue, type Wanted } from './issues.js';
 import { hintAt, schema, zod } from '../core/index.js';
+import { given } from './given.js';
 
 /** A function of a caller. */
 export const callback = schema((z) => z.custom<unknown>((value) => typeof value === 'function', 'must be a function'));
@@ -26,15 +27,6 @@ export function judgedBy(problemOf: (value: unknown) => string | undefined): z.Z
  */
 export function optionProblems(wanted: z.ZodType, options: unknown, withheld: readonly string[] = []): readonly string[] {
   return issuesOf(wanted, options).flatMap((issue) => sentencesOf(issue, { wanted, options, withheld }));
-}
-
-/** A value as messages name it. */
-export function given(value: unknown): string {
-  if (typeof value === 'string') return value.length > 40 ? 'a text' : `the text '${value}'`;
-  if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`;
-  if (typeof value !== 'object' || value === null) return String(value);
-  if (value instanceof Promise) return 'a promise, which has to be awaited';
-  return Array.isArray(value) ? 'a list' : 'an object';
 }
 
 interface Checked {

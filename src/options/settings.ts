@@ -1,35 +1,33 @@
-import { schema } from '../core/index.js';
+import { schema, type Zod } from '../core/index.js';
+import { addressProblem, bounds, consistencyModes, type Range } from './bounds.js';
 
-/**
- * What the settings of a read may be, in pipeline files and in code alike: neither has bounds of its own. Times in milliseconds, sizes in
- * bytes.
- */
+/** What the settings of a read may be, as schemas for pipeline files. */
 export const settings = schema((z) => ({
-  baseUrl: z
-    .string()
-    .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an http or https URL')
-    .refine(
-      (text) => !URL.canParse(text) || ['username', 'password', 'search', 'hash'].every((part) => Reflect.get(new URL(text), part) === ''),
-      'must hold no user info, query or fragment',
-    ),
-  limit: z.number().int().min(1).max(500),
-  concurrency: z.number().int().min(1).max(64),
-  window: z.number().int().min(1).max(1024),
-  firstPage: z.number().int().min(0).max(1, 'must be 0 or 1: a list that is read from a later page on is not the whole list'),
-  maxPages: z.number().int().min(1),
-  maxPasses: z.number().int().min(1).max(100),
-  endWaitMs: z.number().min(0).max(35_000),
-  ratePerSecond: z.number().positive(),
-  timeoutMs: z.number().positive(),
-  maxBodyBytes: z.number().int().min(1),
-  threads: z.number().int().min(0).max(1),
-  attempts: z.number().int().min(1).max(100),
-  delayMs: z.number().min(0),
-  consistency: z.enum(['off', 'check', 'repair', 'prove']),
+  baseUrl: z.string().superRefine((address, context) => {
+    const message = addressProblem(address);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  }),
+  limit: ranged(z, bounds.limit),
+  concurrency: ranged(z, bounds.concurrency),
+  window: ranged(z, bounds.window),
+  firstPage: z
+    .number()
+    .int()
+    .min(bounds.firstPage.min)
+    .max(bounds.firstPage.max, 'must be 0 or 1: a list that is read from a later page on is not the whole list'),
+  maxPages: ranged(z, bounds.maxPages),
+  maxPasses: ranged(z, bounds.maxPasses),
+  endWaitMs: ranged(z, bounds.endWaitMs),
+  threads: ranged(z, bounds.threads),
+  maxBodyBytes: ranged(z, bounds.maxBodyBytes),
+  attempts: ranged(z, bounds.attempts),
+  consistency: z.enum(consistencyModes),
 }));
 
-/** No limit, where code can say so. JSON has no word for it, so that it bears its own. */
-export const unlimited = schema((z) => z.literal(Infinity).describe('Infinity'));
+function ranged(z: Zod, { whole = false, min = 0, max }: Omit<Range, 'above'>) {
+  const least = (whole ? z.number().int() : z.number()).min(min);
+  return max === undefined ? least : least.max(max);
+}
 
 /** Requests in flight unless told otherwise. */
 const usualConcurrency = 4;
@@ -40,7 +38,8 @@ export const windowHoldsConcurrency: [(options: Windowed) => boolean, { path: st
   { path: ['window'], message: 'must be at least the concurrency' },
 ];
 
-interface Windowed {
+/** What has a window. */
+export interface Windowed {
   readonly window?: number | undefined;
   readonly concurrency?: number | undefined;
 }

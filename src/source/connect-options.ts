@@ -1,19 +1,26 @@
-import { checkOptions, clientShape, wrongOption } from '../http/index.js';
+import { checkOptions, clientChecks, wrongOption } from '../http/index.js';
 import { collections, withheldOf, type Collection, type Registry } from '../collections/index.js';
 import { nameProblem } from './declared/shape.js';
-import { itemAt, schema, unknownName } from '../core/index.js';
-import { given, judgedBy, repeatsIn, settings, standsTwice, windowHoldsConcurrency } from '../options/index.js';
-import { readingShape, type ReadOptions } from './options.js';
+import { itemAt, unknownName } from '../core/index.js';
+import {
+  check,
+  consistencyModes,
+  flag,
+  given,
+  judged,
+  object,
+  oneOf,
+  repeatsIn,
+  standsTwice,
+  texts,
+  windowHoldsConcurrency,
+  type Check,
+  type Windowed,
+} from '../options/index.js';
+import { readingChecks, type ReadOptions } from './options.js';
 
-const connection = schema((z) =>
-  z
-    .strictObject({
-      ...clientShape(),
-      ...readingShape(),
-      collections: judgedBy(collectionsProblem).optional(),
-      allowUnstable: z.boolean().optional(),
-    })
-    .refine(...windowHoldsConcurrency),
+const connection = withWindow(
+  object({ ...clientChecks, ...readingChecks, collections: judged(collectionsProblem), allowUnstable: flag }, ['baseUrl', 'auth']),
 );
 
 /** @throws {SourceError} `E_SOURCE_CONFIG` for options that cannot be right, each of them named. */
@@ -21,20 +28,37 @@ export function checkConnection(options: unknown): void {
   checkOptions(options, connection);
 }
 
-const signal = schema((z) => z.custom((value) => value instanceof AbortSignal, 'must be an AbortSignal').optional());
+const signal = check('an AbortSignal', (value) => value instanceof AbortSignal);
 
-const read = schema((z) =>
-  z.strictObject({
-    reveal: z.array(z.string()).readonly().optional(),
-    fields: z.array(z.string()).min(1).readonly().optional(),
-    signal: signal(),
-    consistency: settings().consistency.optional(),
-    strict: z.boolean().optional(),
-    allowUnstable: z.boolean().optional(),
-  }),
-);
+const read = object({
+  reveal: texts(),
+  fields: texts(1),
+  signal,
+  consistency: oneOf(consistencyModes),
+  strict: flag,
+  allowUnstable: flag,
+});
 
-const single = schema((z) => z.strictObject({ signal: signal() }));
+const single = object({ signal });
+
+/** The same options, whose window has to hold the concurrency. */
+function withWindow(options: Check): Check {
+  return {
+    ...options,
+    faults: (value, place) => {
+      const faults = options.faults(value, place);
+      const [holds, { message }] = windowHoldsConcurrency;
+      const unfit = faults.some((fault) => fault.place === 'window' || fault.place === 'concurrency');
+      // Without a fault these are numbers, or not given.
+      if (unfit || !isWindowed(value) || holds(value)) return faults;
+      return [...faults, { place: 'window', message, value: value.window }];
+    },
+  };
+}
+
+function isWindowed(value: unknown): value is Windowed {
+  return typeof value === 'object' && value !== null;
+}
 
 /** @throws {SourceError} `E_SOURCE_CONFIG` for a name that no collection has. */
 export function collectionIn(registry: Registry, name: string): Collection {

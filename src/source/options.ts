@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
-import { schema, type ConsistencyMode } from '../core/index.js';
+import type { ConsistencyMode } from '../core/index.js';
 import type { Page } from '../flow/index.js';
-import { callback, settings, unlimited } from '../options/index.js';
+import { bounds, callable, consistencyModes, flag, number, numberOrInfinity, oneOf, type Checks } from '../options/index.js';
 import type { PagingOptions } from './paging.js';
 
 /** How a collection is read. */
@@ -57,17 +57,17 @@ export interface FindOptions {
 }
 
 /** The options of reading that callers give in code. */
-export const readingShape = schema((z) => ({
-  window: settings().window.optional(),
-  concurrency: settings().concurrency.optional(),
-  firstPage: settings().firstPage.optional(),
-  maxPages: settings().maxPages.or(unlimited()).optional(),
-  maxPasses: settings().maxPasses.optional(),
-  endWaitMs: settings().endWaitMs.optional(),
-  consistency: settings().consistency.optional(),
-  strict: z.boolean().optional(),
-  onEnd: callback().optional(),
-}));
+export const readingChecks: Checks = {
+  window: number(bounds.window),
+  concurrency: number(bounds.concurrency),
+  firstPage: number(bounds.firstPage),
+  maxPages: numberOrInfinity(bounds.maxPages),
+  maxPasses: number(bounds.maxPasses),
+  endWaitMs: number(bounds.endWaitMs),
+  consistency: oneOf(consistencyModes),
+  strict: flag,
+  onEnd: callable,
+};
 
 /** Pages in memory at once. */
 export function windowOf({ concurrency = 4, window = 2 * concurrency }: ReadingOptions): number {

@@ -1,17 +1,36 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
 
 /**
- * How many threads there are beside the main one unless told otherwise: none on a machine with one core, and none where the file of
- * their module is missing, as in a bundle that did not bring it along, and beside TypeScript source.
+ * The file of a thread's module, beside the code that asks; `undefined` where there is none, as in a bundle that did not bring it along, and
+ * beside TypeScript source.
+ *
+ * @param file Says where it would be; in a bundle of CommonJS nobody knows.
  */
-export function defaultThreads(file: URL): 0 | 1 {
-  return availableParallelism() > 1 && existsSync(file) ? 1 : 0;
+export function threadFile(file: () => URL): URL | undefined {
+  try {
+    const url = file();
+    return existsSync(url) ? url : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-/** Why a thread that was asked for cannot be there; `undefined` when it can. */
-export function threadProblem(file: URL): string | undefined {
-  if (existsSync(file)) return undefined;
-  return `threads: 1 needs the file ${fileURLToPath(file)}, which a bundle has to bring along; without it use threads: 0`;
+/** How many threads there are beside the main one unless told otherwise: none on a machine with one core, and none without their file. */
+export function defaultThreads(file: URL | undefined): 0 | 1 {
+  return file !== undefined && availableParallelism() > 1 ? 1 : 0;
 }
+
+/**
+ * Tells, once for each name, that work goes on in this thread where another one was asked for, and cannot be there.
+ *
+ * @param name Of the module, which a bundle has to bring along.
+ */
+export function warnOfNoThread(name: string): void {
+  if (warned.has(name)) return;
+  warned.add(name);
+  const message = `threads: 1 needs the file ${name} beside the code, which a bundle has to bring along; without it everything happens in this thread`;
+  process.emitWarning(message, { type: 'LeadstreamThreadWarning', code: 'W_THREADS' });
+}
+
+const warned = new Set<string>();

@@ -1,2 +1,2 @@
-export { defaultThreads, threadProblem } from './available.js';
+export { defaultThreads, threadFile, warnOfNoThread } from './available.js';
 export { Thread } from './thread.js';

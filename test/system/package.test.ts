@@ -15,7 +15,7 @@ async function installed(): Promise<string> {
   return join(folder, 'package');
 }
 
-/** Refused where the file of a thread is missing. */
+/** A warning where the file of a thread is missing. */
 const threads = `
   import { connect, parquet } from './dist/index.js';
   connect({ baseUrl: 'http://127.0.0.1:9', auth: { rest_api_key: 'key-of-the-test' }, threads: 1 }).close();

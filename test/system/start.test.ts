@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, test } from '@jest/globals';
 import type * as Leadstream from '../../src/index.js';
 import { start } from '../support/cli.js';
+import { json, startServer } from '../support/odd-server.js';
 import { temporaryFolder } from '../support/temporary.js';
 
 /** What a process has loaded: counted, since seconds depend on the machine. */
@@ -49,6 +50,23 @@ test('importing the library loads a few files and RxJS', async () => {
     modules.filter((path) => /^src\/(?:cli|pipeline\/spec\/(?:check|spec|plan)|steps\/expression\/expression|service\/app)/.test(path)),
   ).toEqual([]);
   expect(files.length).toBeLessThan(25);
+});
+
+test('a program that reads rows loads neither schemas nor engines, expressions or servers', async () => {
+  const server = await startServer(json([{ id: '1' }]));
+  const reading = `
+    const { connect } = await import('${pathToFileURL('dist/index.js').href}');
+    const service = connect({ baseUrl: '${server.url}', auth: { rest_api_key: 'key-of-the-test' }, endWaitMs: 1 });
+    for await (const link of service.links) link.id;
+    await service.close();
+  `;
+  const { packages, modules } = await loadedBy('--input-type=module', '--eval', reading);
+  server.close();
+  expect(packages).toEqual(expect.arrayContaining(['got', 'rxjs']));
+  expect(
+    packages.filter((name) => /^(?:zod|hono|@hono|yaml|@marcbachmann|parquet|hyparquet|fast-csv|zipcodes|https?-proxy)/.test(name)),
+  ).toEqual([]);
+  expect(modules.filter((path) => /^src\/(?:steps\/expression\/expression|parquet\/engines|service\/app)/.test(path))).toEqual([]);
 });
 
 test('--help loads the parser of the command line', async () => {

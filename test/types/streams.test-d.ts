@@ -4,7 +4,6 @@ import { filter, map, pipe, type Observable } from 'rxjs';
 import {
   catalogue,
   deliver,
-  explainPipeline,
   filterRows,
   fromPages,
   GateError,
@@ -27,7 +26,6 @@ import {
   StepError,
   type CodeOf,
   type ErrorCode,
-  type Explanation,
   type FailureKind,
   type GeneralCode,
   type Lead,
@@ -132,7 +130,6 @@ expectTypeOf(loadPipeline).returns.resolves.toEqualTypeOf<Pipeline>();
 expectTypeOf(parsePipeline).returns.resolves.toEqualTypeOf<Pipeline>();
 expectTypeOf(previewPipeline).parameter(0).toEqualTypeOf<Pipeline>();
 expectTypeOf<Preview['stages'][number]['rows']>().toEqualTypeOf<readonly Row[]>();
-expectTypeOf(explainPipeline).returns.toEqualTypeOf<Explanation>();
 expectTypeOf(lintPipelines).returns.resolves.toEqualTypeOf<LintResult>();
 expectTypeOf(loadPipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();
 expectTypeOf(parsePipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();

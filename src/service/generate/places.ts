@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import { regions, type Region } from './regions.js';
+import { nodeRequire } from '../../core/index.js';
 import { provinceOf } from '../../collections/index.js';
 
 /** Real zipcodes and their cities, kept as short texts and typed arrays (about 2 MB). */
@@ -65,7 +65,7 @@ const width = 5;
 
 /** Loads a file of the package and lets go of its module, which holds 90 MB of objects. */
 function entriesOf(specifier: string): readonly Entry[] {
-  const require = createRequire(import.meta.url);
+  const require = nodeRequire();
   const exported: unknown = require(specifier);
   Reflect.deleteProperty(require.cache, require.resolve(specifier));
   if (!isRecord(exported) || !isRecord(exported['codes'])) throw new TypeError(`${specifier} has no codes`);

@@ -16,6 +16,7 @@ import { batchFromRows, type RecordBatch } from '../../vector/index.js';
 import { SourceError, createRedactor } from '../../core/index.js';
 import { connectionId, Events, type Watchers } from '../../events/index.js';
 import type { JsonRecord } from '../../json/index.js';
+import { object } from '../../options/index.js';
 import {
   type Answer,
   headersOf,
@@ -23,6 +24,7 @@ import {
   secretsOf,
   type Credentials,
   checkOptions,
+  clientChecks,
   createRequests,
   discreet,
   proxyFor,
@@ -124,6 +126,9 @@ export interface ServiceClient {
 /** Rows per page that are asked for unless told otherwise. */
 export const defaultLimit = 30;
 
+/** Other options are nobody's business here. */
+const taken = object(clientChecks, ['baseUrl', 'auth'], 'open');
+
 /** The events of a connection of its own. */
 export function eventsOf({ baseUrl, auth, secrets = [], proxy, watch }: ClientOptions): Events {
   const withheld = [...secretsOf(auth), ...proxySecrets(proxyFor(baseUrl, proxy)), ...secrets];
@@ -135,7 +140,7 @@ export function eventsOf({ baseUrl, auth, secrets = [], proxy, watch }: ClientOp
  * @throws {SourceError} `E_SOURCE_CONFIG` when an option cannot be right.
  */
 export function createClient(options: ClientOptions, worksFor?: Events): ServiceClient {
-  checkOptions(options);
+  checkOptions(options, taken);
   const events = worksFor ?? eventsOf(options);
   const { redact } = events;
   const {

@@ -1,6 +1,6 @@
 import { Observable } from 'rxjs';
 import { type CodeOf, limitReached, SourceError, type FailureKind, type SourceFailure } from '../../core/index.js';
-import { defaultThreads, Thread, threadProblem } from '../../threads/index.js';
+import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../threads/index.js';
 import { openTransport, type Answer, type Target, type Transport, type TransportOptions } from '../../http/index.js';
 import type { Scanned } from '../decode/scan.js';
 
@@ -34,7 +34,7 @@ export interface Failure {
   readonly details: SourceFailure;
 }
 
-const workerFile = new URL('./fetching-worker.js', import.meta.url);
+const workerFile = threadFile(() => new URL('./fetching-worker.js', import.meta.url));
 
 /** How many threads fetch unless told otherwise: 1, and 0 on a machine with one core, or where the file of the thread is missing. */
 export function defaultFetchingThreads(): 0 | 1 {
@@ -45,14 +45,13 @@ export function defaultFetchingThreads(): 0 | 1 {
  * A transport of this thread, or one whose requests are made, and their answers looked through, in a thread next to this one: what is
  * left here of a request is a message.
  *
- * @param threads 1 for the thread.
- * @throws {SourceError} `E_SOURCE_CONFIG` when there can be none.
+ * @param threads 1 for the thread; where there can be none, a warning of the process says so, and requests are made here.
  */
 export function openFetching(options: TransportOptions, threads: number): Transport<ScannedAnswer> {
   if (threads === 0) return openTransport(options);
-  const problem = threadProblem(workerFile);
-  if (problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', problem);
-  return new FetchingThread(options);
+  if (workerFile !== undefined) return new FetchingThread(workerFile, options);
+  warnOfNoThread('fetching-worker.js');
+  return openTransport(options);
 }
 
 /**
@@ -68,7 +67,10 @@ class FetchingThread implements Transport<ScannedAnswer> {
   #idle: NodeJS.Timeout | undefined;
   #ended: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly options: TransportOptions) {}
+  constructor(
+    private readonly file: URL,
+    private readonly options: TransportOptions,
+  ) {}
 
   get(target: Target): Observable<ScannedAnswer> {
     return new Observable((subscriber) => {
@@ -100,7 +102,7 @@ class FetchingThread implements Transport<ScannedAnswer> {
   #begin(): Thread<Fetched> {
     clearTimeout(this.#idle);
     this.#requests += 1;
-    if (this.#thread === undefined || this.#thread.ended) this.#thread = new Thread(workerFile, 'leadstream-fetch', this.options);
+    if (this.#thread === undefined || this.#thread.ended) this.#thread = new Thread(this.file, 'leadstream-fetch', this.options);
     return this.#thread;
   }
 

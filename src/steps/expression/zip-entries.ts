@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { LeadstreamError } from '../../core/index.js';
+import { LeadstreamError, nodeRequire } from '../../core/index.js';
 
 /** What the package says of a code. */
 export interface ZipEntry {
@@ -92,5 +91,5 @@ export function canadianEntries(): ZipEntries {
 }
 
 function textOf(file: string): string {
-  return readFileSync(createRequire(import.meta.url).resolve(file), 'utf8');
+  return readFileSync(nodeRequire().resolve(file), 'utf8');
 }

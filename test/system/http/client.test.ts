@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { collections } from '../../../src/collections/index.js';
 import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';
@@ -277,17 +277,6 @@ describe('options', () => {
     expect(() => createClient({ ...base, ...options })).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', exit: 78 }));
   });
 
-  test('refuse a thread whose file is missing, as beside TypeScript source, and name it', () => {
-    expect(() => createClient({ ...base, threads: 1 })).toThrow(
-      expect.objectContaining({
-        code: 'E_SOURCE_CONFIG',
-        message: expect.stringMatching(
-          /^threads: 1 needs the file \/.*\/source\/fetch\/fetching-worker\.js, which a bundle has to bring along/,
-        ),
-      }),
-    );
-  });
-
   test.each<[string, Credentials]>([
     ['rest_api_key', { rest_api_key: 'short12' }],
     ['rest_api_key', { rest_api_key: '' }],
@@ -307,4 +296,18 @@ describe('options', () => {
       expect((await failureOf(client)).code).toBe('E_SOURCE_UNAVAILABLE');
     });
   });
+});
+
+test('a client whose thread cannot be there, as beside TypeScript source, says so once and reads all the same', async () => {
+  const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  await withServer(json([{ lead_id: '1' }]), async ({ url }) => {
+    for (let times = 0; times < 2; times += 1)
+      await withClient({ baseUrl: url, threads: 1 }, async (client) => {
+        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toHaveLength(1);
+      });
+  });
+  expect(warn.mock.calls).toEqual([
+    [expect.stringContaining('threads: 1 needs the file fetching-worker.js'), { type: 'LeadstreamThreadWarning', code: 'W_THREADS' }],
+  ]);
+  warn.mockRestore();
 });

@@ -1,5 +1,5 @@
 import { limitReached, SinkError } from '../../../core/index.js';
-import { defaultThreads, Thread, threadProblem } from '../../../threads/index.js';
+import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../../threads/index.js';
 import type { Compression } from '../../encoder.js';
 import type { TakenBytes } from './row-bytes.js';
 import type { Answer, Request } from './encoding-worker.js';
@@ -18,18 +18,20 @@ export interface GroupEncoding {
   close(): Promise<void>;
 }
 
-const workerFile = new URL('./encoding-worker.js', import.meta.url);
+const workerFile = threadFile(() => new URL('./encoding-worker.js', import.meta.url));
 
 /**
- * @param threads 1 for the thread.
- * @throws {SinkError} `E_SINK_CONFIG` when there can be none.
+ * @param threads 1 for the thread; where there can be none, a warning of the process says so, and row groups are encoded here.
  */
 export function groupEncoding(threads: number = defaultThreads(workerFile)): GroupEncoding {
   if (threads === 0) return inThisThread;
-  const problem = threadProblem(workerFile);
-  if (problem !== undefined) throw new SinkError('E_SINK_CONFIG', `parquet: ${problem}`);
+  const file = workerFile;
+  if (file === undefined) {
+    warnOfNoThread('encoding-worker.js');
+    return inThisThread;
+  }
   let thread: EncodingThread | undefined;
-  const leased = () => (thread ??= EncodingThread.lease());
+  const leased = () => (thread ??= EncodingThread.lease(file));
   return {
     start: () => void leased(),
     encode: (group, compression) => leased().encode(group, compression),
@@ -62,13 +64,17 @@ const inThisThread: GroupEncoding = {
 class EncodingThread {
   static #shared: EncodingThread | undefined;
 
-  readonly #thread = new Thread<Answer>(workerFile, 'leadstream-parquet');
+  readonly #thread: Thread<Answer>;
   #leases = 0;
 
-  static lease(): EncodingThread {
+  private constructor(file: URL) {
+    this.#thread = new Thread(file, 'leadstream-parquet');
+  }
+
+  static lease(file: URL): EncodingThread {
     const shared = EncodingThread.#shared;
     if (shared && shared.#thread.ended) EncodingThread.#shared = undefined;
-    const thread = (EncodingThread.#shared ??= new EncodingThread());
+    const thread = (EncodingThread.#shared ??= new EncodingThread(file));
     thread.#leases += 1;
     return thread;
   }

@@ -1,0 +1,136 @@
+import { hintAt, meant, unknownName } from '../core/index.js';
+import { given } from './given.js';
+import { rangeText, type Range } from './bounds.js';
+
+/** What is wrong at a place of what was given. */
+export interface Fault {
+  readonly place: string;
+  /** `must be …`, or a sentence of its own. */
+  readonly message: string;
+  readonly value: unknown;
+  /** Behind what was given. */
+  readonly hint?: string;
+}
+
+/**
+ * What a value in code has to be. Unlike a schema it is there without loading anything: reading needs no more, and what programs import
+ * should not cost them the checks of files.
+ */
+export interface Check {
+  /** In words, behind `must be`. */
+  readonly wants: string;
+  faults(value: unknown, place: string): readonly Fault[];
+}
+
+/** The checks of an object by its keys. */
+export type Checks = Readonly<Record<string, Check>>;
+
+/** @param wants In words, behind `must be`. */
+export function check(wants: string, is: (value: unknown) => boolean, hintOf?: (value: unknown) => string): Check {
+  return {
+    wants,
+    faults: (value, place) => (is(value) ? [] : [{ place, message: `must be ${wants}`, value, ...(hintOf && { hint: hintOf(value) }) }]),
+  };
+}
+
+/** A number in a range; `NaN` is none. */
+export function number(range: Range): Check {
+  const { min = -Infinity, max = Number.MAX_VALUE, above = -Infinity, whole = false } = range;
+  const is = (value: unknown) =>
+    typeof value === 'number' && value >= min && value <= max && value > above && (!whole || Number.isSafeInteger(value));
+  return check(`a ${whole ? 'whole ' : ''}number${rangeText(range)}`, is);
+}
+
+/** A number in a range, or no limit. */
+export function numberOrInfinity(range: Range): Check {
+  const within = number(range);
+  return check(`${within.wants} or Infinity`, (value) => value === Infinity || within.faults(value, '').length === 0);
+}
+
+export const flag = check('true or false', (value) => typeof value === 'boolean');
+export const callable = check('a function', (value) => typeof value === 'function');
+
+export function oneOf(values: readonly string[]): Check {
+  return check(
+    `one of ${values.join(', ')}`,
+    (value) => values.some((each) => each === value),
+    (value) => hintAt(value, values),
+  );
+}
+
+/** A list of texts. @param least Items that it has to have. Default 0. */
+export function texts(least: 0 | 1 = 0): Check {
+  const list = check(least === 0 ? 'a list' : 'a list that is not empty', (value) => Array.isArray(value) && value.length >= least);
+  const text = check('a text', (value) => typeof value === 'string');
+  return {
+    wants: list.wants,
+    faults: (value, place) => {
+      const wrong = list.faults(value, place);
+      return wrong.length > 0 || !Array.isArray(value) ? wrong : value.flatMap((item, index) => text.faults(item, `${place}[${index}]`));
+    },
+  };
+}
+
+/** A value that a function judges, in words; `undefined` when nothing is wrong with it. */
+export function judged(problemOf: (value: unknown) => string | undefined): Check {
+  return {
+    wants: 'something else',
+    faults: (value, place) => {
+      const message = problemOf(value);
+      return message === undefined ? [] : [{ place, message, value }];
+    },
+  };
+}
+
+/**
+ * An object that has these keys and no others, each optional.
+ *
+ * @param required Those that are not.
+ * @param others Whether there may be other keys, in an `open` object. Default `closed`.
+ */
+export function object(checks: Checks, required: readonly string[] = [], others: 'open' | 'closed' = 'closed'): Check {
+  const known = Object.keys(checks);
+  const whole = check(`an object with ${known.join(', ')}`, (value) => isRecord(value) && !Array.isArray(value));
+  return {
+    wants: whole.wants,
+    faults: (value, place) => {
+      const wrong = whole.faults(value, place);
+      if (wrong.length > 0 || !isRecord(value)) return wrong;
+      const unknown = others === 'open' ? [] : Object.keys(value).filter((key) => !known.includes(key));
+      const misspelled = unknown.map((key) => meant(key, known));
+      const kind = place === '' ? 'option' : `option of ${place}`;
+      return [
+        ...Object.entries(checks).flatMap(([key, inner]) => {
+          const item = value[key];
+          if (item === undefined && (!required.includes(key) || misspelled.includes(key))) return [];
+          return inner.faults(item, place === '' ? key : `${place}.${key}`);
+        }),
+        ...unknown.map((key) => ({ place: '', message: unknownName(kind, key, known), value: key })),
+      ];
+    },
+  };
+}
+
+/**
+ * What is wrong with options that were given in code, a sentence each: the option by its name, what is wanted, and what was given.
+ *
+ * @param withheld Options whose values no message may show.
+ *
+ * @example
+ * faultsIn(object({ limit: number({ whole: true, min: 1, max: 500 }) }), { limit: '5' });
+ * // ["limit must be a whole number from 1 to 500, not the text '5'"]
+ */
+export function faultsIn(wanted: Check, options: unknown, withheld: readonly string[] = []): readonly string[] {
+  return wanted.faults(options, '').map(({ place, message, value, hint = '' }) => {
+    const asks = message.startsWith('must ');
+    if (place === '' && !asks) return message;
+    if (place !== '' && value === undefined) return `${place} is missing: ${asks ? `it ${message}` : message}`;
+    if (!asks) return `${place}: ${message}`;
+    const but = withheld.some((name) => place === name || place.startsWith(`${name}[`)) ? '' : `, not ${given(value)}`;
+    return `${place === '' ? 'what is given' : place} ${message}${but}${hint}`;
+  });
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,8 @@
+/** A value as messages name it. */
+export function given(value: unknown): string {
+  if (typeof value === 'string') return value.length > 40 ? 'a text' : `the text '${value}'`;
+  if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (value instanceof Promise) return 'a promise, which has to be awaited';
+  return Array.isArray(value) ? 'a list' : 'an object';
+}
