@@ -173,6 +173,7 @@ export { readGroups } from './parquet/index.js';
 // Pipelines
 export {
   connectionFromEnvironment,
+  explainPipeline,
   lintPipelines,
   previewPipeline,
   recoverRuns,
@@ -191,6 +192,11 @@ export {
   type RowCounts,
   type Environment,
   type Expect,
+  type ExplainedColumn,
+  type ExplainedRead,
+  type ExplainedSink,
+  type ExplainedStep,
+  type Explanation,
   type Finding,
   type FindingsReport,
   type LintedPipeline,

@@ -1,5 +1,6 @@
 import yargs, { type Argv } from 'yargs';
 import { addDemo } from './commands/demo.js';
+import { addExplain } from './commands/explain.js';
 import { addFetch } from './commands/fetch.js';
 import { addPreview } from './commands/preview.js';
 import { addRollback } from './commands/rollback.js';
@@ -23,7 +24,7 @@ export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdo
   readonly secrets?: Secrets;
 }
 
-const commands = [addRun, addValidate, addPreview, addFetch, addVerify, addRollback, addRuns, addServe, addSchema, addDemo];
+const commands = [addRun, addValidate, addExplain, addPreview, addFetch, addVerify, addRollback, addRuns, addServe, addSchema, addDemo];
 
 /**
  * Runs a command line. It never throws and never ends the process: what goes wrong is told on stderr.

@@ -1,4 +1,12 @@
 export type { Expect } from './gates/expect.js';
+export {
+  explainPipeline,
+  type ExplainedColumn,
+  type ExplainedRead,
+  type ExplainedSink,
+  type ExplainedStep,
+  type Explanation,
+} from './ops/explain.js';
 export { previewPipeline, type Preview, type PreviewOptions, type PreviewStage } from './ops/preview.js';
 export { recoverRuns } from './ops/recover.js';
 export { writeTo, type Written, type WriteOptions } from './ops/write-to.js';

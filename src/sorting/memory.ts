@@ -20,3 +20,8 @@ export const memory = schema((z) =>
     .transform((text) => Number.parseFloat(text) * (bytesPer[text.replace(/[\d.]/g, '')] ?? 1))
     .refine((bytes) => bytes >= 1e6, 'must be at least 1MB'),
 );
+
+/** What a step holds that spills rows, in words. @param bytes Default: `defaultMemory`. */
+export function spilledBeyond(bytes = defaultMemory): string {
+  return `at most ${bytes / 1_000_000} MB; more goes to a file in the state folder`;
+}

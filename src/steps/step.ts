@@ -85,6 +85,8 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[];
   /** The other collection that it reads to its end. */
   reads?(config: C): string | undefined;
+  /** What it holds in memory beyond a page, in words. Default: nothing. */
+  holds?(config: C): string;
   open(config: C, runtime: StepRuntime): Step;
   /** What the step's own gate has against publishing, judged by its tally. */
   gate?(config: C, tally: Tally): StepViolation | undefined;

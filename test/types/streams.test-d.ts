@@ -4,6 +4,7 @@ import { filter, map, pipe, type Observable } from 'rxjs';
 import {
   catalogue,
   deliver,
+  explainPipeline,
   filterRows,
   fromPages,
   GateError,
@@ -26,6 +27,7 @@ import {
   StepError,
   type CodeOf,
   type ErrorCode,
+  type Explanation,
   type FailureKind,
   type GeneralCode,
   type Lead,
@@ -130,6 +132,7 @@ expectTypeOf(loadPipeline).returns.resolves.toEqualTypeOf<Pipeline>();
 expectTypeOf(parsePipeline).returns.resolves.toEqualTypeOf<Pipeline>();
 expectTypeOf(previewPipeline).parameter(0).toEqualTypeOf<Pipeline>();
 expectTypeOf<Preview['stages'][number]['rows']>().toEqualTypeOf<readonly Row[]>();
+expectTypeOf(explainPipeline).returns.toEqualTypeOf<Explanation>();
 expectTypeOf(lintPipelines).returns.resolves.toEqualTypeOf<LintResult>();
 expectTypeOf(loadPipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();
 expectTypeOf(parsePipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();

@@ -196,6 +196,7 @@ function transparent(at: string, input: readonly Column[]): Omit<PlannedStep, 'o
     input,
     columns: (columns) => columns,
     reads: undefined,
+    holds: undefined,
     keepsRows: true,
     blocking: false,
     most: undefined,

@@ -16,6 +16,8 @@ export interface BoundStep {
   columns(input: readonly Column[], plan: PlanContext): readonly Column[];
   /** The other collection that it reads. */
   readonly reads: string | undefined;
+  /** What it holds in memory beyond a page, in words. */
+  readonly holds: string | undefined;
   open(runtime: StepRuntime): Step;
   /** Whether every row that leaves it is one that came, as it was, and none twice. */
   readonly keepsRows: boolean;
@@ -82,6 +84,7 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
     at,
     columns: (input, plan) => definition.columns(config, input, plan),
     reads: definition.reads?.(config),
+    holds: definition.holds?.(config),
     keepsRows: definition.keepsRows ?? false,
     blocking: definition.blocking ?? false,
     most: definition.most?.(config),

@@ -4,7 +4,7 @@ import type { Mapped, RecordBatch } from '../../vector/index.js';
 import { openExpression } from '../expression/configured.js';
 import type { Expression } from '../expression/expression.js';
 import { outcomesOf } from '../expression/outcomes.js';
-import { defaultMemory, memory } from '../../sorting/index.js';
+import { defaultMemory, memory, spilledBeyond } from '../../sorting/index.js';
 import { columnName, refuseRepeats, requireColumn } from '../fields.js';
 import { defineStep, type StepRuntime } from '../step.js';
 import { Aggregator } from './aggregator.js';
@@ -44,6 +44,7 @@ export const aggregateStep = defineStep('aggregate', {
     },
     { compute: { leads: 'count()', mean_age: 'avg(age)' }, memory: '64MB' },
   ],
+  holds: ({ memory: bytes }) => spilledBeyond(bytes),
   columns: ({ by = [], compute }, input, plan) => {
     refuseRepeats(by, plan, ['by']);
     const keys = by.flatMap((name, index): readonly Column[] => {

@@ -72,6 +72,7 @@ export const dedupeStep = defineStep('dedupe', {
       by: z.array(z.string().min(1)).min(1).optional().describe("Fields that identify a row. Default: the collection's key."),
       normalize: z.literal('casefold').optional().describe('Trim and fold case before comparing, as in join.'),
     }),
+  holds: () => 'at most 32 bytes for each key',
   examples: [{}, { by: ['email'], normalize: 'casefold' }],
   columns: ({ by }, input, plan) => {
     refuseRepeats(by ?? [], plan, ['by']);

@@ -72,6 +72,11 @@ export const joinStep = defineStep('join', {
   },
   reads: ({ lookup, with: other }) => (lookup === 'by_id' ? undefined : other),
   addsRows: ({ pick }) => pick === 'all',
+  holds: ({ lookup, with: other, select, pick }) => {
+    if (lookup === 'by_id') return 'the records of the last 10,000 ids';
+    const kept = select && [...select, ...(typeof pick === 'object' ? [pickedField(pick)] : [])];
+    return `${kept ? [...new Set(kept)].join(', ') : 'all fields'} of all ${other}, and at most 32 bytes for each key`;
+  },
   open: (config, runtime) => {
     const collection = otherOf(config, runtime.collections);
     const right = columnsOf(collection, config.reveal);

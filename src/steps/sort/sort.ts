@@ -2,7 +2,7 @@ import { pipe } from 'rxjs';
 import { declaredTypes, schema, type Row } from '../../core/index.js';
 import { blocking, standalone, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
-import { defaultMemory, memory, Order, scratchFolder, type SortKey } from '../../sorting/index.js';
+import { defaultMemory, memory, Order, scratchFolder, spilledBeyond, type SortKey } from '../../sorting/index.js';
 import { keepingColumns, refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
@@ -82,6 +82,7 @@ export const sortStep = defineStep('sort', {
         .describe("What becomes of a row whose value does not cast; with null it comes last. Default: the pipeline's on_error."),
     }),
   blocking: true,
+  holds: ({ memory: bytes }) => spilledBeyond(bytes),
   keepsRows: true,
   examples: [{ by: ['timestamp desc', 'lead_id'] }, { by: ['lead_status'], memory: '64MB' }],
   columns: ({ by }, input, plan) => {

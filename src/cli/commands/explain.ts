@@ -1,0 +1,126 @@
+import type { Argv } from 'yargs';
+import type { ExplainedColumn, ExplainedRead, ExplainedSink, ExplainedStep, Explanation } from '../../index.js';
+import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { print } from '../streams.js';
+
+interface ExplainArguments extends CommonArguments {
+  readonly file: string;
+  readonly format: 'text' | 'json';
+  readonly only: readonly string[];
+  readonly set: readonly string[];
+}
+
+/** Adds `leadstream explain`. */
+export function addExplain(yargs: Argv, runner: Runner): Argv {
+  return yargs.command(
+    'explain <file>',
+    'Say what a run would request, do and write, without a request',
+    (options) =>
+      commonOptions(options)
+        .positional('file', { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' })
+        .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'A tree for people, or JSON' })
+        .option('only', { type: 'string', array: true, nargs: 1, default: [], describe: 'Name of a pipeline, of several in the file' })
+        .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
+        .example('$0 explain leads.yaml', 'requests, columns, memory, files and settings')
+        .example('$0 explain leads.yaml --format json', 'the same with the columns after each step'),
+    (arguments_) => runner(arguments_, (context) => explain(arguments_, context)),
+  );
+}
+
+async function explain({ file, format, only, set }: ExplainArguments, context: CommandContext): Promise<number> {
+  const { explainPipeline, loadPipelines } = await import('../../index.js');
+  const { overridesOf } = await import('../overrides.js');
+  const { named } = await import('../one-pipeline.js');
+  const { console, env, cwd, stdout } = context;
+  const pipelines = named(await loadPipelines(file, { env, cwd, set: overridesOf(set) }), only);
+  const explanations = pipelines.map((pipeline) => explainPipeline(pipeline));
+  const width = Math.max(40, stdout.columns ?? 100);
+  const text =
+    format === 'json'
+      ? `${JSON.stringify({ pipelines: explanations }, undefined, 2)}\n`
+      : explanations.map((explanation) => treeOf(explanation, width)).join('\n');
+  await print(stdout, console.redact(text));
+  return 0;
+}
+
+/** A branch of a tree: its line, and what is said of it below. */
+interface Branch {
+  readonly title: string;
+  readonly notes: readonly string[];
+}
+
+function treeOf(explanation: Explanation, width: number): string {
+  const { pipeline, source, steps, sinks, rejects, settings } = explanation;
+  const branches: readonly Branch[] = [
+    { title: `from ${source.collection}`, notes: [...requestOf(source), `${source.columns.length} columns: ${listOf(source.columns)}`] },
+    ...steps.map(branchOf),
+    ...sinks.map(sinkBranch),
+    { title: 'rejects', notes: [`${rejects.path ?? 'counted only, no file'}, at most ${rejects.max}`] },
+    { title: 'settings', notes: [Object.entries(settings).map(settingOf).join(', ')] },
+  ];
+  const lines = branches.flatMap(({ title, notes }, index) => {
+    const last = index === branches.length - 1;
+    const below = notes.flatMap((note) => wrapped(note, width - 5));
+    return [`${last ? '└─' : '├─'} ${title}`, ...below.map((line) => `${last ? '  ' : '│ '}   ${line}`)];
+  });
+  return `${[pipeline, ...lines].join('\n')}\n`;
+}
+
+/** A setting as the file has it. */
+function settingOf([name, value]: readonly [string, string | number | boolean]): string {
+  const isTime = typeof value === 'number' && /timeout|deadline|spool/.test(name);
+  return whole(`${name}: ${isTime ? `${value / 1000}s` : value}`);
+}
+
+function requestOf({ request, headers, key }: ExplainedRead): readonly string[] {
+  return [[request, ...headers].join(', '), ...(key.length === 0 ? [] : [`key: ${key.join(' + ')}`])];
+}
+
+function branchOf({ at, reads, blocking, memory, added, dropped, columns }: ExplainedStep): Branch {
+  const fresh = columns.filter(({ name }) => added.includes(name));
+  const changes = [...fresh.map((column) => `+${listOf([column])}`), ...dropped.map((name) => `-${name}`)];
+  return {
+    title: at,
+    notes: [
+      ...(reads ? requestOf(reads) : []),
+      ...(blocking ? ['takes all rows before it gives the first'] : []),
+      ...(memory === undefined ? [] : [`memory: ${memory}`]),
+      `${columns.length} columns${changes.length === 0 ? '' : `: ${changes.join(', ')}`}`,
+    ],
+  };
+}
+
+function sinkBranch({ at, path, adds, columns }: ExplainedSink): Branch {
+  const isText = columns.every(({ type }) => type === 'text');
+  const names = columns.map(({ name, type }) => whole(isText ? name : `${name} ${type}`)).join(', ');
+  return {
+    title: at,
+    notes: [
+      `${path ?? 'standard output'}${adds ? ', added to what is there' : ''}`,
+      `${columns.length} columns${isText ? ' of text' : ''}: ${names}`,
+    ],
+  };
+}
+
+/** Columns with their types, and what is personal or a credential of them. */
+function listOf(columns: readonly ExplainedColumn[]): string {
+  return columns
+    .map(({ name, type, sensitivity }) => whole(`${name} ${type}${sensitivity === 'plain' ? '' : ` (${sensitivity})`}`))
+    .join(', ');
+}
+
+/** A text that stays on one line. */
+function whole(text: string): string {
+  return text.replaceAll(' ', '\u00a0');
+}
+
+/** A text in lines of so many characters, broken at blanks. */
+function wrapped(text: string, room: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line === undefined || line.length + 1 + word.length > room) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return lines.map((line) => line.replaceAll('\u00a0', ' '));
+}

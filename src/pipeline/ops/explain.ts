@@ -1,0 +1,153 @@
+import { columnsOf, type Collection } from '../../collections/index.js';
+import { itemAt, type Column, type DeclaredType, type Sensitivity } from '../../core/index.js';
+import { headersOf, queryOf, type Credentials } from '../../http/index.js';
+import { defaultLimit, windowOf } from '../../source/index.js';
+import type { Pipeline } from '../spec/pipeline.js';
+
+/** A column at some place of a chain. */
+export interface ExplainedColumn {
+  readonly name: string;
+  /** Its type after a cast. */
+  readonly type: DeclaredType;
+  /** Whether the values have that type already; otherwise they are text. */
+  readonly cast: boolean;
+  readonly sensitivity: Sensitivity;
+}
+
+/** How a collection is requested. */
+export interface ExplainedRead {
+  readonly collection: string;
+  /** The first request, like `GET https://…/api/leads?limit=500&page=1&rest_api_key=***`. */
+  readonly request: string;
+  /** Headers of every request that hold credentials, without these. */
+  readonly headers: readonly string[];
+  /** Columns that identify a row. */
+  readonly key: readonly string[];
+}
+
+export interface ExplainedStep {
+  /** Like `steps[1] derive`. */
+  readonly at: string;
+  /** The other collection that it reads to its end. */
+  readonly reads: ExplainedRead | undefined;
+  /** Whether it takes all rows before it gives the first. */
+  readonly blocking: boolean;
+  /** What it holds in memory, in words; `undefined` when that is nothing beyond a page. */
+  readonly memory: string | undefined;
+  readonly added: readonly string[];
+  readonly dropped: readonly string[];
+  /** The columns that leave it. */
+  readonly columns: readonly ExplainedColumn[];
+}
+
+export interface ExplainedSink {
+  /** Like `to[0] parquet`. */
+  readonly at: string;
+  /** Absolute path, its day and run in braces; none for stdout. */
+  readonly path: string | undefined;
+  /** Whether rows are added to what is there. */
+  readonly adds: boolean;
+  readonly columns: readonly { readonly name: string; readonly type: DeclaredType }[];
+}
+
+/** The plan of a pipeline, as a run would carry it out; plain data without credentials. */
+export interface Explanation {
+  readonly pipeline: string;
+  readonly source: ExplainedRead & { readonly columns: readonly ExplainedColumn[] };
+  readonly steps: readonly ExplainedStep[];
+  readonly sinks: readonly ExplainedSink[];
+  readonly rejects: { readonly path: string | undefined; readonly max: string };
+  /** The settings of the run by their names in the file, defaults filled in; times in milliseconds. */
+  readonly settings: Readonly<Record<string, string | number | boolean>>;
+}
+
+/**
+ * Says what a run of a pipeline would do, without doing any of it.
+ *
+ * @example
+ * explainPipeline(await loadPipeline('leads.yaml')).source.request;
+ * // 'GET https://data.example/api/leads?limit=500&page=1&rest_api_key=***'
+ */
+export function explainPipeline(pipeline: Pipeline): Explanation {
+  const { name, plan, rejects } = pipeline;
+  const source = columnsOf(plan.collection, pipeline.reveal);
+  const places = [...plan.steps.map(({ input }) => input), plan.columns()];
+  return {
+    pipeline: name,
+    source: { ...readOf(plan.collection, pipeline), columns: source.map(explained) },
+    steps: plan.steps.map((step, index) => {
+      const [before, after] = [itemAt(places, index), itemAt(places, index + 1)];
+      const other = step.reads === undefined ? undefined : plan.collections[step.reads];
+      return {
+        at: step.at,
+        reads: other && readOf(other, pipeline),
+        blocking: step.blocking,
+        memory: step.holds,
+        added: missingIn(before, after),
+        dropped: missingIn(after, before),
+        columns: after.map(explained),
+      };
+    }),
+    sinks: plan.sinks.map(({ at, output, adds, writes }) => {
+      return { at, path: output, adds, columns: writes(plan.columns()).map((column) => ({ name: column.name, type: column.type })) };
+    }),
+    rejects: { path: rejects.path, max: 'share' in rejects.max ? `${100 * rejects.max.share}%` : `${rejects.max.rows} rows` },
+    settings: settingsOf(pipeline),
+  };
+}
+
+function explained({ name, type, cast, sensitivity }: Column): ExplainedColumn {
+  return { name, type, cast, sensitivity };
+}
+
+/** The names of columns that there are, and not among others. */
+function missingIn(others: readonly Column[], columns: readonly Column[]): readonly string[] {
+  const known = new Set(others.map(({ name }) => name));
+  return columns.flatMap(({ name }) => (known.has(name) ? [] : [name]));
+}
+
+function readOf(collection: Collection, { connection: { baseUrl, auth, limit = defaultLimit, firstPage = 1 } }: Pipeline): ExplainedRead {
+  const { name, key, paths, served } = collection;
+  const path = itemAt(paths, 0);
+  const query = new URLSearchParams({ ...served?.query, ...pageParameters(collection, limit, firstPage) }).toString();
+  const masked = Object.keys(queryOf(auth)).map((parameter) => `${parameter}=***`);
+  const all = [...(query === '' ? [] : [query]), ...masked].join('&');
+  const url = `${baseUrl.replace(/\/+$/, '')}${path.startsWith('/') ? path : `/api/${path}`}${all === '' ? '' : `?${all}`}`;
+  return { collection: name, request: `GET ${url}`, headers: Object.keys(headersOf(auth)).map((header) => `${header}: ***`), key };
+}
+
+/** The parameters of the first page. */
+function pageParameters({ paged, served }: Collection, limit: number, firstPage: number): Readonly<Record<string, string>> {
+  const paging = served?.paging;
+  if (!paging) return paged ? { limit: String(limit), page: String(firstPage) } : {};
+  if (paging.scheme === 'none') return {};
+  const size = paging.limit === 'none' ? {} : { [paging.limit ?? 'limit']: String(limit) };
+  if (paging.scheme === 'page') return { ...size, [paging.param ?? 'page']: String(paging.first ?? 1) };
+  return paging.scheme === 'offset' ? { ...size, [paging.param ?? 'offset']: '0' } : size;
+}
+
+function settingsOf(pipeline: Pipeline): Explanation['settings'] {
+  const { connection, consistency, spoolMaxAgeMs, deadlineMs, onError, schema, onNewField } = pipeline;
+  return {
+    'service.base_url': connection.baseUrl,
+    'service.auth': accountForm(connection.auth),
+    'service.limit': connection.limit ?? defaultLimit,
+    'service.concurrency': connection.concurrency ?? 4,
+    'service.window': windowOf(connection),
+    'service.rate_limit': connection.ratePerSecond === undefined ? 'none' : `${connection.ratePerSecond}/s`,
+    'service.timeout': connection.timeoutMs ?? 60_000,
+    'service.retry.attempts': connection.retry?.attempts ?? 6,
+    'service.strict': connection.strict ?? false,
+    'service.deadline': deadlineMs ?? 'none',
+    consistency: consistency.mode,
+    spool: spoolMaxAgeMs ?? 'off',
+    on_error: onError,
+    schema,
+    on_new_field: onNewField,
+  };
+}
+
+/** The names of what makes an account. */
+function accountForm(auth: Credentials): string {
+  return Object.keys(auth).join(' + ');
+}

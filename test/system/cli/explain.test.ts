@@ -1,0 +1,95 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { explainPipeline, loadPipeline } from '../../../src/index.js';
+import { cli } from '../../support/cli.js';
+import { service, testKey } from '../../support/services.js';
+import { visible } from '../../support/temporary.js';
+import { workplace } from './support.js';
+
+const chain = `
+from: leads
+steps:
+  - dedupe: {}
+  - derive: { zip_city: zip_city(zipcode) }
+  - join: { with: bridges, on: { bridge_id: id }, as: bridge, select: [title] }
+  - select: [lead_id, zip_city, bridge_title, age]
+  - cast: { types: { age: integer } }
+  - sort: { by: [lead_id], memory: 64MB }
+to:
+  - parquet: { path: lake/leads }
+  - csv: { path: out/leads.csv }
+`;
+
+const env = { LEADSTREAM_BASE_URL: 'https://data.example/', LEADSTREAM_REST_API_KEY: testKey };
+
+describe('explain', () => {
+  test('says what a run would request, hold, do and write, and touches nothing', async () => {
+    const cwd = await workplace(chain);
+    const { code, stdout, stderr } = await cli(['explain', 'p.yaml'], { cwd, env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const tree = stdout.replaceAll(cwd, '.');
+    const begin = [
+      '├─ steps[0] dedupe',
+      '│    memory: at most 32 bytes for each key',
+      '│    33 columns',
+      '├─ steps[1] derive',
+      '│    34 columns: +zip_city text (personal)',
+      '├─ steps[2] join',
+      '│    GET https://data.example/api/bridges?limit=100&page=1&rest_api_key=***',
+      '│    key: id',
+      '│    memory: title of all bridges, and at most 32 bytes for each key',
+      '│    35 columns: +bridge_title text',
+    ];
+    expect(tree).toContain(`\n${begin.join('\n')}\n├─ steps[3] select\n`);
+    expect(tree).toContain(['├─ steps[5] sort', '│    takes all rows before it gives the first', '│    memory: at most 64 MB;'].join('\n'));
+    expect(tree).toContain(
+      '├─ to[0] parquet\n│    ./lake/leads\n│    4 columns: lead_id text, zip_city text, bridge_title text, age integer\n',
+    );
+    expect(tree).toContain('├─ to[1] csv\n│    ./out/leads.csv\n│    4 columns of text: lead_id, zip_city, bridge_title, age\n');
+    expect(tree).toContain('service.concurrency: 4, service.window: 8,');
+    expect(stdout).not.toContain(testKey);
+    expect(await visible(cwd)).toEqual(['p.yaml']);
+  });
+
+  test('names the requests and columns that the run then has', async () => {
+    const [from, cwd] = [await service(), await workplace(chain)];
+    const { source, steps, sinks } = explainPipeline(await loadPipeline('p.yaml', { cwd, env: from.env }));
+    await cli(['run', 'p.yaml'], { cwd, env: from.env });
+    const asked = [source, ...steps.flatMap(({ reads }) => reads ?? [])].map(({ request }) => new URL(request.replace('GET ', '')));
+    for (const { pathname, searchParams } of asked)
+      expect(from.requests).toContain(
+        `${pathname.replace('/api/', '')}?page=${searchParams.get('page')}&limit=${searchParams.get('limit')}`,
+      );
+    const [header] = (await readFile(join(cwd, 'out/leads.csv'), 'utf8')).split('\n');
+    expect(header).toBe(sinks[1]?.columns.map(({ name }) => name).join(','));
+    expect(steps.at(-1)?.columns).toContainEqual({ name: 'age', type: 'integer', cast: true, sensitivity: 'personal' });
+  });
+
+  test('gives JSON, of some pipelines of a file', async () => {
+    const cwd = await workplace(chain);
+    const pipeline = (name: string) => `name: ${name}\nfrom: links\nto:\n  - csv: { path: ${name}.csv }\n`;
+    await writeFile(join(cwd, 'two.yaml'), `${pipeline('a')}---\n${pipeline('b')}`);
+    const { code, stdout } = await cli(['explain', 'two.yaml', '--format', 'json', '--only', 'b'], { cwd, env });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      pipelines: [{ pipeline: 'b', source: { request: 'GET https://data.example/api/links?rest_api_key=***' }, rejects: { max: '1%' } }],
+    });
+  });
+
+  test('masks credentials in headers, and follows how a collection of its own is paged', async () => {
+    const own = [
+      'name: own',
+      'service: { base_url: "https://x.example/v1", auth: { bearer: "${LEADSTREAM_REST_API_KEY}" }, limit: 50 }',
+      'collections:',
+      '  orders: { path: /orders, key: [no], paging: { scheme: offset, limit: per_page }, query: { state: open }, fields: { no: text } }',
+      'from: orders',
+      'to:',
+      '  - stdout: {}',
+    ];
+    const cwd = await workplace(chain);
+    await writeFile(join(cwd, 'own.yaml'), own.join('\n'));
+    const { stdout } = await cli(['explain', 'own.yaml'], { cwd, env });
+    expect(stdout).toContain('GET https://x.example/v1/orders?state=open&per_page=50&offset=0, authorization: ***\n');
+  });
+});
