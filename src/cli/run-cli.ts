@@ -55,7 +55,8 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
     const { help, shown, versionAsked } = await parse(nothing ? ['--help'] : asParsed(argv), runner, Math.min(100, stdout.columns ?? 100));
     await print(nothing ? stderr : stdout, shown);
     if (nothing) return catalogue.E_USAGE.exit;
-    return help || versionAsked ? 0 : exit;
+    const isCompletion = argv[0] === 'completion' || argv.includes('--get-yargs-completions');
+    return help || versionAsked || isCompletion ? 0 : exit;
   } catch (error) {
     return reportFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error);
   }
@@ -80,6 +81,7 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
     .version(version)
     .help()
     .alias({ h: 'help', v: 'version' })
+    .completion('completion', 'Print the script that completes commands and options in bash or zsh')
     .check((values) => valueProblem(values, argv, grammarOf(parser, names)) ?? true, true)
     .epilogue(['Exit codes:', ...Object.entries(exitCodes).map(([exit, { meaning }]) => `${exit.padStart(5)}  ${meaning}`)].join('\n'))
     .wrap(width)
@@ -103,7 +105,8 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
 /** What each command takes. The parser forgets it when it goes into one. */
 function commandsOf(parser: Argv): Grammar['commands'] {
   const handlers = Object.entries(parser.getInternalMethods().getCommandInstance().getCommandHandlers());
-  return Object.fromEntries(handlers.map(([name, { original }]) => [name, original]));
+  // The parser's own command is none of these.
+  return { ...Object.fromEntries(handlers.map(([name, { original }]) => [name, original])), completion: 'completion' };
 }
 
 /** The grammar with the options of the command that the parser is in, or outside of one, those of all. */

@@ -1,6 +1,7 @@
 import type { Pipeline } from '../index.js';
 import type { CommandContext } from './context.js';
 import { reportFailure, descriptionOf } from './failure.js';
+import type { LoadedFile } from './run-files.js';
 import { runAndReport, type RunFlags } from './reporting.js';
 
 /** How the run of one pipeline ended, as reports say it: with the report of the run, or with what went wrong. */
@@ -19,14 +20,28 @@ export interface SeriesEnd {
  * Runs the pipelines of a file one after another and tells each failure when it happens. A failure leaves the others alone, unless
  * they would meet the same: after a signal, refused credentials or wrong usage the rest is not run. The last line tells all endings, with code,
  * message and help of the failure that gave the exit code.
+ *
+ * @param files Those that the pipelines are from; one that could not be loaded is a failure that comes first.
  */
-export async function runSeries(pipelines: readonly Pipeline[], context: CommandContext, options: RunFlags): Promise<SeriesEnd> {
+export async function runSeries(
+  pipelines: readonly Pipeline[],
+  context: CommandContext,
+  options: RunFlags,
+  files: readonly LoadedFile[],
+): Promise<SeriesEnd> {
   const { console, signal } = context;
   const endings: Ending[] = [];
   let told: ReturnType<typeof descriptionOf> | undefined;
   let exit = 0;
   let stopped = false;
+  const broken: Ending[] = [];
 
+  for (const file of files) {
+    if (!('failure' in file)) continue;
+    const failed = reportFailure(console, file.failure);
+    if (exit === 0) [exit, told] = [failed, descriptionOf(file.failure)];
+    broken.push({ ...(await endingOf(file.failure, undefined, context)), file: file.file });
+  }
   for (const pipeline of pipelines) {
     if (stopped) {
       endings.push({ status: 'not_run', pipeline: pipeline.name });
@@ -52,14 +67,14 @@ export async function runSeries(pipelines: readonly Pipeline[], context: Command
   const parts = Object.entries({
     published: names('published'),
     'left by their reader': names('closed'),
-    failed: names('failed'),
+    failed: [...names('failed'), ...files.flatMap((file) => ('failure' in file ? file.file : []))],
     'not run': names('not_run'),
   }).filter(([, which]) => which.length > 0);
   console.log(exit === 0 ? 'info' : 'error', parts.map(([what, which]) => `${what}: ${which.join(', ')}`).join('; '), {
     exit,
     ...(told && { code: told.code, error: console.redact(told.message), help: told.help }),
   });
-  return { endings, exit };
+  return { endings: [...broken, ...endings], exit };
 }
 
 /** Failures that every further pipeline would meet. */

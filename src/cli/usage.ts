@@ -105,9 +105,7 @@ function unknownWord(kind: string, word: string, known: readonly string[]): stri
 }
 
 function tooMany(takes: string): string {
-  return takes.startsWith('run ')
-    ? 'run takes one pipeline file; several pipelines stand in one file, separated by ---'
-    : `an argument too many: ${takes}`;
+  return `an argument too many: ${takes}`;
 }
 
 function wrongChoices(message: string): string {

@@ -1,13 +1,16 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { LeadstreamError } from '../../core/index.js';
 import type { Pipeline } from '../../index.js';
 import type { RunFlags } from '../reporting.js';
 import type { ReportFile } from '../report.js';
+import type { LoadedFile } from '../run-files.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 
 interface RunArguments extends CommonArguments {
-  readonly file: string | undefined;
+  readonly files: readonly string[];
+  readonly only: readonly string[];
   readonly stateDir: string;
   readonly restart: boolean;
   readonly recover: boolean;
@@ -21,11 +24,12 @@ interface RunArguments extends CommonArguments {
 /** Adds `leadstream run`. */
 export function addRun(yargs: Argv, runner: Runner): Argv {
   return yargs.command(
-    'run [file]',
-    'Run the pipelines of a file, one after another, and publish their outputs',
+    'run [files..]',
+    'Run the pipelines of files, one after another, and publish their outputs',
     (options) =>
       commonOptions(options)
-        .positional('file', { type: 'string', describe: 'Pipeline file (YAML)' })
+        .positional('files', { type: 'string', array: true, default: [], describe: 'Pipeline files (YAML), or patterns in quotes' })
+        .option('only', { type: 'string', array: true, nargs: 1, default: [], describe: 'Name of a pipeline to run, of several' })
         .option('set', {
           type: 'string',
           array: true,
@@ -52,47 +56,64 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
           describe: 'Quarantine outputs that a gate refuses for inspection, instead of removing them',
         })
         .option('recover', { type: 'boolean', default: false, describe: 'Only complete the commits of killed runs, from the redo log' })
-        .check(({ file, recover }) => (file === undefined) === recover || 'name a pipeline file, or --recover without one')
-        .example('$0 run pipelines/leads-enriched.yaml', 'credentials come from the environment'),
+        .check(({ files, recover }) => (files.length === 0) === recover || 'name a pipeline file, or --recover without one')
+        .example('$0 run pipelines/leads-enriched.yaml', 'credentials come from the environment')
+        .example('$0 run pipelines/*.yaml --report report.json', 'one after another; a failure does not stop the others')
+        .example('$0 run nightly.yaml --only nightly-users', 'one pipeline of several'),
     (arguments_) => runner(arguments_, (context) => run(arguments_, context)),
   );
 }
 
-async function run({ file, stateDir, ...rest }: RunArguments, context: CommandContext): Promise<number> {
-  if (file !== undefined) return runFile({ file, stateDir, ...rest }, context);
+async function run({ files, stateDir, ...rest }: RunArguments, context: CommandContext): Promise<number> {
+  if (files.length > 0) return runFiles({ files, stateDir, ...rest }, context);
   const { recoverRuns } = await import('../../index.js');
   const recovered = await recoverRuns(stateDir, context.cwd);
   context.console.log('info', recovered.length === 0 ? 'nothing to recover' : `recovered: ${recovered.join(', ')}`);
   return 0;
 }
 
-type FileArguments = Omit<RunArguments, 'file' | 'recover'> & { readonly file: string };
-
-async function runFile({ file, set, report: reportFile, ...rest }: FileArguments, context: CommandContext): Promise<number> {
-  const { loadPipelines, writesOver } = await import('../../index.js');
+async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: CommandContext): Promise<number> {
+  const { loadFiles, refuseClashes, refuseWritingOver } = await import('../run-files.js');
   const { overridesOf } = await import('../overrides.js');
   const { openReport } = await import('../report.js');
   const { endingOf, runSeries } = await import('../series.js');
-  const { stateDir, restart, keepFailed, allowShrink, allowPartial } = rest;
+  const { filesNamed } = await import('../files.js');
+  const { files, set, report: reportFile, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
   const options = { stateDir, restart, keepFailed, allowShrink, allowPartial };
-  const overrides = overridesOf(set);
-  let pipelines: readonly Pipeline[];
-  try {
-    pipelines = await loadPipelines(file, { env: context.env, cwd: context.cwd, set: overrides, stateDir });
-  } catch (error) {
-    await (await openReport(reportFile, context)).write(await endingOf(error, undefined, context));
-    throw error;
+  refuseMissing(files, context);
+  const loaded = await loadFiles(filesNamed(files, context.cwd), { set: overridesOf(set), stateDir }, context);
+  const [broken] = loaded.flatMap((file) => ('failure' in file ? [file] : []));
+  if (broken && loaded.length === 1) {
+    await (await openReport(reportFile, context)).write(await endingOf(broken.failure, undefined, context));
+    throw broken.failure;
   }
-  for (const [what, path] of Object.entries({ 'the pipeline file': file, '--report': reportFile, '--env': context.envFile })) {
-    const writer = path === undefined ? undefined : pipelines.find((pipeline) => writesOver(pipeline, resolve(context.cwd, path)));
-    if (writer) throw new LeadstreamError('E_USAGE', `${what} ${path} is where the pipeline '${writer.name}' writes, or within`);
-  }
+  const pipelines = await wanted(loaded, only, broken !== undefined);
+  refuseClashes(loaded);
+  refuseWritingOver(pipelines, loaded, { '--report': reportFile, '--env': context.envFile }, context);
   const report = await openReport(reportFile, context);
-  const [only, ...others] = pipelines;
-  if (only && others.length === 0) return runOne(only, context, options, report);
-  const { endings, exit } = await runSeries(pipelines, context, options);
+  const [single, ...others] = pipelines;
+  if (single && others.length === 0 && !broken) return runOne(single, context, options, report);
+  const { endings, exit } = await runSeries(pipelines, context, options, loaded);
   await report.write({ status: exit === 0 ? 'published' : 'failed', pipelines: endings });
   return exit;
+}
+
+/**
+ * Of several words, one that names no file can be anything that was typed by mistake, a key too: it is not repeated.
+ *
+ * @throws {LeadstreamError} `E_USAGE`.
+ */
+function refuseMissing(words: readonly string[], { cwd }: CommandContext): void {
+  const missing = words.findIndex((word) => !/[*?]/.test(word) && !existsSync(resolve(cwd, word)));
+  if (words.length > 1 && missing >= 0) throw new LeadstreamError('E_USAGE', `of ${words.length} files number ${missing + 1} is not there`);
+}
+
+/** The pipelines that are to run. @throws {LeadstreamError} `E_USAGE` for names that none has. */
+async function wanted(loaded: readonly LoadedFile[], only: readonly string[], isBroken: boolean): Promise<readonly Pipeline[]> {
+  const { named } = await import('../one-pipeline.js');
+  const all = loaded.flatMap((file) => ('pipelines' in file ? file.pipelines : []));
+  // One that is named may be in a file that could not be read, and that is what is told.
+  return isBroken ? all.filter(({ name }) => only.length === 0 || only.includes(name)) : named(all, only);
 }
 
 async function runOne(pipeline: Pipeline, context: CommandContext, options: RunFlags, report: ReportFile): Promise<number> {

@@ -102,6 +102,67 @@ describe('leadstream validate', () => {
   });
 });
 
+describe('leadstream run on several files', () => {
+  async function filesWith(texts: Readonly<Record<string, string>>): Promise<string> {
+    const cwd = await temporaryFolder();
+    for (const [name, text] of Object.entries(texts)) await writeFile(join(cwd, name), text);
+    return cwd;
+  }
+
+  test('runs them in order, tells what is wrong with one before any request, and gives the exit code of the first failure', async () => {
+    const [from, cwd] = [
+      await service(),
+      await filesWith({ '1.yaml': good('a'), '2.yaml': 'name: b\nfrom: no\nto: []\n', '3.yaml': refused('c'), '4.yaml': good('d') }),
+    ];
+    const { code, stderr } = await cli(['run', '*.yaml', '--report', 'r.json'], { cwd, env: from.env });
+    expect({ code, csvs: await csvs(cwd) }).toEqual({ code: 78, csvs: ['a.csv', 'd.csv'] });
+    const said = stderr.trim().split('\n');
+    expect(said[0]).toMatch(/^2\.yaml:2:7 unknown collection 'no'/);
+    expect(said.at(-1)).toBe('published: a, d; failed: c, 2.yaml');
+    expect(await reportIn(cwd)).toMatchObject({
+      status: 'failed',
+      pipelines: [
+        { status: 'failed', file: '2.yaml', error: { code: 'E_SPEC_INVALID' } },
+        { pipeline: 'a' },
+        { pipeline: 'c', status: 'failed' },
+        { pipeline: 'd' },
+      ],
+    });
+  });
+
+  test('runs the pipelines that --only names, and refuses names that there are not', async () => {
+    const [from, cwd] = [await service(), await filesWith({ '1.yaml': `${good('a')}---\n${good('b')}`, '2.yaml': good('c') })];
+    expect(await cli(['run', '1.yaml', '2.yaml', '--only', 'c', '--only', 'a'], { cwd, env: from.env })).toMatchObject({ code: 0 });
+    expect(await csvs(cwd)).toEqual(['a.csv', 'c.csv']);
+    const unknown = await cli(['run', '1.yaml', '--only', 'aa'], { cwd, env: from.env });
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining("--only: unknown pipeline 'aa', did you mean 'a'?") });
+  });
+
+  test('refuses files that share a name or an output, before any request', async () => {
+    const [from, cwd] = [
+      await service(),
+      await filesWith({ '1.yaml': good('a'), '2.yaml': good('a'), '3.yaml': good('b').replace('b.csv', 'a.csv') }),
+    ];
+    const both = await cli(['run', '1.yaml', '2.yaml'], { cwd, env: from.env });
+    expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining("2.yaml: the name 'a' is taken by a pipeline of 1.yaml") });
+    const same = await cli(['run', '1.yaml', '3.yaml'], { cwd, env: from.env });
+    expect(same).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("3.yaml: the pipeline 'b' writes to the same path as 'a' of 1.yaml"),
+    });
+    expect(from.requests).toEqual([]);
+  });
+});
+
+describe('leadstream completion', () => {
+  test('prints a script for the shell, which asks for commands and options', async () => {
+    const cwd = await temporaryFolder();
+    expect(await cli(['completion'], { cwd })).toMatchObject({ code: 0, stdout: expect.stringContaining('--get-yargs-completions') });
+    const { code, stdout } = await cli(['--get-yargs-completions', 'leadstream', 'preview', '--r'], { cwd });
+    expect({ code, offered: stdout.split('\n') }).toEqual({ code: 0, offered: expect.arrayContaining(['--rows', '--step', '--reveal']) });
+  });
+});
+
 describe('leadstream run --keep-failed', () => {
   test('says where refused outputs are, on stderr and in the report', async () => {
     const [from, cwd] = [await service(), await workplaceOf(refused('a'))];

@@ -6,7 +6,7 @@ import { service, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { toCsv, workplace } from './support.js';
 
-const commands = 'run, validate, explain, preview, fetch, verify, rollback, runs, serve, schema, demo';
+const commands = 'run, validate, explain, preview, fetch, verify, rollback, runs, serve, schema, demo, completion';
 const help = 'See `leadstream --help` and the help of the command.';
 
 describe('a command line', () => {
@@ -114,8 +114,8 @@ describe('a command line', () => {
     [['--log-level', 'warn', 'rum'], 'unknown command, did you mean run?'],
     [['runs'], 'an argument is missing: runs <dir>.'],
     [['verify', 'a', 'b'], 'an argument too many: verify <dir>.'],
-    [['run', 'a.yaml', 'b.yaml'], 'run takes one pipeline file; several pipelines stand in one file, separated by ---.'],
-    [['run', 'a.yaml', '--', 'b.yaml'], 'run takes one pipeline file; several pipelines stand in one file, separated by ---.'],
+    [['explain', 'a.yaml', 'b.yaml'], 'an argument too many: explain <file>.'],
+    [['explain', 'a.yaml', '--', 'b.yaml'], 'an argument too many: explain <file>.'],
     [['run', 'a.yaml', '-x'], 'unknown option -x.'],
     [['run', 'a.yaml', '--no-report'], 'unknown option --no-report, did you mean --report?'],
     [['run', 'a.yaml', '--set.limit=5'], 'unknown option --set.limit, did you mean --set?'],

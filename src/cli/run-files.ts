@@ -1,0 +1,71 @@
+import { resolve } from 'node:path';
+import { LeadstreamError } from '../core/index.js';
+import { writesOver, type LoadOptions, type Pipeline } from '../index.js';
+import type { CommandContext } from './context.js';
+
+/** A pipeline file, or why it could not be loaded. */
+export type LoadedFile =
+  | { readonly file: string; readonly pipelines: readonly Pipeline[] }
+  | { readonly file: string; readonly failure: unknown };
+
+/** Loads all files, so that whatever is wrong with one is told before the first request; the others are loaded all the same. */
+export async function loadFiles(
+  files: readonly string[],
+  options: Pick<LoadOptions, 'set' | 'stateDir'>,
+  { env, cwd }: CommandContext,
+): Promise<readonly LoadedFile[]> {
+  const { loadPipelines } = await import('../index.js');
+  const loaded: LoadedFile[] = [];
+  for (const file of files) {
+    try {
+      loaded.push({ file, pipelines: await loadPipelines(file, { ...options, env, cwd }) });
+    } catch (failure) {
+      loaded.push({ file, failure });
+    }
+  }
+  return loaded;
+}
+
+/**
+ * Refuses files whose pipelines have the same names, by which the state folder tells them apart, or write to the same places.
+ *
+ * @throws {LeadstreamError} `E_USAGE`.
+ */
+export function refuseClashes(loaded: readonly LoadedFile[]): void {
+  const earlier: { readonly file: string; readonly pipeline: Pipeline }[] = [];
+  for (const one of loaded) {
+    if ('failure' in one) continue;
+    const { file, pipelines } = one;
+    for (const { name, plan } of pipelines) {
+      const sameName = earlier.find(({ pipeline }) => pipeline.name === name);
+      if (sameName) throw new LeadstreamError('E_USAGE', `${file}: the name '${name}' is taken by a pipeline of ${sameName.file}`);
+      const outputs = plan.sinks.flatMap(({ output }) => output ?? []);
+      const clash = earlier.find(({ pipeline }) => outputs.some((output) => writesOver(pipeline, output)));
+      if (clash)
+        throw new LeadstreamError(
+          'E_USAGE',
+          `${file}: the pipeline '${name}' writes to the same path as '${clash.pipeline.name}' of ${clash.file}, or within`,
+        );
+    }
+    earlier.push(...pipelines.map((pipeline) => ({ file, pipeline })));
+  }
+}
+
+/**
+ * Refuses to write over what a run reads, or its report.
+ *
+ * @param files Other files of the command line, by their options.
+ * @throws {LeadstreamError} `E_USAGE`.
+ */
+export function refuseWritingOver(
+  pipelines: readonly Pipeline[],
+  loaded: readonly LoadedFile[],
+  files: Readonly<Record<string, string | undefined>>,
+  { cwd }: CommandContext,
+): void {
+  const all = [...loaded.map(({ file }) => ['the pipeline file', file] as const), ...Object.entries(files)];
+  for (const [what, path] of all) {
+    const writer = path === undefined ? undefined : pipelines.find((pipeline) => writesOver(pipeline, resolve(cwd, path)));
+    if (writer) throw new LeadstreamError('E_USAGE', `${what} ${path} is where the pipeline '${writer.name}' writes, or within`);
+  }
+}
