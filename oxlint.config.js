@@ -14,7 +14,7 @@ export const importTable = {
   store: ['core'],
   flow: ['core', 'options', 'vector'],
   source: ['core', 'options', 'events', 'json', 'threads', 'collections', 'vector', 'http', 'store', 'flow'],
-  sorting: ['core', 'vector', 'store', 'flow'],
+  sorting: ['core', 'options', 'vector', 'store', 'flow'],
   steps: ['core', 'options', 'json', 'collections', 'vector', 'flow', 'sorting'],
   parquet: ['core', 'threads', 'vector'],
   lake: ['core', 'vector', 'flow', 'store', 'parquet'],

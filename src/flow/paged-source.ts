@@ -1,6 +1,6 @@
 import { EMPTY, Observable, type Subscriber, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
 import { SourceError, type Row } from '../core/index.js';
-import { bounds, faultsIn, number, object } from '../options/index.js';
+import { bounds, defaults, faultsIn, number, object } from '../options/index.js';
 import { handOver } from './lease.js';
 import { refuseDry } from './stalled.js';
 import { delayErrors } from './delay-errors.js';
@@ -84,7 +84,13 @@ function paged<T, C extends Content>(
   pageOf: (number: number, content: C, lease: Lease) => Page<T>,
   options: PagedSourceOptions,
 ): Observable<Page<T>> {
-  const { name = 'the list', window = 8, concurrency = 4, firstPage = 1, paged: hasPages = true } = options;
+  const {
+    name = 'the list',
+    window = 2 * defaults.concurrency,
+    concurrency = defaults.concurrency,
+    firstPage = defaults.firstPage,
+    paged: hasPages = true,
+  } = options;
   const { confirmEnd = (end) => lookAgain(fetch, end) } = options;
   checkBounds({ window, concurrency, firstPage });
   const reading = { fetch, pageOf, confirmEnd, hasPages, chains: hasPages ? Math.min(concurrency, window) : 1 };

@@ -1,4 +1,5 @@
 export { checkArguments, checkGiven } from './arguments.js';
+export { defaults, usual, usually } from './defaults.js';
 export { distinct, repeatsIn, standsTwice } from './distinct.js';
 export { getIn, type Issue, issuesOf, keysOf, wantedAt, wrongKey } from './issues.js';
 export { given } from './given.js';

@@ -1,5 +1,6 @@
 import { schema, type Zod } from '../core/index.js';
 import { addressProblem, bounds, consistencyModes, type Range } from './bounds.js';
+import { defaults } from './defaults.js';
 
 /** What the settings of a read may be, as schemas for pipeline files. */
 export const settings = schema((z) => ({
@@ -29,12 +30,9 @@ function ranged(z: Zod, { whole = false, min = 0, max }: Omit<Range, 'above'>) {
   return max === undefined ? least : least.max(max);
 }
 
-/** Requests in flight unless told otherwise. */
-const usualConcurrency = 4;
-
 /** What window and concurrency have to do with each other; for `refine` of whatever has both. */
 export const windowHoldsConcurrency: [(options: Windowed) => boolean, { path: string[]; message: string }] = [
-  ({ window, concurrency = usualConcurrency }) => window === undefined || window >= concurrency,
+  ({ window, concurrency = defaults.concurrency }) => window === undefined || window >= concurrency,
   { path: ['window'], message: 'must be at least the concurrency' },
 ];
 

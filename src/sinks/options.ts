@@ -8,16 +8,13 @@ import type { SinkPlan } from './sink.js';
 export const filePath = schema(() => outputPath('File to write.'));
 
 export const naming = (fallback: Naming) =>
-  zod()
-    .enum(['original', 'snake_case'])
-    .default(fallback)
-    .describe(`Column names as the service writes them, or in snake_case (default ${fallback}).`);
+  zod().enum(['original', 'snake_case']).default(fallback).describe(`Column names as the service writes them, or in snake_case.`);
 
 export const types = (fallback: 'typed' | 'text') =>
   zod()
     .enum(['typed', 'text'])
     .default(fallback)
-    .describe(`\`typed\` casts every column to its declared type, \`text\` keeps the service's text (default ${fallback}).`);
+    .describe(`\`typed\` casts every column to its declared type, \`text\` keeps the service's text.`);
 
 export const onError = schema((z) =>
   z
@@ -41,7 +38,7 @@ export const permissions = schema((z) =>
     .regex(/^0?[4-7][0-7]{2}$/, 'permissions are written in octal, like 0640, and let the owner read')
     .default('0600')
     .transform((text) => Number.parseInt(text, 8))
-    .describe('Who may read the files, in octal like 0640; folders created for them get matching permissions (default 0600).'),
+    .describe('Who may read the files, in octal like 0640; folders created for them get matching permissions.'),
 );
 
 /** Checks that the columns which a sink names reach it. */

@@ -1,4 +1,5 @@
 import { itemAt, type Consistency } from '../core/index.js';
+import { defaults } from '../options/index.js';
 import { EMPTY, concat, defer, filter, map, of, switchMap, timer, type Observable } from 'rxjs';
 import { Drain, pageOf, task, type Page } from '../flow/index.js';
 import type { PagedList } from './paging.js';
@@ -82,7 +83,7 @@ export class AnswerRead {
           consistency.outcome = mode === 'prove' ? 'proven' : isStill ? 'stable' : 'repaired';
           return found$;
         }
-        if (number >= (options.maxPasses ?? 8)) {
+        if (number >= (options.maxPasses ?? defaults.maxPasses)) {
           consistency.passes = number;
           consistency.outcome = 'unstable';
           return found$;

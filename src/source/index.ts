@@ -10,7 +10,7 @@ export {
 export { collectionShape, collectionsShape } from './declared/shape.js';
 export { discoveredColumns, discoveredIn, type Findings } from './decode/findings.js';
 export type { Scanned } from './decode/scan.js';
-export { type CollectionReader, createClient, defaultLimit, type ServiceClient } from './fetch/client.js';
+export { type CollectionReader, createClient, type ServiceClient } from './fetch/client.js';
 export { defaultFetchingThreads } from './fetch/fetching.js';
 export { type FindOptions, type ReadOptions, windowOf } from './options.js';
 export { readPages } from './read.js';

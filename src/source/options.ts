@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
 import type { ConsistencyMode } from '../core/index.js';
 import type { Page } from '../flow/index.js';
-import { bounds, callable, consistencyModes, flag, number, numberOrInfinity, oneOf, type Checks } from '../options/index.js';
+import { bounds, callable, consistencyModes, defaults, flag, number, numberOrInfinity, oneOf, type Checks } from '../options/index.js';
 import type { PagingOptions } from './paging.js';
 
 /** How a collection is read. */
@@ -70,11 +70,11 @@ export const readingChecks: Checks = {
 };
 
 /** Pages in memory at once. */
-export function windowOf({ concurrency = 4, window = 2 * concurrency }: ReadingOptions): number {
+export function windowOf({ concurrency = defaults.concurrency, window = 2 * concurrency }: ReadingOptions): number {
   return window;
 }
 
 /** How long an end rests before it is looked at again, in milliseconds. */
-export function endWaitOf({ endWaitMs = 5_000 }: ReadingOptions): number {
+export function endWaitOf({ endWaitMs = defaults.endWaitMs }: ReadingOptions): number {
   return endWaitMs;
 }

@@ -1,4 +1,5 @@
 import { EMPTY, catchError, concat, defer, filter, map, of, switchMap, takeWhile, throwError, type Observable } from 'rxjs';
+import { defaults } from '../options/index.js';
 import { batchOf, pageOf, pagedBatches, task, type Ask, type Page } from '../flow/index.js';
 import type { Consistency } from '../core/index.js';
 import type { EndOfList } from './end.js';
@@ -141,7 +142,7 @@ export class Passes {
     consistency.passes = number;
     consistency.unordered ||= seen.moved() > maxMoved;
     if (consistency.unordered ? await this.#isWhole(ask) : await this.#isClean(ask, number, pass)) return false;
-    const most = options.maxPasses ?? (consistency.unordered ? 30 : 8);
+    const most = options.maxPasses ?? (consistency.unordered ? defaults.maxPassesUnordered : defaults.maxPasses);
     const countable = !consistency.unordered || this.#whole.rows !== undefined;
     if (number < most && countable) return true;
     consistency.outcome = 'unstable';

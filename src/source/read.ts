@@ -1,6 +1,7 @@
 import { EMPTY, concat, defer, map, switchMap, type Observable } from 'rxjs';
 import type { CollectionReader } from './fetch/client.js';
 import { itemAt, type Row, newConsistency, type Consistency } from '../core/index.js';
+import { defaults } from '../options/index.js';
 import { digestOf, type RecordBatch } from '../vector/index.js';
 import { Drain, batchOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
 import { AnswerRead } from './answer.js';
@@ -110,7 +111,7 @@ class ListRead {
 
   /** The pages from a number on, to the confirmed end. */
   #crawl(firstPage: number): Observable<Page> {
-    const { concurrency = 4 } = this.options;
+    const { concurrency = defaults.concurrency } = this.options;
     return pagedBatches((number) => this.#fetch(number), {
       name: this.reader.collection.name,
       window: windowOf(this.options),

@@ -1,4 +1,5 @@
 import { EMPTY, concat, defer, filter, map, of, type Observable } from 'rxjs';
+import { defaults } from '../options/index.js';
 import { batchOf, pagedBatches, pageOf, type Page } from '../flow/index.js';
 import type { LinkedPages } from './linked-pages.js';
 import type { Consistency } from '../core/index.js';
@@ -93,7 +94,7 @@ export class SequentialPasses {
       consistency.outcome = mode === 'prove' ? 'proven' : isStill ? 'stable' : 'repaired';
       return false;
     }
-    if (number < (options.maxPasses ?? 8)) return true;
+    if (number < (options.maxPasses ?? defaults.maxPasses)) return true;
     consistency.outcome = 'unstable';
     return false;
   }

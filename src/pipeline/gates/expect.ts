@@ -1,8 +1,11 @@
 import type { z } from 'zod';
 import { nearest, schema, type Column } from '../../core/index.js';
-import { distinct } from '../../options/index.js';
+import { distinct, usually } from '../../options/index.js';
 import type { Problem } from '../spec/references.js';
-import { share, tolerance } from '../spec/units.js';
+import { percent, share, tolerance } from '../spec/units.js';
+
+/** How much smaller the lists of the service may be than in the last run, unless told otherwise. */
+export const defaultReadShrink = 0.5;
 
 /** The shape of `expect`: what has to be true of the rows that leave the last step, or nothing is published. */
 export const expectShape = schema((z) => {
@@ -11,12 +14,9 @@ export const expectShape = schema((z) => {
     min_rows: z.number().int().min(0).optional().describe('Minimum number of rows that leave the last step.'),
     max_shrink: share().optional().describe("How much smaller than the last run's an output may be, like 20%. The first run passes."),
     max_growth: share().optional().describe('How much bigger it may be, like 50%. The first run passes, and one after an empty output.'),
-    max_read_shrink: z
-      .union([share(), z.record(column, share())])
-      .optional()
-      .describe(
-        'How much smaller than in the last run the lists of the service may be that are read and joined, like 80%, or by collection, like { bridges: 100% }; 100% lets them be empty. Default 50%. The first run passes.',
-      ),
+    max_read_shrink: usually(z.union([share(), z.record(column, share())]), percent(defaultReadShrink)).describe(
+      'How much smaller than in the last run the lists of the service may be that are read and joined, like 80%, or by collection, like { bridges: 100% }; 100% lets them be empty. The first run passes.',
+    ),
     max_null: z
       .record(column, tolerance())
       .optional()

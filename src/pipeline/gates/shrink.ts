@@ -1,4 +1,5 @@
 import type { Violation, Warning } from '../../core/index.js';
+import { defaultReadShrink } from './expect.js';
 import type { Count } from '../run/counts.js';
 import { amount, percent } from '../spec/units.js';
 
@@ -13,16 +14,13 @@ export interface ListCount {
   readonly earlier: Count | undefined;
 }
 
-/** Most that a list may shrink unless a file says otherwise. */
-const defaultShrink = 0.5;
-
 /** What is against publishing what was made of lists that have become small. */
 export function refuseShrunk(
   lists: readonly ListCount[],
   allowed: number | Readonly<Record<string, number | undefined>> | undefined,
 ): readonly Violation[] {
   return lists.flatMap(({ name, collection, rows, earlier }): readonly Violation[] => {
-    const most = typeof allowed === 'number' ? allowed : (allowed?.[collection] ?? defaultShrink);
+    const most = typeof allowed === 'number' ? allowed : (allowed?.[collection] ?? defaultReadShrink);
     const lost = earlier === undefined ? 0 : earlier.rows - rows;
     // A share like 29% is no exact number.
     if (earlier === undefined || lost <= (most + 1e-9) * earlier.rows) return [];

@@ -1,7 +1,8 @@
 import { columnsOf, type Collection } from '../../collections/index.js';
 import { itemAt, type Column, type DeclaredType, type Sensitivity } from '../../core/index.js';
 import { headersOf, queryOf, type Credentials } from '../../http/index.js';
-import { defaultLimit, windowOf } from '../../source/index.js';
+import { defaults } from '../../options/index.js';
+import { windowOf } from '../../source/index.js';
 import type { Pipeline } from '../spec/pipeline.js';
 
 /** A column at some place of a chain. */
@@ -106,7 +107,10 @@ function missingIn(others: readonly Column[], columns: readonly Column[]): reado
   return columns.flatMap(({ name }) => (known.has(name) ? [] : [name]));
 }
 
-function readOf(collection: Collection, { connection: { baseUrl, auth, limit = defaultLimit, firstPage = 1 } }: Pipeline): ExplainedRead {
+function readOf(
+  collection: Collection,
+  { connection: { baseUrl, auth, limit = defaults.limit, firstPage = defaults.firstPage } }: Pipeline,
+): ExplainedRead {
   const { name, key, paths, served } = collection;
   const path = itemAt(paths, 0);
   const query = new URLSearchParams({ ...served?.query, ...pageParameters(collection, limit, firstPage) }).toString();
@@ -122,7 +126,7 @@ function pageParameters({ paged, served }: Collection, limit: number, firstPage:
   if (!paging) return paged ? { limit: String(limit), page: String(firstPage) } : {};
   if (paging.scheme === 'none') return {};
   const size = paging.limit === 'none' ? {} : { [paging.limit ?? 'limit']: String(limit) };
-  if (paging.scheme === 'page') return { ...size, [paging.param ?? 'page']: String(paging.first ?? 1) };
+  if (paging.scheme === 'page') return { ...size, [paging.param ?? 'page']: String(paging.first ?? defaults.firstPage) };
   return paging.scheme === 'offset' ? { ...size, [paging.param ?? 'offset']: '0' } : size;
 }
 
@@ -131,12 +135,12 @@ function settingsOf(pipeline: Pipeline): Explanation['settings'] {
   return {
     'service.base_url': connection.baseUrl,
     'service.auth': accountForm(connection.auth),
-    'service.limit': connection.limit ?? defaultLimit,
-    'service.concurrency': connection.concurrency ?? 4,
+    'service.limit': connection.limit ?? defaults.limit,
+    'service.concurrency': connection.concurrency ?? defaults.concurrency,
     'service.window': windowOf(connection),
     'service.rate_limit': connection.ratePerSecond === undefined ? 'none' : `${connection.ratePerSecond}/s`,
-    'service.timeout': connection.timeoutMs ?? 60_000,
-    'service.retry.attempts': connection.retry?.attempts ?? 6,
+    'service.timeout': connection.timeoutMs ?? defaults.timeoutMs,
+    'service.retry.attempts': connection.retry?.attempts ?? defaults.attempts,
     'service.strict': connection.strict ?? false,
     'service.deadline': deadlineMs ?? 'none',
     consistency: consistency.mode,

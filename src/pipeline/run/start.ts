@@ -1,4 +1,5 @@
-import { defaultLimit, sourceOf, spooledSince, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
+import { defaults } from '../../options/index.js';
+import { sourceOf, spooledSince, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
 import { secretsOf } from '../../http/index.js';
 import { Events } from '../../events/index.js';
 import { createRedactor, newRunId, reasonOf, SinkError, type Warning } from '../../core/index.js';
@@ -200,7 +201,7 @@ export class Run {
     if (!this.#spools || maxAgeMs === undefined || this.#spent || this.options.restart) return startedAt;
     const begun = await readBegun(this.state.begun, name);
     if (begun === undefined || begun.startedAt > startedAt) return startedAt;
-    const source = sourceOf(plan.collection, connection.limit ?? defaultLimit, connection);
+    const source = sourceOf(plan.collection, connection.limit ?? defaults.limit, connection);
     return (await spooledSince(this.state.spool, source, maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
   }
 

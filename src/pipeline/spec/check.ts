@@ -110,7 +110,7 @@ function resolvedIn(value: unknown, told: { from: ReferenceSource; file: FileCon
 
 function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: Problem): RejectsPlan {
   const outputs = plan.sinks.flatMap(({ output }) => output ?? []);
-  const own = shape.rejects?.path;
+  const own = shape.rejects.path;
 
   function pathOf(names: PathNames): string | undefined {
     if (own !== undefined) return outputAt(own, { baseDir, names });
@@ -122,7 +122,7 @@ function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: P
   if (path !== undefined && outputs.some((output) => collide(output, path))) {
     problem(['rejects', 'path'], `${path} is where a sink writes; choose another file for the rejects`);
   }
-  return { path, pathOf, max: shape.rejects?.max ?? { share: 0.01 }, rows: shape.rejects?.rows ?? false };
+  return { path, pathOf, max: shape.rejects.max, rows: shape.rejects.rows };
 }
 
 /** Refuses `on_new_field: restart` where a run cannot begin again, or where that would come to nothing. */

@@ -42,7 +42,7 @@ export function connectionOf(
   const none = service?.base_url === undefined && service?.auth === undefined;
   const reached = none ? reachedBy(env, problem, unset) : inFile(service, problem);
   if (reached === undefined) return undefined;
-  const { retry, ...settings } = service ?? {};
+  const { retry, ...settings }: Partial<ServiceSpec> = service ?? {};
   return {
     ...reached,
     ...defined({

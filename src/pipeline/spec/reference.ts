@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { catalogue, environment, exitCodes, warningCatalogue, zod } from '../../core/index.js';
 import { sinks, type SinkDefinition } from '../../sinks/index.js';
 import { expressionFunctions, type StepDefinition, type StepDefinitions } from '../../steps/index.js';
+import { usual } from '../../options/index.js';
 import { collectionsShape } from '../../source/index.js';
 import { defaultsShape, pipelineShape } from './spec.js';
 
@@ -82,7 +83,28 @@ function schemaOf(config: z.ZodType): Schema {
     },
   });
   delete schema.$schema;
-  return schema as Schema;
+  return withDefaults(schema) as Schema;
+}
+
+/** The same, whose descriptions say what holds where nothing is given. */
+function withDefaults(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withDefaults);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const inside: Record<string, unknown> = Object.fromEntries(Object.entries(schema).map(([key, inner]) => [key, withDefaults(inner)]));
+  const { [usual]: applied, default: given = applied, description, ...rest } = inside;
+  if (given === undefined) return inside;
+  const isSaid = typeof description === 'string' && !isEmptyMap(given);
+  return { ...rest, description: isSaid ? `${description} Default ${writtenDefault(given)}.` : description, default: given };
+}
+
+/** That of a map which holds defaults of its own. */
+function isEmptyMap(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}
+
+function writtenDefault(value: unknown): string {
+  if (Array.isArray(value) && value.length === 0) return 'none';
+  return typeof value === 'string' && /^[\w.%]+$/.test(value) ? value : JSON.stringify(value);
 }
 
 /** The reference of pipeline files with these steps. */

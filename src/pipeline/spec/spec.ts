@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { schema } from '../../core/index.js';
 import { headerNameProblem } from '../../http/index.js';
-import { settings, windowHoldsConcurrency } from '../../options/index.js';
+import { defaults, settings, usually, windowHoldsConcurrency } from '../../options/index.js';
 import { outputPath } from '../../sinks/index.js';
 import { expectShape } from '../gates/expect.js';
-import { duration, longerThanNothing, rate, tolerance } from './units.js';
+import { duration, longerThanNothing, rate, tolerance, writtenDuration } from './units.js';
 
 const name = schema((z) => z.string().min(1));
 
@@ -31,20 +31,20 @@ const serviceFields = schema((z) =>
       .describe(
         'rest_api_key, or authorized_uid and authorized_rest_api_key; for other services bearer (Authorization: Bearer …), or header with name and value. References only.',
       ),
-    limit: settings().limit.optional().describe('Rows per page, at most 500. Default 30.'),
-    concurrency: settings().concurrency.optional().describe('Requests in flight. Default 4.'),
+    limit: usually(settings().limit, defaults.limit).describe('Rows per page, at most 500.'),
+    concurrency: usually(settings().concurrency, defaults.concurrency).describe('Requests in flight.'),
     window: settings().window.optional().describe('Pages in memory. Default twice the concurrency.'),
     first_page: settings()
       .firstPage.optional()
-      .describe('Number of the first page, 0 or 1. Default 1, and then it is checked that there is none before it.'),
+      .describe(`Number of the first page, 0 or 1. Default ${defaults.firstPage}, and then it is checked that there is none before it.`),
     max_pages: settings().maxPages.optional().describe('Maximum number of pages of a list; one more fails the run. Default: no limit.'),
-    end_wait: duration()
-      .refine((ms) => settings().endWaitMs.safeParse(ms).success, 'must be at most 35s')
-      .optional()
-      .describe(
-        'How long to wait before checking again an end that may be an outage: an empty list, or nothing after a full page. At most 35s, default 5s.',
-      ),
-    strict: z.boolean().optional().describe('Whether warnings fail the run. Default false.'),
+    end_wait: usually(
+      duration().refine((ms) => settings().endWaitMs.safeParse(ms).success, 'must be at most 35s'),
+      writtenDuration(defaults.endWaitMs),
+    ).describe(
+      'How long to wait before checking again an end that may be an outage: an empty list, or nothing after a full page. At most 35s.',
+    ),
+    strict: z.boolean().default(false).describe('Whether warnings fail the run.'),
     deadline: longerThanNothing().optional().describe('Maximum time of a run; after it the run fails. Default: no limit.'),
     rate_limit: rate().optional().describe('Maximum request rate, like 20/s.'),
     threads: settings()
@@ -52,17 +52,17 @@ const serviceFields = schema((z) =>
       .describe(
         'Extra threads that fetch; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the worker file.',
       ),
-    timeout: longerThanNothing()
-      .optional()
-      .describe('Time until a response begins; the whole response may take twice as long. Default 60s.'),
-    max_page_bytes: settings()
-      .maxBodyBytes.optional()
-      .describe('Maximum size of a response after decompression, in bytes. Default 67108864.'),
+    timeout: usually(longerThanNothing(), writtenDuration(defaults.timeoutMs)).describe(
+      'Time until a response begins; the whole response may take twice as long.',
+    ),
+    max_page_bytes: usually(settings().maxBodyBytes, defaults.maxBodyBytes).describe(
+      'Maximum size of a response after decompression, in bytes.',
+    ),
     retry: z
       .strictObject({
-        attempts: settings().attempts.optional().describe('Attempts per request, including the first. Default 6.'),
-        base: duration().optional().describe('First backoff. Default 500ms.'),
-        cap: duration().optional().describe('Longest backoff. Default 30s.'),
+        attempts: usually(settings().attempts, defaults.attempts).describe('Attempts per request, including the first.'),
+        base: usually(duration(), writtenDuration(defaults.baseMs)).describe('First backoff.'),
+        cap: usually(duration(), writtenDuration(defaults.capMs)).describe('Longest backoff.'),
       })
       .optional()
       .describe('Retries of failed requests.'),
@@ -71,11 +71,14 @@ const serviceFields = schema((z) =>
 
 const service = schema(() => serviceFields().refine(...windowHoldsConcurrency));
 
+/** Age from which spooled pages are not used. */
+const spoolAge = '6h';
+
 const spool = schema((z) =>
   z.union([
     z.literal('off'),
     z.strictObject({
-      max_age: duration().optional().describe('Age from which the pages of an interrupted run are requested again. Default 6h.'),
+      max_age: duration().prefault(spoolAge).describe('Age from which the pages of an interrupted run are requested again.'),
     }),
   ]),
 );
@@ -85,8 +88,8 @@ const rejects = schema((z) =>
     path: outputPath('File of the rejected rows.')
       .optional()
       .describe('File of the rejected rows; its path is like that of an output. Default: <first output>.rejects.ndjson.'),
-    max: tolerance().optional().describe('Maximum of rejected rows; with more, nothing is published. Default 1%.'),
-    rows: z.boolean().optional().describe('Whether the rejects hold the rows themselves. Default false.'),
+    max: tolerance().prefault('1%').describe('Maximum of rejected rows; with more, nothing is published.'),
+    rows: z.boolean().default(false).describe('Whether the rejects hold the rows themselves.'),
   }),
 );
 
@@ -115,10 +118,7 @@ export const pipelineShape = schema((z) =>
     collections: collections().optional().describe('Collections of your own, by name.'),
     from: name().describe('The collection that is read: leads, bridges, areacodes, links, users, or one of your own.'),
     reveal: z.array(name()).optional().describe('Credential-like fields of it to include.'),
-    on_error: z
-      .enum(['reject', 'null', 'fail'])
-      .optional()
-      .describe('What happens to a row that a step or sink cannot handle. Default reject.'),
+    on_error: z.enum(['reject', 'null', 'fail']).default('reject').describe('What happens to a row that a step or sink cannot handle.'),
     consistency: settings()
       .consistency.optional()
       .describe(
@@ -127,29 +127,29 @@ export const pipelineShape = schema((z) =>
     max_passes: settings()
       .maxPasses.optional()
       .describe(
-        'Maximum number of further passes; after them a list is unstable. Default 8, and 30 for a list that comes in another order each time.',
+        `Maximum number of further passes; after them a list is unstable. Default ${defaults.maxPasses}, and ${defaults.maxPassesUnordered} for a list that comes in another order each time.`,
       ),
-    allow_unstable: z.boolean().optional().describe('Whether to publish an unstable list anyway. Default false.'),
+    allow_unstable: z.boolean().default(false).describe('Whether to publish an unstable list anyway.'),
     spool: spool()
-      .optional()
+      .prefault({})
       .describe(
-        'Raw pages on disk, from which an interrupted run resumes until they are older than max_age (default 6h). off writes no pages, and every run reads everything.',
+        `Raw pages on disk, from which an interrupted run resumes until they are older than max_age, ${spoolAge} by default. off writes no pages, and every run reads everything.`,
       ),
     steps: z.array(z.record(z.string(), z.unknown())).optional().describe('Steps of the chain, in order.'),
     to: z.array(z.record(z.string(), z.unknown())).min(1).describe('Where the rows go.'),
-    rejects: rejects().optional().describe('How many rows may be rejected, and where they go.'),
+    rejects: rejects().prefault({}).describe('How many rows may be rejected, and where they go.'),
     expect: expectShape().optional().describe('Conditions on the rows; if one fails, nothing is published.'),
     on_new_field: z
       .enum(['next_run', 'restart'])
-      .optional()
+      .default('next_run')
       .describe(
-        'What happens when a field that is not declared first comes after page 1: next_run gives it a column in the next run, restart begins this run again, once, with the pages that are spooled. Default next_run.',
+        'What happens when a field that is not declared first comes after page 1: next_run gives it a column in the next run, restart begins this run again, once, with the pages that are spooled.',
       ),
     schema: z
       .enum(['evolve', 'freeze'])
-      .optional()
+      .default('evolve')
       .describe(
-        'What happens when columns differ from those of the last run, for outputs with a manifest: evolve publishes them (undeclared fields keep their column), freeze refuses. Default evolve.',
+        'What happens when columns differ from those of the last run, for outputs with a manifest: evolve publishes them (undeclared fields keep their column), freeze refuses.',
       ),
   }),
 );

@@ -10,6 +10,12 @@ export const duration = schema((z) =>
     .transform((text) => Number.parseFloat(text) * (millisecondsPer[text.replace(/[\d.]/g, '')] ?? 1)),
 );
 
+/** A length of time as files write it, in the largest unit that leaves a whole number. */
+export function writtenDuration(milliseconds: number): string {
+  const [unit, length] = Object.entries(millisecondsPer).findLast(([, each]) => milliseconds % each === 0) ?? ['ms', 1];
+  return `${milliseconds / length}${unit}`;
+}
+
 /** The same, but not 0. */
 export const longerThanNothing = schema(() => duration().refine((milliseconds) => milliseconds > 0, 'must be more than 0'));
 

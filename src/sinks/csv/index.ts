@@ -19,13 +19,13 @@ const config = schema((z) =>
       .string()
       .regex(/^[^"\r\n\]\\^\p{Cs}]$/u, 'one character, other than a quote, a line break, ], ^ and a backslash')
       .default(',')
-      .describe('Character between cells (default a comma).'),
-    bom: z.boolean().default(false).describe('Begin with a byte order mark, which Excel needs to read UTF-8 (default false).'),
+      .describe('Character between cells.'),
+    bom: z.boolean().default(false).describe('Begin with a byte order mark, which Excel needs to read UTF-8.'),
     escape_formulas: z
       .boolean()
       .default(false)
       .describe(
-        "Put a ' before texts that begin with = + - @, a tab or a carriage return, which spreadsheets would run. It alters the values, phone numbers with + among them (default false).",
+        "Put a ' before texts that begin with = + - @, a tab or a carriage return, which spreadsheets would run. It alters the values, phone numbers with + among them.",
       ),
   }),
 );

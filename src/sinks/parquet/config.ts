@@ -21,7 +21,7 @@ const shape = schema((z) =>
       .enum(modes)
       .default('replace')
       .describe(
-        'What a run does to the table: replace (it becomes this run), replace_partitions (only the partitions that this run wrote), or append (rows whose key it does not have yet; others stay as they are and are counted). Default replace.',
+        'What a run does to the table: replace (it becomes this run), replace_partitions (only the partitions that this run wrote), or append (rows whose key it does not have yet; others stay as they are and are counted).',
       ),
     key: names()
       .optional()
@@ -31,29 +31,26 @@ const shape = schema((z) =>
     partition_by: names()
       .default([])
       .describe(
-        'Columns, or {{ run.date }}, that become folders column=value as in Hive; their values are not in the files, null and the empty text are one folder, and readers guess the type. Without rows there is one file with every column. Default: none.',
+        'Columns, or {{ run.date }}, that become folders column=value as in Hive; their values are not in the files, null and the empty text are one folder, and readers guess the type. Without rows there is one file with every column.',
       ),
     success_file: z
       .boolean()
       .default(false)
       .describe(
-        'Whether the folder has an empty file _SUCCESS when it is complete, for jobs that wait for one. Polars and daft read a folder of data files only (default false).',
+        'Whether the folder has an empty file _SUCCESS when it is complete, for jobs that wait for one. Polars and daft read a folder of data files only.',
       ),
     keep: z
       .union([
         z.int().min(0).max(1000),
         z.strictObject({
           runs: z.int().min(1).max(1000).describe('Number of earlier runs to keep.'),
-          copies: z
-            .boolean()
-            .default(false)
-            .describe('Whether files retained from the previous run are copied instead of hard-linked (default false).'),
+          copies: z.boolean().default(false).describe('Whether files retained from the previous run are copied instead of hard-linked.'),
         }),
       ])
       .default(1)
       .transform((keep) => (typeof keep === 'number' ? { runs: keep, copies: false } : keep))
       .describe(
-        'Number of earlier runs to keep for leadstream rollback (default 1). Files that runs have in common are one file on the disk, whose damage is in all of them; { runs: 1, copies: true } buys copies.',
+        'Number of earlier runs to keep for leadstream rollback. Files that runs have in common are one file on the disk, whose damage is in all of them; { runs: 1, copies: true } buys copies.',
       ),
     engine: z
       .enum(engineNames)
@@ -79,21 +76,15 @@ const shape = schema((z) =>
       .describe(
         'Extra threads that encode, for the engine arrow; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the worker file.',
       ),
-    row_group_rows: z.int().min(1).max(1_000_000).default(10_000).describe('Rows per row group; memory grows with it (default 10000).'),
+    row_group_rows: z.int().min(1).max(1_000_000).default(10_000).describe('Rows per row group; memory grows with it.'),
     row_group_bytes: z
       .int()
       .min(1)
       .max(268_435_456)
       .default(8_388_608)
-      .describe(
-        'Bytes of text (UTF-8) after which a row group is closed, however few its rows are; memory grows with it (default 8388608).',
-      ),
-    file_max_rows: z.int().min(1).default(5_000_000).describe('Rows after which the next file begins (default 5000000).'),
-    file_max_bytes: z
-      .int()
-      .min(1)
-      .default(268_435_456)
-      .describe('Bytes after which the next file begins, at the end of a row group (default 268435456).'),
+      .describe('Bytes of text (UTF-8) after which a row group is closed, however few its rows are; memory grows with it.'),
+    file_max_rows: z.int().min(1).default(5_000_000).describe('Rows after which the next file begins.'),
+    file_max_bytes: z.int().min(1).default(268_435_456).describe('Bytes after which the next file begins, at the end of a row group.'),
     sort_by: z
       .union([
         orders(),
@@ -103,22 +94,17 @@ const shape = schema((z) =>
             .enum(['row_group', 'table'])
             .default('row_group')
             .describe(
-              'What is sorted: the rows of each row group (row_group), or all rows of the run before the first is written, so that row groups do not overlap (table); within each partition where there are some (default row_group).',
+              'What is sorted: the rows of each row group (row_group), or all rows of the run before the first is written, so that row groups do not overlap (table); within each partition where there are some.',
             ),
-          memory: memory()
-            .optional()
-            .describe('Memory for the rows under scope: table; more are spilled to a file in the state folder (default 256MB).'),
+          memory: memory().describe('Memory for the rows under scope: table; more are spilled to a file in the state folder.'),
         }),
       ])
-      .default([])
+      .prefault([])
       .describe(
-        'Columns by which the rows of each row group are sorted, like [timestamp desc]; nulls come last. { columns: [timestamp desc], scope: table } sorts the whole table. Default: as they come.',
+        'Columns by which the rows of each row group are sorted, like [timestamp desc]; nulls come last. { columns: [timestamp desc], scope: table } sorts the whole table.',
       ),
-    bloom_filter: names().default([]).describe('Columns that get a bloom filter, for lookups of single values. Default: none.'),
-    column_index: z
-      .boolean()
-      .default(false)
-      .describe('Whether every page has statistics of its own, not only every row group (default false).'),
+    bloom_filter: names().default([]).describe('Columns that get a bloom filter, for lookups of single values.'),
+    column_index: z.boolean().default(false).describe('Whether every page has statistics of its own, not only every row group.'),
     naming: naming('snake_case'),
     types: types('typed'),
     columns: columns(),

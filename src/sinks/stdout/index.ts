@@ -13,12 +13,12 @@ const config = schema((z) =>
     format: z
       .enum(['ndjson', 'csv', 'table'])
       .default('ndjson')
-      .describe('Format of the rows: one JSON object per line, CSV with a header, or a table for people (default ndjson).'),
+      .describe('Format of the rows: one JSON object per line, CSV with a header, or a table for people.'),
     naming: naming('original'),
     types: types('text'),
     columns: columns(),
     on_error: onError(),
-    max_width: z.int().min(2).default(40).describe('Widest column of a table, in characters (default 40).'),
+    max_width: z.int().min(2).default(40).describe('Widest column of a table, in characters.'),
     width: z
       .int()
       .min(20)

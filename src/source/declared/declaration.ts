@@ -75,7 +75,7 @@ export function defineCollection<const N extends string, const F extends FieldDe
 
 /** The collection that a checked declaration makes. */
 export function collectionOf(name: string, declared: z.output<ReturnType<typeof collectionShape>>): Collection {
-  const { path, key, rows = '', paging, query = {}, end = [], undeclared = 'keep' } = declared;
+  const { path, key, rows = '', paging, query = {}, end = [], undeclared } = declared;
   const entries = Object.entries(declared.fields).map(([column, field]) => {
     const { type, sensitivity = 'plain', at = `/${column}` } = typeof field === 'string' ? { type: field } : field;
     return { column, type, sensitivity, segments: segmentsOf(at) };

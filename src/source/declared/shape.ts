@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { declaredTypes, pointerPattern, schema, segmentsOf, unknownName } from '../../core/index.js';
-import { distinct, settings } from '../../options/index.js';
+import { distinct, settings, usually } from '../../options/index.js';
 import { collectionNames, endForms, schemes } from '../../collections/index.js';
 
 /** What a scheme takes beside its name, what of it must be given. */
@@ -25,7 +25,7 @@ const paging = schema((z) =>
         .min(1)
         .optional()
         .describe('Parameter of the page number (default page), the offset (default offset) or the cursor.'),
-      limit: z.string().min(1).optional().describe('Parameter of the page size, or none if there is none. Default limit.'),
+      limit: usually(z.string().min(1), 'limit').describe('Parameter of the page size, or none if there is none.'),
       first: settings().firstPage.optional().describe('page: number of the first page, 0 or 1. Default service.first_page.'),
       next: pointer()
         .optional()
@@ -54,7 +54,7 @@ const field = schema((z) => {
     type,
     z.strictObject({
       type: type.describe('Type of the values.'),
-      sensitivity: z.enum(['plain', 'personal', 'secret']).optional().describe('Who may see them. Default plain.'),
+      sensitivity: z.enum(['plain', 'personal', 'secret']).default('plain').describe('Who may see them.'),
       at: at.optional().describe('JSON pointer to the value in the record. Default: the name of the column.'),
     }),
   ]);
@@ -87,8 +87,8 @@ const declaration = schema((z) => {
       ),
     undeclared: z
       .enum(['keep', 'drop'])
-      .optional()
-      .describe('Whether fields that are not declared become columns, with a warning, or are left out. Default keep.'),
+      .default('keep')
+      .describe('Whether fields that are not declared become columns, with a warning, or are left out.'),
     fields: z
       .record(column, field())
       .refine((fields) => Object.keys(fields).length > 0, 'needs at least one field')

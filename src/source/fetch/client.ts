@@ -31,6 +31,7 @@ import {
   proxySecrets,
   type RetryPolicy,
 } from '../../http/index.js';
+import { defaults } from '../../options/index.js';
 import { Decoder } from '../decode/decoder.js';
 import type { Findings, KnownField } from '../decode/findings.js';
 import { openFetching, type ScannedAnswer } from './fetching.js';
@@ -54,7 +55,7 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
   /** Default: 6 attempts, base 500, cap 30,000. */
   readonly retry?: Partial<RetryPolicy>;
-  /** Largest answer after decompression. Default 64 MiB. */
+  /** Largest answer after decompression. Default 67,108,864, which is 64 MiB. */
   readonly maxBodyBytes?: number;
   /**
    * Threads that fetch beside this one, 0 or 1. One relieves this thread of HTTP and of finding the texts in the answers, which is
@@ -123,9 +124,6 @@ export interface ServiceClient {
   close(): Promise<void>;
 }
 
-/** Rows per page that are asked for unless told otherwise. */
-export const defaultLimit = 30;
-
 /** Other options are nobody's business here. */
 const taken = object(clientChecks, ['baseUrl', 'auth'], 'open');
 
@@ -145,11 +143,11 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
   const { redact } = events;
   const {
     auth,
-    limit = defaultLimit,
-    concurrency = 4,
+    limit = defaults.limit,
+    concurrency = defaults.concurrency,
     ratePerSecond = Infinity,
-    timeoutMs = 60_000,
-    maxBodyBytes = 64 * 1024 * 1024,
+    timeoutMs = defaults.timeoutMs,
+    maxBodyBytes = defaults.maxBodyBytes,
     threads = 0,
   } = options;
   const baseUrl = addressOf(options.baseUrl);
@@ -164,7 +162,7 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
   const requests = createRequests(transport, {
     concurrency,
     ratePerSecond,
-    retry: { attempts: 6, baseMs: 500, capMs: 30_000, ...options.retry },
+    retry: { attempts: defaults.attempts, baseMs: defaults.baseMs, capMs: defaults.capMs, ...options.retry },
     random: options.random ?? Math.random,
     scheduler: options.scheduler,
     events,

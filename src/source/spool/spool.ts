@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { LeadstreamError } from '../../core/index.js';
+import { defaults } from '../../options/index.js';
 import { lockOutputs, makePrivate, type Lock } from '../../store/index.js';
 import { removeLeftovers, removeSource } from './folder.js';
 import { isFresh, readMarker, writeMarker } from './marker.js';
@@ -35,7 +36,7 @@ export interface SpoolOptions {
  * @throws {SinkError} `E_SINK_PATH` when it cannot be written.
  */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
-  const { source, runId, maxAgeMs, restart = false, durable = false, maxPageBytes = 64 * 1024 * 1024, now = Date.now } = options;
+  const { source, runId, maxAgeMs, restart = false, durable = false, maxPageBytes = defaults.maxBodyBytes, now = Date.now } = options;
   const spools = resolve(options.folder);
   return inState('E_SINK_PATH', `cannot spool pages in ${spools}`, async () => {
     await makePrivate(spools);

@@ -28,7 +28,7 @@ export const aggregateStep = defineStep('aggregate', {
         .describe(
           `Result by new field, one call each: ${aggregatesListed}. They take a field, by its declared type, or an expression (CEL), and pass over null; the condition of count is an expression.`,
         ),
-      memory: memory().optional().describe('Memory for groups; more are spilled to files in the state folder (default 256MB).'),
+      memory: memory().describe('Memory for groups; more are spilled to files in the state folder.'),
       on_error: z
         .enum(['reject', 'null', 'fail'])
         .optional()

@@ -17,8 +17,8 @@ export const explodeStep = defineStep('explode', {
         ),
       empty: z
         .enum(['keep', 'drop'])
-        .optional()
-        .describe("What becomes of a row whose list is empty: keep (default) leaves null as its element, drop drops it, as SQL's unnest."),
+        .default('keep')
+        .describe("What becomes of a row whose list is empty: keep leaves null as its element, drop drops it, as SQL's unnest."),
       position: columnName().optional().describe('Name of a further field with the number of the element, from 1. Default: none.'),
       on_error: z
         .enum(['reject', 'null', 'fail'])

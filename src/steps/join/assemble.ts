@@ -3,7 +3,7 @@ import { batchOf, withBatch, type Page, type StepContext } from '../../flow/inde
 import { memoByKey, type RecordBatch } from '../../vector/index.js';
 import { casefold } from '../casefold.js';
 import { unmatched, type BuildOptions, type BuildSide, type Matches } from './build-side.js';
-import type { Pick } from './pick.js';
+import { defaultPick, type Pick } from './pick.js';
 
 /** How two sides meet, whatever fields they have. */
 export interface Meeting {
@@ -35,7 +35,7 @@ export function takenName(name: string): string {
  * @throws {StepError} `E_STEP_CONFIG` for empty `on` or `select`.
  */
 export function assembly(meeting: Meeting, context: StepContext, taken: (name: string) => void): Assembly {
-  const { as, select, normalize, pick = 'error', key = [] } = meeting;
+  const { as, select, normalize, pick = defaultPick, key = [] } = meeting;
   const leftFields = Object.keys(meeting.on);
   const rightFields = Object.values(meeting.on).filter((field) => field !== undefined);
   if (leftFields.length === 0 || select.length === 0)
@@ -106,7 +106,7 @@ function stays(match: number, { type = 'left' }: Meeting, { tally }: StepContext
 }
 
 /** Counts a row that has several matches, where it may. */
-function countSeveral(matches: readonly number[], { on, pick = 'error' }: Meeting, { at, tally }: StepContext): void {
+function countSeveral(matches: readonly number[], { on, pick = defaultPick }: Meeting, { at, tally }: StepContext): void {
   if (pick === 'error') {
     const fields = Object.values(on).filter((field) => field !== undefined);
     throw new StepError('E_STEP_MATCHES', `${at}: ${matches.length} rows match on ${fields.join(' + ')}; say which one with pick`);

@@ -1,12 +1,13 @@
 import type { z } from 'zod';
 import { columnsOf, withheldOf, type Collection, type Registry } from '../../collections/index.js';
 import { schema, unknownName as unknownAmong, type Column } from '../../core/index.js';
+import { usually } from '../../options/index.js';
 import { rowsOf, unknownName } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
 import { joinedColumns } from './columns.js';
 import { joining } from './join.js';
 import { lookingUp } from './look-up.js';
-import type { Pick } from './pick.js';
+import { defaultPick, type Pick } from './pick.js';
 
 const config = schema((z) => {
   const name = z.string().min(1);
@@ -20,16 +21,16 @@ const config = schema((z) => {
       .describe("What the new fields begin with: <as>_<field>. Default: the collection's name."),
     select: z.array(name).min(1).optional().describe('Right fields to add. Default: all that are not credential-like.'),
     normalize: z.literal('casefold').optional().describe('Trim and fold case on both sides before comparing.'),
-    pick: z
-      .union([z.enum(['first', 'all', 'error']), z.strictObject({ max: name }), z.strictObject({ min: name })])
-      .optional()
-      .describe('Which of several matches: first, all, { max: field }, { min: field } or error (default).'),
-    type: z.enum(['left', 'inner']).optional().describe('left (default) keeps rows without a match, inner drops them.'),
+    pick: usually(
+      z.union([z.enum(['first', 'all', 'error']), z.strictObject({ max: name }), z.strictObject({ min: name })]),
+      defaultPick,
+    ).describe('Which of several matches: first, all, { max: field }, { min: field } or error.'),
+    type: z.enum(['left', 'inner']).default('left').describe('left keeps rows without a match, inner drops them.'),
     lookup: z
       .enum(['preload', 'by_id'])
-      .optional()
+      .default('preload')
       .describe(
-        'preload (default) reads the other collection once; the first pages wait for it. by_id requests the single record of each id that rows have, once, which pays for few ids and a large collection; what changes meanwhile is not noticed.',
+        'preload reads the other collection once; the first pages wait for it. by_id requests the single record of each id that rows have, once, which pays for few ids and a large collection; what changes meanwhile is not noticed.',
       ),
     reveal: z.array(name).optional().describe('Credential-like fields of the other collection to include.'),
     min_match: z

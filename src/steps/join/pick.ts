@@ -13,6 +13,9 @@ export type Pick<Field extends string = string> =
   | { readonly max: Field; readonly type?: DeclaredType }
   | { readonly min: Field; readonly type?: DeclaredType };
 
+/** What is taken of several matches unless told otherwise: none, which is an error of the run. */
+export const defaultPick = 'error';
+
 /** The value that a row has in a field. */
 type ValueOf = (field: string) => Value;
 

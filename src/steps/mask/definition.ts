@@ -2,7 +2,8 @@ import { schema, type Column } from '../../core/index.js';
 import type { ConfigPath } from '../../flow/index.js';
 import { requireColumn } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
-import { isKey, masked, masking, maskKinds, needsKey, requireKey, type Mask } from './mask.js';
+import { usually } from '../../options/index.js';
+import { defaultMask, isKey, masked, masking, maskKinds, needsKey, requireKey, type Mask } from './mask.js';
 
 /** What a file may say of a field: with a preset also that it is left as it is. */
 export type Wanted = Mask | 'keep';
@@ -24,7 +25,7 @@ const config = schema((z) =>
         .describe(
           'Masks all fields that are declared personal where the step stands, joined and derived ones too, and those that the service has and nobody declared.',
         ),
-      as: z.enum(maskKinds).optional().describe('Kind of mask of the fields of the preset (default drop).'),
+      as: usually(z.enum(maskKinds), defaultMask).describe('Kind of mask of the fields of the preset.'),
     })
     .catchall(z.enum([...maskKinds, 'keep']))
     .describe(
@@ -37,7 +38,7 @@ const config = schema((z) =>
           path: ['as'],
           message: "'as' goes with preset: personal; a field of this name has to be renamed first",
         });
-      return { preset, as: as ?? 'drop', masks };
+      return { preset, as: as ?? defaultMask, masks };
     }),
 );
 

@@ -10,6 +10,9 @@ import { requireFields } from '../require-fields.js';
 
 export const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
 
+/** The kind of mask of a preset, unless told otherwise. */
+export const defaultMask = 'drop';
+
 /**
  * How a field is hidden: `drop` removes the column, `null` empties it, `hmac` replaces a value by its keyed digest
  * (HMAC-SHA-256, hexadecimal; equal values stay equal), `last4` keeps the last four characters behind as many stars as
@@ -79,7 +82,7 @@ export function masked(column: Column, kind: Mask | undefined): readonly Column[
  */
 export function personalMasks<C extends Collection>(
   { fields }: C,
-  as: Mask = 'drop',
+  as: Mask = defaultMask,
 ): Readonly<Partial<Record<keyof C['fields'] & string, Mask>>> {
   const personal = Object.entries(fields).filter(([, { sensitivity }]) => sensitivity === 'personal');
   return Object.fromEntries(personal.map(([name]) => [name, as])) as Partial<Record<keyof C['fields'] & string, Mask>>;

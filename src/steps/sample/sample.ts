@@ -1,7 +1,7 @@
 import { map, pipe } from 'rxjs';
 import { schema, type Row } from '../../core/index.js';
 import { batchOf, halfSipHash, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
-import { checkArguments } from '../../options/index.js';
+import { checkArguments, usually } from '../../options/index.js';
 import { keyOf, keysOf, type RecordBatch } from '../../vector/index.js';
 import { keepingColumns, refuseRepeats, requireColumn } from '../fields.js';
 import { nothingKept } from '../nothing-kept.js';
@@ -19,7 +19,8 @@ export interface SampleOptions<F extends string = string> {
 }
 
 const percent = schema((z) => z.number().gt(0, 'must be above 0').max(100));
-const seed = schema((z) => z.int().min(0).max(0xff_ff_ff_ff).optional());
+const defaultSeed = 0;
+const seed = schema((z) => usually(z.int().min(0).max(0xff_ff_ff_ff), defaultSeed));
 const taken = schema((z) =>
   z.strictObject({ options: z.strictObject({ percent: percent(), by: z.array(z.string().min(1)).min(1), seed: seed() }) }),
 );
@@ -42,7 +43,7 @@ export function sample<T extends Row>(
   return keepingColumns(pipe(requireFields<T>(context.at, options.by), sampling<T>(options, context)), context.at, options.by);
 }
 
-function sampling<T extends Row>({ percent: share, by, seed: start = 0 }: SampleOptions, { tally }: StepContext): Step<T, T> {
+function sampling<T extends Row>({ percent: share, by, seed: start = defaultSeed }: SampleOptions, { tally }: StepContext): Step<T, T> {
   const words = Uint32Array.of(start, 0, 0, 0);
   const below = (share / 100) * 2 ** 32;
   const hash = new Uint32Array(1);
@@ -74,7 +75,7 @@ export const sampleStep = defineStep('sample', {
         .min(1)
         .optional()
         .describe("Fields whose values are hashed: rows that share them stay together. Default: the collection's key."),
-      seed: seed().describe('A whole number; another one gives another sample (default 0).'),
+      seed: seed().describe('A whole number; another one gives another sample.'),
     }),
   keepsRows: true,
   examples: [{ percent: 1 }, { percent: 12.5, by: ['email'], seed: 7 }],

@@ -75,7 +75,7 @@ export const sortStep = defineStep('sort', {
         .array(z.string().min(1))
         .min(1)
         .describe('Fields in order of importance, each with asc (default) or desc: timestamp desc. Empty values come last.'),
-      memory: memory().optional().describe('Memory for rows; more are spilled to a file in the state folder (default 256MB).'),
+      memory: memory().describe('Memory for rows; more are spilled to a file in the state folder.'),
       on_error: z
         .enum(['reject', 'null', 'fail'])
         .optional()
