@@ -26,7 +26,8 @@ export async function runAndReport(
   // What is said stands above the line of progress, which comes back with the same page.
   const watch = [...watchers(clearing), progress.watcher];
   const report = await runPipeline(pipeline, { ...options, signal, stdout, watch }).finally(progress.end);
-  console.log('info', summaryOf(report).split('\n'), { report });
+  // What the summary would repeat of the warnings was said a moment before.
+  console.log('info', summaryOf({ ...report, warnings: [] }).split('\n'), { report });
   return report;
 }
 

@@ -38,8 +38,14 @@ export function requireColumn(
   const column = columns.find((candidate) => candidate.name === name);
   if (column) return column;
   const names = columns.map((candidate) => candidate.name);
-  plan.problem(path, goneAt(name, plan) ?? unknownName('field', name, names, plan), onKey);
+  plan.problem(path, goneAt(name, plan) ?? underived(name) ?? unknownName('field', name, names, plan), onKey);
   return undefined;
+}
+
+/** Says what to do about an expression where a field is wanted. */
+function underived(name: string): string | undefined {
+  if (!/[()[\]?<>=!&|*/%"']|\S[-+]\S|\s[-+]\s/.test(name)) return undefined;
+  return `'${name}' is an expression, and a field is wanted here; derive it first, like derive: { my_field: ${name} }, and name my_field here`;
 }
 
 /** Says which step did not pass a field on, if one did not. */

@@ -121,12 +121,14 @@ export interface FieldNews {
   readonly late: readonly Column[];
   /** The columns that leave the last step. */
   readonly leaving: readonly Column[];
-  /** Those of them that leave it without any undeclared field. */
+  /** Those that leave it when the fields that came too late have a place, as in the next run. */
+  readonly next: readonly Column[];
+  /** Those that leave it without any undeclared field. */
   readonly declared: readonly Column[];
 }
 
 /** One warning per declared field that is gone, and per undeclared one that the outputs did not know of; beyond twenty of these, their number. */
-export function fieldWarnings({ collection, findings, gone, known, late, leaving, declared }: FieldNews): readonly Warning[] {
+export function fieldWarnings({ collection, findings, gone, known, late, leaving, next, declared }: FieldNews): readonly Warning[] {
   const knownOriginals = new Set(known.map(({ original }) => original));
   const fresh = [...findings.unknown].filter(([original]) => !knownOriginals.has(original));
   return [
@@ -149,10 +151,11 @@ export function fieldWarnings({ collection, findings, gone, known, late, leaving
     if (declared.some((column) => column.name.toLowerCase() === name.toLowerCase())) {
       return `the steps make a column ${name} of their own, so it is left out; name that one otherwise to have both`;
     }
-    if (late.some((column) => column.original === original)) {
+    const isIn = (columns: readonly Column[]) => columns.some((column) => column.name === name && column.original === original);
+    if (late.some((column) => column.original === original) && isIn(next)) {
       return 'it first came after page 1, so it becomes a column in the next run, of outputs with a manifest';
     }
-    if (leaving.some((column) => column.name === name && column.original === original)) return `it is the column ${name} from this run on`;
+    if (isIn(leaving)) return `it is the column ${name} from this run on`;
     return 'the steps leave it out';
   }
 }

@@ -56,6 +56,7 @@ export class RunColumns {
       known: earlier.flatMap((published) => published?.undeclared ?? []),
       late: this.#late,
       leaving: this.leaving,
+      next: plan.columns(this.undeclared),
       declared: plan.columns(),
     });
   }

@@ -69,7 +69,7 @@ export class IssueList {
       if (reference) this.#unresolved.add(path.join('.'));
       this.#places.add(path.join('.'));
       const set = this.document.overridden.find((over) => over.every((part, index) => part === path[index]));
-      const told = this.file.credentials.redact(set ? `--set ${set.join('.')}: ${message}` : message);
+      const told = this.file.credentials.redact(set ? `--set ${set.join('.')}: ${withoutKey(message, set)}` : message);
       const place = this.document.locate([...this.root, ...path], onKey, at !== undefined && this.#asWritten(path) ? at : undefined);
       this.#all.push({ message: told, ...place, reference, inherited: !set && this.document.inherits([...this.root, ...path]) });
     };
@@ -150,4 +150,10 @@ export function issuesOfFile(
 
 function idOf({ line, column, message }: Issue): string {
   return `${line}:${column} ${message}`;
+}
+
+/** A problem without the key that it begins with, where that was said before. */
+function withoutKey(message: string, path: Path): string {
+  const key = `${String(path.at(-1))}: `;
+  return message.startsWith(key) ? message.slice(key.length) : message;
 }

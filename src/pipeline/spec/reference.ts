@@ -10,7 +10,7 @@ import { defaultsShape, pipelineShape } from './spec.js';
 /** Part of a JSON Schema, as far as the reference reads it. */
 interface Schema {
   readonly type?: string | readonly string[];
-  readonly description?: string;
+  readonly description?: string | undefined;
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -39,6 +39,10 @@ export function schemaWith(steps: StepDefinitions): object {
       to: { ...listOf(sinkDefinitions), minItems: 1, description: shape.properties?.to?.description },
     },
   };
+  const inherited = Object.keys(defaults.properties ?? {});
+  const keeping = Object.fromEntries(
+    Object.entries(pipeline.properties).map(([key, schema]) => [key, inherited.includes(key) ? orNull(schema) : schema]),
+  );
   // A document of a file is a pipeline, or the defaults of those behind it.
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
@@ -56,7 +60,24 @@ export function schemaWith(steps: StepDefinitions): object {
       },
       additionalProperties: false,
     },
-    else: pipeline,
+    else: { ...pipeline, properties: keeping },
+  };
+}
+
+/** The same, where null keeps out what the defaults of the file have: for the value as a whole, and for its keys. */
+function orNull(schema: Schema): object {
+  const { description, ...given } = withKeysOrNull(schema);
+  return { ...(description === undefined ? {} : { description }), anyOf: [given, { type: 'null' }] };
+}
+
+function withKeysOrNull({ properties, additionalProperties, ...rest }: Schema): Omit<Schema, 'properties' | 'additionalProperties'> {
+  const keys = Object.entries(properties ?? {}).map(([key, inner]) => [key, orNull(inner)]);
+  return {
+    ...rest,
+    ...(properties && { properties: Object.fromEntries(keys) }),
+    ...(additionalProperties !== undefined && {
+      additionalProperties: typeof additionalProperties === 'object' ? orNull(additionalProperties) : additionalProperties,
+    }),
   };
 }
 

@@ -83,8 +83,18 @@ function report(issue: Issue, place: Place): void {
   } else {
     const message = messageOf(issue, path);
     const isBare = issue.code === 'invalid_type' && inner.length === 0 && message === `expected ${kinds[issue.expected]}`;
-    place.problem(path, isBare ? `${message}${likeOneOf(place.examples)}` : message);
+    const isSentence = issue.code === 'custom' && !/^(?:must|needs|it) /.test(message);
+    place.problem(path, isSentence ? message : named(path, isBare ? `${message}${likeOneOf(place.examples)}` : message));
   }
+}
+
+/** What is wrong with a value, with the key that it stands under; what names the key by itself stays as it is. */
+function named(path: Path, message: string): string {
+  const at = path.findLastIndex((part) => typeof part === 'string');
+  const key = path[at];
+  if (key === undefined || message.includes(`'${key}'`)) return message;
+  const entries = path.slice(at + 1).map((index) => `[${index}]`);
+  return `${key}${entries.join('')}: ${message}`;
 }
 
 /** The first example that says something, as a file has it. */
@@ -109,7 +119,7 @@ function reportUnion(issue: Extract<Issue, { code: 'invalid_union' }>, path: Pat
   const expected = issue.errors.flat().map((inner) => messageOf(inner, path).replace(/^(?:'.*' is missing: )?expected /, ''));
   const choices = [...new Set(expected)].join(', or ');
   const key = path.at(-1);
-  problem(path, issue.input === undefined && typeof key === 'string' ? missing(choices, key) : `expected ${choices}`);
+  problem(path, issue.input === undefined && typeof key === 'string' ? missing(choices, key) : named(path, `expected ${choices}`));
 }
 
 function messageOf(issue: Issue, path: Path): string {
@@ -119,6 +129,8 @@ function messageOf(issue: Issue, path: Path): string {
     if (issue.input === undefined && typeof key === 'string') return missing(`one of ${values.join(', ')}`, key);
     return `expected ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}${hintAt(issue.input, values)}`;
   }
+  // What a schema says by itself is nearer than what follows from its type.
+  if (issue.code === 'invalid_type' && !issue.message.startsWith('Invalid input')) return issue.message;
   if (issue.code === 'invalid_type')
     return issue.input === undefined && typeof key === 'string'
       ? missing(kinds[issue.expected] ?? issue.expected, key)

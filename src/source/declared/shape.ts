@@ -63,6 +63,8 @@ const field = schema((z) => {
 /** Names that say that a value is a credential. */
 const credentialLike = /^(?:rest_api_key|authorized_uid|authorized_rest_api_key)$|(?:^|[_-])(?:api[_-]?key|token|secret|password)$/i;
 
+const keyless = "'key' is missing: name the columns that together identify a row, like key: [id]";
+
 const declaration = schema((z) => {
   const column = z
     .string()
@@ -72,7 +74,9 @@ const declaration = schema((z) => {
       .string()
       .refine(isPath, 'must be a path below base_url, like /v2/orders, without query, dots and what would have to be escaped')
       .describe('Path of the list below base_url, like /v2/orders.'),
-    key: distinct(z.array(column).min(1)).describe('Columns that together identify a row.'),
+    key: distinct(z.array(column, { error: ({ input }) => (input === undefined ? keyless : undefined) }).min(1)).describe(
+      'Columns that together identify a row.',
+    ),
     paging: paging().describe('How the list is paged.'),
     rows: pointer().optional().describe('JSON pointer to the list in an answer, like /data/items. Default: the answer itself.'),
     query: z

@@ -4,6 +4,7 @@ import { constantDoubts } from './constants.js';
 import { flagDoubts } from './flags.js';
 import { formDoubts } from './forms.js';
 import { orderDoubts } from './orders.js';
+import { resultDoubts } from './results.js';
 import { aliasesIn } from './texts.js';
 
 /** What an expression says that can be right and is hardly meant. */
@@ -13,6 +14,7 @@ export function doubtsOf(source: string, nodes: readonly ASTNode[], columns: rea
     ...flagDoubts(nodes, columns, aliases).map((message) => ({ code: 'W_SPEC_FLAG', message }) as const),
     ...orderDoubts(nodes, columns, aliases).map((message) => ({ code: 'W_SPEC_TEXT', message }) as const),
     ...formDoubts(nodes, columns, aliases).map((message) => ({ code: 'W_SPEC_TEXT', message }) as const),
+    ...resultDoubts(nodes).map((message) => ({ code: 'W_SPEC_TEXT', message }) as const),
     ...constantDoubts(source, nodes, columns).map((message) => ({ code: 'W_SPEC_CONSTANT', message }) as const),
   ];
 }

@@ -60,7 +60,7 @@ describe('validate', () => {
     const text = 'name: p\nservice: { limit: "${LIMIT}" }\nfrom: leads\nsteps:\n  - filter: nobody == 1\nto:\n  - csv: { path: out.csv }\n';
     const cwd = await folderWith({ 'p.yaml': text });
     const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd, env: { LIMIT: '501' } });
-    expect({ code, stderr }).toEqual({ code: 78, stderr: "p.yaml:2:19 must be at most 500\np.yaml:5:13 unknown field 'nobody'\n" });
+    expect({ code, stderr }).toEqual({ code: 78, stderr: "p.yaml:2:19 limit: must be at most 500\np.yaml:5:13 unknown field 'nobody'\n" });
   });
 
   test('refuses credentials in the file, whether or not the environment has them', async () => {

@@ -85,3 +85,14 @@ describe('what is proposed for a condition that compares text with a number', ()
     });
   });
 });
+
+test.each([
+  ['a limit stopped', 'limit: 2', 'stopped the read of leads'],
+  ['a filter emptied', `filter: lead_id == 'none'`, 'none of 6 rows'],
+])('a run that %s says so once', async (_, step, said) => {
+  const body = `from: leads\nsteps:\n  - ${step}\nto:\n  - csv: { path: leads.csv }`;
+  const [from, cwd] = [await serviceOf({ leads }), await workplace(body)];
+  const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
+  expect(code).toBe(0);
+  expect(stderr.split(said)).toHaveLength(2);
+});

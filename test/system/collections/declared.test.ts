@@ -21,8 +21,12 @@ async function refusal(text: string): Promise<{ code: string; exit: number; line
 
 describe('a declared collection is refused before any request', () => {
   test.each([
-    ['without a key', right.replace('    key: [no]\n', ''), "'key' is missing: expected a list"],
-    ['with a key of nothing', right.replace('[no]', '[]'), 'must have at least one entry'],
+    [
+      'without a key',
+      right.replace('    key: [no]\n', ''),
+      "'key' is missing: name the columns that together identify a row, like key: [id]",
+    ],
+    ['with a key of nothing', right.replace('[no]', '[]'), 'key: must have at least one entry'],
     [
       'with a key that is no field',
       right.replace('[no]', '[number]'),
@@ -31,14 +35,14 @@ describe('a declared collection is refused before any request', () => {
     ['with a key that every object has', right.replace('[no]', '[constructor]'), /^unknown field 'constructor'/],
     ['with a key twice', right.replace('[no]', '[no, no]'), "'no' is listed twice; list it once"],
     ['without a path', right.replace('path: /orders', 'rows: /x'), "'path' is missing: expected a text"],
-    ['with a path of another host', right.replace('/orders', '//other.example/orders'), /^must be a path below base_url/],
-    ['with a path that climbs', right.replace('/orders', '/a/../../b'), /^must be a path below base_url/],
-    ['with a query in its path', right.replace('/orders', '/orders?a=1'), /^must be a path below base_url/],
-    ['with a pointer that is none', `${right}\n    rows: data.items`, /^must be a JSON pointer/],
+    ['with a path of another host', right.replace('/orders', '//other.example/orders'), /^path: must be a path below base_url/],
+    ['with a path that climbs', right.replace('/orders', '/a/../../b'), /^path: must be a path below base_url/],
+    ['with a query in its path', right.replace('/orders', '/orders?a=1'), /^path: must be a path below base_url/],
+    ['with a pointer that is none', `${right}\n    rows: data.items`, /^rows: must be a JSON pointer/],
     [
       'with an unknown scheme',
       right.replace('cursor,', 'cursr,'),
-      "expected one of page, offset, cursor, link, none; did you mean 'cursor'?",
+      "scheme: expected one of page, offset, cursor, link, none; did you mean 'cursor'?",
     ],
     [
       'with a scheme that lacks its parameter',
@@ -56,7 +60,7 @@ describe('a declared collection is refused before any request', () => {
     [
       'with an end that is none',
       `${right}\n    end: empty`,
-      /^expected one of empty_object, null, no_content, no_rows, not_found, empty_page.*did you mean 'empty_object'/,
+      /^end: expected one of empty_object, null, no_content, no_rows, not_found, empty_page.*did you mean 'empty_object'/,
     ],
     [
       'with a credential in its parameters',

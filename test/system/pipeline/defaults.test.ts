@@ -193,7 +193,7 @@ describe('defaults that are wrong', () => {
 
   test('are told once, at their own place, whoever inherits them', async () => {
     const text = file(defaults(`${given.replace('100', '1000').replace('LEADSTREAM_REST_API_KEY', 'KEY')}`), users('a'), users('b'));
-    expect(await problems(text)).toEqual(['p.yaml:5:21 the environment variable KEY is not set', 'p.yaml:6:12 must be at most 500']);
+    expect(await problems(text)).toEqual(['p.yaml:5:21 the environment variable KEY is not set', 'p.yaml:6:12 limit: must be at most 500']);
   });
 
   test('are told with the pipelines that they do not fit', async () => {
@@ -203,7 +203,7 @@ describe('defaults that are wrong', () => {
         file(defaults('expect: { not_null: [affid] }\n'), users('a'), bridges, bridges.replaceAll('b', 'c').replace('cridges', 'bridges')),
       ),
     ).toEqual([expect.stringMatching(/^p\.yaml:2:24 no column 'affid' leaves the last step.* \(inherited by 'b', 'c'\)$/)]);
-    expect(await problems(file(defaults('service: { limit: 501 }\n'), users('a')))).toEqual(['p.yaml:2:21 must be at most 500']);
+    expect(await problems(file(defaults('service: { limit: 501 }\n'), users('a')))).toEqual(['p.yaml:2:21 limit: must be at most 500']);
   });
 
   test('are named where they make two pipelines write to one path', async () => {
@@ -233,6 +233,10 @@ test('an editor accepts defaults and pipelines, and nothing between', async () =
   expect(validate({ ...common, ...pipeline })).toBe(false);
   expect(validate({ defaults: { steps: [] } })).toBe(false);
   expect(validate({ name: 'a' })).toBe(false);
+  const without = { expect: { max_shrink: null }, spool: null, service: { limit: null, retry: { cap: null } }, rejects: null };
+  expect(validate({ ...pipeline, ...without })).toBe(true);
+  expect(validate({ ...common, defaults: { spool: null } })).toBe(false);
+  expect(validate({ ...pipeline, from: null })).toBe(false);
 });
 
 test('the nightly export says what its five pipelines share once', async () => {

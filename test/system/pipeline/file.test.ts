@@ -126,15 +126,15 @@ describe('a pipeline file', () => {
   });
 
   test.each([
-    ['to:', 'p.yaml:8:1 expected a list'],
-    ['to: csv', 'p.yaml:8:5 expected a list, like [csv]'],
+    ['to:', 'p.yaml:8:1 to: expected a list'],
+    ['to: csv', 'p.yaml:8:5 to: expected a list, like [csv]'],
   ])('tells one problem of %j', async (text, message) => {
     expect((await problems(pipelineText(`from: leads\n${text}`))).message).toBe(message);
   });
 
   test('refuses times of nothing before a run does', async () => {
     const text = pipelineText(`from: leads\n${to}`).replace('limit: 100', 'timeout: 0s\n  deadline: 0m');
-    expect((await problems(text)).message).toBe('p.yaml:5:12 must be more than 0\np.yaml:6:13 must be more than 0');
+    expect((await problems(text)).message).toBe('p.yaml:5:12 timeout: must be more than 0\np.yaml:6:13 deadline: must be more than 0');
   });
 
   test('tells every problem at once, in the order of the file', async () => {

@@ -87,7 +87,7 @@ describe('the path of an output', () => {
   test.each(sinkNames)('is well-formed Unicode without NUL, for %s', async (sink) => {
     for (const path of ['x\\uD800', 'x\\uDC00.csv', '\\uD800/x', 'a\\uDC00\\uD800', 'x\\0y', '\\0', '{{ run.date }}\\0']) {
       const body = `${to('PATH', sink)}\nrejects: { path: r }`.replace(/'PATH'|"PATH"|PATH/, `"${path}"`);
-      expect(await problems(body)).toEqual([expect.stringMatching(/^p\.yaml:9:\d+ it has characters that no path has/)]);
+      expect(await problems(body)).toEqual([expect.stringMatching(/^p\.yaml:9:\d+ path: it has characters that no path has/)]);
       expect(await problems(`${to('x', sink)}\nrejects: { path: "${path}" }`)).toEqual([expect.stringContaining('no path has')]);
     }
     expect(await problems(to('x', sink).replace(/'x'|"x"|\bx\b/, '"\\uD83D\\uDE00 ü"'))).toEqual([]);

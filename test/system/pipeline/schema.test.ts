@@ -69,6 +69,18 @@ describe('undeclared fields', () => {
     expect(await duckdb(`select count(late_field)::int as n from '${folder}/t/*.parquet'`)).toEqual([{ n: 1 }]);
   });
 
+  test.each([
+    ['a mask of all that is personal', 'mask: { preset: personal }'],
+    ['a selection', 'select: [lead_id]'],
+  ])('that come after page 1 are no columns of the next run after %s, and it is not said that they are', async (_, step) => {
+    const { night, columns } = await nights(`steps:\n  - ${step}\n`);
+    const { warnings, findings } = await night(late());
+    expect(findings.late).toEqual(['Late Field']);
+    expect(news(warnings)).toEqual(['leads: the service has a field "Late Field" that is not declared; the steps leave it out']);
+    await night(late());
+    expect(await columns()).not.toContain('Late Field');
+  });
+
   test('do not bring back the columns of a step that was taken away', async () => {
     const { night, columns } = await nights('steps:\n  - derive: { zip_place: zip_city(zipcode) }\n');
     await night([lead(1, { zipcode: '90210' })]);

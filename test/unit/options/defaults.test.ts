@@ -45,7 +45,7 @@ describe('defaults', () => {
   });
 
   test('stand in the JSON schema, as a value and in the description', async () => {
-    const service = keyOf(getIn(await pipelineSchema(), ['else']), 'service');
+    const service = keyOf(getIn(await pipelineSchema(), ['then']), 'defaults', 'service');
     expect(keyOf(service, 'limit')).toMatchObject({
       default: defaults.limit,
       description: `Rows per page, at most 500. Default ${defaults.limit}.`,
