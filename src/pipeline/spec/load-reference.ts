@@ -2,7 +2,7 @@ import { loadSteps } from '../../steps/index.js';
 
 /** The JSON Schema (draft 7) of pipeline files, for editors. */
 export async function pipelineSchema(): Promise<object> {
-  const [{ schemaWith }, steps] = await Promise.all([import('./reference.js'), loadSteps()]);
+  const [{ schemaWith }, steps] = await Promise.all([import('./json-schema.js'), loadSteps()]);
   return schemaWith(steps);
 }
 
