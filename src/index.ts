@@ -81,6 +81,7 @@ export {
 
 // Streams of pages
 export {
+  type CacheOptions,
   createStallDetector,
   deliver,
   filterRows,

@@ -1,5 +1,6 @@
 export { type BatchReader, blocking, type Collector } from './blocking.js';
 export { emptyTally, type Fault, type OnError, standalone, type StepContext, type Tally } from './context.js';
+export type { CacheOptions } from './cache.js';
 export { deliver } from './deliver.js';
 export { Drain } from './drain.js';
 export { gather } from './gather.js';

@@ -2,7 +2,8 @@ import type { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { defer, isObservable, tap, type Observable } from 'rxjs';
 import { type Column, type Consistency, StepError } from '../core/index.js';
-import { checkGiven, given, object, oneOf } from '../options/index.js';
+import { checkGiven, given, numberOrInfinity, object, oneOf } from '../options/index.js';
+import { PageCache, type CacheOptions } from './cache.js';
 import { iterate, toReadable, toWeb, type RowFormat } from './iterate.js';
 import { rows } from './lift.js';
 import { isPage, type Page, type Step } from './page.js';
@@ -48,6 +49,8 @@ interface Stepped {
 }
 
 type Operator<In, Out> = (pages$: Observable<Page<In>>) => Observable<Page<Out>>;
+
+const age = object({ options: object({ maxAgeMs: numberOrInfinity({ above: 0 }) }, ['maxAgeMs']) }, ['options']);
 
 const taken = object({ format: oneOf(['objects', 'ndjson']) });
 
@@ -196,6 +199,33 @@ export class RowStream<T> implements AsyncIterable<T> {
     return new RowStream(this.#source, { steps: all, columns: this.#columnsBehind(all, this.#source.columns, refusing) });
   }
 
+  /**
+   * The same rows, read once for all who take them at the same time or soon after each other, like the side of a join that every request of a
+   * server needs. Its pages stay in memory, all of them, so that no subscriber waits for a slower one. A collection is read as for `writeTo`,
+   * since anybody may write what comes of it. An error is told to all who wait for it, and not kept: the next one reads again. When the last
+   * subscriber leaves before the end, the read is ended, too.
+   *
+   * @throws {StepError} `E_STEP_CONFIG` for what is no time.
+   *
+   * @example
+   * const bridges = service.bridges.with({ fields: ['id', 'title'] }).cached({ maxAgeMs: 600_000 });
+   * service.leads.pipe(join(bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
+   */
+  cached(options: CacheOptions): RowStream<T> {
+    checkGiven('cached', age, { options });
+    const cache = new PageCache(() => this.#open('writing'), options.maxAgeMs);
+    const declared = new Set(this.columns?.map(({ name }) => name));
+    const opened: OpenedSource = {
+      // Of what type the rows are, the stream says again.
+      pages$: cache.pages$ as Observable<unknown> as Observable<Page>,
+      undeclared: () => cache.last?.columns()?.filter(({ name }) => !declared.has(name)) ?? [],
+      get consistency() {
+        return cache.last?.consistency;
+      },
+    };
+    return new RowStream<T>({ columns: this.columns, withheld: this.withheld, open: () => opened });
+  }
+
   /** Follows columns through steps. */
   #columnsBehind(steps: Steps, from: readonly Column[] | undefined, problemAt: (at: string) => ColumnsContext['problem']) {
     const { withheld } = this.#source;
@@ -213,16 +243,22 @@ export class RowStream<T> implements AsyncIterable<T> {
   }
 
   #open(purpose: Purpose): OpenedStream<T> {
-    const { pages$: source$, undeclared, consistency } = this.#source.open(purpose);
+    const opened = this.#source.open(purpose);
     const pages$ = this.#steps.reduce((each$: Observable<Page>, step, index) => {
       const facts = factsOf(step);
       if (facts === undefined) return each$.pipe(step, tap(checkPage(index)));
       return each$.pipe(purpose === 'writing' && facts.forWriting ? (facts.forWriting() as Step) : step);
-    }, source$);
-    const ended = () => (this.#consistency = consistency);
+    }, opened.pages$);
+    const ended = () => (this.#consistency = opened.consistency);
     // What goes through the steps is of the type that theirs say.
     const made$ = pages$.pipe(tap({ complete: ended, error: ended })) as Observable<unknown> as Observable<Page<T>>;
-    return { pages$: made$, consistency, columns: () => this.#columnsWith(undeclared()) };
+    return {
+      pages$: made$,
+      columns: () => this.#columnsWith(opened.undeclared()),
+      get consistency() {
+        return opened.consistency;
+      },
+    };
   }
 
   /** The columns of the rows when these came to the source beside those that are declared: their names are not taken by any step. */

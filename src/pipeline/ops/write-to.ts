@@ -71,10 +71,14 @@ class Writing {
     private readonly options: WriteOptions,
   ) {}
 
-  async run<T>({ pages$, columns, consistency }: OpenedStream<T>): Promise<Written> {
+  async run<T>(stream: OpenedStream<T>): Promise<Written> {
     const { name = 'writeTo', signal, watch, columns: declared } = this.options;
     const events = new Events(newRunId(this.#startedAt), createRedactor([]), watch);
-    const checked = new WrittenColumns(declared, columns, (warning) => events.warn(warning));
+    const checked = new WrittenColumns(
+      declared,
+      () => stream.columns(),
+      (warning) => events.warn(warning),
+    );
     const write = (page: Page) => {
       checked.check(page);
       return events.during(
@@ -84,7 +88,7 @@ class Writing {
       );
     };
     // What is no page of rows, the check tells.
-    await completed((pages$ as Observable<unknown> as Observable<Page>).pipe(deliver(write)), signal);
+    await completed((stream.pages$ as Observable<unknown> as Observable<Page>).pipe(deliver(write)), signal);
     await this.#begin(checked);
     const prepared = await events.during(
       'finish',
@@ -92,6 +96,7 @@ class Writing {
       () => this.sink.prepare(),
       ({ rows, bytes }) => ({ rows, bytes }),
     );
+    const { consistency } = stream;
     await this.#commit(prepared, name, consistency, events);
     return { rows: prepared.rows, bytes: prepared.bytes, path: prepared.path, consistency };
   }

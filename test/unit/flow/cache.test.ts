@@ -1,0 +1,99 @@
+import { describe, expect, test } from '@jest/globals';
+import { Observable, lastValueFrom, toArray } from 'rxjs';
+import { deliver, fromPages, pagedSource } from '../../../src/flow/index.js';
+import { countedFetch, listOf, turns } from '../../support/pages.js';
+
+const all = listOf(5)(1).concat(...[2, 3, 4, 5].map(listOf(5)));
+
+/** A list of five pages of two rows, with a window of two, that is kept for some time. */
+function cached(maxAgeMs = Infinity, by: Parameters<typeof countedFetch>[1] = () => 1) {
+  const fetch = countedFetch(listOf(5), by);
+  const stream = fromPages(pagedSource(fetch.fetch, { window: 2, concurrency: 1 })).cached({ maxAgeMs });
+  return { ...fetch, stream, read: () => lastValueFrom(stream.rows$.pipe(toArray())) };
+}
+
+describe('a cached stream', () => {
+  test('is read once for those who want it at the same time, and for those who come later', async () => {
+    const { asked, read } = cached();
+    const [one, other] = [read(), read()];
+    await turns(4);
+    expect(await Promise.all([one, other, read()])).toEqual([all, all, all]);
+    const once = [...asked];
+    expect(await read()).toEqual(all);
+    expect(asked).toEqual(once);
+    expect(asked.filter((page) => page === 1)).toHaveLength(1);
+  });
+
+  test('is read again when it is too old', async () => {
+    const { asked, read } = cached(1);
+    await read();
+    await new Promise((done) => setTimeout(done, 5));
+    expect(await read()).toEqual(all);
+    expect(asked.filter((page) => page === 1)).toHaveLength(2);
+  });
+
+  test('asks for nothing before somebody wants it', async () => {
+    const { asked, stream } = cached();
+    await turns();
+    expect([asked, stream.columns]).toEqual([[], undefined]);
+  });
+
+  test('keeps no error, and tells it to all who wait', async () => {
+    const { fail, asked, read } = cached(Infinity, 'hand');
+    const outcomes = Promise.allSettled([read(), read()]);
+    await turns();
+    fail(1, new Error('gone'));
+    expect(await outcomes).toMatchObject([{ reason: { message: 'gone' } }, { reason: { message: 'gone' } }]);
+    const again = read().catch(() => undefined);
+    await turns();
+    expect(asked).toEqual([1, 1]);
+    fail(1, new Error('gone again'));
+    await again;
+  });
+
+  test('is left with its last subscriber, goes on for those who stay, and leaves nothing behind', async () => {
+    const { aborted, inFlight, stream } = cached(Infinity, 'hand');
+    const [one, other] = [stream.rows$.subscribe(), stream.rows$.subscribe()];
+    await turns();
+    one.unsubscribe();
+    expect([inFlight(), aborted]).toEqual([1, []]);
+    other.unsubscribe();
+    expect([inFlight(), aborted]).toEqual([0, [1]]);
+    stream.rows$.subscribe().unsubscribe();
+    await turns();
+    expect(inFlight()).toBe(0);
+  });
+
+  test('does not let a slow subscriber hold up a quick one', async () => {
+    const { stream, read } = cached();
+    const seen: number[] = [];
+    const slow = lastValueFrom(
+      stream.pages$.pipe(
+        deliver(async ({ rows }) => {
+          await turns(30);
+          seen.push(...rows);
+        }),
+      ),
+    );
+    expect(await read()).toEqual(all);
+    expect(seen.length).toBeLessThan(all.length);
+    await slow;
+    expect(seen).toEqual(all);
+  });
+
+  test('may be left by a subscriber while it gets what was there', async () => {
+    const { stream, read } = cached();
+    await read();
+    const seen: number[] = [];
+    for await (const row of stream) {
+      seen.push(row);
+      if (seen.length === 3) break;
+    }
+    expect(seen).toEqual(all.slice(0, 3));
+  });
+
+  test.each([0, -1, Number.NaN, '5', undefined])('refuses %j as an age', (maxAgeMs) => {
+    const stream = fromPages(new Observable<never>());
+    expect(() => stream.cached({ maxAgeMs } as never)).toThrow(/^cached: options.maxAgeMs/);
+  });
+});
