@@ -23,6 +23,7 @@ export {
   collectionNames,
   collections,
   columnsOf,
+  typesOf,
   type AreaCode,
   type Bridge,
   type Collection,
@@ -36,6 +37,7 @@ export {
   type Secrets,
   type SecretsOf,
   type TypedRowOf,
+  type TypesOf,
   type User,
 } from './collections/index.js';
 export {
@@ -133,6 +135,7 @@ export {
   type Joined,
   type JoinOptions,
   type Mask,
+  type Masked,
   type MaskOptions,
   type Renamed,
   type SampleOptions,

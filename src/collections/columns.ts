@@ -1,5 +1,5 @@
 import type { Column } from '../core/index.js';
-import type { Collection, Field } from './define.js';
+import type { Collection, Field, RowOf } from './define.js';
 
 /** The name that the service uses for a column. */
 export function originalName(column: string, field: Field): string {
@@ -30,4 +30,25 @@ export function withheldOf({ fields }: Collection, reveal: readonly string[] = [
   return Object.entries(fields)
     .filter(([name, { sensitivity }]) => sensitivity === 'secret' && !reveal.includes(name))
     .map(([name]) => name);
+}
+
+/** The declared types of the fields that rows have, for `cast`. */
+export type TypesOf<C extends Collection, Revealed extends string = never> = {
+  readonly [K in keyof RowOf<C, Revealed>]: C['fields'][K]['type'];
+};
+
+/**
+ * The declared types of all fields of a collection, for `cast`, which gives rows of `TypedRowOf` then.
+ *
+ * @param reveal Names of secret columns that the rows have all the same.
+ *
+ * @example
+ * for await (const lead of service.leads.pipe(cast(typesOf(collections.leads)))) console.log(lead.timestamp?.toISOString());
+ */
+export function typesOf<C extends Collection, const Revealed extends string = never>(
+  collection: C,
+  reveal: readonly Revealed[] = [],
+): TypesOf<C, Revealed> {
+  // The columns are those of the fields, which the type system cannot follow through the map of them.
+  return Object.fromEntries(columnsOf(collection, reveal).map(({ name, type }) => [name, type])) as TypesOf<C, Revealed>;
 }

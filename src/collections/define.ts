@@ -73,10 +73,17 @@ export type TypedRowOf<C extends Collection, Revealed extends string = never> = 
   readonly [K in Visible<C, Revealed>]: ValueOf[C['fields'][K]['type']] | null;
 };
 
-type Options = Partial<Pick<Field, 'sensitivity' | 'original'>>;
+interface Options<S extends Sensitivity> {
+  readonly sensitivity?: S;
+  readonly original?: string;
+}
 
 function field<T extends DeclaredType>(type: T) {
-  return (options: Options = {}): Field<T> => ({ type, sensitivity: 'plain', ...options });
+  return <S extends Sensitivity = 'plain'>(options: Options<S> = {}): Field<T, S> => {
+    // Where none is named, the default of the type parameter is what is meant.
+    const { sensitivity = 'plain' as S, ...rest } = options;
+    return { type, sensitivity, ...rest };
+  };
 }
 
 export const text = field('text');
@@ -87,11 +94,11 @@ export const timestamp = field('timestamp');
 export const date = field('date');
 
 /** Text about a person. */
-export const personal = (original?: string): Field<'text'> => text({ sensitivity: 'personal', ...named(original) });
+export const personal = (original?: string) => text({ sensitivity: 'personal', ...named(original) });
 
 /** Credential-like text. */
-export const secret = (original?: string): Field<'text', 'secret'> => ({ ...text(named(original)), sensitivity: 'secret' });
+export const secret = (original?: string) => text({ sensitivity: 'secret', ...named(original) });
 
-function named(original: string | undefined): Options {
+function named(original: string | undefined): { readonly original?: string } {
   return original === undefined ? {} : { original };
 }

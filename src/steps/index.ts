@@ -7,7 +7,7 @@ export { functions as expressionFunctions } from './expression/functions.js';
 export { filter } from './filter/filter.js';
 export { join, type Joined, type JoinOptions } from './join/join.js';
 export { limit } from './limit/limit.js';
-export { mask, personalMasks, type Mask, type MaskOptions } from './mask/mask.js';
+export { mask, personalMasks, type Mask, type Masked, type MaskOptions } from './mask/mask.js';
 export { loadSteps, type StepDefinitions } from './load-steps.js';
 export { rename, type Renamed } from './rename/rename.js';
 export { sample, type SampleOptions } from './sample/sample.js';

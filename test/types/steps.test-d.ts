@@ -11,11 +11,13 @@ import {
   join,
   limit,
   collections,
+  mapRows,
   mask,
   personalMasks,
   sample,
   rename,
   select,
+  typesOf,
   type Bridge,
   type Casted,
   type Joined,
@@ -23,10 +25,11 @@ import {
   type Page,
   type Renamed,
   type Row,
+  type RowStream,
   type Service,
   type Step,
+  type TypedRowOf,
   type User,
-  type Value,
 } from '../../src/index.js';
 
 declare const service: Service;
@@ -66,6 +69,9 @@ leads$.pipe(mask({ ...personalMasks(collections.leads), uid: 'null' }));
 expectTypeOf(leads$.pipe(filter((lead) => lead.lead_status === 'new'))).toEqualTypeOf<Observable<Page<Lead>>>();
 // @ts-expect-error A field that leads do not have.
 leads$.pipe(filter((lead) => lead.status === 'new'));
+// a type guard narrows
+const known$ = leads$.pipe(filter((lead): lead is Lead & { readonly zipcode: string } => lead.zipcode !== null));
+expectTypeOf<RowOf<typeof known$>['zipcode']>().toEqualTypeOf<string>();
 // @ts-expect-error A condition is true or false.
 leads$.pipe(filter((lead) => lead.lead_status));
 
@@ -107,7 +113,10 @@ const titled$ = leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridg
 // @ts-expect-error The first join has added bridge_title already.
 titled$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
 // Of rows whose fields are open, only the run can tell.
-leads$.pipe(mask({ age: 'null' }), join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['uid'] }));
+leads$.pipe(
+  mapRows((lead): Row => lead),
+  join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['uid'] }),
+);
 // An option that is handed on may be undefined, and is then as good as left out.
 leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'], pick: undefined, type: undefined }));
 // @ts-expect-error One that has no default is never undefined.
@@ -123,11 +132,20 @@ expectTypeOf<keyof Renamed<User, { readonly uid: 'affid'; readonly affid: 'uid' 
 // @ts-expect-error A field that users do not have.
 users$.pipe(rename({ id: 'user_id' }));
 
-// cast opens the types of the fields that it casts, and keeps the others
+// cast gives the fields their types, and keeps the others
 const cast$ = leads$.pipe(cast({ age: 'integer', yearmonthday: 'date' }, { onError: 'null' }));
-expectTypeOf(cast$).toEqualTypeOf<Observable<Page<Casted<Lead, 'age' | 'yearmonthday'>>>>();
-expectTypeOf<Casted<Lead, 'age'>['age']>().toEqualTypeOf<Value>();
-expectTypeOf<Casted<Lead, 'age'>['zipcode']>().toEqualTypeOf<string | null>();
+expectTypeOf<RowOf<typeof cast$>['age']>().toEqualTypeOf<bigint | null>();
+expectTypeOf<RowOf<typeof cast$>['yearmonthday']>().toEqualTypeOf<Date | null>();
+expectTypeOf<RowOf<typeof cast$>['zipcode']>().toEqualTypeOf<string | null>();
+expectTypeOf<Casted<{ a: string; b: number; c: string | null }, { a: 'flag'; b: 'integer'; c: 'text' }>>().toEqualTypeOf<{
+  readonly a: boolean | null;
+  readonly b: number;
+  readonly c: string | null;
+}>();
+const typed = service.leads.pipe(cast(typesOf(collections.leads)));
+expectTypeOf(typed).toEqualTypeOf<RowStream<TypedRowOf<typeof collections.leads>>>();
+expectTypeOf(typesOf(collections.bridges, ['crm_key'])).toHaveProperty('crm_key');
+expectTypeOf(typesOf(collections.bridges)).not.toHaveProperty('crm_key');
 // @ts-expect-error A field that leads do not have after a cast either.
 cast$.pipe(select(['nope']));
 // @ts-expect-error One of two fields that leads do not have.
@@ -140,8 +158,17 @@ leads$.pipe(cast({ age: 'number' }));
 // @ts-expect-error There is no such way to handle errors.
 leads$.pipe(cast({ age: 'integer' }, { onError: 'skip' }));
 
-// mask opens the row: columns can go
-expectTypeOf(leads$.pipe(mask({ sin_number: 'drop', email: 'hmac' }, { hmacKey: 'k' }))).toEqualTypeOf<Observable<Page<Row>>>();
+// mask leaves what is not dropped, with the values of its masks
+const masked$ = users$.pipe(mask({ email: 'drop', affid: 'null', uid: 'hmac' }, { hmacKey: 'k' }));
+expectTypeOf<RowOf<typeof masked$>>().toEqualTypeOf<{ readonly uid: string | null; readonly affid: null }>();
+const personal$ = leads$.pipe(mask(personalMasks(collections.leads)));
+expectTypeOf<RowOf<typeof personal$>>().not.toHaveProperty('email');
+expectTypeOf<RowOf<typeof personal$>>().not.toHaveProperty('age');
+expectTypeOf<RowOf<typeof personal$>>().toHaveProperty('lead_id');
+const digested$ = leads$.pipe(mask(personalMasks(collections.leads, 'hmac'), { hmacKey: 'k' }));
+expectTypeOf<RowOf<typeof digested$>['email']>().toEqualTypeOf<string | null>();
+// @ts-expect-error A field that was dropped.
+masked$.pipe(select(['email']));
 // @ts-expect-error A field that leads do not have.
 leads$.pipe(mask({ sin: 'drop' }));
 leads$.pipe(mask({ email: 'hmac' }, { hmacKey: process.env.LEADSTREAM_HMAC_KEY }));

@@ -7,7 +7,7 @@ import {
   type Column,
   type DeclaredType,
   type Row,
-  type Value,
+  type ValueOf,
   StepError,
 } from '../../core/index.js';
 import {
@@ -33,8 +33,16 @@ export interface CastOptions {
   readonly onError?: OnError;
 }
 
-/** A row type some of whose fields were cast; what a text becomes, only the run can tell. */
-export type Casted<T, K extends keyof T> = { readonly [F in keyof T]: F extends K ? Value : T[F] };
+/** Declared type by field. */
+type Types<T> = Readonly<Partial<Record<keyof T & string, DeclaredType>>>;
+
+/** A row type some of whose fields were cast: a text becomes a value of the type, or `null`; what is none stays what it was. */
+export type Casted<T, C> = { readonly [F in keyof T]: F extends keyof C ? CastedValue<T[F], C[F]> : T[F] };
+
+type CastedValue<V, D> = V extends string ? (D extends DeclaredType ? ValueOf[D] | null : V) : V;
+
+/** Refuses types of fields that a row does not have. */
+type OnlyOf<T, C> = { readonly [F in Exclude<keyof C, keyof T>]: never };
 
 const taken = schema((z) =>
   z.strictObject({
@@ -55,13 +63,13 @@ const taken = schema((z) =>
  * service.leads.pipe(cast({ age: 'integer', yearmonthday: 'date' }));
  * // { age: '41', yearmonthday: '20240229' }  ->  { age: 41n, yearmonthday: 2024-02-29T00:00:00.000Z }
  */
-export function cast<T extends Row, K extends keyof NoInfer<T> & string = keyof T & string>(
-  types: Readonly<Partial<Record<K, DeclaredType>>>,
+export function cast<T extends Row, const C extends Types<NoInfer<T>> = Types<T>>(
+  types: C & OnlyOf<NoInfer<T>, C>,
   options: CastOptions = {},
   context: StepContext = standalone('cast'),
-): Step<T, Casted<NoInfer<T>, K>> {
+): Step<T, Casted<T, C>> {
   checkArguments(context.at, taken, { types, options });
-  const casting = pipe(requireFields<T>(context.at, Object.keys(types)), castRows<T, Casted<NoInfer<T>, K>>(types, options, context));
+  const casting = pipe(requireFields<T>(context.at, Object.keys(types)), castRows<T, Casted<T, C>>(types, options, context));
   return withFacts(casting, { at: context.at, columns: (input, plan) => castColumns(types, input, plan) });
 }
 

@@ -14,6 +14,8 @@ const taken = schema((z) => z.strictObject({ condition: callback() }));
  * @example
  * service.leads.pipe(filter((lead) => lead.lead_status === 'new'));
  */
+export function filter<T extends Row, S extends T>(condition: (row: T) => row is S, context?: StepContext): Step<T, S>;
+export function filter<T extends Row>(condition: (row: T) => boolean, context?: StepContext): Step<T, T>;
 export function filter<T extends Row>(condition: (row: T) => boolean, context: StepContext = standalone('filter')): Step<T, T> {
   checkArguments(context.at, taken, { condition });
   const filtering: Step<T, T> = map((page) => {

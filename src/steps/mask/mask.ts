@@ -20,6 +20,23 @@ export const defaultMask = 'drop';
  */
 export type Mask = (typeof maskKinds)[number];
 
+/**
+ * What is left of a row type: a field that may be dropped is gone, one that may be hidden has the values of its mask. Of rows whose fields are
+ * not known, nothing more is known.
+ */
+export type Masked<T, M> = string extends keyof T
+  ? Row
+  : {
+      readonly [F in keyof T as F extends keyof M ? ('drop' extends M[F] ? never : F) : F]: F extends keyof M
+        ? MaskedValue<T[F], M[F]>
+        : T[F];
+    };
+
+type MaskedValue<V, K> = K extends undefined ? V : K extends 'null' ? null : string | Extract<V, null>;
+
+/** Kind of mask by field. */
+type Masks<T> = Readonly<Partial<Record<keyof T & string, Mask>>>;
+
 /** What masking takes besides the fields. */
 export interface MaskOptions {
   /** Secret key of `hmac`, at least 16 characters; `undefined`, as of a variable that is not set, is none. */
@@ -44,14 +61,14 @@ const taken = schema((z) =>
  * service.leads.pipe(mask({ sin_number: 'drop', cell_phone: 'last4' }));
  * // { sin_number: '046454286', cell_phone: '2125550142' }  ->  { cell_phone: '******0142' }
  */
-export function mask<T extends Row>(
-  masks: Readonly<Partial<Record<keyof NoInfer<T> & string, Mask>>>,
+export function mask<T extends Row, const M extends Masks<NoInfer<T>> = Masks<T>>(
+  masks: M & { readonly [F in Exclude<keyof M, keyof NoInfer<T>>]: never },
   options: MaskOptions = {},
-): Step<T, Row> {
+): Step<T, Masked<T, M>> {
   checkArguments('mask', taken, { masks, options });
   const kinds = new Map(Object.entries<Mask | undefined>(masks));
   requireKey([...kinds.values()], options);
-  const step: Step<T, Row> = pipe(
+  const maskedRows = pipe(
     requireFields<T>('mask', [...kinds.keys()]),
     masking((name) => kinds.get(name), options),
   );
@@ -59,7 +76,8 @@ export function mask<T extends Row>(
     for (const name of kinds.keys()) requireColumn(name, input, context, [name], true);
     return input.flatMap((column) => masked(column, kinds.get(column.name)));
   };
-  return withFacts(step, { at: 'mask', columns });
+  // The masks say what is left, which the type system cannot follow through the columns.
+  return withFacts(maskedRows as Step<T, unknown> as Step<T, Masked<T, M>>, { at: 'mask', columns });
 }
 
 /** The column as it leaves the step; none when it is dropped. */
@@ -80,13 +98,17 @@ export function masked(column: Column, kind: Mask | undefined): readonly Column[
  * @example
  * service.leads.pipe(mask({ ...personalMasks(collections.leads), email: 'hmac' }, { hmacKey }));
  */
-export function personalMasks<C extends Collection>(
+export function personalMasks<C extends Collection, const As extends Mask = 'drop'>(
   { fields }: C,
-  as: Mask = defaultMask,
-): Readonly<Partial<Record<keyof C['fields'] & string, Mask>>> {
+  as?: As,
+): { readonly [K in PersonalOf<C>]: As } {
   const personal = Object.entries(fields).filter(([, { sensitivity }]) => sensitivity === 'personal');
-  return Object.fromEntries(personal.map(([name]) => [name, as])) as Partial<Record<keyof C['fields'] & string, Mask>>;
+  return Object.fromEntries(personal.map(([name]) => [name, as ?? defaultMask])) as { readonly [K in PersonalOf<C>]: As };
 }
+
+type PersonalOf<C extends Collection> = {
+  [K in keyof C['fields'] & string]: C['fields'][K] extends { readonly sensitivity: 'personal' } ? K : never;
+}[keyof C['fields'] & string];
 
 /**
  * Masks, whatever fields the rows have.

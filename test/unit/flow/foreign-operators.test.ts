@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import * as rxjs from 'rxjs';
 import { NEVER, asapScheduler, count, lastValueFrom, of, pipe, timer, type Observable, type OperatorFunction } from 'rxjs';
-import { deliver, mapAsync, pagedSource, rows, type Page } from '../../../src/flow/index.js';
+import { deliver, fromPages, mapAsync, pagedSource, type Page } from '../../../src/flow/index.js';
 import { turns } from '../../support/pages.js';
 
 const pages = 30;
@@ -203,11 +203,11 @@ function check(found: number | 'fails', expected: Expected, values: number): voi
 
 describe('a list comes to its end through', () => {
   test.each(table)('%s, page by page', async (_name, operator, expected) => {
-    check(await outcome(list$().pipe(operator)), expected, pages);
+    check(await outcome(fromPages(list$()).pages$.pipe(operator)), expected, pages);
   });
 
   test.each(table)('%s, row by row', async (_name, operator, expected) => {
-    check(await outcome(list$().pipe(rows(), operator)), expected, pages * perPage);
+    check(await outcome(fromPages(list$()).rows$.pipe(operator)), expected, pages * perPage);
   });
 
   test.each(table)('%s, behind pages that were worked on', async (_name, operator, expected) => {
