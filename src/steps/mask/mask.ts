@@ -98,7 +98,7 @@ export function masked(column: Column, kind: Mask | undefined): readonly Column[
  * @example
  * service.leads.pipe(mask({ ...personalMasks(collections.leads), email: 'hmac' }, { hmacKey }));
  */
-export function personalMasks<C extends Collection, const As extends Mask = 'drop'>(
+export function personalMasks<C extends Collection, const As extends Mask = typeof defaultMask>(
   { fields }: C,
   as?: As,
 ): { readonly [K in PersonalOf<C>]: As } {
