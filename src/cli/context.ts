@@ -26,6 +26,8 @@ export interface CommandContext {
   readonly envFile: string | undefined;
   /** Folder that relative paths resolve against. */
   readonly cwd: string;
+  /** Where answers come from, when a person is asked. Default: nobody is. */
+  readonly stdin?: (() => NodeJS.ReadableStream & { readonly isTTY?: boolean }) | undefined;
   /** Where data goes. */
   readonly stdout: OutputStream;
   /** Where everything else goes. */

@@ -2,6 +2,7 @@ import yargs, { type Argv } from 'yargs';
 import { addDemo } from './commands/demo.js';
 import { addExplain } from './commands/explain.js';
 import { addFetch } from './commands/fetch.js';
+import { addInit } from './commands/init.js';
 import { addPreview } from './commands/preview.js';
 import { addRollback } from './commands/rollback.js';
 import { addRun } from './commands/run.js';
@@ -19,12 +20,25 @@ import { print } from './streams.js';
 import { asParsed, bareWords, logFormatIn, usageProblem, valueProblem, type Grammar } from './usage.js';
 
 /** What a command line finds around it. */
-export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdout' | 'stderr' | 'signal'> {
+export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdin' | 'stdout' | 'stderr' | 'signal'> {
   /** Values that messages must not show; those that commands learn of are added. */
   readonly secrets?: Secrets;
 }
 
-const commands = [addRun, addValidate, addExplain, addPreview, addFetch, addVerify, addRollback, addRuns, addServe, addSchema, addDemo];
+const commands = [
+  addInit,
+  addRun,
+  addValidate,
+  addExplain,
+  addPreview,
+  addFetch,
+  addVerify,
+  addRollback,
+  addRuns,
+  addServe,
+  addSchema,
+  addDemo,
+];
 
 /**
  * Runs a command line. It never throws and never ends the process: what goes wrong is told on stderr.
