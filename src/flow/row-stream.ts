@@ -86,7 +86,7 @@ export class RowStream<T> implements AsyncIterable<T> {
    * the read shows them; `writeTo` writes those of the first page, too.
    */
   readonly columns: readonly Column[] | undefined;
-  /** Columns that are secret and not revealed, for messages. */
+  /** @internal Columns that are secret and not revealed, for messages. */
   readonly withheld: readonly string[];
   readonly #source: RowSource;
   readonly #steps: Steps;

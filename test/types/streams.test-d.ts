@@ -3,6 +3,9 @@ import { expectTypeOf } from 'expect-type';
 import { filter, map, pipe, type Observable } from 'rxjs';
 import {
   catalogue,
+  collections,
+  columnsOf,
+  csv,
   deliver,
   explainPipeline,
   filterRows,
@@ -44,6 +47,8 @@ import {
   type Service,
   type StepContext,
   type Value,
+  type Written,
+  writeTo,
 } from '../../src/index.js';
 
 declare const service: Service;
@@ -55,6 +60,25 @@ expectTypeOf(page.rows).toEqualTypeOf<readonly Lead[]>();
 expectTypeOf(page.lease).toEqualTypeOf<Lease>();
 // @ts-expect-error The rows of a page are read-only.
 page.rows.push(page.rows[0]);
+
+// rows that are read once for many
+expectTypeOf(service.leads.cached({ maxAgeMs: 60_000 })).toEqualTypeOf<RowStream<Lead>>();
+// @ts-expect-error For how long has to be said.
+service.leads.cached({});
+
+// what is written: rows, or pages with their columns, into a sink or the promise of one
+expectTypeOf(writeTo(service.leads, csv({ path: 'leads.csv' }))).resolves.toEqualTypeOf<Written>();
+void writeTo(leads$, await csv({ path: 'leads.csv' }), { columns: columnsOf(collections.leads), signal: undefined });
+// @ts-expect-error Rows one by one are no pages.
+void writeTo(service.leads.rows$, csv({ path: 'leads.csv' }));
+// @ts-expect-error A path is no sink.
+void writeTo(service.leads, 'leads.csv');
+
+// pipe: steps, and operators for pages of one's own
+const own = <T>(pages$: Observable<Page<T>>) => pages$.pipe(map(({ rows, ...page }) => ({ ...page, rows: rows.slice(0, 1) })));
+expectTypeOf(service.leads.pipe(own)).toEqualTypeOf<RowStream<Lead>>();
+// @ts-expect-error An operator for rows.
+service.leads.pipe(map((lead: Lead) => lead.zipcode));
 
 // rows of pages that something else gives
 expectTypeOf(fromPages(leads$)).toEqualTypeOf<RowStream<Lead>>();
