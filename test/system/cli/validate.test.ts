@@ -63,6 +63,15 @@ describe('validate', () => {
     expect({ code, stderr }).toEqual({ code: 78, stderr: "p.yaml:2:19 limit: must be at most 500\np.yaml:5:13 unknown field 'nobody'\n" });
   });
 
+  test('takes the key of mask: hmac for one that is set elsewhere, unless it is there and too short', async () => {
+    const cwd = await folderWith({ 'p.yaml': sound.replace('to:', 'steps:\n  - mask: { email: hmac }\nto:') });
+    const message = 'LEADSTREAM_HMAC_KEY';
+    expect(await cli(['validate', 'p.yaml'], { cwd })).toMatchObject({ code: 0, stderr: expect.stringContaining(message) });
+    expect(await cli(['validate', 'p.yaml', '--env-check'], { cwd })).toMatchObject({ code: 78, stderr: expect.stringContaining(message) });
+    const short = await cli(['validate', 'p.yaml'], { cwd, env: { LEADSTREAM_HMAC_KEY: 'short' } });
+    expect(short).toMatchObject({ code: 78, stderr: expect.stringMatching(/^p\.yaml:4:20 /) });
+  });
+
   test('refuses credentials in the file, whether or not the environment has them', async () => {
     const text = `name: p\nservice: { base_url: 'https://x.example', auth: { rest_api_key: 0123456789 } }\nfrom: users\nto:\n  - csv: { path: '\${LEADSTREAM_REST_API_KEY}' }\n`;
     const { code, stderr } = await cli(['lint', 'p.yaml'], { cwd: await folderWith({ 'p.yaml': text }) });
