@@ -52,8 +52,12 @@ const modules = {
 /** The module: whoever imports it has the packages, and shares RxJS with it. */
 const library = {
   ...modules,
-  // The second one is for the tests of the thread.
-  entryPoints: ['src/index.ts', 'src/source/fetch/fetching.ts'],
+  // The last two are for tests.
+  entryPoints: [
+    ...['leadstream', 'pipelines', 'tables', 'testing', 'service/index'].map((entry) => `src/${entry}.ts`),
+    'src/index.ts',
+    'src/source/fetch/fetching.ts',
+  ],
   packages: 'external',
   external: ['#zod'],
   plugins: [zodByImport, versionWithin, pureConstants],

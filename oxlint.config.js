@@ -22,7 +22,7 @@ export const importTable = {
   pipeline: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks'],
   service: ['core', 'options', 'json', 'collections'],
   // And the public API, which its commands load when they run.
-  cli: ['core', 'collections', 'store'],
+  cli: ['core', 'collections', 'store', 'service'],
 };
 
 /** RxJS operators that queue without bound; pages may wait in `src/flow` only. */

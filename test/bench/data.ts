@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { provinceOf } from '../../src/collections/index.js';
-import { generate } from '../../src/index.js';
+import { generate } from '../../src/service/index.js';
 
 /** Rendered rows of one collection: a file `{…},{…}` and the offset of every row in it, so that any page is one slice. */
 export interface Rendered {

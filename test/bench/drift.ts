@@ -8,7 +8,8 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generate, LeadstreamError, parsePipeline, runPipeline, startService } from '../../src/index.js';
+import { LeadstreamError, parsePipeline, runPipeline } from '../../src/index.js';
+import { generate, startService } from '../../src/service/index.js';
 
 const seeds = Number(process.env.LEADSTREAM_SEEDS ?? 200);
 const limit = Number(process.env.LEADSTREAM_LIMIT ?? 500);

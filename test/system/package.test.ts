@@ -1,5 +1,5 @@
-import { readFile, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, readFile, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { start } from '../support/cli.js';
 import { temporaryFolder } from '../support/temporary.js';
@@ -40,8 +40,28 @@ test('the package has a working command, its pipeline files and nothing of the w
     'LICENSE',
     'README.md',
     'dist',
+    'examples',
     'node_modules',
     'package.json',
     'pipelines',
+    'src',
+    'test',
   ]);
+});
+
+test('what README and guide link to is in the package', async () => {
+  const folder = await installed();
+  for (const page of ['README.md', 'pipelines/GUIDE.md', 'pipelines/REFERENCE.md', 'src/service/README.md', 'examples/nightly/README.md']) {
+    const text = await readFile(join(folder, page), 'utf8');
+    const links = [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, link = '']) => join(folder, dirname(page), link));
+    const missing = await Promise.all(
+      links.map(async (link) =>
+        access(link).then(
+          () => [],
+          () => [link],
+        ),
+      ),
+    );
+    expect(missing.flat()).toEqual([]);
+  }
 });

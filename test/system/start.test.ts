@@ -43,7 +43,7 @@ test('importing the library loads a few files and RxJS', async () => {
   const { files, packages, modules } = await loadedBy(
     '--input-type=module',
     '--eval',
-    `await import('${pathToFileURL('dist/index.js').href}')`,
+    `await import('${pathToFileURL('dist/leadstream.js').href}')`,
   );
   expect(packages).toEqual(['rxjs']);
   expect(
@@ -55,7 +55,7 @@ test('importing the library loads a few files and RxJS', async () => {
 test('a program that reads rows loads neither schemas nor engines, expressions or servers', async () => {
   const server = await startServer(json([{ id: '1' }]));
   const reading = `
-    const { connect } = await import('${pathToFileURL('dist/index.js').href}');
+    const { connect } = await import('${pathToFileURL('dist/leadstream.js').href}');
     const service = connect({ baseUrl: '${server.url}', auth: { rest_api_key: 'key-of-the-test' }, endWaitMs: 1 });
     for await (const link of service.links) link.id;
     await service.close();

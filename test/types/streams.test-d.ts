@@ -26,7 +26,6 @@ import {
   SinkError,
   SourceError,
   SpecError,
-  standalone,
   StepError,
   type CodeOf,
   type ErrorCode,
@@ -50,6 +49,7 @@ import {
   type Written,
   writeTo,
 } from '../../src/index.js';
+import { standalone } from '../../src/testing.js';
 
 declare const service: Service;
 const { pages$: leads$ } = service.leads;

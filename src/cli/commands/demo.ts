@@ -26,7 +26,8 @@ export function addDemo(yargs: Argv, runner: Runner): Argv {
 
 async function demo({ leads }: DemoArguments, context: CommandContext): Promise<number> {
   const { console, cwd, stdout } = context;
-  const { generate, loadPipeline, startService } = await import('../../index.js');
+  const { loadPipeline } = await import('../../index.js');
+  const { generate, startService } = await import('../../service/index.js');
   const { runAndReport } = await import('../reporting.js');
   const { previewTable } = await import('../preview.js');
   const key = randomBytes(16).toString('hex');

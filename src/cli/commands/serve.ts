@@ -92,8 +92,8 @@ export function addServe(yargs: Argv, runner: Runner): Argv {
 }
 
 async function serve(arguments_: ServeArguments, { console, env, cwd, stdout, signal }: CommandContext): Promise<number> {
-  const { accountsFromEnv, generate, loadCollections, openDirectory, openOwnTables, readAccounts, startService } =
-    await import('../../index.js');
+  const { loadCollections } = await import('../../index.js');
+  const { accountsFromEnv, generate, openDirectory, openOwnTables, readAccounts, startService } = await import('../../service/index.js');
   const { port, host, leads, bridges, links, users, seed, data, drift, quirk: quirks, fault: faults } = arguments_;
   const accounts = arguments_.accounts === undefined ? accountsFromEnv(env) : await readAccounts(resolve(cwd, arguments_.accounts));
   if (accounts.length === 0) {

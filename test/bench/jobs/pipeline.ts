@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type * as Leadstream from 'leadstream';
+import type * as Leadstream from '../../../src/index.js';
 import { key, type Work } from '../job.js';
 
 /** Runs `pipeline.yaml` of the folder, as the command does. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type * as Leadstream from 'leadstream';
+import type * as Leadstream from '../../../src/index.js';
 import { key, type Work } from '../job.js';
 
 /** The streams in a program: leads as typed Parquet, without writing and without a check for rows that moved. */

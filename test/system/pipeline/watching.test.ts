@@ -216,7 +216,8 @@ describe('a watcher cannot disturb a run', () => {
   /** Subscribes to a channel itself, with a function that throws. */
   const program = `
     import { subscribe } from 'node:diagnostics_channel';
-    import { generate, parsePipeline, runPipeline, startService } from './dist/index.js';
+    import { parsePipeline, runPipeline } from './dist/index.js';
+    import { generate, startService } from './dist/service/index.js';
     subscribe('leadstream:page', () => { throw new Error('broken'); });
     let uncaught = 0;
     if (process.argv[1] === 'caught') process.on('uncaughtException', () => (uncaught += 1));

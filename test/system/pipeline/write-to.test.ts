@@ -19,11 +19,11 @@ import {
   stdout,
   writeTo,
   type Derivation,
-  type Responder,
   type Service,
   type User,
   type Warning,
 } from '../../../src/index.js';
+import { type Responder } from '../../../src/service/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { service, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';

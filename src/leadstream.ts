@@ -1,0 +1,161 @@
+/**
+ * leadstream: paged collections as typed, cancellable, bounded streams, joined and written as CSV, Parquet or text.
+ *
+ * @packageDocumentation
+ */
+
+// Reading a service
+export {
+  type CollectionStream,
+  connect,
+  defineCollection,
+  type CollectionDeclaration,
+  type CollectionOf,
+  type ConnectOptions,
+  type FieldDeclaration,
+  type FindOptions,
+  type ReadOptions,
+  type Service,
+} from './source/index.js';
+
+export type { Credentials, RetryPolicy } from './http/index.js';
+export {
+  collectionNames,
+  collections,
+  columnsOf,
+  typesOf,
+  type AreaCode,
+  type Bridge,
+  type Collection,
+  type CollectionName,
+  type EndForm,
+  type Field,
+  type Lead,
+  type Link,
+  type Paging,
+  type RowOf,
+  type Rows,
+  type Secrets,
+  type SecretsOf,
+  type TypedRowOf,
+  type TypesOf,
+  type User,
+} from './collections/index.js';
+export {
+  type Column,
+  type Consistency,
+  type ConsistencyMode,
+  type ConsistencyOutcome,
+  type DeclaredType,
+  type Row,
+  type Sensitivity,
+  type Value,
+  catalogue,
+  type CodeOf,
+  type ErrorCode,
+  type GeneralCode,
+  GateError,
+  isRetryable,
+  LeadstreamError,
+  SinkError,
+  SourceError,
+  SpecError,
+  StepError,
+  type Warning,
+  type FailureKind,
+  type Violation,
+  type SpecIssue,
+} from './core/index.js';
+
+// Watching
+export {
+  watch,
+  type EventError,
+  type MomentEvent,
+  type MomentName,
+  type Moments,
+  type OperationEvent,
+  type OperationName,
+  type Operations,
+  type Watcher,
+  type Watchers,
+} from './events/index.js';
+
+// Streams of pages
+export {
+  type CacheOptions,
+  deliver,
+  filterRows,
+  fromPages,
+  liftRows,
+  mapAsync,
+  mapRows,
+  pagedSource,
+  type Fault,
+  type Lease,
+  type OnError,
+  type Page,
+  type PagedSourceOptions,
+  type RowFormat,
+  type RowStream,
+  type Side,
+  type Step,
+  type StepContext,
+  type Tally,
+} from './flow/index.js';
+
+// Steps
+export {
+  aggregate,
+  cast,
+  dedupe,
+  derive,
+  explode,
+  filter,
+  join,
+  limit,
+  mask,
+  personalMasks,
+  rename,
+  sample,
+  select,
+  sort,
+  type Aggregated,
+  type AggregateOptions,
+  type Aggregation,
+  type Casted,
+  type CastOptions,
+  type DedupeOptions,
+  type Derivation,
+  type ExplodeOptions,
+  type GroupBy,
+  type Joined,
+  type JoinOptions,
+  type Mask,
+  type Masked,
+  type MaskOptions,
+  type Renamed,
+  type SampleOptions,
+  type SortKey,
+  type SortOptions,
+  type WithDerived,
+} from './steps/index.js';
+
+// Sinks
+export {
+  ClosedPipeError,
+  csv,
+  ndjson,
+  parquet,
+  stdout,
+  type CsvOptions,
+  type NdjsonOptions,
+  type ParquetOptions,
+  type PreparedOutput,
+  type SinkContext,
+  type SinkWriter,
+  type StdoutOptions,
+} from './sinks/index.js';
+
+// Writing, and connections of the environment
+export { connectionFromEnvironment, writeTo, type RowCounts, type Environment, type Written, type WriteOptions } from './pipeline/index.js';

@@ -1,0 +1,41 @@
+/**
+ * Pipeline files: loading, checking, explaining and running them.
+ *
+ * @packageDocumentation
+ */
+
+export {
+  explainPipeline,
+  lintPipelines,
+  previewPipeline,
+  recoverRuns,
+  loadCollections,
+  loadPipeline,
+  loadPipelines,
+  parsePipeline,
+  parsePipelines,
+  pipelineReference,
+  pipelineSchema,
+  runPipeline,
+  summaryOf,
+  writesOver,
+  type Expect,
+  type ExplainedColumn,
+  type ExplainedRead,
+  type ExplainedSink,
+  type ExplainedStep,
+  type Explanation,
+  type Finding,
+  type FindingsReport,
+  type LintedPipeline,
+  type LintOptions,
+  type LintResult,
+  type LoadOptions,
+  type Pipeline,
+  type Preview,
+  type PreviewOptions,
+  type PreviewStage,
+  type RunOptions,
+  type RunReport,
+  type SinkReport,
+} from './pipeline/index.js';

@@ -1,0 +1,22 @@
+/**
+ * Tables of Parquet files that were published: what they hold, whether it is what was written, and earlier runs.
+ *
+ * @packageDocumentation
+ */
+
+export {
+  publishedManifest,
+  readManifest,
+  tableRuns,
+  verifyTable,
+  type Manifest,
+  type RunFacts,
+  type TableRun,
+  type Verification,
+  type VerifyOptions,
+  type Evidence,
+  type UndeclaredField,
+} from './lake/index.js';
+
+export { readGroups } from './parquet/index.js';
+export { rollbackTable, type RollbackOptions } from './pipeline/index.js';

@@ -1,0 +1,7 @@
+/**
+ * What tests of steps and of programs want.
+ *
+ * @packageDocumentation
+ */
+
+export { createStallDetector, standalone, type StallDetector } from './flow/index.js';

@@ -1,0 +1,28 @@
+import { expect, test } from '@jest/globals';
+import * as leadstream from '../../src/leadstream.js';
+import * as pipelines from '../../src/pipelines.js';
+import * as service from '../../src/service/index.js';
+import * as tables from '../../src/tables.js';
+import * as testing from '../../src/testing.js';
+
+/** What is exported is a promise: a value that comes or goes here is a decision. */
+const surface: Readonly<Record<string, readonly [module: object, values: string]>> = {
+  leadstream: [
+    leadstream,
+    `ClosedPipeError GateError LeadstreamError SinkError SourceError SpecError StepError aggregate cast catalogue collectionNames collections
+    columnsOf connect connectionFromEnvironment csv dedupe defineCollection deliver derive explode filter filterRows fromPages isRetryable
+    join liftRows limit mapAsync mapRows mask ndjson pagedSource parquet personalMasks rename sample select sort stdout typesOf watch writeTo`,
+  ],
+  'leadstream/pipeline': [
+    pipelines,
+    `explainPipeline lintPipelines loadCollections loadPipeline loadPipelines parsePipeline parsePipelines pipelineReference pipelineSchema
+    previewPipeline recoverRuns runPipeline summaryOf writesOver`,
+  ],
+  'leadstream/parquet': [tables, 'publishedManifest readGroups readManifest rollbackTable tableRuns verifyTable'],
+  'leadstream/service': [service, 'accountsFromEnv generate openDirectory openOwnTables readAccounts startService'],
+  'leadstream/testing': [testing, 'createStallDetector standalone'],
+};
+
+test.each(Object.entries(surface))('%s has these values and no others', (_entry, [module, values]) => {
+  expect(Object.keys(module).toSorted()).toEqual(values.split(/\s+/).toSorted());
+});
