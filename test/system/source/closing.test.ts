@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import { connect, deliver, type ConnectOptions } from '../../../src/index.js';
+import { connect, type ConnectOptions } from '../../../src/index.js';
 import { start } from '../../support/cli.js';
 import { answer, json, oddKey, startServer, withServer, type Handler } from '../../support/odd-server.js';
 import { rung } from '../../support/rung.js';
@@ -24,7 +24,6 @@ describe('closing a connection', () => {
   const ways: readonly (readonly [string, Handler, (service: Opened) => Observable<unknown>])[] = [
     ['a stream before its first page', silent, (service) => service.leads.pages$],
     ['a stream that waits to try again', answer(503), (service) => service.leads.pages$],
-    ['a stream whose pages nobody gives back', endless, (service) => service.leads.pages$.pipe(deliver(() => new Promise(() => {})))],
     ['the search for a record', silent, (service) => from(service.leads.find('1'))],
     ['a list without pages', silent, (service) => service.links.pages$],
   ];
