@@ -1,14 +1,21 @@
 import { defer, switchMap } from 'rxjs';
-import type { Transport, TransportOptions } from './transport.js';
+import type { Answer, Transport, TransportOptions } from './transport.js';
+
+/** A transport that is there with its first request, or before that when somebody has to wait for something else anyway. */
+export interface OpenedTransport<A extends Answer = Answer> extends Transport<A> {
+  /** Begins to load what the first request needs. That it fails is told by that request. */
+  prepare(): void;
+}
 
 /** A transport of this thread. The HTTP library is loaded with the first request: where another thread fetches, this one is spared it. */
-export function openTransport(options: TransportOptions): Transport {
+export function openTransport(options: TransportOptions): OpenedTransport {
   let opened: Promise<Transport> | undefined;
   const open = async (): Promise<Transport> => {
     const { createTransport } = await import('./transport.js');
     return await createTransport(options);
   };
   return {
+    prepare: () => void (opened ??= open()).catch(() => undefined),
     get: (target) => defer(() => (opened ??= open())).pipe(switchMap((transport) => transport.get(target))),
     close: async () => {
       const transport = await opened?.catch(() => undefined);

@@ -53,6 +53,8 @@ export class ClaimedRun {
 
   /** @throws {BeginAgain} When the run has to begin again. @throws {StaleDay} When it needs other paths. */
   async execute(): Promise<RunReport> {
+    // The thread that fetches starts while outputs are opened, and not after.
+    this.#client.prepare();
     const rejects = await Rejects.open(
       { ...this.pipeline.rejects, path: this.claim.rejects },
       this.pipeline.plan.collection,

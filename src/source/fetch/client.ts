@@ -114,6 +114,8 @@ export interface ServiceClient {
   reader<C extends Collection>(collection: C, reveal?: readonly string[]): CollectionReader<RowOf<C>>;
   /** Requests that are under way at most; those beyond wait. */
   readonly concurrency: number;
+  /** Begins to load what the first request needs; to be called when something else is waited for. */
+  prepare(): void;
   /** Ends a stream with `E_SOURCE_CLOSED` when the client is closed, and at once when it already is. */
   whileOpen<T>(): MonoTypeOperatorFunction<T>;
   /**
@@ -220,6 +222,7 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
       };
     },
     concurrency,
+    prepare: () => transport.prepare(),
     whileOpen,
     close: () => {
       // A subject fails once, and whoever subscribes later gets the same failure.

@@ -7,6 +7,8 @@ import { scan } from '../decode/scan.js';
 
 /** Its data are the options that `openFetching` was given. */
 const transport = openTransport(workerData as TransportOptions);
+// It is there for requests, the first of which may be on its way.
+transport.prepare();
 const running = new Map<number, Subscription>();
 
 parentPort?.on('message', (request: Request) => {

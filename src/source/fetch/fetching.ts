@@ -1,7 +1,7 @@
 import { Observable } from 'rxjs';
 import { type CodeOf, limitReached, SourceError, type FailureKind, type SourceFailure } from '../../core/index.js';
 import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../threads/index.js';
-import { openTransport, type Answer, type Target, type Transport, type TransportOptions } from '../../http/index.js';
+import { openTransport, type Answer, type OpenedTransport, type Target, type TransportOptions } from '../../http/index.js';
 import type { Scanned } from '../decode/scan.js';
 
 /** An answer that may have been looked through where it was fetched. */
@@ -47,7 +47,7 @@ export function defaultFetchingThreads(): 0 | 1 {
  *
  * @param threads 1 for the thread; where there can be none, a warning of the process says so, and requests are made here.
  */
-export function openFetching(options: TransportOptions, threads: number): Transport<ScannedAnswer> {
+export function openFetching(options: TransportOptions, threads: number): OpenedTransport<ScannedAnswer> {
   if (threads === 0) return openTransport(options);
   if (workerFile !== undefined) return new FetchingThread(workerFile, options);
   warnOfNoThread('fetching-worker.js');
@@ -60,8 +60,8 @@ export function openFetching(options: TransportOptions, threads: number): Transp
  */
 const idleMs = 3_000;
 
-/** Starts with the first request, ends when there was none for a while, and starts again. */
-class FetchingThread implements Transport<ScannedAnswer> {
+/** Starts with the first request or before it, ends when there was none for a while, and starts again. */
+class FetchingThread implements OpenedTransport<ScannedAnswer> {
   #thread: Thread<Fetched> | undefined;
   #requests = 0;
   #idle: NodeJS.Timeout | undefined;
@@ -71,6 +71,11 @@ class FetchingThread implements Transport<ScannedAnswer> {
     private readonly file: URL,
     private readonly options: TransportOptions,
   ) {}
+
+  prepare(): void {
+    this.#begin();
+    this.#rest();
+  }
 
   get(target: Target): Observable<ScannedAnswer> {
     return new Observable((subscriber) => {
