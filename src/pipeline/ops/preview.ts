@@ -6,7 +6,8 @@ import { batchOf, type Page } from '../../flow/index.js';
 import { limit } from '../../steps/index.js';
 import { runPipeline } from '../run/run.js';
 import type { Pipeline } from '../spec/pipeline.js';
-import type { PlannedSink, PlannedStep } from '../spec/planned.js';
+import type { PlannedStep } from '../spec/planned.js';
+import { nowhere } from './nowhere.js';
 
 /** What a preview shows. */
 export interface PreviewOptions {
@@ -210,40 +211,6 @@ function transparent(at: string, input: readonly Column[]): Omit<PlannedStep, 'o
 function ungated(step: PlannedStep): PlannedStep {
   return { ...step, gate: () => undefined, remark: () => undefined };
 }
-
-/** Takes the rows and writes them nowhere. */
-const nowhere: PlannedSink = {
-  name: 'preview',
-  index: 0,
-  at: 'preview',
-  output: undefined,
-  outputOf: () => undefined,
-  adds: false,
-  check: () => {},
-  writes: () => [],
-  open: () => {
-    let rows = 0;
-    return Promise.resolve({
-      begin: () => Promise.resolve(),
-      write: (page) => {
-        rows += batchOf(page).length;
-        return Promise.resolve();
-      },
-      prepare: () =>
-        Promise.resolve({
-          rows,
-          bytes: 0,
-          total: rows,
-          unchanged: 0,
-          changed: 0,
-          actions: () => Promise.resolve([]),
-          cleanup: () => Promise.resolve(),
-          quarantine: () => Promise.resolve(undefined),
-        }),
-      abort: () => Promise.resolve(),
-    });
-  },
-};
 
 /** A watcher that is not told what follows from having read some rows of many. */
 function withoutConsequences({ warning, ...others }: Watcher): Watcher {

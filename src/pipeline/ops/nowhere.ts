@@ -1,0 +1,36 @@
+import { batchOf } from '../../flow/index.js';
+import type { PlannedSink } from '../spec/planned.js';
+
+/** Takes the rows and writes them nowhere. */
+export const nowhere: PlannedSink = {
+  name: 'preview',
+  index: 0,
+  at: 'preview',
+  output: undefined,
+  outputOf: () => undefined,
+  adds: false,
+  check: () => {},
+  writes: () => [],
+  open: () => {
+    let rows = 0;
+    return Promise.resolve({
+      begin: () => Promise.resolve(),
+      write: (page) => {
+        rows += batchOf(page).length;
+        return Promise.resolve();
+      },
+      prepare: () =>
+        Promise.resolve({
+          rows,
+          bytes: 0,
+          total: rows,
+          unchanged: 0,
+          changed: 0,
+          actions: () => Promise.resolve([]),
+          cleanup: () => Promise.resolve(),
+          quarantine: () => Promise.resolve(undefined),
+        }),
+      abort: () => Promise.resolve(),
+    });
+  },
+};
