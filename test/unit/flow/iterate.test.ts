@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { concat, from, throwError, type Observable } from 'rxjs';
-import { fromPages, pagedSource, type Page } from '../../../src/flow/index.js';
+import { fromPages, pagedSource, type Page, type RowStream } from '../../../src/flow/index.js';
 import { countedFetch, leasedPages, listOf, turns } from '../../support/pages.js';
 
 /** Ten rows on each of so many pages, with a window of four. */
@@ -142,6 +142,40 @@ describe('toReadable', () => {
     );
     await expect(text(fromPages(broken$).toReadable('ndjson'))).rejects.toThrow('gone');
   });
+});
+
+test.each<[string, (rows: RowStream<number>) => () => unknown]>([
+  [
+    'a loop that is left from outside',
+    (rows) => {
+      const iterator = rows[Symbol.asyncIterator]();
+      void iterator.next();
+      return () => iterator.return?.();
+    },
+  ],
+  [
+    'a stream of Node that is destroyed',
+    (rows) => {
+      const stream = rows.toReadable('ndjson').resume();
+      return () => stream.destroy();
+    },
+  ],
+  [
+    'a stream of the web that is cancelled',
+    (rows) => {
+      const reader = rows.toWeb('ndjson').getReader();
+      void reader.read();
+      return () => reader.cancel();
+    },
+  ],
+])('%s ends a request that hangs, at once', async (_what, take) => {
+  const { fetch, aborted, inFlight } = countedFetch(listOf(3), 'hand');
+  const leave = take(fromPages(pagedSource(fetch, { window: 2, concurrency: 2 })));
+  await turns(5);
+  expect(inFlight()).toBe(2);
+  await leave();
+  await turns(5);
+  expect([inFlight(), aborted.toSorted((a, b) => a - b)]).toEqual([0, [1, 2]]);
 });
 
 test('a list of one page is no other case', async () => {
