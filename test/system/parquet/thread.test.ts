@@ -1,8 +1,9 @@
 import { expect, jest, test } from '@jest/globals';
 import { join } from 'node:path';
 import { parquet } from '../../../src/sinks/index.js';
+import { sinks } from '../../../src/sinks/registry.js';
 import { start } from '../../support/cli.js';
-import { fileSinkContract } from '../sinks/contract.js';
+import { elsewhere, fileSinkContract } from '../sinks/contract.js';
 import { duckdb } from '../../support/duckdb.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -10,6 +11,7 @@ fileSinkContract({
   name: 'parquet by arrow',
   final: 'users',
   open: (context, onError) => parquet({ path: 'out/users', engine: 'arrow', on_error: onError }, context),
+  openElsewhere: elsewhere(sinks.parquet, { path: 'out/users', engine: 'arrow' }),
   read: (baseDir) => duckdb(`SELECT uid, age::VARCHAR AS age FROM '${join(baseDir, 'out/users/*.parquet')}'`),
 });
 

@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { commitUnlogged, type Commit } from '../../../src/store/index.js';
-import type { SinkContext, SinkWriter } from '../../../src/sinks/index.js';
+import { standaloneSink } from '../../../src/sinks/context.js';
+import type { SinkContext, SinkDefinition, SinkWriter } from '../../../src/sinks/sink.js';
 import { pageOf } from '../../support/pages.js';
 import { column, commitOf, facts, recording, writeAll } from '../../support/sinks.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
@@ -11,6 +12,8 @@ import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 export interface SubjectSink {
   readonly name: string;
   open(context: Partial<SinkContext>, onError?: 'reject' | 'null' | 'fail'): Promise<SinkWriter>;
+  /** The same for a run of another process, which does not know of those that are open here. */
+  openElsewhere(context: Partial<SinkContext>): Promise<SinkWriter>;
   /** The published rows as `uid` and `age`, read by a program that did not write them. */
   read(baseDir: string): Promise<unknown[]>;
   /** Name under `out/` that appears when the output is published. */
@@ -23,6 +26,11 @@ const first = [
   { uid: '8', age: '2' },
 ];
 const second = [{ uid: '9', age: '3' }];
+
+/** Opens a sink as a run of another process does. */
+export function elsewhere<C>(sink: SinkDefinition<string, C>, options: unknown): SubjectSink['openElsewhere'] {
+  return (context) => sink.open(sink.config().parse(options), standaloneSink(sink.name, context));
+}
 
 /** What every sink that publishes files must do. */
 export function fileSinkContract(subject: SubjectSink): void {
@@ -173,7 +181,7 @@ export function fileSinkContract(subject: SubjectSink): void {
     test('clears away what a killed run left', async () => {
       const folder = await temporaryFolder();
       const dead = '20260101T000000000Z-0a1b2c3d';
-      const killed = await subject.open(recording(folder, dead));
+      const killed = await subject.openElsewhere(recording(folder, dead));
       await killed.begin(columns);
       await killed.write(pageOf(1, first));
       await writeAll(subject.open(recording(folder, 'run-2')), columns, second);
