@@ -2,7 +2,8 @@ import type { Column, Row, DeclaredType } from '../../src/core/index.js';
 import { commitUnlogged, type Commit } from '../../src/store/index.js';
 import type { Fault } from '../../src/flow/index.js';
 import type { RunFacts } from '../../src/lake/index.js';
-import type { PreparedOutput, SinkContext, SinkWriter } from '../../src/sinks/index.js';
+import { standaloneSink } from '../../src/sinks/context.js';
+import type { PreparedOutput, SinkContext, SinkDefinition, SinkWriter } from '../../src/sinks/sink.js';
 import { pageOf } from './pages.js';
 
 export function column(name: string, type: DeclaredType = 'text', more: Partial<Column> = {}): Column {
@@ -34,6 +35,11 @@ export function recording(
     reject: (row, fault) => void rejects.push([row, fault]),
     nulled: (field) => void nulls.push(field),
   };
+}
+
+/** Opens a sink as a run of another process does, which does not know where sinks are open in this one. */
+export function elsewhere<C>(sink: SinkDefinition<string, C>, options: unknown): (context: Partial<SinkContext>) => Promise<SinkWriter> {
+  return (context) => sink.open(sink.config().parse(options), standaloneSink(sink.name, context));
 }
 
 /** What commits an output alone. */

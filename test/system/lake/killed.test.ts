@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
 import { recoverCommits, logCommit, commitUnlogged, type Commit } from '../../../src/store/index.js';
-import { parquet } from '../../../src/sinks/index.js';
+import { parquetSink } from '../../../src/sinks/parquet/index.js';
 import { tableRuns, verifyTable } from '../../../src/lake/index.js';
 import { pageOf } from '../../support/pages.js';
-import { column, commitOf, recording, writeAll } from '../../support/sinks.js';
+import { column, commitOf, elsewhere, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -13,7 +13,7 @@ const modes = ['replace', 'replace_partitions', 'append'] as const;
 
 /** A run whose rows are of one day; under every mode a table has what its last run wrote, beside what it keeps. */
 function open(base: string, runId: string, mode: (typeof modes)[number]) {
-  return parquet({ path: 't', mode, partition_by: ['day'] }, { ...recording(base, runId), key: ['id'] });
+  return elsewhere(parquetSink, { path: 't', mode, partition_by: ['day'] })({ ...recording(base, runId), key: ['id'] });
 }
 
 const rowsOf = (runId: string, day: string) => [0, 1, 2].map((n) => ({ id: `${runId}-${n}`, day }));

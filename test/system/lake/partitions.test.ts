@@ -2,13 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { parquetSink } from '../../../src/sinks/parquet/index.js';
 import { parquetMetadataAsync, asyncBufferFromFile } from 'hyparquet';
 import type { Row } from '../../../src/core/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { publishedManifest, verifyTable } from '../../../src/lake/index.js';
 import { pageOf } from '../../support/pages.js';
 import { rung } from '../../support/rung.js';
-import { column, recording, writeAll } from '../../support/sinks.js';
+import { column, elsewhere, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
@@ -213,7 +214,7 @@ describe('a run of a partitioned table that is not published', () => {
 
   test('and was killed is cleared away with its folders by the next one', async () => {
     const folder = await temporaryFolder();
-    const killed = await parquet({ path: 't', partition_by: ['state'], row_group_rows: 1 }, recording(folder, 'run-0'));
+    const killed = await elsewhere(parquetSink, { path: 't', partition_by: ['state'], row_group_rows: 1 })(recording(folder, 'run-0'));
     await killed.begin(columns);
     await killed.write(pageOf(1, [{ id: '1', state: 'CA', n: '1' }]));
     await write(folder, {}, [{ id: '1', state: 'NY', n: '1' }]);

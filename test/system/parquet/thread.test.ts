@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { parquet } from '../../../src/sinks/index.js';
 import { sinks } from '../../../src/sinks/registry.js';
 import { start } from '../../support/cli.js';
-import { elsewhere, fileSinkContract } from '../sinks/contract.js';
+import { fileSinkContract } from '../sinks/contract.js';
+import { elsewhere } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
 import { temporaryFolder } from '../../support/temporary.js';
 

@@ -45,7 +45,7 @@ describe('columns that a sink names', () => {
     ['sort_by: [uid, uid desc]', "p.yaml:9:40 'uid' is listed twice"],
     ['bloom_filter: [uid, uid]', "p.yaml:9:45 'uid' is listed twice"],
     ['mode: append, key: [uid, uid]', "p.yaml:9:50 'uid' is listed twice"],
-    ['keep: { runs: 0, copies: true }', 'p.yaml:9:39 must be at least 1'],
+    ['keep: { runs: 0, copies: true }', 'p.yaml:9:39 runs: must be at least 1'],
     ['keep: many', 'expected a number, or a map'],
   ])('are checked with the file: %s', async (options, message) => {
     const from = await serviceOf({ leads: [] });

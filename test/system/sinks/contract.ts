@@ -2,8 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { commitUnlogged, type Commit } from '../../../src/store/index.js';
-import { standaloneSink } from '../../../src/sinks/context.js';
-import type { SinkContext, SinkDefinition, SinkWriter } from '../../../src/sinks/sink.js';
+import type { SinkContext, SinkWriter } from '../../../src/sinks/sink.js';
 import { pageOf } from '../../support/pages.js';
 import { column, commitOf, facts, recording, writeAll } from '../../support/sinks.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
@@ -26,11 +25,6 @@ const first = [
   { uid: '8', age: '2' },
 ];
 const second = [{ uid: '9', age: '3' }];
-
-/** Opens a sink as a run of another process does. */
-export function elsewhere<C>(sink: SinkDefinition<string, C>, options: unknown): SubjectSink['openElsewhere'] {
-  return (context) => sink.open(sink.config().parse(options), standaloneSink(sink.name, context));
-}
 
 /** What every sink that publishes files must do. */
 export function fileSinkContract(subject: SubjectSink): void {

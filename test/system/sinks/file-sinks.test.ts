@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { csv, ndjson, parquet } from '../../../src/sinks/index.js';
 import { sinks } from '../../../src/sinks/registry.js';
-import { elsewhere, fileSinkContract } from './contract.js';
+import { fileSinkContract } from './contract.js';
+import { elsewhere } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
 
 /** Every sink that publishes files; stdout has tests of its own. `types: typed` makes `age` a number that can fail to cast. */
