@@ -3,13 +3,15 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { loadPipeline, runPipeline } from '../../../src/pipeline/index.js';
 import { duckdb } from '../../support/duckdb.js';
-import { rung } from '../../support/rung.js';
+import { inSoak, rung } from '../../support/rung.js';
 import { service, testKey } from '../../support/services.js';
 import { generate } from '../../../src/service/index.js';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 
 const leads = rung(2_001, 30_001);
+/** What engines make of a pipeline is the same elsewhere; soak compares two. */
+const engines = rung(['hyparquet'], ['hyparquet', 'parquetjs-lite']);
 let folder: string;
 
 /** The service's own JSON, as any program would get it. */
@@ -31,7 +33,7 @@ async function raw(url: string, collection: string): Promise<string> {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'leadstream-enriched-'));
   const from = await service(generate({ leads, seed: 7 }));
-  for (const engine of ['hyparquet', 'parquetjs-lite']) {
+  for (const engine of engines) {
     const pipeline = await loadPipeline('pipelines/leads-enriched.yaml', {
       env: from.env,
       baseDir: folder,
@@ -59,7 +61,7 @@ beforeAll(async () => {
   ) to '${folder}/expected.parquet' (format parquet)`);
 }, 300_000);
 
-describe.each(['hyparquet', 'parquetjs-lite'])('leads-enriched.yaml by %s', (engine) => {
+describe.each(engines)('leads-enriched.yaml by %s', (engine) => {
   const table = () => `'${folder}/${engine}/*.parquet'`;
 
   test('has every lead of the service once', async () => {
@@ -117,11 +119,12 @@ describe.each(['hyparquet', 'parquetjs-lite'])('leads-enriched.yaml by %s', (eng
   });
 });
 
-test('both engines read back equal', async () => {
-  const columns = '* replace (epoch_us("timestamp") as "timestamp")';
-  const [left, right] = [
-    `select ${columns} from '${folder}/hyparquet/*.parquet'`,
-    `select ${columns} from '${folder}/parquetjs-lite/*.parquet'`,
-  ];
-  expect(await duckdb(`(${left} except all ${right}) union all (${right} except all ${left})`)).toEqual([]);
-});
+if (inSoak)
+  test('both engines read back equal', async () => {
+    const columns = '* replace (epoch_us("timestamp") as "timestamp")';
+    const [left, right] = [
+      `select ${columns} from '${folder}/hyparquet/*.parquet'`,
+      `select ${columns} from '${folder}/parquetjs-lite/*.parquet'`,
+    ];
+    expect(await duckdb(`(${left} except all ${right}) union all (${right} except all ${left})`)).toEqual([]);
+  });

@@ -166,7 +166,7 @@ describe('aggregate', () => {
         if (fits(expected)) expect(await got).toEqual(expected);
         else await expect(got).rejects.toMatchObject({ code: 'E_STEP_OVERFLOW' });
       }),
-      { numRuns: rung(30, 1_000) },
+      { numRuns: rung(15, 1_000) },
     );
   });
 
@@ -214,7 +214,7 @@ describe('aggregate', () => {
           expect(got).toEqual([{ sum, mean: sum / values.length }]);
         }
       }),
-      { numRuns: rung(20, 500) },
+      { numRuns: rung(10, 500) },
     );
   });
 
