@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import vm, { runInContext } from 'node:vm';
+import { runInContext } from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
 
 /** What jest stores along the asynchronous calls of a test or hook: which one it is. */
@@ -33,28 +33,6 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 function isOfJest(store: unknown): boolean {
   return typeof store === 'object' && store !== null && ('test' in store || 'hook' in store);
 }
-
-/** Bytecode of what was compiled in this process, by its text: jest loads everything anew for each suite, and a third of that is compiling. */
-const bytecode = { modules: new Map<string, Buffer>(), functions: new Map<string, Buffer>() };
-const { SourceTextModule, compileFunction } = vm;
-
-vm.SourceTextModule = class extends SourceTextModule {
-  // The types of Node 20 do not know it.
-  declare readonly createCachedData: () => Buffer;
-
-  constructor(code: string, options: vm.SourceTextModuleOptions) {
-    const cachedData = bytecode.modules.get(code);
-    super(code, { ...options, ...(cachedData && { cachedData }) });
-    if (!cachedData) bytecode.modules.set(code, this.createCachedData());
-  }
-};
-vm.compileFunction = (code, parameters, options) => {
-  const cachedData = bytecode.functions.get(code);
-  // oxlint-disable-next-line typescript/no-deprecated -- of a script it is; a function has no other way
-  const compiled = compileFunction(code, parameters, { ...options, ...(cachedData ? { cachedData } : { produceCachedData: true }) });
-  if (compiled.cachedData) bytecode.functions.set(code, compiled.cachedData);
-  return compiled;
-};
 
 /**
  * Node for tests, where the names of the language are as fast as outside of them.
