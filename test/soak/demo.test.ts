@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { cli } from '../../support/cli.js';
-import { temporaryFolder, visible } from '../../support/temporary.js';
+import { cli } from '../support/cli.js';
+import { temporaryFolder, visible } from '../support/temporary.js';
 
 test('leadstream demo publishes both outputs in a folder of its own, shows the first rows and leaves the outputs of others alone', async () => {
   const cwd = await temporaryFolder();
