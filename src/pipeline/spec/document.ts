@@ -102,7 +102,7 @@ function parseWhole(text: string, options: YamlOptions, refuse: (trouble: Troubl
   try {
     return [...parseAllDocuments(text, options)];
   } catch (error) {
-    throw refuse(gaveUp(error));
+    throw refuse(gaveUp(text, error));
   }
 }
 

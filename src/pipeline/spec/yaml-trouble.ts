@@ -1,4 +1,4 @@
-import { isAlias, isCollection, isMap, isNode, isPair, isScalar, type Document, type Node, type YAMLError } from 'yaml';
+import { Lexer, isAlias, isCollection, isMap, isNode, isPair, isScalar, type Document, type Node, type YAMLError } from 'yaml';
 
 /** What is wrong with a file as YAML, at an offset of its text. */
 export interface Trouble {
@@ -31,13 +31,28 @@ export function troubleIn(text: string, documents: readonly Document[]): Trouble
 }
 
 /** The trouble of a text that a parser gave up. */
-export function gaveUp(thrown: unknown): Trouble {
+export function gaveUp(text: string, thrown: unknown): Trouble {
   if (!(thrown instanceof RangeError)) throw thrown;
-  return { offset: 0, message: tooDeep };
+  return { offset: tooDeepAt(text), message: tooDeep };
 }
 
+/** Where a text becomes too deep by its brackets; a parser tells where its stack ended, which differs from Node to Node. */
+function tooDeepAt(text: string): number {
+  let [offset, depth] = [0, 1];
+  for (const token of new Lexer().lex(text)) {
+    if (token === '[' || token === '{') depth += 1;
+    if (token === ']' || token === '}') depth -= 1;
+    if (depth > maxDepth) return offset;
+    // Control characters are marks of the lexer.
+    if (!marks.has(token)) offset += token.length;
+  }
+  return 0;
+}
+
+const marks: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001f']);
+
 function inOurWords(text: string, { code, message, pos: [offset] }: YAMLError, documents: readonly Document[]): Trouble {
-  if (message.includes('call stack')) return { offset, message: tooDeep };
+  if (message.includes('call stack')) return { offset: tooDeepAt(text), message: tooDeep };
   if (code === 'DUPLICATE_KEY') return repeatedKey(text, offset, documents);
   const reference = unquotedReference(text, offset);
   if (reference) return reference;
