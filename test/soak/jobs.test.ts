@@ -1,0 +1,2 @@
+/** All the jobs. */
+import '../system/jobs.test.js';
