@@ -11,12 +11,27 @@ import { LeadstreamError } from '../core/index.js';
  * @throws {LeadstreamError} `E_USAGE` for a pattern that no file matches.
  */
 export function filesNamed(words: readonly string[], cwd: string): readonly string[] {
-  const files = words.flatMap((word) => {
-    if (!/[*?[\]{}]/.test(word) || existsSync(resolve(cwd, word))) return [word];
+  const files = words.flatMap((word, index) => {
+    if (!isPattern(word) || existsSync(resolve(cwd, word))) return [word];
     const found = globSync(word, { cwd, expandDirectories: false, ignore: '**/node_modules/**', absolute: isAbsolute(word) });
-    if (found.length === 0) throw new LeadstreamError('E_USAGE', `no file matches ${word}`);
-    return found.toSorted();
+    if (found.length > 0) return found.toSorted();
+    throw new LeadstreamError('E_USAGE', `no file matches ${words.length === 1 ? word : `word ${index + 1} of ${words.length}`}`);
   });
   const seen = new Set<string>();
   return files.filter((file) => seen.size < seen.add(resolve(cwd, file)).size);
+}
+
+/**
+ * Refuses words that are no files: of several, one can be anything that was typed by mistake, a key too, and is not repeated.
+ *
+ * @throws {LeadstreamError} `E_USAGE`.
+ */
+export function refuseMissing(words: readonly string[], cwd: string): void {
+  const missing = words.findIndex((word) => !isPattern(word) && !existsSync(resolve(cwd, word)));
+  if (words.length > 1 && missing >= 0) throw new LeadstreamError('E_USAGE', `of ${words.length} files number ${missing + 1} is not there`);
+}
+
+/** Whether a word can stand for several files, or for one of another name. */
+function isPattern(word: string): boolean {
+  return /[*?[\]{}]/.test(word);
 }

@@ -2,7 +2,7 @@ export { nextLinkIn } from './link-header.js';
 export { accountOf, type Credentials, headerNameProblem, headersOf, keyProblem, queryOf, secretsOf } from './credentials.js';
 export { checkOptions, clientChecks, wrongOption } from './options.js';
 export { openTransport, type OpenedTransport } from './open.js';
-export { proxyFor, proxySecrets } from './proxy.js';
+export { proxyFor, proxyIn, proxySecrets } from './proxy.js';
 export { createRequests, discreet, type RequestDescription } from './requests.js';
 export type { RetryPolicy } from './retry.js';
 export type { Answer, Target, Transport, TransportOptions } from './transport.js';

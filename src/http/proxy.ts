@@ -1,30 +1,58 @@
-/** What is wrong with the address of a proxy, in words that tell none of it: it may hold a password. */
+import { SourceError } from '../core/index.js';
+
+const asked = 'must be the address of an HTTP proxy, as http://proxy.example:3128';
+
+/** What is wrong with the proxy that a program names, in words that tell none of its address: it may hold a password. */
 export function proxyProblem(proxy: unknown): string | undefined {
-  if (proxy === false) return undefined;
-  const asked = 'must be the address of an HTTP proxy, as http://proxy.example:3128, or false for none';
-  if (typeof proxy !== 'string' || !URL.canParse(proxy)) return asked;
+  return proxy === false || isProxy(proxy) ? undefined : `${asked}, or false for none`;
+}
+
+function isProxy(proxy: unknown): boolean {
+  if (typeof proxy !== 'string' || !URL.canParse(proxy)) return false;
   const { protocol, pathname, search, hash } = new URL(proxy);
-  return /^https?:$/.test(protocol) && /^\/?$/.test(pathname) && search === '' && hash === '' ? undefined : asked;
+  return /^https?:$/.test(protocol) && /^\/?$/.test(pathname) && search === '' && hash === '';
+}
+
+/** What an environment says of the way to a service. */
+export interface ProxyIn {
+  /** Address of the proxy; `undefined` for none. */
+  readonly proxy: string | undefined;
+  /** What is wrong with it, in words that name its variable and tell none of its value. */
+  readonly problem: string | undefined;
+}
+
+/**
+ * The proxy of an environment: `HTTPS_PROXY` or `HTTP_PROXY`, by the protocol of the service, unless `NO_PROXY` has its host. Names in small
+ * letters are known as well, and come first.
+ */
+export function proxyIn(baseUrl: string, env: Readonly<Record<string, string | undefined>>): ProxyIn {
+  // What is wrong with that address is said elsewhere.
+  if (!URL.canParse(baseUrl)) return { proxy: undefined, problem: undefined };
+  const { protocol, hostname, port } = new URL(baseUrl);
+  const small = protocol === 'https:' ? 'https_proxy' : 'http_proxy';
+  const name = env[small] ? small : small.toUpperCase();
+  const given = env[name];
+  if (!given || isExempt(hostname, port, env.no_proxy || env.NO_PROXY || '')) return { proxy: undefined, problem: undefined };
+  const proxy = given.includes('://') ? given : `http://${given}`;
+  return isProxy(proxy) ? { proxy, problem: undefined } : { proxy: undefined, problem: `the ${name} of the environment ${asked}` };
 }
 
 /**
  * The proxy that requests to a service take.
  *
- * @param proxy What was asked for; `undefined` leaves it to the environment: `HTTPS_PROXY` or `HTTP_PROXY`, by the protocol of the service,
- * unless `NO_PROXY` has its host. Names in small letters are known as well, and come first.
+ * @param proxy What was asked for; `undefined` leaves it to the environment of the process.
+ * @throws {SourceError} `E_SOURCE_CONFIG` where the environment names one that cannot be.
  */
-export function proxyFor(baseUrl: string, proxy: string | false | undefined, env: NodeJS.ProcessEnv = process.env): string | undefined {
+export function proxyFor(baseUrl: string, proxy: string | false | undefined): string | undefined {
   if (proxy !== undefined) return proxy === false ? undefined : proxy;
-  const { protocol, hostname, port } = new URL(baseUrl);
-  const name = protocol === 'https:' ? 'https_proxy' : 'http_proxy';
-  const given = env[name] || env[name.toUpperCase()];
-  if (!given || isExempt(hostname, port, env.no_proxy || env.NO_PROXY || '')) return undefined;
-  return given.includes('://') ? given : `http://${given}`;
+  const found = proxyIn(baseUrl, process.env);
+  if (found.problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', found.problem);
+  return found.proxy;
 }
 
 /** What of the address of a proxy no text may show. */
-export function proxySecrets(proxy: string | undefined): readonly string[] {
-  if (proxy === undefined || !URL.canParse(proxy)) return [];
+export function proxySecrets(proxy: string | false | undefined): readonly string[] {
+  if (!proxy || !URL.canParse(proxy)) return [];
   const { password } = new URL(proxy);
   return password === '' ? [] : [password, decodeURIComponent(password)];
 }

@@ -118,11 +118,12 @@ for (const [what, cancel] of Object.entries(ways)) {
   outcomes[what] = { rounds, connections: (await connections()) <= 2 * Object.keys(services).length };
 }
 await Promise.all(Object.values(services).map((service) => service.close()));
-// The other end learns of it a little later.
-for (let tries = 0; tries < 200 && (await connections()) > 0; tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+// Pipes are where this goes.
+const resourcesLeft = () => process.getActiveResourcesInfo().filter((resource) => resource !== 'PipeWrap');
+// Each end of a connection learns of its end a little later; what stays is a leak, whenever it is looked at.
+const settled = async () => (await connections()) === 0 && resourcesLeft().length === 1;
+for (let tries = 0; tries < 1000 && !(await settled()); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
 const left = { sockets: await connections(), threads: workers.started - workers.ended };
 heap.last = heapUsed();
-// Pipes are where this goes.
-const resources = process.getActiveResourcesInfo().filter((resource) => resource !== 'PipeWrap');
-console.log(JSON.stringify({ outcomes, heap, resources, left }));
+console.log(JSON.stringify({ outcomes, heap, resources: resourcesLeft(), left }));
 server.close();

@@ -1,7 +1,4 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { LeadstreamError } from '../../core/index.js';
 import type { Pipeline } from '../../index.js';
 import type { RunFlags } from '../reporting.js';
 import type { ReportFile } from '../report.js';
@@ -77,10 +74,10 @@ async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: Comm
   const { overridesOf } = await import('../overrides.js');
   const { openReport } = await import('../report.js');
   const { endingOf, runSeries } = await import('../series.js');
-  const { filesNamed } = await import('../files.js');
+  const { filesNamed, refuseMissing } = await import('../files.js');
   const { files, set, report: reportFile, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
   const options = { stateDir, restart, keepFailed, allowShrink, allowPartial };
-  refuseMissing(files, context);
+  refuseMissing(files, context.cwd);
   const loaded = await loadFiles(filesNamed(files, context.cwd), { set: overridesOf(set), stateDir }, context);
   const [broken] = loaded.flatMap((file) => ('failure' in file ? [file] : []));
   if (broken && loaded.length === 1) {
@@ -96,16 +93,6 @@ async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: Comm
   const { endings, exit } = await runSeries(pipelines, context, options, loaded);
   await report.write({ status: exit === 0 ? 'published' : 'failed', pipelines: endings });
   return exit;
-}
-
-/**
- * Of several words, one that names no file can be anything that was typed by mistake, a key too: it is not repeated.
- *
- * @throws {LeadstreamError} `E_USAGE`.
- */
-function refuseMissing(words: readonly string[], { cwd }: CommandContext): void {
-  const missing = words.findIndex((word) => !/[*?]/.test(word) && !existsSync(resolve(cwd, word)));
-  if (words.length > 1 && missing >= 0) throw new LeadstreamError('E_USAGE', `of ${words.length} files number ${missing + 1} is not there`);
 }
 
 /** The pipelines that are to run. @throws {LeadstreamError} `E_USAGE` for names that none has. */

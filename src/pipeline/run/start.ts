@@ -1,6 +1,5 @@
 import { defaults } from '../../options/index.js';
 import { sourceOf, spooledSince, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
-import { secretsOf } from '../../http/index.js';
 import { Events } from '../../events/index.js';
 import { createRedactor, newRunId, reasonOf, SinkError, type Warning } from '../../core/index.js';
 import {
@@ -63,7 +62,7 @@ export class Run {
     this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
     // What the report says of warnings comes from where everybody else has them from.
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };
-    const redact = createRedactor([...secretsOf(pipeline.connection.auth), ...pipeline.secrets]);
+    const redact = createRedactor(pipeline.secrets);
     this.events = new Events(this.runId, redact, [collect, ...[options.watch ?? []].flat()]);
     this.#publishes = pipeline.plan.sinks.some(({ output }) => output !== undefined);
     this.#spools = this.#publishes && pipeline.plan.stoppedBy === undefined;

@@ -1,4 +1,4 @@
-import { keyProblem, wrongOption, type Credentials } from '../../http/index.js';
+import { keyProblem, proxyIn, wrongOption, type Credentials } from '../../http/index.js';
 import type { ConnectOptions } from '../../source/index.js';
 import type { Environment } from './reference-source.js';
 import type { Problem, Unset } from './references.js';
@@ -6,13 +6,20 @@ import type { ServiceSpec } from './spec.js';
 
 /**
  * The connection that the environment describes: `LEADSTREAM_BASE_URL`, and `LEADSTREAM_REST_API_KEY` or
- * `LEADSTREAM_AUTHORIZED_UID` with `LEADSTREAM_AUTHORIZED_REST_API_KEY`. An empty variable counts as not set.
+ * `LEADSTREAM_AUTHORIZED_UID` with `LEADSTREAM_AUTHORIZED_REST_API_KEY`, and the proxy on the way, of `HTTPS_PROXY` or `HTTP_PROXY`. An empty
+ * variable counts as not set.
  *
- * @throws {SourceError} `E_SOURCE_CONFIG` when it names two accounts.
+ * @throws {SourceError} `E_SOURCE_CONFIG` when it names two accounts, or a proxy that cannot be.
  */
-export function connectionFromEnvironment(
-  env: Environment,
-): { readonly baseUrl: string; readonly auth: Credentials } | { readonly missing: string } {
+export function connectionFromEnvironment(env: Environment): Reached | { readonly missing: string } {
+  const account = accountIn(env);
+  if ('missing' in account) return account;
+  const { proxy, problem } = proxyIn(account.baseUrl, env);
+  if (problem !== undefined) throw wrongOption(problem);
+  return { ...account, proxy: proxy ?? false };
+}
+
+function accountIn(env: Environment): Account | { readonly missing: string } {
   const baseUrl = env.LEADSTREAM_BASE_URL;
   if (!baseUrl) return { missing: 'LEADSTREAM_BASE_URL' };
   const conflict = conflictIn(env);
@@ -43,8 +50,11 @@ export function connectionOf(
   const reached = none ? reachedBy(env, problem, unset) : inFile(service, problem);
   if (reached === undefined) return undefined;
   const { retry, ...settings }: Partial<ServiceSpec> = service ?? {};
+  const way = proxyIn(reached.baseUrl, env);
+  if (way.problem !== undefined) problem([], way.problem);
   return {
     ...reached,
+    proxy: way.proxy ?? false,
     ...defined({
       limit: settings.limit,
       concurrency: settings.concurrency,
@@ -63,9 +73,17 @@ export function connectionOf(
 }
 
 /** Where a service is, and who asks. */
-type Reached = Pick<ConnectOptions, 'baseUrl' | 'auth'>;
+interface Account {
+  readonly baseUrl: string;
+  readonly auth: Credentials;
+}
 
-function inFile({ base_url: baseUrl, auth }: ServiceSpec, problem: Problem): Reached | undefined {
+/** The same with the way to it: the address of a proxy, or `false` for none. */
+interface Reached extends Account {
+  readonly proxy: string | false;
+}
+
+function inFile({ base_url: baseUrl, auth }: ServiceSpec, problem: Problem): Account | undefined {
   const wrong = auth && keyProblem(auth);
   if (wrong) problem(['service', 'auth', ...wrong.field], `the key ${wrong.message}`);
   if (baseUrl !== undefined && auth !== undefined) return { baseUrl, auth };
@@ -74,14 +92,14 @@ function inFile({ base_url: baseUrl, auth }: ServiceSpec, problem: Problem): Rea
   return undefined;
 }
 
-function reachedBy(env: Environment, problem: Problem, unset: Unset): Reached | undefined {
+function reachedBy(env: Environment, problem: Problem, unset: Unset): Account | undefined {
   const without = 'without service.base_url and service.auth the environment';
   const conflict = conflictIn(env);
   if (conflict !== undefined) {
     problem([], `${without} names the account, and ${conflict}`);
     return undefined;
   }
-  const found = connectionFromEnvironment(env);
+  const found = accountIn(env);
   if ('missing' in found) {
     unset([], found.missing, `${without} must set ${found.missing}`);
     return undefined;

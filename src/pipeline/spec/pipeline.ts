@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { secretVariables, type ConsistencyMode, type Warning } from '../../core/index.js';
 import type { OnError } from '../../flow/index.js';
-import { secretsOf } from '../../http/index.js';
+import { proxySecrets, secretsOf } from '../../http/index.js';
 import type { ConnectOptions } from '../../source/index.js';
 import type { Expect } from '../gates/expect.js';
 import type { Plan } from './plan.js';
@@ -80,7 +80,7 @@ export function pipelineOf({ shape, plan, connection, rejects, from, resolved, w
     baseDir,
     fingerprint: createHash('sha256').update(JSON.stringify(resolved, withoutCredentials)).digest('hex'),
     warnings,
-    secrets: [...secretsOf(connection.auth), ...secretVariables.map((name) => env[name] ?? '')],
+    secrets: [...secretsOf(connection.auth), ...proxySecrets(connection.proxy), ...secretVariables.map((name) => env[name] ?? '')],
   };
 }
 

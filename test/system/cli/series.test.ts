@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
 import { service } from '../../support/services.js';
-import { temporaryFolder, visible } from '../../support/temporary.js';
+import { folderWith, temporaryFolder, visible } from '../../support/temporary.js';
 
 const head = (name: string) =>
   `name: ${name}\nservice: { base_url: "\${LEADSTREAM_BASE_URL}", auth: { rest_api_key: "\${LEADSTREAM_REST_API_KEY}" }, limit: 100, end_wait: 1ms }`;
@@ -103,16 +103,10 @@ describe('leadstream validate', () => {
 });
 
 describe('leadstream run on several files', () => {
-  async function filesWith(texts: Readonly<Record<string, string>>): Promise<string> {
-    const cwd = await temporaryFolder();
-    for (const [name, text] of Object.entries(texts)) await writeFile(join(cwd, name), text);
-    return cwd;
-  }
-
   test('runs them in order, tells what is wrong with one before any request, and gives the exit code of the first failure', async () => {
     const [from, cwd] = [
       await service(),
-      await filesWith({ '1.yaml': good('a'), '2.yaml': 'name: b\nfrom: no\nto: []\n', '3.yaml': refused('c'), '4.yaml': good('d') }),
+      await folderWith({ '1.yaml': good('a'), '2.yaml': 'name: b\nfrom: no\nto: []\n', '3.yaml': refused('c'), '4.yaml': good('d') }),
     ];
     const { code, stderr } = await cli(['run', '*.yaml', '--report', 'r.json'], { cwd, env: from.env });
     expect({ code, csvs: await csvs(cwd) }).toEqual({ code: 78, csvs: ['a.csv', 'd.csv'] });
@@ -130,8 +124,17 @@ describe('leadstream run on several files', () => {
     });
   });
 
+  test('knows patterns that a shell left alone, and does not repeat a word that names nothing', async () => {
+    const [from, cwd] = [await service(), await folderWith({ '1.yaml': good('a'), '2.yaml': good('b'), '3.yaml': good('c') })];
+    expect(await cli(['run', '{1,2}.yaml', '[3].yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
+    expect(await csvs(cwd)).toEqual(['a.csv', 'b.csv', 'c.csv']);
+    const mistyped = async (word: string) => (await cli(['run', '1.yaml', word], { cwd, env: from.env })).stderr;
+    expect(await mistyped('7f3a9c')).toMatch(/^leadstream: E_USAGE: of 2 files number 2 is not there/);
+    expect(await mistyped('7f3a{9c')).toMatch(/^leadstream: E_USAGE: no file matches word 2 of 2/);
+  });
+
   test('runs the pipelines that --only names, and refuses names that there are not', async () => {
-    const [from, cwd] = [await service(), await filesWith({ '1.yaml': `${good('a')}---\n${good('b')}`, '2.yaml': good('c') })];
+    const [from, cwd] = [await service(), await folderWith({ '1.yaml': `${good('a')}---\n${good('b')}`, '2.yaml': good('c') })];
     expect(await cli(['run', '1.yaml', '2.yaml', '--only', 'c', '--only', 'a'], { cwd, env: from.env })).toMatchObject({ code: 0 });
     expect(await csvs(cwd)).toEqual(['a.csv', 'c.csv']);
     const unknown = await cli(['run', '1.yaml', '--only', 'aa'], { cwd, env: from.env });
@@ -141,7 +144,7 @@ describe('leadstream run on several files', () => {
   test('refuses files that share a name or an output, before any request', async () => {
     const [from, cwd] = [
       await service(),
-      await filesWith({ '1.yaml': good('a'), '2.yaml': good('a'), '3.yaml': good('b').replace('b.csv', 'a.csv') }),
+      await folderWith({ '1.yaml': good('a'), '2.yaml': good('a'), '3.yaml': good('b').replace('b.csv', 'a.csv') }),
     ];
     const both = await cli(['run', '1.yaml', '2.yaml'], { cwd, env: from.env });
     expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining("2.yaml: the name 'a' is taken by a pipeline of 1.yaml") });

@@ -1,21 +1,11 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { lintPipelines } from '../../../src/index.js';
 import { cli } from '../../support/cli.js';
-import { temporaryFolder } from '../../support/temporary.js';
+import { folderWith } from '../../support/temporary.js';
 
 const sound = 'name: p\nfrom: users\nto:\n  - csv: { path: out.csv }\n';
 const doubtful = "name: d\nfrom: leads\nsteps:\n  - filter: is_valid == 'yes'\nto:\n  - csv: { path: d.csv }\n";
-
-async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
-  const cwd = await temporaryFolder();
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(dirname(join(cwd, name)), { recursive: true });
-    await writeFile(join(cwd, name), text);
-  }
-  return cwd;
-}
 
 describe('validate', () => {
   test('needs nothing of the environment, says what it did not check, and asks for it with --env-check', async () => {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -9,8 +10,10 @@ import { Server as ProxyServer } from 'proxy-chain';
 import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';
 import { collections } from '../../../src/collections/index.js';
 import type * as Leadstream from '../../../src/index.js';
+import { cli } from '../../support/cli.js';
 import { certificate, certifiedKey } from '../../support/certificates.js';
 import { expectDiscreet, failureOf, hasty, json, oddKey, startServer } from '../../support/odd-server.js';
+import { folderWith } from '../../support/temporary.js';
 import { until } from '../../support/until.js';
 
 /** The threads run from the built files only. */
@@ -83,6 +86,47 @@ describe('requests take a proxy', () => {
     running.push(() => service.close());
     expect(await service.users.find('1')).toHaveLength(1);
     expect(asked).toEqual(['tunnel to localhost']);
+  });
+});
+
+describe('a command takes the proxy of its environment', () => {
+  const users = 'name: users\nfrom: users\nto: [{ csv: { path: users.csv } }]\n';
+  const variables = (baseUrl: string, proxy: string) =>
+    `LEADSTREAM_BASE_URL=${baseUrl}\nLEADSTREAM_REST_API_KEY=${oddKey}\nHTTP_PROXY=${proxy}\n`;
+
+  test('also of the file that --env names', async () => {
+    const [{ asked, url }, baseUrl] = [await openProxy(), await openService()];
+    const cwd = await folderWith({ 'users.yaml': users, '.env': variables(baseUrl, url()) });
+    const { code, stderr } = await cli(['run', 'users.yaml', '--env', '.env', '--log-level', 'debug', '--report', 'report.json'], { cwd });
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(asked).not.toEqual([]);
+    expect(await readFile(join(cwd, 'users.csv'), 'utf8')).toMatch(/^1,/m);
+    for (const text of [stderr, await readFile(join(cwd, 'report.json'), 'utf8')]) expect(text).not.toMatch(/7f3a9c|pass%2Fword/);
+
+    asked.splice(0);
+    expect(await cli(['fetch', 'users', '--env', '.env'], { cwd })).toMatchObject({ code: 0 });
+    expect(asked).not.toEqual([]);
+  });
+
+  test.each([
+    ['run', 'users.yaml'],
+    ['validate', 'users.yaml', '--env-check'],
+    ['fetch', 'users'],
+  ])('and %s is refused where that cannot be one', async (...words) => {
+    const cwd = await folderWith({ 'users.yaml': users });
+    const env = {
+      LEADSTREAM_BASE_URL: 'http://127.0.0.1:1',
+      LEADSTREAM_REST_API_KEY: oddKey,
+      HTTP_PROXY: 'socks5://reader:7f3a9c@127.0.0.1:1',
+    };
+    const { code, stderr } = await cli(words, { cwd, env });
+    expect({ code, stderr }).toEqual({
+      code: 78,
+      stderr: expect.stringContaining(
+        'the HTTP_PROXY of the environment must be the address of an HTTP proxy, as http://proxy.example:3128',
+      ),
+    });
+    expect(stderr).not.toContain('7f3a9c');
   });
 });
 

@@ -389,6 +389,7 @@ describe('the environment', () => {
     expect((await parsePipeline(bare, 'p.yaml', { env })).connection).toEqual({
       baseUrl: 'https://data.example',
       auth: { rest_api_key: 'key-of-the-test' },
+      proxy: false,
     });
   });
 

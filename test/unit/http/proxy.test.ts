@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { proxyFor, proxyProblem } from '../../../src/http/proxy.js';
+import { proxyFor, proxyIn, proxyProblem } from '../../../src/http/proxy.js';
 
 const proxy = 'http://proxy.example:3128';
 
@@ -24,12 +24,37 @@ test.each<[string, Readonly<Record<string, string>>, string | undefined]>([
   ['http://[::1]:8080', { HTTP_PROXY: proxy, NO_PROXY: '[::1]:80' }, proxy],
   ['https://data.example', { HTTPS_PROXY: proxy, NO_PROXY: ' , ' }, proxy],
 ])('the way to %s with %j', (baseUrl, env, expected) => {
-  expect(proxyFor(baseUrl, undefined, env)).toBe(expected);
+  expect(proxyIn(baseUrl, env)).toEqual({ proxy: expected, problem: undefined });
+});
+
+test.each([
+  ['HTTPS_PROXY', 'socks5://reader:secret-word@proxy.example:1080'],
+  ['https_proxy', 'reader:secret-word@proxy.example:port'],
+  ['HTTPS_PROXY', 'http://proxy.example/secret-word'],
+])('an environment is told that its %s cannot be, without what it is: %s', (name, given) => {
+  const { problem } = proxyIn('https://data.example', { [name]: given });
+  expect(problem).toBe(`the ${name} of the environment must be the address of an HTTP proxy, as http://proxy.example:3128`);
+  expect(proxyIn('https://data.example', { [name]: given, NO_PROXY: '*' })).toEqual({ proxy: undefined, problem: undefined });
+});
+
+test('an address of a service that cannot be has no way to it', () => {
+  expect(proxyIn('data.example', { HTTPS_PROXY: proxy })).toEqual({ proxy: undefined, problem: undefined });
 });
 
 test('what a program asks for comes before the environment', () => {
-  expect(proxyFor('https://data.example', false, { HTTPS_PROXY: proxy })).toBeUndefined();
-  expect(proxyFor('https://data.example', proxy, { NO_PROXY: '*' })).toBe(proxy);
+  const before = process.env;
+  try {
+    process.env = { ...before, HTTPS_PROXY: 'socks5://proxy.example' };
+    expect(proxyFor('https://data.example', false)).toBeUndefined();
+    expect(proxyFor('https://data.example', proxy)).toBe(proxy);
+    const refused = expect.objectContaining({
+      code: 'E_SOURCE_CONFIG',
+      message: expect.stringContaining('the HTTPS_PROXY of the environment'),
+    });
+    expect(() => proxyFor('https://data.example', undefined)).toThrow(refused);
+  } finally {
+    process.env = before;
+  }
 });
 
 test.each([proxy, 'https://user:password@proxy.example', 'http://proxy.example/', false])('%p can be a proxy', (given) => {

@@ -220,6 +220,6 @@ describe('the environment', () => {
   });
 
   test('may have empty variables, which count as not set', () => {
-    expect(connectionFromEnvironment({ ...both, LEADSTREAM_AUTHORIZED_UID: '' })).toEqual(base);
+    expect(connectionFromEnvironment({ ...both, LEADSTREAM_AUTHORIZED_UID: '' })).toEqual({ ...base, proxy: false });
   });
 });
