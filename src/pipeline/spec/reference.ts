@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { collections, originalName, type Collection } from '../../collections/index.js';
 import { catalogue, environment, exitCodes, warningCatalogue } from '../../core/index.js';
 import { collectionsShape } from '../../source/index.js';
 import { expressionFunctions, type StepDefinitions } from '../../steps/index.js';
@@ -19,6 +20,9 @@ export function referenceWith(steps: StepDefinitions): string {
     '## collections',
     'Collections of your own, by name; `from` and `with` of a join take them. Names are made of a-z, 0-9 and `_`, and none is that of a collection that every service has.',
     ...collectionTables(),
+    '## Fields of the collections',
+    'What every service has. Pipeline files use the names of the first column, which are those of Parquet, too; CSV, ndjson and stdout write those of the service. `personal` fields are about a person; `secret` ones look like credentials and are left out unless `reveal` names them.',
+    ...Object.values<Collection>(collections).flatMap(fieldTable),
     '## rejects',
     keyTable(shape.properties?.rejects ?? {}),
     '## expect',
@@ -82,6 +86,23 @@ function collectionTables(): readonly string[] {
   const { additionalProperties: one } = schemaOf(collectionsShape());
   if (typeof one !== 'object') return [];
   return [keyTable(one), 'Its `paging`:', keyTable(one.properties?.paging ?? {})];
+}
+
+/** The fields of a collection that every service has. */
+function fieldTable({ name, fields, key, paged, paths: [path], unknown }: Collection): readonly string[] {
+  const rows = Object.entries(fields).map(([column, field]) => [
+    `\`${column}\``,
+    `\`${originalName(column, field)}\``,
+    field.type,
+    field.sensitivity,
+    key.includes(column) ? 'key' : '',
+  ]);
+  const others = unknown === 'secret' ? 'are withheld' : 'become columns';
+  return [
+    `### ${name}`,
+    `\`/api/${path}\`, ${paged ? 'page by page' : 'in one answer'}. Fields that are not listed ${others}.`,
+    table(['field', 'in the service', 'type', 'sensitivity', 'key'], rows),
+  ];
 }
 
 function keyTable({ properties = {}, required = [] }: Schema): string {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { Ajv } from 'ajv';
 import { parseAllDocuments } from 'yaml';
+import { collectionNames, collections, columnsOf, type Collection } from '../../../src/collections/index.js';
 import { environment } from '../../../src/core/index.js';
 import { pipelineReference, pipelineSchema } from '../../../src/pipeline/index.js';
 
@@ -12,6 +13,24 @@ test('REFERENCE.md says what the definitions say; `npm run reference` writes it'
 
 test('pipeline.schema.json says what the definitions say; `npm run reference` writes it', async () => {
   expect(JSON.parse(await readFile(join('pipelines', 'pipeline.schema.json'), 'utf8'))).toEqual(await pipelineSchema());
+});
+
+test('lists every field of every collection with its name in the service, type, sensitivity and part in the key', async () => {
+  const reference = await pipelineReference();
+  const section = reference.slice(reference.indexOf('## Fields of the collections'), reference.indexOf('\n## rejects'));
+  const listed = section.split(/^### /m).slice(1);
+  expect(listed.map((text) => text.slice(0, text.indexOf('\n')))).toEqual(collectionNames);
+  const rows = listed.map((text) =>
+    [...text.matchAll(/^\| `(.+)` \| `(.+)` \| (\w+) \| (\w+) \| (\w*) \|$/gm)].map(([, ...cells]) => cells),
+  );
+  const all: readonly Collection[] = collectionNames.map((name) => collections[name]);
+  expect(rows).toEqual(
+    all.map((collection) =>
+      columnsOf(collection, Object.keys(collection.fields)).map(({ name, original, type, sensitivity }) => {
+        return [name, original, type, sensitivity, collection.key.includes(name) ? 'key' : ''];
+      }),
+    ),
+  );
 });
 
 test.each((await readdir('pipelines')).filter((name) => name.endsWith('.yaml')))('an editor finds nothing wrong with %s', async (name) => {
