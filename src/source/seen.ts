@@ -1,6 +1,6 @@
 import { digestsOf, keysOf, type RecordBatch } from '../vector/index.js';
 import { KeySet } from '../flow/index.js';
-import { textOfRow } from './fingerprint.js';
+import { textsOf } from './fingerprint.js';
 import { outOfSequence } from './moved.js';
 
 /** A row that came again, by the position where it did. */
@@ -90,5 +90,6 @@ export class SeenRows {
 /** What rows are told apart by: their keys, or where these are missing all that they have. */
 export function namesOf(batch: RecordBatch, key: readonly string[]): readonly string[] {
   const nameAt = keysOf(batch, key);
-  return Array.from({ length: batch.length }, (_, row) => nameAt(row) ?? textOfRow(batch.row(row)));
+  let textOf: ((row: number) => string) | undefined;
+  return Array.from({ length: batch.length }, (_, row) => nameAt(row) ?? (textOf ??= textsOf(batch))(row));
 }
