@@ -97,6 +97,11 @@ export const catalogue = {
   E_STEP_FIELD: { exit: 1, retry: false, help: 'Name a field that the rows have at this step.' },
   E_STEP_VALUE: { exit: 1, retry: false, help: 'Clean the value before this step, or choose on_error: reject or null.' },
   E_STEP_EXPRESSION: { exit: 1, retry: false, help: 'Guard the expression against the value, or choose on_error: reject or null.' },
+  E_STEP_FUNCTION: {
+    exit: 1,
+    retry: false,
+    help: 'A function that the program or a plug-in gave to a step failed, or gave what a step cannot take; correct it at the place named. What it threw is the cause of the error.',
+  },
   E_STEP_OVERFLOW: {
     exit: 1,
     retry: false,
@@ -116,6 +121,11 @@ export const catalogue = {
     help: 'A table is the link that a Parquet sink publishes, like lake/leads; name one, or for a sink a path that is free.',
   },
   E_SINK_WRITE: { exit: 1, retry: true, help: 'Check free space and permissions of the destination.' },
+  E_SINK_FUNCTION: {
+    exit: 1,
+    retry: true,
+    help: 'A sink of the program or of a plug-in failed, and nothing was published; look at its destination, or correct it at the place named. What it threw is the cause of the error.',
+  },
   E_SINK_VALUE: {
     exit: 1,
     retry: false,

@@ -30,6 +30,7 @@ export { createRedactor, minSecretLength, type Redactor } from './redact.js';
 export { newRunId } from './run-id.js';
 export { schema, zod, type Zod } from './schema.js';
 export { hintAt, meant, unknownName } from './suggestions.js';
+export { whatWasThrown } from './thrown.js';
 export { type DeclaredType, declaredTypes, expectations, parserOf, textOf, type Value, type ValueOf } from './types.js';
 export { nodeRequire } from './node-require.js';
 export { packageFile, version } from './version.js';

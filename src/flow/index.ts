@@ -20,11 +20,13 @@ export {
 export type { RowFormat } from './iterate.js';
 export { type ColumnsContext, type ConfigPath, factsOf, type StepFacts, withFacts } from './step-facts.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';
+export { keepRows } from './keep-rows.js';
 export { handOver, keep } from './lease.js';
 export { mapAsync, mapPagesAsync } from './map-async.js';
-export { batchOf, countOf, isPage, keepRows, type Lease, type Page, pageOf, type Step, withBatch } from './page.js';
+export { batchOf, countOf, isPage, type Lease, type Page, pageOf, type Step, withBatch } from './page.js';
 export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from './paged-source.js';
 export { preload } from './preload.js';
+export { isPromise, type KnownRows, ofEachRow, refusedRow } from './row-function.js';
 export { createStallDetector, type StallDetector } from './stall-detector.js';
 export { Recent } from './recent.js';
 export { type Ask, task } from './task.js';

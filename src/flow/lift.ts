@@ -1,15 +1,28 @@
 import { Observable, Subject, map, takeWhile, type OperatorFunction, type Subscriber, type Subscription } from 'rxjs';
-import { keepRows, withRows, type Page, type Step } from './page.js';
+import { LeadstreamError, whatWasThrown } from '../core/index.js';
+import { keepRows } from './keep-rows.js';
+import { withRows, type Page, type Step } from './page.js';
+import { ofEachRow, refusedRow } from './row-function.js';
+import { withFacts } from './step-facts.js';
 
-/** Applies a function to every row; it is told the row and nothing else. */
+/**
+ * Applies a function to every row; it is told the row and nothing else.
+ *
+ * @throws {StepError} `E_STEP_FUNCTION`, by the stream, when the function throws, with what it threw as the `cause`, and when it gives a promise.
+ */
 export function mapRows<T, U>(project: (row: T) => U): Step<T, U> {
-  const projected = (row: T): U => project(row);
-  return map((page) => withRows(page, page.rows.map(projected)));
+  const mapping: Step<T, U> = map((page) => withRows(page, ofEachRow(page, { at: 'mapRows', of: project })));
+  return withFacts(mapping, { at: 'mapRows', columns: () => undefined });
 }
 
-/** Keeps the rows that satisfy a condition; a page may become empty, but it stays a page. */
+/**
+ * Keeps the rows that satisfy a condition; a page may become empty, but it stays a page.
+ *
+ * @throws {StepError} `E_STEP_FUNCTION`, by the stream, as `mapRows`.
+ */
 export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
-  return map((page) => keepRows(page, keep));
+  const filtering: Step<T, T> = map((page) => keepRows(page, keep, 'filterRows'));
+  return withFacts(filtering, { at: 'filterRows', columns: (input) => input });
 }
 
 /**
@@ -49,6 +62,8 @@ class LiftedRows<T, U> {
   readonly #lifted: Subscription;
   #out: U[] = [];
   #last = 0;
+  /** The row that the operator is being given, from 0. */
+  #index = 0;
   #inPage = false;
 
   constructor(
@@ -57,7 +72,7 @@ class LiftedRows<T, U> {
   ) {
     this.#lifted = this.#rows$.pipe(operator).subscribe({
       next: (row) => this.#out.push(row),
-      error: (error: unknown) => subscriber.error(error),
+      error: (error: unknown) => subscriber.error(this.#inPage ? this.#failure(error) : error),
       complete: () => {
         if (!this.#inPage) this.#finish();
       },
@@ -73,8 +88,9 @@ class LiftedRows<T, U> {
   lift(page: Page<T>): Page<U> {
     this.#last = page.number;
     this.#inPage = true;
-    for (const row of page.rows) {
+    for (const [index, row] of page.rows.entries()) {
       if (this.closed) break;
+      this.#index = index;
       this.#rows$.next(row);
     }
     this.#inPage = false;
@@ -90,6 +106,12 @@ class LiftedRows<T, U> {
   #finish(): void {
     if (this.#out.length > 0) this.subscriber.next({ number: this.#last + 1, rows: this.#taken(), lease: { release: () => {} } });
     this.subscriber.complete();
+  }
+
+  #failure(thrown: unknown): unknown {
+    if (thrown instanceof LeadstreamError) return thrown;
+    const place = { who: 'liftRows', at: 'liftRows', page: this.#last, index: this.#index, row: undefined };
+    return refusedRow(place, `threw ${whatWasThrown(thrown)}`, thrown);
   }
 
   #taken(): U[] {

@@ -1,6 +1,6 @@
-import { Observable, catchError, defer, finalize, from, map, mergeMap, of, pipe, single, tap, type ObservableInput } from 'rxjs';
-import { LeadstreamError } from '../core/index.js';
-import { callable, checkGiven, number, object } from '../options/index.js';
+import { Observable, catchError, defer, finalize, map, mergeMap, of, pipe, single, tap, throwError, type ObservableInput } from 'rxjs';
+import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
+import { callable, checkGiven, given, number, object } from '../options/index.js';
 import { handOver, keep } from './lease.js';
 import { whenDry } from './stalled.js';
 import { reorder } from './reorder.js';
@@ -18,7 +18,8 @@ const taken = object({ project: callable, concurrency: number({ whole: true, min
  *
  * @param project Gives the new rows of a page, once; `signal` is aborted on unsubscribe.
  * @param concurrency Pages worked on at once, at least 1.
- * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right.
+ * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right. `E_STEP_FUNCTION`, by the stream, when the function fails,
+ * with what it threw as the `cause`, and when it gives something other than rows.
  * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for a page whose rows never come, once the process has nothing else left to do.
  */
 export function mapAsync<T, U>(
@@ -26,8 +27,27 @@ export function mapAsync<T, U>(
   concurrency: number,
 ): Step<T, U> {
   checkGiven('mapAsync', taken, { project, concurrency });
-  const rowsOf = (page: Page<T>, signal: AbortSignal) => from(project(page, signal)).pipe(map((rows) => withRows(page, rows)));
+  const rowsOf = (page: Page<T>, signal: AbortSignal) =>
+    defer(() => project(page, signal)).pipe(
+      single(),
+      catchError((thrown: unknown) => throwError(() => failed(thrown, page))),
+      tap((rows) => checkRows(rows, page)),
+      map((rows) => withRows(page, rows)),
+    );
   return pipe(mapPagesAsync(rowsOf, concurrency, 'mapAsync'), handOver());
+}
+
+function failed(thrown: unknown, { number }: Page<unknown>): unknown {
+  if (thrown instanceof LeadstreamError) return thrown;
+  return new StepError('E_STEP_FUNCTION', `mapAsync: the function failed with ${whatWasThrown(thrown)} on page ${number}`, {
+    cause: thrown,
+  });
+}
+
+function checkRows(rows: unknown, { number }: Page<unknown>): void {
+  if (Array.isArray(rows)) return;
+  const remedy = 'it gives the rows of the page as a list, by a promise or an observable of one value';
+  throw new StepError('E_STEP_FUNCTION', `mapAsync: the function gave ${given(rows)} for page ${number}; ${remedy}`);
 }
 
 /**

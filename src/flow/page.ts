@@ -45,7 +45,8 @@ class BatchPage<T> implements Page<T> {
   }
 }
 
-function isBatchPage<T>(page: Page<T>): page is BatchPage<T> {
+/** Whether a page is one by columns. */
+export function isBatchPage<T>(page: Page<T>): page is Page<T> & { readonly batch: RecordBatch } {
   return page instanceof BatchPage;
 }
 
@@ -95,12 +96,4 @@ export function withLease<T>(page: Page<T>, lease: Lease): Page<T> {
 /** How many rows a page has. */
 export function countOf(page: Page<unknown>): number {
   return isBatchPage(page) ? page.batch.length : page.rows.length;
-}
-
-/** The rows for which a condition holds, which is told the row and nothing else; a page keeps the form that it has. */
-export function keepRows<T>(page: Page<T>, condition: (row: T) => boolean): Page<T> {
-  const holds = (row: T): boolean => condition(row);
-  if (!isBatchPage(page)) return withRows(page, page.rows.filter(holds));
-  const kept = page.rows.flatMap((row, index) => (condition(row) ? [index] : []));
-  return withBatch(page, page.batch.keep(kept));
 }

@@ -1,12 +1,13 @@
 import type { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { defer, isObservable, tap, type Observable } from 'rxjs';
-import { type Column, type Consistency, StepError } from '../core/index.js';
+import { type Column, type Consistency, type Row, StepError } from '../core/index.js';
 import { checkGiven, given, numberOrInfinity, object, oneOf } from '../options/index.js';
 import { PageCache, type CacheOptions } from './cache.js';
 import { iterate, toReadable, toWeb, type RowFormat } from './iterate.js';
 import { rows } from './lift.js';
 import { isPage, type Page, type Step } from './page.js';
+import { namingRows, type KnownRows } from './row-function.js';
 import { factsOf, type ColumnsContext } from './step-facts.js';
 
 /** What rows are read for: what is written has to be complete. */
@@ -18,6 +19,8 @@ export interface RowSource {
   readonly columns: readonly Column[] | undefined;
   /** Columns that are secret and not revealed, for messages. */
   readonly withheld: readonly string[];
+  /** Columns that identify a row; none when nobody knows. */
+  readonly key: readonly string[];
   /** Begins a read; nothing is asked for before its pages are subscribed. */
   open(purpose: Purpose): OpenedSource;
 }
@@ -223,7 +226,7 @@ export class RowStream<T> implements AsyncIterable<T> {
         return cache.last?.consistency;
       },
     };
-    return new RowStream<T>({ columns: this.columns, withheld: this.withheld, open: () => opened });
+    return new RowStream<T>({ columns: this.columns, withheld: this.withheld, key: this.#source.key, open: () => opened });
   }
 
   /** Follows columns through steps. */
@@ -244,11 +247,15 @@ export class RowStream<T> implements AsyncIterable<T> {
 
   #open(purpose: Purpose): OpenedStream<T> {
     const opened = this.#source.open(purpose);
-    const pages$ = this.#steps.reduce((each$: Observable<Page>, step, index) => {
-      const facts = factsOf(step);
-      if (facts === undefined) return each$.pipe(step, tap(checkPage(index)));
-      return each$.pipe(purpose === 'writing' && facts.forWriting ? (facts.forWriting() as Step) : step);
-    }, opened.pages$);
+    const pages$ = this.#steps.reduce(
+      (each$: Observable<Page>, step, index) => {
+        const facts = factsOf(step);
+        const naming = namingRows<Row>(facts?.at, () => this.#known(index));
+        if (facts === undefined) return each$.pipe(step, tap(checkPage(index)), naming);
+        return each$.pipe(purpose === 'writing' && facts.forWriting ? (facts.forWriting() as Step) : step, naming);
+      },
+      opened.pages$.pipe(namingRows<Row>(undefined, () => undefined)),
+    );
     const ended = () => (this.#consistency = opened.consistency);
     // What goes through the steps is of the type that theirs say.
     const made$ = pages$.pipe(tap({ complete: ended, error: ended })) as Observable<unknown> as Observable<Page<T>>;
@@ -259,6 +266,13 @@ export class RowStream<T> implements AsyncIterable<T> {
         return opened.consistency;
       },
     };
+  }
+
+  /** What is known of the rows that arrive at a step. */
+  #known(index: number): KnownRows | undefined {
+    const { columns, key } = this.#source;
+    const arriving = this.#columnsBehind(this.#steps.slice(0, index), columns, () => () => {});
+    return arriving && { key, columns: arriving };
   }
 
   /** The columns of the rows when these came to the source beside those that are declared: their names are not taken by any step. */
@@ -287,7 +301,7 @@ export function fromPages<T>(pages$: Observable<Page<T>>, columns?: readonly Col
     undeclared: () => [],
     consistency: undefined,
   });
-  return new RowStream<T>({ columns, withheld: [], open });
+  return new RowStream<T>({ columns, withheld: [], key: [], open });
 }
 
 /** Rows for a step that takes a side: a stream of rows, or an observable of pages. */

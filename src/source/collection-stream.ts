@@ -47,6 +47,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
     super({
       columns: chosen(columns, read.fields),
       withheld: withheldOf(collection, read.reveal),
+      key: collection.key,
       open: (purpose) => open(connection, collection, read, purpose),
     });
     this.#connection = connection;

@@ -1,7 +1,7 @@
 import { map } from 'rxjs';
 import { declaredTypes, schema, type DeclaredType, type Row, type Value, type ValueOf } from '../../core/index.js';
 import { callback, checkArguments, judgedBy, optionProblems } from '../../options/index.js';
-import { batchOf, withBatch, withFacts, type Step } from '../../flow/index.js';
+import { batchOf, ofEachRow, withBatch, withFacts, type Step } from '../../flow/index.js';
 import { FlatVector } from '../../vector/index.js';
 import { strictest } from '../fields.js';
 import { derivedColumns } from './columns.js';
@@ -42,7 +42,8 @@ function derivationProblem(derivation: unknown): string | undefined {
  * Adds fields computed from each row; a field that exists gets the new value. All see the row as it came in.
  *
  * @param derivations By new field a function, or its type and a function.
- * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function: expressions are for pipeline files.
+ * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function: expressions are for pipeline files. `E_STEP_FUNCTION`, by the stream,
+ * when a function throws, with what it threw as the `cause`, and when it gives a promise.
  *
  * @example
  * service.leads.pipe(
@@ -56,7 +57,10 @@ export function derive<T extends Row, const D extends Readonly<Record<string, De
     typeof derivation === 'function' ? { name, type: 'text' as const, of: derivation } : { name, type: derivation.type, of: derivation.of },
   );
   const deriving: Step<T, WithDerived<T, D>> = map((page) => {
-    const values = added.map(({ name, of }) => [name, new FlatVector(page.rows.map((row) => of(row) ?? null))] as const);
+    const values = added.map(({ name, of }) => {
+      const derived = ofEachRow(page, { at: 'derive', name, of });
+      return [name, new FlatVector(derived.map((value) => value ?? null))] as const;
+    });
     return withBatch(page, batchOf(page).with(values));
   });
   return withFacts(deriving, {

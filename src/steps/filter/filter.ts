@@ -9,7 +9,8 @@ const taken = schema((z) => z.strictObject({ condition: callback() }));
 /**
  * Keeps the rows that satisfy a condition.
  *
- * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function: expressions are for pipeline files.
+ * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function: expressions are for pipeline files. `E_STEP_FUNCTION`, by the stream,
+ * when the condition throws, with what it threw as the `cause`, and when it gives a promise.
  *
  * @example
  * service.leads.pipe(filter((lead) => lead.lead_status === 'new'));
@@ -19,7 +20,7 @@ export function filter<T extends Row>(condition: (row: T) => boolean, context?: 
 export function filter<T extends Row>(condition: (row: T) => boolean, context: StepContext = standalone('filter')): Step<T, T> {
   checkArguments(context.at, taken, { condition });
   const filtering: Step<T, T> = map((page) => {
-    const kept = keepRows(page, condition);
+    const kept = keepRows(page, condition, context.at);
     context.tally.filtered += countOf(page) - countOf(kept);
     return kept;
   });

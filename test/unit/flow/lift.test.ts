@@ -1,11 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { delay, distinct, filter, from, map, of, pipe, scan, take, takeLast, throwError } from 'rxjs';
-import type { Row } from '../../../src/core/index.js';
+import { StepError, type Row } from '../../../src/core/index.js';
 import { filterRows, liftRows, mapRows, rows, pageOf as columnsPage, type Page } from '../../../src/flow/index.js';
 import { batchOfTexts } from '../../support/batches.js';
 import { leasedPages, marbles, pageOf, shown } from '../../support/pages.js';
 
 const pages = { a: pageOf(1, [1, 2]), b: pageOf(2, [2, 3]), c: pageOf(3, [3, 4]) };
+/** What a function that throws `'three'` for the second row of page 2 comes to. */
+const failure = (who: string) =>
+  new StepError('E_STEP_FUNCTION', `${who}: the function threw a value of the type string for row 2 of page 2`, { cause: 'three' });
 const show = map((page: Page<number>) => page.rows.join(' '));
 
 describe('mapRows', () => {
@@ -36,13 +39,13 @@ describe('mapRows', () => {
     expect(before.map(shown)).toEqual([{ number: 1, rows: [1, 2] }]);
   });
 
-  test('ends the stream with what the function throws', () => {
+  test('ends the stream with the row for which the function throws', () => {
     marbles(({ cold, expectObservable }) => {
       const refuse = (n: number): number => {
         if (n === 3) throw 'three';
         return n;
       };
-      expectObservable(cold('a-b-c|', pages).pipe(mapRows(refuse), show)).toBe('a-#', { a: '1 2' }, 'three');
+      expectObservable(cold('a-b-c|', pages).pipe(mapRows(refuse), show)).toBe('a-#', { a: '1 2' }, failure('mapRows'));
     });
   });
 });
@@ -170,7 +173,7 @@ describe('liftRows', () => {
         if (n === 3) throw 'three';
         return n;
       });
-      expectObservable(source.pipe(liftRows(refuse), show)).toBe('a-#', { a: '1 2' }, 'three');
+      expectObservable(source.pipe(liftRows(refuse), show)).toBe('a-#', { a: '1 2' }, failure('liftRows'));
       expectSubscriptions(source.subscriptions).toBe('^-!');
     });
   });

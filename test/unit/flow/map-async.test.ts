@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Observable } from 'rxjs';
 import { EMPTY, NEVER, firstValueFrom, lastValueFrom, map, mergeMap, of, tap, throwError, timer, toArray } from 'rxjs';
+import { StepError } from '../../../src/core/index.js';
 import { keep, mapAsync, type Page } from '../../../src/flow/index.js';
 import { leasedPages, marbles, pageOf, turns } from '../../support/pages.js';
 import { seeded } from '../../support/seeded.js';
@@ -65,8 +66,10 @@ describe('mapAsync', () => {
 
   test('tells an error after the results of the pages before it', () => {
     marbles(({ cold, expectObservable }) => {
+      const message = 'mapAsync: the function failed with a value of the type string on page 2';
+      const failure = new StepError('E_STEP_FUNCTION', message, { cause: 'two' });
       const project = (page: Page<string>) => (page.number === 2 ? throwError(() => 'two') : laterForEarlier(page));
-      expectObservable(cold('(abc|)', pages).pipe(mapAsync(project, 3), show)).toBe('------(a#)', { a: '1x' }, 'two');
+      expectObservable(cold('(abc|)', pages).pipe(mapAsync(project, 3), show)).toBe('------(a#)', { a: '1x' }, failure);
     });
   });
 
@@ -80,18 +83,36 @@ describe('mapAsync', () => {
     const refuse = (): readonly string[] => {
       throw new Error('refused');
     };
-    await expect(lastValueFrom(leasedPages([['a']]).pages$.pipe(mapAsync<string, string>(() => of(refuse()), 1)))).rejects.toThrow(
-      'refused',
-    );
+    await expect(lastValueFrom(leasedPages([['a']]).pages$.pipe(mapAsync<string, string>(() => of(refuse()), 1)))).rejects.toMatchObject({
+      code: 'E_STEP_FUNCTION',
+      message: expect.stringMatching(/^mapAsync: the function failed with Error \(at .*map-async.test.ts:\d+:\d+\) on page 1$/),
+      cause: new Error('refused'),
+    });
+  });
+
+  test('fails for what is no list of rows', async () => {
+    const project = () => of('rows') as unknown as Observable<readonly string[]>;
+    await expect(lastValueFrom(leasedPages([['a']]).pages$.pipe(mapAsync(project, 1)))).rejects.toMatchObject({
+      message: expect.stringContaining("mapAsync: the function gave the text 'rows' for page 1; it gives the rows of the page as a list"),
+    });
+  });
+
+  test('leaves a failure of leadstream as it is', async () => {
+    const failure = new StepError('E_STEP_VALUE', 'mine');
+    await expect(lastValueFrom(leasedPages([['a']]).pages$.pipe(mapAsync(() => throwError(() => failure), 1)))).rejects.toBe(failure);
   });
 
   test('fails when a page gets no result, instead of losing it and those behind it', async () => {
     const project = ({ number, rows }: Page<string>) => (number === 2 ? EMPTY : of(rows));
-    await expect(lastValueFrom(leasedPages([['a'], ['b'], ['c']]).pages$.pipe(mapAsync(project, 2)))).rejects.toThrow('no elements');
+    await expect(lastValueFrom(leasedPages([['a'], ['b'], ['c']]).pages$.pipe(mapAsync(project, 2)))).rejects.toMatchObject({
+      message: 'mapAsync: the function failed with EmptyError on page 2',
+    });
   });
 
   test('fails when a page gets two results, instead of losing one', async () => {
-    await expect(lastValueFrom(leasedPages([['a']]).pages$.pipe(mapAsync(() => of(['a'], ['b']), 1)))).rejects.toThrow('Too many');
+    await expect(lastValueFrom(leasedPages([['a']]).pages$.pipe(mapAsync(() => of(['a'], ['b']), 1)))).rejects.toMatchObject({
+      message: 'mapAsync: the function failed with SequenceError on page 1',
+    });
   });
 
   test.each([[0], [-1], [1.5], [Number.NaN], [Infinity], [undefined], ['2']])('refuses a concurrency of %p at once', (concurrency) => {
@@ -132,7 +153,7 @@ describe('mapAsync', () => {
 
     test('tells a failure that waits behind such a page, which says more', async () => {
       const failing = ({ number }: Page<string>) => (number === 1 ? NEVER : throwError(() => `failure of ${number}`));
-      expect(await told(failing, 2)).toEqual(['failure of 2']);
+      expect(await told(failing, 2)).toEqual([expect.objectContaining({ code: 'E_STEP_FUNCTION', cause: 'failure of 2' })]);
     });
 
     test('listens no longer than somebody is subscribed', async () => {
@@ -167,7 +188,7 @@ describe('mapAsync', () => {
       return number === 1 ? timer(0).pipe(mergeMap(() => throwError(() => new Error('one')))) : NEVER;
     };
     const failing$ = leasedPages([['a'], ['b']]).pages$.pipe(mapAsync(({ number }, signal) => project(pageOf(number, ['x']), signal), 2));
-    await expect(lastValueFrom(failing$)).rejects.toThrow('one');
+    await expect(lastValueFrom(failing$)).rejects.toMatchObject({ cause: new Error('one') });
     expect(signals[1]?.aborted).toBe(true);
   });
 

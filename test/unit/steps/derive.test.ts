@@ -27,13 +27,17 @@ describe('derive in code', () => {
     expect(await rowsThrough(derive({ b: () => undefined }), [{ a: '1' }])).toEqual([{ a: '1', b: null }]);
   });
 
-  test('lets an error of a function end the stream', async () => {
+  test('ends the stream with the row for which a function throws', async () => {
     const step = derive({
       b: () => {
         throw new RangeError('mine');
       },
     });
-    await expect(rowsThrough(step, [{ a: '1' }])).rejects.toThrow(new RangeError('mine'));
+    await expect(rowsThrough(step, [{ a: '1' }])).rejects.toMatchObject({
+      code: 'E_STEP_FUNCTION',
+      message: expect.stringMatching(/^derive: b: the function threw RangeError \(at .*derive\.test\.ts:\d+:\d+\) for row 1 of page 1$/),
+      cause: new RangeError('mine'),
+    });
   });
 });
 

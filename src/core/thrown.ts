@@ -1,0 +1,24 @@
+/**
+ * What a function of somebody else threw, in words that hold no data: its class, a code as systems and databases give them, and the place in
+ * the code. The message may say anything, so it stays out; whoever wants it finds it in the `cause`.
+ *
+ * @example
+ * whatWasThrown(new RangeError('no such zip: 10001')); // 'RangeError (at /srv/steps.mjs:12:9)'
+ */
+export function whatWasThrown(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return thrown === null ? 'null' : `a value of the type ${typeof thrown}`;
+  const { name } = thrown;
+  const code = 'code' in thrown && typeof thrown.code === 'string' && codePattern.test(thrown.code) ? ` ${thrown.code}` : '';
+  const place = placeOf(thrown);
+  return `${namePattern.test(name) ? name : 'Error'}${code}${place === undefined ? '' : ` (at ${place})`}`;
+}
+
+const namePattern = /^[A-Za-z_$][\w$]{0,60}$/;
+const codePattern = /^[A-Z0-9_]{2,40}$/;
+
+/** Where it was thrown: the first line of its stack that names a file. What the message says comes before, and may look like one. */
+function placeOf({ stack, message }: Error): string | undefined {
+  const at = stack?.indexOf(message) ?? -1;
+  const frames = at < 0 ? '' : (stack?.slice(at + message.length) ?? '');
+  return /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^\n]*?:\d+:\d+)\)?$/m.exec(frames)?.[1];
+}
