@@ -14,7 +14,8 @@ const rung = (name: string) => ({
   roots: [`<rootDir>/test/${name}`],
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  // What examples import by the name of the package is its source, as for the compiler.
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', '^leadstream$': '<rootDir>/src/leadstream.ts' },
   // Most of what is imported without an extension, as far as jest sees it, is of TypeScript.
   moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],
   transform: {

@@ -50,6 +50,17 @@ export async function service(
   return { ...started, requests, probes, env, until };
 }
 
+/** What a service lists, asked for page by page by nothing of ours. */
+export async function listed(from: RunningService, collection: string): Promise<readonly Readonly<Record<string, string>>[]> {
+  const rows: Record<string, string>[] = [];
+  for (let page = 1; ; page++) {
+    const query = new URLSearchParams({ rest_api_key: testKey, page: String(page), limit: '500' }).toString();
+    const more = (await (await fetch(`${from.url}/api/${collection}?${query}`)).json()) as Record<string, string>[];
+    if (more.length === 0) return rows;
+    rows.push(...more);
+  }
+}
+
 /** Serves the given records, which have the service's own field names. */
 export async function serviceOf(records: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>): Promise<LoggedService> {
   const folder = join(await temporaryFolder(), 'data');

@@ -1,17 +1,11 @@
-import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
-import { start } from '../support/cli.js';
-import { service } from '../support/services.js';
+import { describe, expect, test } from '@jest/globals';
+import { firstLine, startExample } from '../support/examples.js';
+import { listed, service } from '../support/services.js';
 import { generate } from '../../src/service/index.js';
-import { temporaryFolder } from '../support/temporary.js';
 
 test('first-thousand.ts prints a thousand joined leads and asks for no page that it does not need', async () => {
   const from = await service(generate({ leads: 50_000, seed: 7 }));
-  const tsx = join('node_modules', 'tsx', 'dist', 'cli.mjs');
-  const { finished } = start(process.execPath, [tsx, join('examples', 'first-thousand.ts')], {
-    cwd: process.cwd(),
-    env: { ...from.env, TMPDIR: await temporaryFolder() },
-  });
+  const { finished } = await startExample('first-thousand.ts', from.env);
   const { code, stdout, stderr } = await finished;
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('1000 leads') });
   const lines = stdout.trim().split('\n');
@@ -19,4 +13,66 @@ test('first-thousand.ts prints a thousand joined leads and asks for no page that
   expect(lines.every((line) => /^\d+\t.+$/.test(line))).toBe(true);
   const pages = from.requests.filter((request) => request.startsWith('leads?')).length;
   expect(pages).toBeLessThan(40);
+});
+
+test('campaign-counts.ts counts every lead once', async () => {
+  const from = await service();
+  const { code, stdout, stderr } = await (await startExample('campaign-counts.ts', from.env)).finished;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^(?:\d+ leads\n)*1200 leads\n$/) });
+  const expected = new Map<string, number>();
+  for (const { campaign_id: id = '' } of await listed(from, 'leads')) expected.set(id, (expected.get(id) ?? 0) + 1);
+  const counted = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.split('\t'));
+  expect(new Map(counted.map(([id = '', count]) => [id, Number(count)]))).toEqual(expected);
+  expect(counted.map(([, count]) => Number(count))).toEqual([...expected.values()].toSorted((a, b) => b - a));
+});
+
+describe('lead-server.ts', () => {
+  test('streams joined leads, refuses what it does not know, and ends when it is told to', async () => {
+    const from = await service();
+    const server = await startExample('lead-server.ts', { ...from.env, PORT: '0' });
+    const url = await firstLine(server);
+    const [all, sold] = await Promise.all(['', '?status=sold'].map((query) => fetch(`${url}/leads${query}`)));
+    expect(all?.headers.get('content-type')).toContain('application/x-ndjson');
+    const rows = ((await all?.text()) ?? '')
+      .trim()
+      .split('\n')
+      .map((line): Record<string, unknown> => JSON.parse(line));
+    const bridges = new Map(
+      (await listed(from, 'bridges')).map(({ id, title, niche }) => [id, { bridge_title: title, bridge_niche: niche }]),
+    );
+    const leads = await listed(from, 'leads');
+    const expected = leads.map(({ lead_id, lead_status, bridge_id, campaign_name, timestamp }) => ({
+      ...{ lead_id, lead_status, bridge_id, campaign_name, timestamp },
+      ...bridges.get(bridge_id ?? ''),
+    }));
+    expect(rows).toEqual(expected);
+    const statuses = ((await sold?.text()) ?? '')
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line).lead_status);
+    expect(statuses).toHaveLength(leads.filter((lead) => lead['lead_status'] === 'sold').length);
+    expect(new Set(statuses)).toEqual(new Set(['sold']));
+    expect((await fetch(`${url}/leads?stauts=sold`)).status).toBe(400);
+    expect((await fetch(`${url}/leads`, { method: 'HEAD' })).status).toBe(404);
+    server.process.kill('SIGTERM');
+    expect(await server.finished).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('answers with a status while there is no row, and cuts the answer when rows have gone out', async () => {
+    const from = await service(undefined, {
+      faults: ['401@collection=bridges,purpose=page,page=1,times=1', '400@collection=leads,page=2'],
+    });
+    const server = await startExample('lead-server.ts', { ...from.env, PORT: '0' });
+    const url = await firstLine(server);
+    const refused = await fetch(`${url}/leads`);
+    expect([refused.status, await refused.json()]).toEqual([502, { code: 'E_SOURCE_AUTH' }]);
+    const cut = await fetch(`${url}/leads`);
+    expect(cut.status).toBe(200);
+    await expect(cut.text()).rejects.toThrow('terminated');
+    server.process.kill('SIGTERM');
+    await server.finished;
+  });
 });

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { connect, watch, type RunReport, type Watcher } from '../../../src/index.js';
 import { cli, start, startCli } from '../../support/cli.js';
-import { exportSpans, type Attributes, type Span } from '../../support/open-telemetry.js';
+import { exportSpans, type Attributes, type Span } from '../../../examples/open-telemetry.js';
 import { leads, runIn } from '../../support/pipelines.js';
 import { pipelineText, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -128,13 +128,6 @@ describe('the spans of a run', () => {
     expect(spans.find(({ name }) => name === 'leadstream run')).toMatchObject({ failed: true });
     expect(spans.some(({ name }) => name === 'leadstream commit')).toBe(false);
   });
-});
-
-test('the exporter in ARCHITECTURE.md is the one that is tested here', async () => {
-  const text = await readFile(new URL('../../support/open-telemetry.ts', import.meta.url), 'utf8');
-  const [, exporter = ''] = text.split('// ARCHITECTURE.md has what follows.\n');
-  expect(exporter).not.toBe('');
-  expect(await readFile(new URL('../../../ARCHITECTURE.md', import.meta.url), 'utf8')).toContain(exporter);
 });
 
 describe('no event has the key', () => {

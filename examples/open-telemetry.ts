@@ -1,6 +1,12 @@
-import { watch, type Watcher } from '../../src/index.js';
+/**
+ * Spans for OpenTelemetry: one for each run, read, request, write and commit, those of a run below its own.
+ *
+ *   import { context, trace } from '@opentelemetry/api';
+ *   const end = exportSpans(trace.getTracer('leadstream'), (span) => trace.setSpan(context.active(), span));
+ */
+import { watch, type Watcher } from 'leadstream';
 
-/** What is used of `@opentelemetry/api`, with its names. */
+/** What is used of `@opentelemetry/api`, with its names; there they are imported from it. */
 export interface Span {
   setAttributes(attributes: Attributes): this;
   setStatus(status: { code: number; message?: string }): this;
@@ -12,7 +18,6 @@ export interface Tracer {
 }
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
-// ARCHITECTURE.md has what follows.
 /** Makes spans of what leadstream does. `within` gives the context of a span: `(span) => trace.setSpan(context.active(), span)`. */
 export function exportSpans(tracer: Tracer, within: (span: Span) => object): () => void {
   const spans = new WeakMap<object, Span>();

@@ -1,0 +1,20 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { start, type Started } from './cli.js';
+import { temporaryFolder } from './temporary.js';
+
+/** Starts an example, in a process of its own that a signal reaches: `npx tsx` would make another. */
+export async function startExample(name: string, env: Readonly<Record<string, string>>): Promise<Started> {
+  const parameters = ['--import', 'tsx', join('examples', name)];
+  return start(process.execPath, parameters, { cwd: process.cwd(), env: { ...env, TMPDIR: await temporaryFolder() } });
+}
+
+/** The first line that a program prints, like the address it listens on. */
+export async function firstLine({ process: child }: Started): Promise<string> {
+  let text = '';
+  while (!text.includes('\n')) {
+    const [more] = (await once(child.stdout ?? child, 'data')) as [string];
+    text += more;
+  }
+  return text.slice(0, text.indexOf('\n'));
+}
