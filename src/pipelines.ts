@@ -37,5 +37,7 @@ export {
   type PreviewStage,
   type RunOptions,
   type RunReport,
+  type FailedRunReport,
+  failedRunOf,
   type SinkReport,
 } from './pipeline/index.js';

@@ -1,4 +1,4 @@
-import { jsonOf, printable } from '../core/index.js';
+import { jsonOf, logEvents, printable, type LogEvent } from '../core/index.js';
 import type { Secrets } from './secrets.js';
 
 /** How messages are written: lines for people, or one JSON object per line. */
@@ -17,22 +17,38 @@ export interface Console extends Secrets {
   readonly format: LogFormat;
   /** Most detailed level that is printed. */
   readonly level: LogLevel;
-  /** Says something, in one line or several; `details` are for machines. */
-  log(level: LogLevel, message: string | readonly string[], details?: Readonly<Record<string, unknown>>): void;
+  /** Says something, in one line or several. */
+  log(level: LogLevel, message: string | readonly string[]): void;
+  /**
+   * Reports an event of the log, whose level is its own.
+   *
+   * @param facts For machines.
+   * @param words For people, who are told nothing without.
+   */
+  event(name: LogEvent, facts: object, words?: string | readonly string[]): void;
 }
 
 /** @param most Most detailed level that is printed. */
 export function createConsole(format: LogFormat, most: LogLevel, { hide, redact }: Secrets, stream: NodeJS.WritableStream): Console {
+  function say(event: LogEvent, level: LogLevel, lines: readonly string[], facts: object): void {
+    if (logLevels.indexOf(level) > logLevels.indexOf(most)) return;
+    const time = new Date().toISOString();
+    if (format === 'json') stream.write(`${jsonOf({ time, level, event, ...inOneLine(lines), ...facts }, { redact })}\n`);
+    else if (lines.length > 0) stream.write(lines.map((line) => `${printable(redact(line))}\n`).join(''));
+  }
   return {
     format,
     level: most,
-    log: (level, message, details = {}) => {
-      if (logLevels.indexOf(level) > logLevels.indexOf(most)) return;
-      const lines = [message].flat();
-      if (format === 'text') stream.write(lines.map((line) => `${printable(redact(line))}\n`).join(''));
-      else stream.write(`${jsonOf({ time: new Date().toISOString(), level, message: lines.join('\n'), ...details }, { redact })}\n`);
-    },
+    log: (level, message) => say('message', level, [message].flat(), {}),
+    event: (name, facts, words = []) => say(name, logEvents[name].level, [words].flat(), facts),
     hide,
     redact,
   };
+}
+
+/** Several messages stand in one text, and by themselves as well. */
+function inOneLine(lines: readonly string[]): object {
+  const [first, ...others] = lines;
+  if (first === undefined) return {};
+  return others.length === 0 ? { message: first } : { message: lines.map((line) => line.trim()).join('; '), messages: lines };
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Argv } from 'yargs';
 import { LeadstreamError, secretVariables } from '../core/index.js';
+import type { Clock } from './clock.js';
 import { logLevels, type Console, type LogFormat, type LogLevel } from './console.js';
 import type { Secrets } from './secrets.js';
 
@@ -34,6 +35,8 @@ export interface CommandContext {
   readonly stderr: OutputStream;
   /** Aborted when the work is to stop. */
   readonly signal: AbortSignal;
+  /** What moves the status of a run. Default: real time. */
+  readonly clock?: Clock | undefined;
 }
 
 /** Does the work of a command and gives its exit code. */

@@ -6,17 +6,16 @@ import type { Console } from './console.js';
  *
  * @returns A watcher, and `undefined` where none of it would be seen: watching has its price.
  */
-export function debugLog({ level, log }: Console): Watcher | undefined {
+export function debugLog({ level, event: say }: Console): Watcher | undefined {
   if (level !== 'debug') return undefined;
   const started = new WeakMap<object, number>();
   const start = (event: object) => void started.set(event, performance.now());
-  const debug = (message: string, details: object) => log('debug', message, { ...details });
 
-  /** How an operation ended, and how long it took. */
-  function ended(event: object & { readonly error?: EventError; readonly aborted?: true }, done: string): string {
+  /** How long an operation took, and how it ended in words. */
+  function ended(event: object & { readonly error?: EventError; readonly aborted?: true }, done: string) {
     const ms = Math.round(performance.now() - (started.get(event) ?? performance.now()));
     const how = event.error ? `failed: ${event.error.code} ${event.error.message}` : event.aborted ? 'given up' : done;
-    return `${how}, ${ms} ms`;
+    return { facts: { ...event, ms }, how: `${how}, ${ms} ms` };
   }
 
   return {
@@ -24,15 +23,43 @@ export function debugLog({ level, log }: Console): Watcher | undefined {
       start,
       asyncEnd: (event) => {
         const attempt = event.attempt > 1 ? ` (attempt ${event.attempt})` : '';
-        debug(`request ${event.url}${attempt}: ${ended(event, `status ${event.status}, ${event.bytes} bytes`)}`, event);
+        const { facts, how } = ended(event, `status ${event.status}, ${event.bytes} bytes`);
+        say('request.finished', facts, `request ${event.url}${attempt}: ${how}`);
       },
     },
-    page: (event) => debug(`${listOf(event)}: page ${event.number}, ${event.rows} rows, ${event.read} so far`, event),
-    step: (event) => debug(`${event.at}: page ${event.number}, ${event.rows} rows`, event),
-    write: { start, asyncEnd: (event) => debug(`${event.at}: page ${event.number}, ${ended(event, `${event.rows} rows taken`)}`, event) },
-    read: { start, asyncEnd: (event) => debug(`${listOf(event)}: ${ended(event, `${event.read} rows in ${event.pages} pages`)}`, event) },
-    finish: { start, asyncEnd: (event) => debug(`${event.at}: ${ended(event, `finished, ${event.bytes} bytes`)}`, event) },
-    commit: { start, asyncEnd: (event) => debug(`commit of ${event.actions} actions: ${ended(event, 'done')}`, event) },
+    page: (event) => say('page.read', event, `${listOf(event)}: page ${event.number}, ${event.rows} rows, ${event.read} so far`),
+    step: (event) => say('page.processed', event, `${event.at}: page ${event.number}, ${event.rows} rows`),
+    write: {
+      start,
+      asyncEnd: (event) => {
+        const { facts, how } = ended(event, `${event.rows} rows taken`);
+        say('page.written', facts, `${event.at}: page ${event.number}, ${how}`);
+      },
+    },
+    read: {
+      start: (event) => {
+        start(event);
+        say('read.started', event);
+      },
+      asyncEnd: (event) => {
+        const { facts, how } = ended(event, `${event.read} rows in ${event.pages} pages`);
+        say('read.finished', facts, `${listOf(event)}: ${how}`);
+      },
+    },
+    finish: {
+      start,
+      asyncEnd: (event) => {
+        const { facts, how } = ended(event, `finished, ${event.bytes} bytes`);
+        say('output.finished', facts, `${event.at}: ${how}`);
+      },
+    },
+    commit: {
+      start,
+      asyncEnd: (event) => {
+        const { facts, how } = ended(event, 'done');
+        say('commit.finished', facts, `commit of ${event.actions} actions: ${how}`);
+      },
+    },
   };
 }
 

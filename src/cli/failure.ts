@@ -29,8 +29,9 @@ export function reportFailure(console: Console, thrown: unknown, pipeline?: stri
   // The last line is the one that machines read.
   if (thrown instanceof Error && thrown.stack) console.log('debug', thrown.stack.split('\n'));
   const lines = [pipeline === undefined ? first : `${pipeline}: ${first}`, ...others];
-  if (console.format === 'json') console.log('error', lines, { code, help, exit, ...(kept.length > 0 ? { kept } : {}) });
-  else console.log('error', isSpecFailure(thrown) ? lines : sentences(code, lines, help, kept));
+  const facts = { ...(pipeline !== undefined && { pipeline }), code, help, exit, ...(kept.length > 0 && { kept }) };
+  const asTheyAre = console.format === 'json' || isSpecFailure(thrown);
+  console.event('command.failed', facts, asTheyAre ? lines : sentences(code, lines, help, kept));
   return exit;
 }
 

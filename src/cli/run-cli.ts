@@ -20,7 +20,7 @@ import { print } from './streams.js';
 import { asParsed, bareWords, logFormatIn, usageProblem, valueProblem, type Grammar } from './usage.js';
 
 /** What a command line finds around it. */
-export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdin' | 'stdout' | 'stderr' | 'signal'> {
+export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdin' | 'stdout' | 'stderr' | 'signal' | 'clock'> {
   /** Values that messages must not show; those that commands learn of are added. */
   readonly secrets?: Secrets;
 }

@@ -70,10 +70,9 @@ export async function runSeries(
     failed: [...names('failed'), ...files.flatMap((file) => ('failure' in file ? file.file : []))],
     'not run': names('not_run'),
   }).filter(([, which]) => which.length > 0);
-  console.log(exit === 0 ? 'info' : 'error', parts.map(([what, which]) => `${what}: ${which.join(', ')}`).join('; '), {
-    exit,
-    ...(told && { code: told.code, error: console.redact(told.message), help: told.help }),
-  });
+  const facts = { exit, ...(told && { code: told.code, error: console.redact(told.message), help: told.help }) };
+  const words = parts.map(([what, which]) => `${what}: ${which.join(', ')}`).join('; ');
+  console.event(exit === 0 ? 'series.finished' : 'series.failed', facts, words);
   return { endings: [...broken, ...endings], exit };
 }
 

@@ -21,6 +21,7 @@ export {
 export { type ExitCode, exitCodes } from './exit-codes.js';
 export { hashOfBytes, hashOfText } from './fnv.js';
 export { instantTexts } from './instant-text.js';
+export { type LogEvent, logEvents } from './log-events.js';
 export { nearest } from './nearest.js';
 export { type Naming, type OutputColumn, outputColumn, type OutputOptions, type Refuses } from './output-column.js';
 export { itemAt } from './item-at.js';

@@ -118,6 +118,8 @@ export interface ReadBegun {
   readonly collection: string;
   /** As in `page`. */
   readonly at: string | undefined;
+  /** Rows that the list had when it was read last; `undefined` where nothing tells. */
+  readonly expected: number | undefined;
 }
 
 export interface ReadDone {

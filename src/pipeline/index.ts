@@ -11,6 +11,7 @@ export { previewPipeline, type Preview, type PreviewOptions, type PreviewStage }
 export { recoverRuns } from './ops/recover.js';
 export { writeTo, type Written, type WriteOptions } from './ops/write-to.js';
 export { type RollbackOptions, rollbackTable } from './ops/rollback.js';
+export { type FailedRunReport, failedRunOf } from './run/failed-run.js';
 export { type FindingsReport, type RunReport, type SinkReport, summaryOf } from './run/report.js';
 export type { RowCounts } from './run/row-counts.js';
 export type { RunOptions } from './run/run-options.js';

@@ -23,7 +23,7 @@ export function watched(
     };
     return events.during$(
       'read',
-      () => ({ collection, at }),
+      () => ({ collection, at, expected: options.expectedRows }),
       defer(() => read({ ...options, onPage })),
       () => ({ pages, read: rows, outcome: consistency.outcome, repaired: consistency.repaired }),
     );

@@ -80,7 +80,7 @@ test('--help loads the parser of the command line', async () => {
 test('validate loads no HTTP and no engine of Parquet', async () => {
   const { files, packages, modules } = await loadedBy(command, 'validate', 'pipelines/leads-enriched.yaml', '--quiet');
   expect(packages).toEqual(expect.arrayContaining(['@marcbachmann/cel-js', 'rxjs', 'yaml', 'zod']));
-  expect(packages.filter((name) => /^(?:got|hono|@hono|fast-csv|zipcodes|hyparquet|parquet|cli-progress|@bokuweb)/.test(name))).toEqual([]);
+  expect(packages.filter((name) => /^(?:got|hono|@hono|fast-csv|zipcodes|hyparquet|parquet|@bokuweb)/.test(name))).toEqual([]);
   expect(modules.filter((path) => /^src\/(?:http\/transport|parquet\/engines|service\/(?:app|service))/.test(path))).toEqual([]);
   expect(files.length).toBeLessThan(40);
 });

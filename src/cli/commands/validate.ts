@@ -56,8 +56,9 @@ async function validate({ files: words, set, format, strict, envCheck }: Validat
 function tell(file: string, { ok, findings, pipelines, unset }: LintResult, { console }: CommandContext): void {
   for (const { severity, code, line, column, message } of findings) {
     const place = `${file}:${line}:${column} ${message}`;
-    if (severity === 'warning') console.log('warn', `${code}: ${place}`, { code });
-    else console.log('error', code.startsWith('W_') ? `${code}: ${place}` : place, { code, exit: 78 });
+    const facts = { code, file, line, column };
+    if (severity === 'warning') console.event('file.warned', facts, `${code}: ${place}`);
+    else console.event('file.refused', { ...facts, exit: 78 }, code.startsWith('W_') ? `${code}: ${place}` : place);
   }
   if (!ok) return;
   for (const { name, from, steps, to, columns } of pipelines) {

@@ -1,4 +1,4 @@
-import { GateError, type Row } from '../../core/index.js';
+import { GateError, limitReached, type Row } from '../../core/index.js';
 import { RunLog } from '../../lake/index.js';
 import { createClient, defaultFetchingThreads, noSpools, type CollectionReader, type Spools } from '../../source/index.js';
 import { evaluateGates } from '../gates/evaluate.js';
@@ -9,8 +9,9 @@ import { LateRows, NewFields, type Attempt } from './attempt.js';
 import { Chain } from './chain.js';
 import { noCounts, type Counts } from './counts.js';
 import { EarlyStop } from './early-stop.js';
+import { noteFailed, type FailedRunReport } from './failed-run.js';
 import { remembered } from './fields.js';
-import { Ledger } from './ledger.js';
+import { Ledger, type HowRead } from './ledger.js';
 import { OpenedOutputs, type Output, type PreparedOutputs } from './outputs.js';
 import { Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
@@ -70,7 +71,9 @@ export class ClaimedRun {
       this.#prepared = await begun.prepare();
       return await this.#publish(this.#prepared, rejects);
     } catch (failure) {
-      throw await this.#afterFailure(failure);
+      const thrown = await this.#afterFailure(failure);
+      noteFailed(thrown, await this.#failedReport());
+      throw thrown;
     } finally {
       await this.#close();
     }
@@ -134,8 +137,7 @@ export class ClaimedRun {
     const { pipeline, run, claim } = this;
     const ledger = this.#ledger;
     const { outputs } = prepared;
-    const how = { resumed: this.#resumed, since: this.#since, partial: this.#stop.stopped, rejects: claim.rejects };
-    const report = ledger.report(run, outputs, how);
+    const report = ledger.report(run, outputs, this.#howRead);
     this.#stop.warnings().forEach(run.warn);
     const allowShrink = this.options.allowShrink ?? false;
     const expectations = this.#expectations;
@@ -152,6 +154,16 @@ export class ClaimedRun {
     );
     if (!report.partial) await this.#keepCounts(outputs).catch(run.forgotten);
     return { ...report, finishedAt: new Date().toISOString() };
+  }
+
+  /** What a run did that published nothing, as far as it came. */
+  async #failedReport(): Promise<FailedRunReport> {
+    const report = this.#ledger.report(this.run, this.#prepared?.outputs ?? [], this.#howRead);
+    return { ...report, finishedAt: new Date().toISOString(), keptPages: await this.#spools.pages() };
+  }
+
+  get #howRead(): HowRead {
+    return { resumed: this.#resumed, since: this.#since, partial: this.#stop.stopped, rejects: this.claim.rejects };
   }
 
   /** Once: all pages are read by now, so what comes later is of rows that came while the run began again. */
@@ -185,7 +197,7 @@ export class ClaimedRun {
 
   /** @returns What has to be thrown. */
   async #afterFailure(failure: unknown): Promise<unknown> {
-    if (!restsOnPages(failure)) return failure;
+    if (!restsOnPages(failure)) return limitReached(failure) ?? failure;
     // The next run must see what the service has by then: what is wrong may be what spooled.
     await this.run.forgetPages(this.#spools).catch(this.run.nuisance);
     return failure instanceof GateError && this.options.keepFailed ? this.#quarantined(failure) : failure;

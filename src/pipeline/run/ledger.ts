@@ -99,7 +99,7 @@ export class Ledger {
       ...read,
       sinks,
       steps: this.steps.map(({ step, tally }) => ({ at: step.at, tally })),
-      findings: this.columns.findings(how.partial),
+      findings: this.#columns?.findings(how.partial) ?? findingsOf(this.reader.findings),
       warnings: run.warnings,
       consistency: this.consistency,
       sides: this.sides.map((side) => ({ ...side, rows: listed(side.rows, side.consistency), findings: findingsOf(side.findings) })),
@@ -109,7 +109,10 @@ export class Ledger {
         checked: false,
         findings: findingsOf(findings),
       })),
-      rejects: { path: rejects, rows: Math.max(0, ...sinks.map(({ books }) => books.rejected)) },
+      rejects: {
+        path: rejects,
+        rows: Math.max(sumTallies(this.steps.map(({ tally }) => tally)).rejected, ...sinks.map(({ books }) => books.rejected)),
+      },
     };
   }
 

@@ -1,8 +1,9 @@
-import { limitReached } from '../../core/index.js';
 import type { Pipeline } from '../spec/pipeline.js';
+import { limitReached } from '../../core/index.js';
 import { BeginAgain, type Attempt } from './attempt.js';
 import { checkRun } from './check-run.js';
 import { ClaimedRun, StaleDay } from './claimed-run.js';
+import { failedRunOf, noteFailed } from './failed-run.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
 import { Run, type Claim } from './start.js';
@@ -49,7 +50,18 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, clai
       return await new ClaimedRun(pipeline, options, run, claim, attempt).execute();
     } catch (failure) {
       if (!(failure instanceof BeginAgain)) throw limitReached(failure) ?? failure;
-      attempt = failure.next(attempt, pipeline, run.warn);
+      attempt = nextAttempt(failure, attempt, pipeline, run);
     }
+  }
+}
+
+/** @throws {GateError} When the run cannot begin once more; what it did until then is known of that failure, too. */
+function nextAttempt(again: BeginAgain, before: Attempt | undefined, pipeline: Pipeline, run: Run): Attempt {
+  try {
+    return again.next(before, pipeline, run.warn);
+  } catch (failure) {
+    const report = failedRunOf(again);
+    if (report) noteFailed(failure, report);
+    throw failure;
   }
 }

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { collections, originalName, type Collection } from '../../collections/index.js';
-import { catalogue, environment, exitCodes, warningCatalogue } from '../../core/index.js';
+import { catalogue, environment, exitCodes, logEvents, warningCatalogue } from '../../core/index.js';
 import { collectionsShape } from '../../source/index.js';
 import { expressionFunctions, type StepDefinitions } from '../../steps/index.js';
 import { schemaOf, sinkDefinitions, type Definition, type Schema } from './json-schema.js';
@@ -62,6 +62,17 @@ function outcomeSections(): readonly string[] {
     table(
       ['code', 'what to do'],
       Object.entries(warningCatalogue).map(([code, { help }]) => [`\`${code}\``, help]),
+    ),
+    '## Log events',
+    'What `--log-format json` writes on stderr: one object per line, with `time`, `level` and `event`, a `message` for people where there is one (`messages` where there are several), and these fields as far as they are known. Names are stable; fields are added, never renamed.',
+    table(
+      ['event', 'level', 'what happened', 'fields'],
+      Object.entries(logEvents).map(([name, { level, summary, fields }]) => [
+        `\`${name}\``,
+        level,
+        summary,
+        fields.map((field) => `\`${field}\``).join(', '),
+      ]),
     ),
     '## Environment',
     'Credentials come from the environment or from files, never from flags.',

@@ -90,6 +90,11 @@ export class Spool {
     return this.#resumed;
   }
 
+  /** Pages at hand. */
+  get pages(): number {
+    return this.log.count;
+  }
+
   /** Pages found damaged so far; they count as not spooled. */
   get damaged(): number {
     return this.log.damaged;

@@ -42,6 +42,8 @@ export interface Spools {
   readonly resumed: number;
   /** When the first of the runs began whose pages are used, ISO 8601; `undefined` before anything was opened. */
   readonly startedAt: string | undefined;
+  /** Pages that are at hand for a resumed run, of all collections. */
+  pages(): Promise<number>;
   /** Where pages were spooled. Absolute paths. */
   folders(): Promise<readonly string[]>;
   /** Removes all pages; for after the publication. */
@@ -55,6 +57,7 @@ export const noSpools: Spools = {
   spooled: (reader) => Promise.resolve(reader),
   resumed: 0,
   startedAt: undefined,
+  pages: () => Promise.resolve(0),
   folders: () => Promise.resolve([]),
   remove: () => Promise.resolve(),
   close: () => Promise.resolve(),
@@ -85,6 +88,10 @@ class OpenedSpools implements Spools {
     const spool = this.#opened.get(name) ?? this.#open(reader);
     this.#opened.set(name, spool);
     return spooledReader(reader, await spool);
+  }
+
+  async pages(): Promise<number> {
+    return (await this.#all()).reduce((sum, { pages }) => sum + pages, 0);
   }
 
   async folders(): Promise<readonly string[]> {

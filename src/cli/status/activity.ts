@@ -1,0 +1,110 @@
+import type { MomentEvent, OperationEvent, Watcher } from '../../index.js';
+import type { Clock } from '../clock.js';
+import { RecentRate } from './recent-rate.js';
+
+/** What a run is doing at a moment. */
+export interface Snapshot {
+  /** In words: `opening`, `reading leads`, `reading areacodes for steps[1] join`, `finishing to[0] csv`, `publishing`. */
+  readonly doing: string;
+  /** The list that is read; none before the first and after the last. */
+  readonly list: ListProgress | undefined;
+  /** Bytes of all answers, after decompression. */
+  readonly bytes: number;
+  readonly retries: number;
+  /** Seconds until the next attempt, while nothing but retries is waited for. */
+  readonly waitSeconds: number | undefined;
+}
+
+/** How far the read of a list is. */
+export interface ListProgress {
+  readonly collection: string;
+  readonly pages: number;
+  readonly rows: number;
+  /** Rows that the list had in the last run. */
+  readonly expected: number | undefined;
+  /** By the last ten seconds; `undefined` until there is something to measure. */
+  readonly rowsPerSecond: number | undefined;
+  /** Until all expected rows are there, at that rate; `undefined` without a count, at a standstill, and when more rows have come. */
+  readonly secondsLeft: number | undefined;
+}
+
+interface List {
+  readonly event: OperationEvent<'read'>;
+  readonly rate: RecentRate;
+  pages: number;
+  rows: number;
+}
+
+/** Follows the events of a run, to say what it is doing. */
+export class Activity {
+  /** The lists that are being read, by the event of their read. */
+  readonly #lists = new Map<object, List>();
+  #doing = 'opening';
+  #bytes = 0;
+  #retries = 0;
+  #inFlight = 0;
+  #nextAttempt = 0;
+
+  constructor(private readonly clock: Clock) {}
+
+  readonly watcher: Watcher = {
+    read: {
+      start: (event) => void this.#lists.set(event, { event, rate: new RecentRate(this.clock.now()), pages: 0, rows: 0 }),
+      asyncEnd: (event) => {
+        this.#lists.delete(event);
+        if (event.at === undefined) this.#doing = 'finishing';
+      },
+    },
+    page: (event) => this.#page(event),
+    request: {
+      start: () => void (this.#inFlight += 1),
+      asyncEnd: ({ bytes = 0 }) => {
+        this.#inFlight -= 1;
+        this.#bytes += bytes;
+      },
+    },
+    retry: ({ delayMs }) => {
+      this.#retries += 1;
+      this.#nextAttempt = this.clock.now() + delayMs;
+    },
+    finish: { start: ({ at }) => void (this.#doing = `finishing ${at}`) },
+    commit: { start: () => void (this.#doing = 'publishing') },
+  };
+
+  snapshot(): Snapshot {
+    const list = this.#shown();
+    const waitMs = this.#inFlight === 0 ? this.#nextAttempt - this.clock.now() : 0;
+    return {
+      doing: list ? doingOf(list.event) : this.#doing,
+      list: list && this.#progressOf(list),
+      bytes: this.#bytes,
+      retries: this.#retries,
+      waitSeconds: waitMs > 0 ? Math.ceil(waitMs / 1000) : undefined,
+    };
+  }
+
+  /** The source of a run waits for the other sides of its joins, so these come first. */
+  #shown(): List | undefined {
+    const lists = [...this.#lists.values()];
+    return lists.find(({ event }) => event.at !== undefined) ?? lists[0];
+  }
+
+  #page({ collection, at, pages, read }: MomentEvent<'page'>): void {
+    const list = [...this.#lists.values()].find(({ event }) => event.at === at && event.collection === collection);
+    if (!list) return;
+    list.pages = pages;
+    list.rows = read;
+    list.rate.add(this.clock.now(), read);
+  }
+
+  #progressOf({ event: { collection, expected }, pages, rows, rate }: List): ListProgress {
+    const rowsPerSecond = rate.perSecond(this.clock.now());
+    const left = (expected ?? 0) - rows;
+    const secondsLeft = rows > 0 && left > 0 && rowsPerSecond ? left / rowsPerSecond : undefined;
+    return { collection, pages, rows, expected, rowsPerSecond, secondsLeft };
+  }
+}
+
+function doingOf({ collection, at }: OperationEvent<'read'>): string {
+  return at === undefined ? `reading ${collection}` : `reading ${collection} for ${at}`;
+}

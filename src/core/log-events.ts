@@ -1,0 +1,84 @@
+/**
+ * What `--log-format json` says, by the name of each line's `event`. Names are stable, and so are their fields: fields are added, never
+ * renamed. Besides, each line has `time` and `level`, and most have a `message` for people.
+ */
+export const logEvents = {
+  'run.started': { level: 'info', summary: 'A run of a pipeline began.', fields: ['pipeline', 'run'] },
+  'run.progress': {
+    level: 'info',
+    summary: 'Every 30 seconds: what the run is doing.',
+    fields: ['pipeline', 'doing', 'collection', 'pages', 'rows', 'expected', 'bytes', 'retries', 'rowsPerSecond', 'secondsLeft'],
+  },
+  'run.finished': { level: 'info', summary: 'Everything is published.', fields: ['pipeline', 'run', 'report'] },
+  'run.failed': {
+    level: 'info',
+    summary: 'Nothing was published; the pages that were read are kept for the next run. `command.failed` says why.',
+    fields: ['pipeline', 'run', 'code', 'exit', 'keptPages'],
+  },
+  'series.finished': { level: 'info', summary: 'Several pipelines were run, and none failed.', fields: ['exit'] },
+  'series.failed': {
+    level: 'error',
+    summary:
+      'Several pipelines were to be run, and some failed; `code`, `error` and `help` are those of the failure that gave the exit code.',
+    fields: ['exit', 'code', 'error', 'help'],
+  },
+  'command.failed': {
+    level: 'error',
+    summary: 'The command failed, or one of several pipelines; outputs that a gate refused may be `kept`.',
+    fields: ['pipeline', 'code', 'help', 'exit', 'kept'],
+  },
+  'request.retried': {
+    level: 'warn',
+    summary: 'An attempt at a request failed and is repeated.',
+    fields: ['run', 'code', 'url', 'attempt', 'delayMs'],
+  },
+  'request.finished': {
+    level: 'debug',
+    summary: 'An attempt at a request ended.',
+    fields: ['run', 'url', 'collection', 'page', 'purpose', 'attempt', 'status', 'bytes', 'error', 'aborted', 'ms'],
+  },
+  'page.read': {
+    level: 'debug',
+    summary: 'A page of a list was read; `at` is the step that reads it, if any.',
+    fields: ['run', 'collection', 'at', 'number', 'rows', 'pages', 'read'],
+  },
+  'page.processed': { level: 'debug', summary: 'A page came out of a step.', fields: ['run', 'at', 'number', 'rows'] },
+  'page.written': {
+    level: 'debug',
+    summary: 'A page was handed to a sink.',
+    fields: ['run', 'at', 'number', 'rows', 'error', 'aborted', 'ms'],
+  },
+  'read.started': { level: 'debug', summary: 'The reading of a list began.', fields: ['run', 'collection', 'at', 'expected'] },
+  'read.finished': {
+    level: 'debug',
+    summary: 'A list was read to its confirmed end.',
+    fields: ['run', 'collection', 'at', 'expected', 'pages', 'read', 'outcome', 'repaired', 'error', 'aborted', 'ms'],
+  },
+  'step.finished': { level: 'info', summary: 'What a step did with all rows.', fields: ['pipeline', 'run', 'at', 'tally'] },
+  'output.finished': {
+    level: 'debug',
+    summary: 'The files of a sink were closed, synced and read back.',
+    fields: ['run', 'at', 'rows', 'bytes', 'error', 'aborted', 'ms'],
+  },
+  'output.published': { level: 'info', summary: 'A result is in its place.', fields: ['pipeline', 'run', 'at', 'path', 'rows', 'bytes'] },
+  'commit.finished': {
+    level: 'debug',
+    summary: 'All outputs became visible.',
+    fields: ['run', 'outputs', 'actions', 'error', 'aborted', 'ms'],
+  },
+  warning: { level: 'warn', summary: 'Something was recognised that is no failure.', fields: ['run', 'code'] },
+  'file.refused': {
+    level: 'error',
+    summary: '`validate` found something wrong in a pipeline file.',
+    fields: ['code', 'file', 'line', 'column', 'exit'],
+  },
+  'file.warned': {
+    level: 'warn',
+    summary: '`validate` found something that is right and probably not meant.',
+    fields: ['code', 'file', 'line', 'column'],
+  },
+  message: { level: 'info', summary: 'Whatever else there is to say; some have another level.', fields: [] },
+} as const satisfies Record<string, { readonly level: string; readonly summary: string; readonly fields: readonly string[] }>;
+
+/** The name of a line of the log. */
+export type LogEvent = keyof typeof logEvents;

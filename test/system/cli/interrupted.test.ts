@@ -1,0 +1,45 @@
+import { describe, expect, test } from '@jest/globals';
+import { cli } from '../../support/cli.js';
+import { service } from '../../support/services.js';
+import { toCsv, toStdout, workplace } from './support.js';
+
+/** Runs a pipeline and stops it when some pages were answered, as Ctrl-C does. */
+async function interrupted(from: Awaited<ReturnType<typeof service>>, cwd: string, ...words: readonly string[]) {
+  const stop = new AbortController();
+  from.requests.splice(0);
+  const running = cli(['run', 'p.yaml', ...words], { cwd, env: from.env, signal: stop.signal });
+  await from.until((requests) => requests.length >= 5);
+  stop.abort();
+  return running;
+}
+
+/** A service that takes its time, so that a run of twelve pages can be stopped in the middle. */
+const slow = () => service(undefined, { faults: ['delay=20'] });
+
+describe('a run that is interrupted', () => {
+  test('says how many pages are kept, and the same command does not request them again', async () => {
+    const [from, cwd] = [await slow(), await workplace(toCsv)];
+    const { code, stderr } = await interrupted(from, cwd, '--set', 'service.concurrency=1');
+    expect(code).toBe(130);
+    const [, kept] = /^(\d+) pages are kept; run the same command to go on$/m.exec(stderr) ?? [];
+    expect(Number(kept)).toBeGreaterThanOrEqual(2);
+    expect(stderr.trim().split('\n').at(-1)).toMatch(/^leadstream: E_RUN_ABORTED: /);
+    from.requests.splice(0);
+    expect((await cli(['run', 'p.yaml'], { cwd, env: from.env })).code).toBe(0);
+    const pages = from.requests.map((request) => Number(/page=(\d+)/.exec(request)?.[1]));
+    expect(Math.min(...pages)).toBe(Number(kept) + 1);
+  });
+
+  test('does not recommend --restart, which would throw away what is kept', async () => {
+    const [from, cwd] = [await slow(), await workplace(toCsv)];
+    const { stderr } = await interrupted(from, cwd, '--restart');
+    expect(stderr).toMatch(/^\d+ pages? (?:is|are) kept; run it again without --restart to go on$/m);
+  });
+
+  test('says nothing of the kind when it keeps nothing', async () => {
+    const [from, cwd] = [await slow(), await workplace(toStdout)];
+    const { code, stderr } = await interrupted(from, cwd);
+    expect(code).toBe(130);
+    expect(stderr).not.toContain('kept');
+  });
+});
