@@ -20,6 +20,7 @@ export const importTable = {
   lake: ['core', 'vector', 'flow', 'store', 'parquet'],
   sinks: ['core', 'options', 'vector', 'flow', 'store', 'sorting', 'parquet', 'lake'],
   pipeline: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks'],
+  doctor: ['core', 'options', 'json', 'collections', 'http', 'source'],
   service: ['core', 'options', 'json', 'collections'],
   // And the public API, which its commands load when they run.
   cli: ['core', 'collections', 'store', 'service'],

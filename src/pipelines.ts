@@ -1,8 +1,10 @@
 /**
- * Pipeline files: loading, checking, explaining and running them.
+ * Pipeline files: loading, checking, explaining and running them; and measuring the service that they read.
  *
  * @packageDocumentation
  */
+
+export { diagnoseService, type DiagnoseOptions, type Diagnosis, type DiagnosisFinding, type Exchange } from './doctor/index.js';
 
 export {
   explainPipeline,

@@ -1,5 +1,6 @@
 import yargs, { type Argv } from 'yargs';
 import { addDemo } from './commands/demo.js';
+import { addDoctor } from './commands/doctor.js';
 import { addExplain } from './commands/explain.js';
 import { addFetch } from './commands/fetch.js';
 import { addInit } from './commands/init.js';
@@ -29,6 +30,7 @@ const commands = [
   addInit,
   addRun,
   addValidate,
+  addDoctor,
   addExplain,
   addPreview,
   addFetch,

@@ -182,6 +182,11 @@ export const catalogue = {
   },
   E_GATE_BOOKS: { exit: 65, retry: false, help: 'Rows went missing inside leadstream: this is a defect, please report it with the sums.' },
   E_DATA: { exit: 78, retry: false, help: 'Correct or shorten the data file, or leave it away to serve an empty collection.' },
+  E_SERVICE_UNKNOWN: {
+    exit: 76,
+    retry: false,
+    help: 'Read the findings: each says what was asked and what came. What is a problem has to be put right at the service or in the configuration; then run doctor again.',
+  },
   E_RUN_LOCKED: {
     exit: 75,
     retry: true,

@@ -9,6 +9,10 @@ export const exitCodes = {
   },
   69: { meaning: 'The service could not be read.', action: 'Run again; the run resumes.' },
   75: { meaning: 'Another run works on an output.', action: 'Run again when it is over.' },
+  76: {
+    meaning: '`doctor` could not find out all that a run needs to know of the service, or found that no run can read it.',
+    action: 'A person reads the findings.',
+  },
   77: { meaning: 'The credentials were refused.', action: 'A person changes the key, now.' },
   78: { meaning: 'The pipeline file is wrong.', action: 'A person corrects it, now: `leadstream validate FILE` names line and column.' },
   129: { meaning: 'Stopped by SIGHUP.', action: 'Run again; the run resumes.' },

@@ -35,6 +35,8 @@ export interface Target {
   readonly parameters?: readonly [name: string, value: string][] | undefined;
   /** Said in the header `x-leadstream-purpose`, unless it is `page`. */
   readonly purpose?: 'page' | 'probe' | undefined;
+  /** Whether an answer of any status is wanted as it is. Default false: a status that has no rows is a failure. */
+  readonly anyStatus?: boolean | undefined;
 }
 
 /** An answer of status 200, or one of those that mean "none": 204, and 404, which also means "not here". */
@@ -43,6 +45,8 @@ export interface Answer {
   readonly body: Uint8Array;
   /** The header `Link`. */
   readonly link?: string | undefined;
+  /** Milliseconds that the service asks to wait, where any status was wanted. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** @typeParam A What it says of an answer besides. */
@@ -97,7 +101,7 @@ class HttpTransport implements Transport {
           settled = true;
           const failure = this.#failureIn(target, response);
           if (failure) return subscriber.error(failure);
-          subscriber.next({ status: response.statusCode, body: response.body, link: [response.headers.link].flat().join(', ') });
+          subscriber.next(answerOf(target, response));
           subscriber.complete();
         },
         (thrown: unknown) => {
@@ -165,9 +169,14 @@ class HttpTransport implements Transport {
   }
 
   #failureIn(target: Target, { statusCode, headers, body }: Response<Buffer>): SourceError | undefined {
-    const refusal = refusalOf(target, statusCode, headers['retry-after']);
+    const refusal = target.anyStatus ? undefined : refusalOf(target, statusCode, headers['retry-after']);
     return refusal ?? (body.length > this.options.maxBodyBytes ? bodyTooLarge(target, this.options.maxBodyBytes) : undefined);
   }
+}
+
+function answerOf({ anyStatus }: Target, { statusCode, headers, body }: Response<Buffer>): Answer {
+  const answer = { status: statusCode, body, link: [headers.link].flat().join(', ') };
+  return anyStatus ? { ...answer, retryAfterMs: retryAfterMs(headers['retry-after']) } : answer;
 }
 
 async function gone(socket: Socket): Promise<void> {

@@ -1,5 +1,6 @@
 export { CollectionStream } from './collection-stream.js';
 export { connect, type ConnectOptions, type Service } from './connect.js';
+export { checkConnection } from './connect-options.js';
 export {
   collectionOf,
   type CollectionDeclaration,
@@ -9,6 +10,7 @@ export {
 } from './declared/declaration.js';
 export { collectionShape, collectionsShape } from './declared/shape.js';
 export { discoveredColumns, discoveredIn, type Findings } from './decode/findings.js';
+export { nameShape, readList, readSingle } from './decode/records.js';
 export type { Scanned } from './decode/scan.js';
 export { type CollectionReader, createClient, type ServiceClient } from './fetch/client.js';
 export { defaultFetchingThreads } from './fetch/fetching.js';

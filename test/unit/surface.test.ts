@@ -15,7 +15,7 @@ const surface: Readonly<Record<string, readonly [module: object, values: string]
   ],
   'leadstream/pipeline': [
     pipelines,
-    `explainPipeline failedRunOf lintPipelines loadCollections loadPipeline loadPipelines parsePipeline parsePipelines pipelineReference pipelineSchema
+    `diagnoseService explainPipeline failedRunOf lintPipelines loadCollections loadPipeline loadPipelines parsePipeline parsePipelines pipelineReference pipelineSchema
     previewPipeline recoverRuns runPipeline summaryOf writesOver`,
   ],
   'leadstream/parquet': [tables, 'publishedManifest readGroups readManifest rollbackTable tableRuns verifyTable'],

@@ -70,7 +70,9 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, fil
       ...(rejects?.path === undefined ? [] : [{ path: rejects.path, place: ['rejects', 'path'] }]),
     ],
     plan,
-    pipeline: isRight ? pipelineOf({ shape, plan, connection, rejects, from, resolved, warnings: warnings.told }) : undefined,
+    pipeline: isRight
+      ? pipelineOf({ shape, plan, connection, rejects, from, written: document.value, resolved, warnings: warnings.told })
+      : undefined,
     doubts: warnings.all,
     unset: issues.unset,
     issues: issues.all,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { secretVariables, type ConsistencyMode, type Warning } from '../../core/index.js';
 import type { OnError } from '../../flow/index.js';
+import { getIn } from '../../options/index.js';
 import { proxySecrets, secretsOf } from '../../http/index.js';
 import type { ConnectOptions } from '../../source/index.js';
 import type { Expect } from '../gates/expect.js';
@@ -14,6 +15,8 @@ export interface Pipeline {
   readonly name: string;
   readonly plan: Plan;
   readonly connection: ConnectOptions;
+  /** What the file has under `service`, as it is written there, with references in place of values; empty where it has none. */
+  readonly service: Readonly<Record<string, unknown>>;
   /** Credential-like columns of the collection that are wanted all the same. */
   readonly reveal: readonly string[];
   readonly onError: OnError;
@@ -50,18 +53,21 @@ interface CheckedParts {
   readonly connection: ConnectOptions;
   readonly rejects: RejectsPlan;
   readonly from: ReferenceSource;
+  /** The document as it is written. */
+  readonly written: unknown;
   /** The document once its references are replaced. */
   readonly resolved: unknown;
   readonly warnings: readonly Warning[];
 }
 
 /** The pipeline of a document in which nothing is wrong. */
-export function pipelineOf({ shape, plan, connection, rejects, from, resolved, warnings }: CheckedParts): Pipeline {
+export function pipelineOf({ shape, plan, connection, rejects, from, written, resolved, warnings }: CheckedParts): Pipeline {
   const { env, baseDir } = from;
   return {
     name: shape.name,
     plan,
     connection,
+    service: serviceIn(written),
     reveal: shape.reveal ?? [],
     onError: shape.on_error,
     rejects,
@@ -82,6 +88,11 @@ export function pipelineOf({ shape, plan, connection, rejects, from, resolved, w
     warnings,
     secrets: [...secretsOf(connection.auth), ...proxySecrets(connection.proxy), ...secretVariables.map((name) => env[name] ?? '')],
   };
+}
+
+function serviceIn(written: unknown): Pipeline['service'] {
+  const service: unknown = getIn(written, ['service']);
+  return typeof service === 'object' && service !== null ? { ...service } : {};
 }
 
 function withoutCredentials(key: string, value: unknown): unknown {

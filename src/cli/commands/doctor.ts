@@ -1,0 +1,131 @@
+import type { Argv } from 'yargs';
+import { collectionNames, type CollectionName } from '../../collections/index.js';
+import { LeadstreamError } from '../../core/index.js';
+import type { ConnectOptions, Diagnosis, DiagnosisFinding } from '../../index.js';
+import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { print } from '../streams.js';
+
+interface DoctorArguments extends CommonArguments {
+  readonly file: string | undefined;
+  readonly collection: CollectionName | undefined;
+  readonly format: 'text' | 'json';
+  readonly rateLimit: number;
+  readonly only: string | undefined;
+  readonly set: readonly string[];
+}
+
+/** Adds `leadstream doctor`. */
+export function addDoctor(yargs: Argv, runner: Runner): Argv {
+  return yargs.command(
+    'doctor [file]',
+    'Measure the service with at most 60 requests, and print its service block',
+    (options) =>
+      commonOptions(options)
+        .positional('file', { type: 'string', describe: 'Pipeline file (YAML) whose service is measured; default that of the environment' })
+        .option('collection', { choices: collectionNames, describe: 'Collection whose pages are measured first' })
+        .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'Findings for people, or JSON' })
+        .option('rate-limit', { type: 'number', default: 10, describe: 'Most requests per second; a lower rate_limit of the file holds' })
+        .option('only', { type: 'string', describe: 'Name of the pipeline, of several in the file' })
+        .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
+        .check(({ 'rate-limit': rate }) => (Number.isFinite(rate) && rate > 0) || '--rate-limit takes a number above 0')
+        .example('$0 doctor', 'the service of LEADSTREAM_BASE_URL and the key variables')
+        .example('$0 doctor leads.yaml --format json', 'that of a pipeline file'),
+    (arguments_) => runner(arguments_, (context) => doctor(arguments_, context)),
+  );
+}
+
+async function doctor(arguments_: DoctorArguments, context: CommandContext): Promise<number> {
+  const { diagnoseService } = await import('../../index.js');
+  const { console, signal, stdout } = context;
+  const { connection, service, collections } = await subjectOf(arguments_, context);
+  const first = arguments_.collection;
+  const asked = [...new Set([...(first ? [first] : []), ...collections])];
+  const options = { service, collections: asked, ratePerSecond: arguments_.rateLimit, signal };
+  console.log('info', `asking ${connection.baseUrl}, at most 60 requests`);
+  const diagnosis = await diagnoseService(connection, options);
+  const text = arguments_.format === 'json' ? `${JSON.stringify(diagnosis, undefined, 2)}\n` : textOf(diagnosis);
+  await print(stdout, console.redact(text));
+  if (diagnosis.ready) return 0;
+  throw new LeadstreamError('E_SERVICE_UNKNOWN', missingIn(diagnosis));
+}
+
+/** What is measured: the connection, how a file writes it, and the collections that are of interest. */
+interface Subject {
+  readonly connection: ConnectOptions;
+  readonly service: Readonly<Record<string, unknown>>;
+  readonly collections: readonly CollectionName[];
+}
+
+async function subjectOf({ file, only, set }: DoctorArguments, context: CommandContext): Promise<Subject> {
+  if (file !== undefined) return fileSubject(file, only, set, context);
+  if (only !== undefined || set.length > 0) throw new LeadstreamError('E_USAGE', '--only and --set go with a file');
+  const { connectionFromEnvironment } = await import('../../index.js');
+  const connection = connectionFromEnvironment(context.env);
+  if ('missing' in connection) {
+    const message = `doctor without a file takes the service and its key from the environment, which must set ${connection.missing}`;
+    throw new LeadstreamError('E_SPEC_REFERENCE', message);
+  }
+  return { connection, service: environmentBlock(connection), collections: collectionNames };
+}
+
+async function fileSubject(file: string, only: string | undefined, set: readonly string[], context: CommandContext): Promise<Subject> {
+  const { loadPipelines } = await import('../../index.js');
+  const { overridesOf } = await import('../overrides.js');
+  const { onePipeline } = await import('../one-pipeline.js');
+  const { env, cwd, console } = context;
+  const { connection, service, plan, secrets } = onePipeline(await loadPipelines(file, { env, cwd, set: overridesOf(set) }), file, only);
+  console.hide(secrets);
+  const collections = collectionNames.filter((name) => plan.reads.includes(name));
+  if (collections.length === 0) {
+    const message = `${file} reads no collection that every service has, and only these are measured; run doctor without a file`;
+    throw new LeadstreamError('E_USAGE', message);
+  }
+  const ordered = [...collections.filter((name) => name === plan.collection.name), ...collections];
+  const hasAddress = service['base_url'] !== undefined;
+  return { connection, service: hasAddress ? service : { ...environmentBlock(connection), ...service }, collections: ordered };
+}
+
+/** How a file writes the service of the environment. */
+function environmentBlock({ auth }: ConnectOptions): Readonly<Record<string, unknown>> {
+  const keys = Object.keys(auth).map((key) => [key, `\${LEADSTREAM_${key.toUpperCase()}}`]);
+  return { base_url: '${LEADSTREAM_BASE_URL}', auth: Object.fromEntries(keys) };
+}
+
+function textOf({ service, requests, maxRequests, ratePerSecond, measured, findings, block }: Diagnosis): string {
+  const pages = measured === undefined ? '' : `; pages of ${measured}`;
+  const head = `${service}: ${requests} of at most ${maxRequests} requests, at most ${ratePerSecond}/s${pages}\n`;
+  const told = grouped(findings).map((group) => `\n${linesOf(group).join('\n')}\n`);
+  const end = block === undefined ? 'No service block: not all that it needs is known.\n' : `For the pipeline file:\n\n${block}`;
+  return `${head}${told.join('')}\n${end}`;
+}
+
+/** Neighbours of which the same is to be said stand together. */
+function grouped(findings: readonly DiagnosisFinding[]): readonly (readonly [DiagnosisFinding, ...DiagnosisFinding[]])[] {
+  const groups: [DiagnosisFinding, ...DiagnosisFinding[]][] = [];
+  for (const finding of findings) {
+    const [first] = groups.at(-1) ?? [];
+    const isSame = first?.message === finding.message && first.evidence.length === 0 && finding.evidence.length === 0;
+    if (isSame) groups.at(-1)?.push(finding);
+    else groups.push([finding]);
+  }
+  return groups;
+}
+
+function linesOf(group: readonly [DiagnosisFinding, ...DiagnosisFinding[]]): readonly string[] {
+  const [{ outcome, message, evidence }] = group;
+  const requests = evidence.map(({ request, status, answer, ms }) => {
+    const came = status === undefined ? answer : `HTTP ${status}, ${answer}, ${ms} ms`;
+    return `           ${request} -> ${came}`;
+  });
+  return [`${outcome.padEnd(9)}${group.map(nameOf).join(', ')}: ${message}`, ...requests];
+}
+
+function nameOf({ check }: DiagnosisFinding): string {
+  return check.replaceAll('_', ' ');
+}
+
+/** What keeps the block from being made; not what was left open because of it. */
+function missingIn({ findings }: Diagnosis): readonly string[] {
+  const open = findings.filter(({ outcome, evidence }) => (outcome === 'problem' || outcome === 'unknown') && evidence.length > 0);
+  return open.map((finding) => `${nameOf(finding)}: ${finding.message}`);
+}

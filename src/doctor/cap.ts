@@ -1,0 +1,99 @@
+import { bounds } from '../options/index.js';
+import { cameOf, type Findings } from './findings.js';
+import type { Pages } from './first-page.js';
+import type { Subject } from './lists.js';
+import { namesOf, overlapOf } from './names.js';
+import type { Reply } from './reply.js';
+import type { Requester } from './requester.js';
+
+const most = bounds.limit.max;
+
+/** Finds the most rows that a page has, as far as the list has so many. @returns The limit to set. */
+export class CapSearch {
+  readonly #replies: Reply[] = [];
+
+  constructor(
+    private readonly asking: Requester,
+    private readonly findings: Findings,
+    private readonly subject: Subject,
+    private readonly pages: Pages,
+  ) {}
+
+  async limit(): Promise<number | undefined> {
+    const { pages, findings } = this;
+    if (!pages.honoursLimit) return this.#fixed();
+    const whole = await this.#page(0, most);
+    if (whole.kind === 'refused') return this.#refused(whole);
+    if (whole.kind !== 'rows') return this.#unknown(`limit=${most}: ${cameOf(whole)}`);
+    const rows = whole.records.length;
+    if (rows < most) return this.#short(whole, most);
+    const more = await this.#page(0, 2 * most);
+    const given = more.kind === 'rows' ? `, limit=${2 * most} gives ${more.records.length}` : '';
+    findings.add('limit', 'ok', `limit=${most} gives ${most} rows${given}; leadstream asks for at most ${most}`, this.#replies);
+    return most;
+  }
+
+  /** Where limit changes nothing, the pages have the size that they have. */
+  #fixed(): number | undefined {
+    const { rows } = this.pages;
+    if (rows <= most) {
+      this.findings.add('limit', 'note', `limit changes nothing: a page has ${rows} rows`);
+      return rows;
+    }
+    this.findings.add('limit', 'problem', `limit changes nothing: a page has ${rows} rows, and leadstream reads pages of at most ${most}`);
+    return undefined;
+  }
+
+  /** A page that is short is the end of the list, or its length is the cap. */
+  async #short(page: Reply, asked: number): Promise<number | undefined> {
+    const rows = page.records.length;
+    const next = await this.#page(1, asked);
+    const isMore = (reply: Reply) => reply.records.length > 0 && overlapOf(this.#names(reply), this.#names(page)) < 0.5;
+    if (next.kind === 'failed' || next.kind === 'unasked' || next.kind === 'strange') return this.#unknown(cameOf(next));
+    // The next page may begin where one of the limit that was asked for would.
+    const behind = isMore(next) ? next : await this.#page(1, rows);
+    if (behind.kind === 'failed' || behind.kind === 'unasked' || behind.kind === 'strange') return this.#unknown(cameOf(behind));
+    if (isMore(behind)) {
+      this.findings.add('limit', 'note', `${rows} is the cap: limit=${asked} gives ${rows} rows, and more follow`, this.#replies);
+      return rows;
+    }
+    const { name } = this.subject.collection;
+    const message = `limit=${asked} is accepted; whether pages have so many rows is not determined, since ${name} has only ${rows}`;
+    this.findings.add('limit', 'note', message, this.#replies);
+    return asked;
+  }
+
+  /** Finds the greatest limit that is taken, between one that is and one that is not. */
+  async #refused(refusal: Reply): Promise<number | undefined> {
+    let taken = this.pages.taken;
+    let refused: number = most;
+    while (refused - taken > 1) {
+      // What services are likely to have comes first.
+      const likely = [100, 200, 250, 50, 60, 30].find((size) => size > taken && size < refused && this.#replies.length < 3);
+      const size = likely ?? Math.floor((taken + refused) / 2);
+      const reply = await this.#page(0, size);
+      if (reply.kind === 'refused') refused = size;
+      else if (reply.kind !== 'rows') return this.#unknown(`limit=${size}: ${cameOf(reply)}`);
+      else if (reply.records.length < size) return this.#short(reply, size);
+      else taken = size;
+    }
+    const message = `${taken} is the cap: limit=${refused} is refused with ${cameOf(refusal)}`;
+    this.findings.add('limit', 'note', message, this.#replies);
+    return taken;
+  }
+
+  async #page(number: number, limit: number): Promise<Reply> {
+    const reply = await this.asking.ask({ ...this.subject, page: this.pages.firstPage + number, limit });
+    this.#replies.push(reply);
+    return reply;
+  }
+
+  #names({ records }: Reply): readonly string[] {
+    return namesOf(records, this.subject.collection);
+  }
+
+  #unknown(why: string): undefined {
+    this.findings.unknown('limit', why, this.#replies);
+    return undefined;
+  }
+}

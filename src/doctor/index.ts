@@ -1,0 +1,21 @@
+import type { ConnectOptions } from '../source/index.js';
+import type { DiagnoseOptions, Diagnosis } from './diagnosis.js';
+
+export type { DiagnoseOptions, Diagnosis, DiagnosisFinding, Exchange } from './diagnosis.js';
+
+/**
+ * Measures how a service behaves where its document says nothing: which credentials work, the number of the first page, the cap of `limit`, what comes behind
+ * the end of a list, whether lists have an order, single records, and how fast it answers. It sends at most 60 requests, on average at most
+ * `ratePerSecond`. What the service does is a finding, never an error.
+ *
+ * @throws {SourceError} `E_SOURCE_CONFIG` for a connection that cannot be right.
+ * @throws {LeadstreamError} `E_RUN_ABORTED` when `signal` stopped it.
+ *
+ * @example
+ * const { ready, findings, block } = await diagnoseService({ baseUrl: 'https://data.example', auth: { rest_api_key: key } });
+ * // findings: [{ check: 'first_page', outcome: 'ok', message: 'page 0 is the first: …', evidence: [{ request: 'GET …', … }] }, …]
+ */
+export async function diagnoseService(connection: ConnectOptions, options: DiagnoseOptions = {}): Promise<Diagnosis> {
+  const { diagnose } = await import('./diagnose.js');
+  return diagnose(connection, options);
+}

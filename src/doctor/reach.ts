@@ -1,0 +1,143 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Collection } from '../collections/index.js';
+import type { Credentials } from '../http/index.js';
+import { cameOf, type Findings } from './findings.js';
+import type { Reply } from './reply.js';
+import type { Requester } from './requester.js';
+
+/** A form of credentials, as findings call it. */
+export interface CredentialForm {
+  /** Like `rest_api_key`. */
+  readonly name: string;
+  readonly auth: Credentials;
+  /** What has to be said of its value, where that is not what was configured. */
+  readonly remark?: string;
+}
+
+/** The forms that can be made of what is configured. */
+export function formsOf(configured: Credentials): readonly [CredentialForm, ...CredentialForm[]] {
+  const name = Object.keys(configured).join(' + ');
+  const own: CredentialForm = { name, auth: configured };
+  if (!('authorized_uid' in configured)) return [own];
+  const { authorized_rest_api_key: key } = configured;
+  const md5 = createHash('md5').update(key).digest('hex');
+  return [
+    own,
+    { name: 'rest_api_key, the key of the user', auth: { rest_api_key: key }, remark: 'the key of authorized_rest_api_key' },
+    {
+      name: 'rest_api_key, the MD5 of the key of the user',
+      auth: { rest_api_key: md5 },
+      remark: 'the MD5 of authorized_rest_api_key, in lower-case hex',
+    },
+  ];
+}
+
+/**
+ * Finds out whether the service answers as itself, and to which credentials.
+ *
+ * @param collections At least one; the first is asked first.
+ * @returns The form that works; `undefined` when nothing else can be found out.
+ */
+export async function reach(
+  asking: Requester,
+  findings: Findings,
+  collections: readonly [Collection, ...Collection[]],
+  forms: readonly [CredentialForm, ...CredentialForm[]],
+): Promise<CredentialForm | undefined> {
+  const [configured, ...others] = forms;
+  const first = await askList(asking, collections[0]);
+  if (first.kind === 'failed' && first.evidence.status === undefined) {
+    findings.add('reachable', 'problem', `no answer: ${first.evidence.answer}; check base_url, the network and the proxy`, [first]);
+    return undefined;
+  }
+  if (!isDenied(first) && !(await isService(asking, findings, first, collections))) return undefined;
+  findings.add('reachable', 'ok', 'the service answers', [first]);
+  const replies: [CredentialForm, Reply][] = [[configured, first]];
+  for (const form of others) replies.push([form, await askList(asking, collections[0], form.auth)]);
+  const wrong = await askList(asking, collections[0], wrongKey(configured.auth));
+  const working = replies.filter(([, reply]) => !isDenied(reply) && reply.kind !== 'failed' && reply.kind !== 'unasked');
+  if (!isDenied(wrong) && working.length > 0) tellUnchecked(findings, wrong);
+  else if (isDenied(wrong)) findings.add('wrong_key', 'ok', `a wrong key is refused: ${cameOf(wrong)}`, [wrong]);
+  else findings.unknown('wrong_key', `a request with a wrong key came to ${cameOf(wrong)}`, [wrong]);
+  return tellForms(findings, replies, working);
+}
+
+/** One row of a list, on its first page whatever number that has. */
+export async function askList(asking: Requester, collection: Collection, auth?: Credentials): Promise<Reply> {
+  const asked = { collection, ...(collection.paged && { limit: 1 }), ...(auth && { auth }) };
+  let reply: Reply | undefined;
+  for (const path of collection.paths) {
+    reply = await asking.ask({ ...asked, path });
+    if (reply.evidence.status !== 404) break;
+  }
+  if (!reply) throw new Error(`the collection ${collection.name} has no path`);
+  return reply;
+}
+
+function isDenied({ evidence: { status } }: Reply): boolean {
+  return status === 401 || status === 403;
+}
+
+/** Whether what answers is the service: an answer that is no list may be one of another program at that address. */
+async function isService(asking: Requester, findings: Findings, first: Reply, collections: readonly Collection[]): Promise<boolean> {
+  if (isList(first)) return true;
+  const other = collections.find((collection) => collection !== collections[0]);
+  const second = other && (await askList(asking, other));
+  if (second && isList(second)) return true;
+  const replies = second ? [first, second] : [first];
+  const passing = first.kind === 'failed';
+  const remedy =
+    first.evidence.status === 404
+      ? 'nothing is there; base_url is everything before /api'
+      : passing
+        ? 'the service is there and does not work; try again later'
+        : 'this is no answer of the service; check that base_url is everything before /api of it, and no web page';
+  findings.add('reachable', 'problem', `${cameOf(first)}: ${remedy}`, replies);
+  return false;
+}
+
+export function isList({ kind }: Reply): boolean {
+  return kind === 'rows' || kind === 'none';
+}
+
+function tellUnchecked(findings: Findings, wrong: Reply): void {
+  const came = cameOf(wrong);
+  if (isList(wrong))
+    findings.add('wrong_key', 'note', `a wrong key is answered with ${came}: the service does not check credentials here`, [wrong]);
+  else if (wrong.kind === 'failed' || wrong.kind === 'unasked') findings.unknown('wrong_key', came, [wrong]);
+  else
+    findings.add(
+      'wrong_key',
+      'note',
+      `a wrong key is answered with ${came}, not with 401 or 403: a run would take it for another failure`,
+      [wrong],
+    );
+}
+
+function tellForms(
+  findings: Findings,
+  replies: readonly (readonly [CredentialForm, Reply])[],
+  working: readonly (readonly [CredentialForm, Reply])[],
+): CredentialForm | undefined {
+  const told = replies.map(
+    ([form, reply]) => `${form.name} ${isDenied(reply) ? 'is refused' : reply.kind === 'unasked' ? 'was not tried' : 'works'}`,
+  );
+  const [best] = working;
+  const all = replies.map(([, reply]) => reply);
+  if (!best) {
+    findings.add('credentials', 'problem', `${told.join('; ')}; check the key, and that the account may read`, all);
+    return undefined;
+  }
+  const { remark } = best[0];
+  findings.add('credentials', remark === undefined ? 'ok' : 'note', told.join('; '), all);
+  return best[0];
+}
+
+/** Credentials of the same form whose key is no key of anybody. */
+function wrongKey(auth: Credentials): Credentials {
+  const key = `wrong-${randomBytes(8).toString('hex')}`;
+  if ('rest_api_key' in auth) return { rest_api_key: key };
+  if ('bearer' in auth) return { bearer: key };
+  if ('header' in auth) return { header: { name: auth.header.name, value: key } };
+  return { authorized_uid: auth.authorized_uid, authorized_rest_api_key: key };
+}

@@ -1,0 +1,77 @@
+import { SourceError } from '../core/index.js';
+import type { Answer } from '../http/index.js';
+import { readJson, type JsonRecord } from '../json/index.js';
+import { nameShape, readList, readSingle } from '../source/index.js';
+import type { Exchange } from './diagnosis.js';
+
+/** What came of one request. Records stay here: evidence has their number. */
+export interface Reply {
+  readonly evidence: Exchange;
+  /**
+   * `rows`: a list of records, perhaps empty. `single`: a record without a list around it. `none`: an answer of status 200 or 204 that is nothing, `{}` or
+   * `null`. `refused`: a status of 3xx or 4xx. `strange`: another answer. `failed`: no answer, or one that another attempt may make good.
+   * `unasked`: the request was not sent.
+   */
+  readonly kind: 'rows' | 'single' | 'none' | 'refused' | 'strange' | 'failed' | 'unasked';
+  readonly records: readonly JsonRecord[];
+}
+
+/** What an answer is, whatever its status. */
+export function replyOf(request: string, answer: Answer, ms: number): Reply {
+  const { status } = answer;
+  const told = (kind: Reply['kind'], what: string, records: readonly JsonRecord[] = []): Reply => {
+    return { kind, records, evidence: { request, status, answer: what, ms } };
+  };
+  if (isPassing(status)) return told('failed', shapeOf(answer));
+  if (status >= 300) return told('refused', status < 400 ? 'a redirect, which is never followed' : shapeOf(answer));
+  if (status !== 200 && status !== 204) return told('strange', shapeOf(answer));
+  if (answer.body.length === 0) return told('none', 'no body');
+  const records = listIn(answer);
+  if (records) return told('rows', records.length === 1 ? '1 row' : `${records.length} rows`, records);
+  const [only, other] = singleIn(answer);
+  if (only && !other) return told('single', 'an object', [only]);
+  const shape = shapeOf(answer);
+  return told(shape === 'null' || shape === 'an empty object' ? 'none' : 'strange', shape);
+}
+
+/** What no answer is. */
+export function failureOf(request: string, failure: SourceError, ms: number): Reply {
+  // The message begins with the request.
+  const answer = failure.message.replace(request, '').replace(/^: /, '');
+  const kind = failure.status === undefined && failure.code !== 'E_SOURCE_LIMIT' ? 'failed' : 'strange';
+  return { kind, records: [], evidence: { request, status: failure.status, answer, ms } };
+}
+
+/** A status that another attempt may make good. */
+export function isPassing(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || status >= 500;
+}
+
+function listIn(answer: Answer): readonly JsonRecord[] | undefined {
+  try {
+    return readList('', answer);
+  } catch (error) {
+    if (error instanceof SourceError) return undefined;
+    throw error;
+  }
+}
+
+function singleIn(answer: Answer): readonly JsonRecord[] {
+  try {
+    return readSingle('', answer);
+  } catch (error) {
+    if (error instanceof SourceError) return [];
+    throw error;
+  }
+}
+
+/** The kind of an answer, with the names of its first keys and none of its values. */
+function shapeOf({ body }: Answer): string {
+  if (body.length === 0) return 'no body';
+  const value = readJson(body);
+  if (value === undefined)
+    return /^\s*<(?:!doctype|html|head|body|\?xml)/i.test(Buffer.from(body.subarray(0, 200)).toString('latin1')) ? 'HTML' : 'not JSON';
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  const shape = nameShape(value as Exclude<typeof value, readonly unknown[]>);
+  return shape === 'an object' && Object.keys(value ?? {}).length === 0 ? 'an empty object' : shape;
+}

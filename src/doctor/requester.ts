@@ -1,0 +1,194 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { lastValueFrom } from 'rxjs';
+import type { Collection } from '../collections/index.js';
+import { LeadstreamError, SourceError, type Redactor } from '../core/index.js';
+import { headersOf, openTransport, queryOf, type Credentials, type OpenedTransport, type TransportOptions } from '../http/index.js';
+import { failureOf, isPassing, replyOf, type Reply } from './reply.js';
+
+/** One request. */
+export interface Asked {
+  readonly collection: Collection;
+  /** Which of the paths of the collection. Default: the first. */
+  readonly path?: string | undefined;
+  readonly page?: number;
+  readonly limit?: number;
+  /** Identifier of a single record; evidence shows `{id}`. */
+  readonly id?: string;
+  /** Default: those of the requester. */
+  readonly auth?: Credentials;
+}
+
+/** How a service is asked. */
+export interface RequesterOptions {
+  readonly connection: Omit<TransportOptions, 'query' | 'headers' | 'concurrency'>;
+  readonly maxRequests: number;
+  readonly ratePerSecond: number;
+  readonly redact: Redactor;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Attempts at what another attempt may make good, and at an answer that did not come in time. */
+const attempts = 3;
+const attemptsInVain = 2;
+/** Requests without an answer in a row after which no other is sent. */
+const patience = 2;
+/** The longest that is waited for because the service asks to. */
+const maxWaitMs = 10_000;
+
+/** Asks a service, at a pace, no more often than it may, and remembers how long each answer took. */
+export class Requester {
+  readonly #transports = new Map<string, OpenedTransport>();
+  readonly #timings: { readonly limit: number; readonly rows: number; readonly ms: number }[] = [];
+  #sent = 0;
+  #nextStart = 0;
+  #failedInARow = 0;
+
+  /** @param auth Credentials of requests that name none. */
+  constructor(
+    private readonly options: RequesterOptions,
+    public auth: Credentials,
+  ) {}
+
+  /** Requests that were sent. */
+  get sent(): number {
+    return this.#sent;
+  }
+
+  /** Requests that may still be sent. */
+  get left(): number {
+    return this.isGivenUp ? 0 : this.options.maxRequests - this.#sent;
+  }
+
+  get isGivenUp(): boolean {
+    return this.#failedInARow >= patience;
+  }
+
+  /** Why requests are not sent any more. */
+  get exhausted(): string {
+    return this.isGivenUp ? 'the service stopped answering' : `the ${this.options.maxRequests} requests were spent`;
+  }
+
+  /** Milliseconds that pages of a size took; only full ones. */
+  timingsOf(limit: number): readonly number[] {
+    return this.#timings.filter((timing) => timing.limit === limit && timing.rows === limit).map(({ ms }) => ms);
+  }
+
+  /** One request; what may pass is tried again, and counts again. Never throws for what the service does. */
+  async ask(asked: Asked): Promise<Reply> {
+    for (let attempt = 1; ; attempt += 1) {
+      if (this.left <= 0) return this.#unasked(asked);
+      await this.#turn(1);
+      const { reply, retryAfterMs = 0 } = await this.#send(asked);
+      this.#failedInARow = reply.kind === 'failed' && reply.evidence.status === undefined ? this.#failedInARow : 0;
+      if (reply.kind !== 'failed') return reply;
+      const isLast = attempt >= (reply.evidence.status === undefined ? attemptsInVain : attempts);
+      if (isLast) this.#failedInARow += reply.evidence.status === undefined ? 1 : 0;
+      if (isLast || retryAfterMs > maxWaitMs) return reply;
+      await this.#pause(Math.max(retryAfterMs, 100 * attempt));
+    }
+  }
+
+  /** Several requests at once, each tried once. The pace is kept on average: what comes after them waits. */
+  async askTogether(all: readonly Asked[]): Promise<readonly Reply[]> {
+    if (this.left < all.length) return all.map((asked) => this.#unasked(asked));
+    await this.#turn(all.length);
+    return (await Promise.all(all.map((asked) => this.#send(asked)))).map(({ reply }) => reply);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#transports.values()].map((transport) => transport.close()));
+  }
+
+  async #send(asked: Asked): Promise<{ readonly reply: Reply; readonly retryAfterMs?: number | undefined }> {
+    this.#sent += 1;
+    const { auth = this.auth, id, limit } = asked;
+    const path = `${pathOf(asked)}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`;
+    const request = this.#shown(asked);
+    const began = performance.now();
+    const took = () => Math.round(performance.now() - began);
+    const answer$ = this.#transportFor(auth).get({ path, label: request, query: parametersOf(asked), purpose: 'probe', anyStatus: true });
+    try {
+      const answer = await this.#stoppable(lastValueFrom(answer$));
+      const reply = replyOf(request, answer, took());
+      // The first one also loads what sends it, and connects.
+      if (limit !== undefined && this.#sent > 1 && !isPassing(answer.status))
+        this.#timings.push({ limit, rows: reply.records.length, ms: reply.evidence.ms });
+      const told = { ...reply, evidence: { ...reply.evidence, answer: this.options.redact(reply.evidence.answer) } };
+      return { reply: told, retryAfterMs: answer.retryAfterMs };
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error;
+      return { reply: failureOf(request, error.saying(this.options.redact(error.message)), took()) };
+    }
+  }
+
+  #unasked(asked: Asked): Reply {
+    const evidence = { request: this.#shown(asked), status: undefined, answer: `not sent: ${this.exhausted}`, ms: 0 };
+    return { kind: 'unasked', records: [], evidence };
+  }
+
+  /** Each form of credentials has connections of its own. */
+  #transportFor(auth: Credentials): OpenedTransport {
+    const key = JSON.stringify(auth);
+    const known = this.#transports.get(key);
+    if (known) return known;
+    const transport = openTransport({ ...this.options.connection, query: queryOf(auth), headers: headersOf(auth), concurrency: 16 });
+    this.#transports.set(key, transport);
+    return transport;
+  }
+
+  /** A request as it may be seen. */
+  #shown(asked: Asked): string {
+    const { auth = this.auth, id } = asked;
+    const masked = Object.keys(queryOf(auth)).map((name) => `${name}=***`);
+    const query = [new URLSearchParams(parametersOf(asked)).toString(), ...masked].filter((part) => part !== '').join('&');
+    const headers = Object.keys(headersOf(auth)).map((name) => `, ${name}: ***`);
+    const base = this.options.connection.baseUrl.replace(/\/+$/, '');
+    return `GET ${base}${pathOf(asked)}${id === undefined ? '' : '/{id}'}${query === '' ? '' : `?${query}`}${headers.join('')}`;
+  }
+
+  async #turn(requests: number): Promise<void> {
+    const now = performance.now();
+    const start = Math.max(now, this.#nextStart);
+    this.#nextStart = start + (requests * 1000) / this.options.ratePerSecond;
+    await this.#pause(start - now);
+  }
+
+  async #pause(ms: number): Promise<void> {
+    this.#refuseAborted();
+    if (ms > 0) await this.#stoppable(wait(ms, undefined, { signal: this.options.signal }));
+    this.#refuseAborted();
+  }
+
+  async #stoppable<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this.options;
+    if (!signal) return work;
+    let stop: (() => void) | undefined;
+    const stopped = new Promise<never>((_resolve, reject) => {
+      stop = () => reject(aborted());
+      signal.addEventListener('abort', stop, { once: true });
+    });
+    try {
+      return await Promise.race([work, stopped]);
+    } catch (error) {
+      throw signal.aborted ? aborted() : error;
+    } finally {
+      if (stop) signal.removeEventListener('abort', stop);
+    }
+  }
+
+  #refuseAborted(): void {
+    if (this.options.signal?.aborted) throw aborted();
+  }
+}
+
+function aborted(): LeadstreamError {
+  return new LeadstreamError('E_RUN_ABORTED', 'the diagnosis was stopped by its signal');
+}
+
+function pathOf({ collection, path = collection.paths[0] }: Asked): string {
+  return path.startsWith('/') ? path : `/api/${path}`;
+}
+
+function parametersOf({ page, limit }: Asked): Readonly<Record<string, string>> {
+  return { ...(page === undefined ? {} : { page: String(page) }), ...(limit === undefined ? {} : { limit: String(limit) }) };
+}
