@@ -5,7 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import { catalogue, type ErrorCode } from '../../src/core/catalogue.js';
 import { GateError, LeadstreamError, reasonOf, SinkError, SourceError, SpecError, StepError } from '../../src/core/errors.js';
 
-/** Exit statuses of the design: failed, usage, gate, service, lock, credentials, pipeline file, stopped. */
+/** Exit statuses of the design: failed, usage, gate, service, lock, unknown service, credentials, pipeline file, stopped. */
 const exits = [1, 2, 65, 69, 75, 76, 77, 78, 130, 143];
 const entries = Object.entries(catalogue);
 const source = fileURLToPath(new URL('../../src', import.meta.url));
