@@ -22,6 +22,7 @@ export const importTable = {
   pipeline: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks'],
   doctor: ['core', 'options', 'json', 'collections', 'http', 'source'],
   service: ['core', 'options', 'json', 'collections'],
+  'pipeline-tests': ['core', 'json', 'collections', 'parquet', 'pipeline', 'service'],
   // And the public API, which its commands load when they run.
   cli: ['core', 'collections', 'store', 'service'],
 };

@@ -43,3 +43,12 @@ export {
   failedRunOf,
   type SinkReport,
 } from './pipeline/index.js';
+
+export {
+  testPipelines,
+  type Difference,
+  type RowDifference,
+  type TestOptions,
+  type TestResult,
+  type TestResults,
+} from './pipeline-tests/index.js';

@@ -10,6 +10,7 @@ import { addRun } from './commands/run.js';
 import { addRuns } from './commands/runs.js';
 import { addSchema } from './commands/schema.js';
 import { addServe } from './commands/serve.js';
+import { addTest } from './commands/test.js';
 import { addValidate } from './commands/validate.js';
 import { addVerify } from './commands/verify.js';
 import { catalogue, exitCodes, LeadstreamError, version } from '../core/index.js';
@@ -33,6 +34,7 @@ const commands = [
   addDoctor,
   addExplain,
   addPreview,
+  addTest,
   addFetch,
   addVerify,
   addRollback,

@@ -181,6 +181,11 @@ export const catalogue = {
     help: 'The table is not what its run wrote: publish it again with mode: replace. An earlier run helps only if `leadstream verify --run RUN` finds nothing, for runs have files in common unless keep has copies.',
   },
   E_GATE_BOOKS: { exit: 65, retry: false, help: 'Rows went missing inside leadstream: this is a defect, please report it with the sums.' },
+  E_TEST_FAILED: {
+    exit: 1,
+    retry: false,
+    help: 'A run came to something else than its test expects: correct the pipeline, or what the test expects of it.',
+  },
   E_DATA: { exit: 78, retry: false, help: 'Correct or shorten the data file, or leave it away to serve an empty collection.' },
   E_SERVICE_UNKNOWN: {
     exit: 76,

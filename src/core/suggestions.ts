@@ -18,7 +18,7 @@ const otherWords: Readonly<Record<string, readonly string[]>> = {
   from: ['source', 'input', 'collection', 'extract'],
   to: ['sink', 'sinks', 'output', 'outputs', 'destination', 'destinations', 'load'],
   steps: ['transform', 'transforms', 'pipeline', 'processors'],
-  expect: ['gates', 'checks', 'tests', 'assert', 'quality'],
+  expect: ['gates', 'checks', 'assert', 'quality'],
   dedupe: ['deduplicate', 'distinct', 'unique', 'dropduplicates'],
   filter: ['where', 'having'],
   derive: ['compute', 'addfields', 'addcolumns', 'withcolumns', 'map', 'extend', 'mutate'],

@@ -9,6 +9,7 @@ export {
 } from './ops/explain.js';
 export { previewPipeline, type Preview, type PreviewOptions, type PreviewStage } from './ops/preview.js';
 export { recoverRuns } from './ops/recover.js';
+export { loadTests, type ObservedPipeline, type PipelineTest, type TestedPipeline, type TextRow } from './ops/tested.js';
 export { writeTo, type Written, type WriteOptions } from './ops/write-to.js';
 export { type RollbackOptions, rollbackTable } from './ops/rollback.js';
 export { type FailedRunReport, failedRunOf } from './run/failed-run.js';
@@ -21,5 +22,6 @@ export { lintPipelines, type Finding, type LintedPipeline, type LintOptions, typ
 export { loadCollections, loadPipeline, loadPipelines, parsePipeline, parsePipelines, writesOver } from './spec/load.js';
 export type { LoadOptions } from './spec/load-options.js';
 export type { Pipeline } from './spec/pipeline.js';
+export { bookNames, type TestShape } from './spec/test-shape.js';
 export type { Environment } from './spec/reference-source.js';
 export { pipelineReference, pipelineSchema } from './spec/load-reference.js';

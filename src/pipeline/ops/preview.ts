@@ -8,6 +8,7 @@ import { runPipeline } from '../run/run.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { PlannedStep } from '../spec/planned.js';
 import { nowhere } from './nowhere.js';
+import { transparent } from './transparent.js';
 
 /** What a preview shows. */
 export interface PreviewOptions {
@@ -187,24 +188,6 @@ class ShownChain {
     this.#stopped = true;
     stop?.();
   }
-}
-
-/** A step that lets all rows pass as they are. */
-function transparent(at: string, input: readonly Column[]): Omit<PlannedStep, 'open'> {
-  return {
-    name: 'preview',
-    at,
-    input,
-    columns: (columns) => columns,
-    reads: undefined,
-    holds: undefined,
-    keepsRows: true,
-    blocking: false,
-    most: undefined,
-    addsRows: false,
-    gate: () => undefined,
-    remark: () => undefined,
-  };
 }
 
 /** The same step, which judges nothing by some rows of many. */

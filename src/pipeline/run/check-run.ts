@@ -11,6 +11,7 @@ const taken = schema((z) =>
     keepFailed: z.boolean().optional(),
     allowShrink: z.boolean().optional(),
     allowPartial: z.boolean().optional(),
+    now: z.date().optional(),
     watch: judgedBy(watchersProblem).optional(),
   }),
 );

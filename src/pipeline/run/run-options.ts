@@ -16,6 +16,8 @@ export interface RunOptions {
   readonly allowShrink?: boolean;
   /** Whether a run that a limit stops may replace outputs that exist. Default false. */
   readonly allowPartial?: boolean;
+  /** When the run starts, for paths, ids and expressions that name the time. Default: now. */
+  readonly now?: Date;
   /** Receives what happens in this run. Default: nobody but the subscribers of the channels. */
   readonly watch?: Watchers | undefined;
 }

@@ -40,8 +40,8 @@ export interface Claim {
 
 /** A run that has begun: what is settled before anything is touched, and what it does to the disk beside its outputs. */
 export class Run {
-  readonly startedAt = new Date().toISOString();
-  readonly runId = newRunId(this.startedAt);
+  readonly startedAt: string;
+  readonly runId: string;
   readonly state: StateFolder;
   readonly warnings: Warning[] = [];
   readonly events: Events;
@@ -59,6 +59,8 @@ export class Run {
     private readonly pipeline: Pipeline,
     private readonly options: RunOptions,
   ) {
+    this.startedAt = (options.now ?? new Date()).toISOString();
+    this.runId = newRunId(this.startedAt);
     this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
     // What the report says of warnings comes from where everybody else has them from.
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };

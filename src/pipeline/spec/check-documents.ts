@@ -10,7 +10,7 @@ import { credentialsIn } from './credentials.js';
 import { parseSpecDocuments, type Path } from './document.js';
 import { issuesOfFile, type Issue } from './issue-list.js';
 import type { LoadOptions } from './load-options.js';
-import { referenceSource } from './reference-source.js';
+import { referenceSource, type ReferenceSource } from './reference-source.js';
 
 /** A pipeline file after its check. */
 export interface CheckedFile {
@@ -26,20 +26,28 @@ export interface CheckedFile {
  *
  * @param file Name for messages.
  * @param lenient Whether the environment may lack what the file asks of it.
+ * @param sourceOf Where references lead. Default: into the environment, and to files.
  * @throws {SpecError} `E_SPEC_YAML`, and `E_SPEC_INVALID` for misplaced defaults; all else that is wrong is in `issues`.
  */
-export async function checkDocuments(text: string, file: string, options: LoadOptions, lenient = false): Promise<CheckedFile> {
-  const { env = process.env, set = {}, cwd = process.cwd(), baseDir = cwd, stateDir } = options;
+export async function checkDocuments(
+  text: string,
+  file: string,
+  options: LoadOptions,
+  lenient = false,
+  sourceOf: (documents: readonly unknown[]) => ReferenceSource = () =>
+    referenceSource(options.env ?? process.env, options.baseDir ?? options.cwd ?? process.cwd()),
+): Promise<CheckedFile> {
+  const { set = {}, stateDir } = options;
   const { defaults, pipelines } = parseSpecDocuments(file, text, overridesOf(file, set));
-  const from = referenceSource(env, baseDir);
-  const given = defaults ? [inheritedOf(defaults)] : [];
-  const context = { credentials: credentialsIn([...given, ...pipelines.map(({ value }) => value)], from), lenient };
+  const documents = [...(defaults ? [inheritedOf(defaults)] : []), ...pipelines.map(({ value }) => value)];
+  const from = sourceOf(documents);
+  const context = { credentials: credentialsIn(documents, from), lenient };
   const steps = await loadSteps();
   const checked = pipelines.map((document) => checkPipeline(document, from, context, steps));
   checked.forEach((later, index) => {
     for (const earlier of checked.slice(0, index)) refuseClashes(earlier, later);
   });
-  if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(baseDir, stateDir));
+  if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(from.baseDir, stateDir));
   const issues = issuesOfFile(defaults ? checkDefaults(defaults, from, context) : [], checked);
   return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ unset }) => unset))] };
 }

@@ -2,6 +2,7 @@ import { getIn } from '../../options/index.js';
 import type { PathNames } from '../../store/index.js';
 import { outputAt } from '../../sinks/index.js';
 import type { StepDefinitions } from '../../steps/index.js';
+import { checkTests } from './check-tests.js';
 import { collide } from './collide.js';
 import { connectionOf } from './connection.js';
 import type { Path, SpecDocument } from './document.js';
@@ -14,6 +15,7 @@ import { ownCollections, registryOf } from './registry.js';
 import { resolveReferences, type Problem } from './references.js';
 import type { RejectsPlan } from '../run/rejects.js';
 import { defaultsShape, pipelineShape, type PipelineShape } from './spec.js';
+import type { TestShape } from './test-shape.js';
 import { refuseLostKeys, validated } from './validate.js';
 
 /** One document of a pipeline file after its check. */
@@ -27,6 +29,8 @@ export interface Checked {
   readonly plan: Plan | undefined;
   /** Present when nothing is wrong with the document by itself, and nothing is missing. */
   readonly pipeline: Pipeline | undefined;
+  /** Its tests; `undefined` where it has none, or some that cannot be right. */
+  readonly tests: readonly TestShape[] | undefined;
   /** What is right in it and probably not meant. */
   readonly doubts: readonly Doubt[];
   /** What the environment lacks of what it asks, where that may be. */
@@ -60,6 +64,9 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, fil
     shape && connectionOf(shape.service, env, { problem: issues.ofResolved(issues.problemOf(true)), unset: issues.unsetOf() });
   const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problem);
   if (shape && plan) refuseIdleRestart(shape, plan, problem);
+  // What is wrong with their shape was reported with the whole.
+  const tests = validated(pipelineShape().shape.tests, getIn(resolved, ['tests']), ['tests'], () => {});
+  if (tests && plan) checkTests(tests, plan, problem);
   const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;
 
   return {
@@ -73,6 +80,7 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, fil
     pipeline: isRight
       ? pipelineOf({ shape, plan, connection, rejects, from, written: document.value, resolved, warnings: warnings.told })
       : undefined,
+    tests,
     doubts: warnings.all,
     unset: issues.unset,
     issues: issues.all,

@@ -32,6 +32,11 @@ export function credentialsIn(documents: readonly unknown[], from: ReferenceSour
   };
 }
 
+/** The references of documents under `service.auth`. */
+export function credentialReferences(documents: readonly unknown[]): readonly NonNullable<ReturnType<typeof referenceIn>>[] {
+  return documents.flatMap(authOf).flatMap(([, text]) => referenceIn(text) ?? []);
+}
+
 /** The texts under `service.auth` that are credentials, by their keys. */
 function authOf(document: unknown): readonly (readonly [string, string])[] {
   const auth = inside(inside(document, 'service'), 'auth');

@@ -84,7 +84,9 @@ export function pipelineOf({ shape, plan, connection, rejects, from, written, re
     hmacKey: env.LEADSTREAM_HMAC_KEY,
     manifestKey: env.LEADSTREAM_MANIFEST_KEY,
     baseDir,
-    fingerprint: createHash('sha256').update(JSON.stringify(resolved, withoutCredentials)).digest('hex'),
+    fingerprint: createHash('sha256')
+      .update(JSON.stringify(withoutTests(resolved), withoutCredentials))
+      .digest('hex'),
     warnings,
     secrets: [...secretsOf(connection.auth), ...proxySecrets(connection.proxy), ...secretVariables.map((name) => env[name] ?? '')],
   };
@@ -97,4 +99,10 @@ function serviceIn(written: unknown): Pipeline['service'] {
 
 function withoutCredentials(key: string, value: unknown): unknown {
   return key === 'auth' ? undefined : value;
+}
+
+/** Tests say nothing of what a run does. */
+function withoutTests(document: unknown): unknown {
+  if (typeof document !== 'object' || document === null) return document;
+  return Object.fromEntries(Object.entries(document).filter(([key]) => key !== 'tests'));
 }

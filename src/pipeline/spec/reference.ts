@@ -5,6 +5,7 @@ import { collectionsShape } from '../../source/index.js';
 import { expressionFunctions, type StepDefinitions } from '../../steps/index.js';
 import { schemaOf, sinkDefinitions, type Definition, type Schema } from './json-schema.js';
 import { defaultsShape, pipelineShape } from './spec.js';
+import { expectationShape, expectedFileShape, testShape } from './test-shape.js';
 
 /** The reference of pipeline files with these steps. */
 export function referenceWith(steps: StepDefinitions): string {
@@ -28,6 +29,9 @@ export function referenceWith(steps: StepDefinitions): string {
     '## expect',
     'All violations are reported, and nothing is published (exit 65). Columns are those that leave the last step, by their snake_case names.',
     keyTable(shape.properties?.expect ?? {}),
+    '## tests',
+    '`leadstream test FILE` runs the whole pipeline of each test in a temporary folder, against a service of its own, and compares. Values are texts, as the service sends them and as text formats write them; nothing in a test is a reference.',
+    ...testTables(),
     '## Several pipelines in one file',
     'Documents separated by `---` are pipelines of their own. `leadstream run` checks all of them and runs one after another; their names and outputs must differ.',
     'The first document may be `defaults:` alone, which all pipelines behind it inherit key by key: what a pipeline has itself wins, lists and an account under `auth` as a whole.',
@@ -116,6 +120,19 @@ function fieldTable({ name, fields, key, paged, paths: [path], unknown }: Collec
   ];
 }
 
+/** What a test is made of. */
+function testTables(): readonly string[] {
+  return [
+    keyTable(schemaOf(testShape())),
+    'Its `service`:',
+    keyTable(schemaOf(testShape()).properties?.service ?? {}),
+    'Its `expect`:',
+    keyTable(schemaOf(expectationShape())),
+    'Each of its `files`:',
+    keyTable(schemaOf(expectedFileShape())),
+  ];
+}
+
 function keyTable({ properties = {}, required = [] }: Schema): string {
   const rows = Object.entries(properties).map(([key, schema]) => [
     `\`${key}\`${required.includes(key) ? ' (required)' : ''}`,
@@ -143,8 +160,12 @@ function literal(value: unknown): string {
   return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 }
 
+/** Choices that a table lists; there are tables of all codes. */
+const most = 20;
+
 function typeOf({ type, enum: choices, const: only, anyOf, items, additionalProperties }: Schema): string {
   if (only !== undefined) return literal(only);
+  if (choices && choices.length > most) return 'code';
   if (choices)
     return choices
       .filter((choice) => choice !== null)

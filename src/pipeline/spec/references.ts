@@ -59,7 +59,8 @@ class Resolver {
   }
 
   #ordinary(text: string, path: Path): string {
-    const whole = this.#replaced(text, path);
+    // What rows of a test hold stands for nothing.
+    const whole = path[0] === 'tests' ? text : this.#replaced(text, path);
     if (!this.credentials.within(whole)) return whole;
     this.told.problem(path, misplaced);
     return '[redacted]';

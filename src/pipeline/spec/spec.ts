@@ -4,6 +4,7 @@ import { headerNameProblem } from '../../http/index.js';
 import { defaults, settings, usually, windowHoldsConcurrency } from '../../options/index.js';
 import { outputPath } from '../../sinks/index.js';
 import { expectShape } from '../gates/expect.js';
+import { testShape } from './test-shape.js';
 import { duration, longerThanNothing, rate, tolerance, writtenDuration } from './units.js';
 
 const name = schema((z) => z.string().min(1));
@@ -151,6 +152,7 @@ export const pipelineShape = schema((z) =>
       .describe(
         'What happens when columns differ from those of the last run, for outputs with a manifest: evolve publishes them (undeclared fields keep their column), freeze refuses.',
       ),
+    tests: z.array(testShape()).optional().describe('Tests of the pipeline, which leadstream test runs.'),
   }),
 );
 

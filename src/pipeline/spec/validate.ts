@@ -124,6 +124,7 @@ function reportUnion(issue: Extract<Issue, { code: 'invalid_union' }>, path: Pat
 
 function messageOf(issue: Issue, path: Path): string {
   const key = path.at(-1);
+  if (issue.code === 'invalid_value' && !issue.message.startsWith('Invalid ')) return issue.message;
   if (issue.code === 'invalid_value') {
     const values = issue.values.map(String);
     if (issue.input === undefined && typeof key === 'string') return missing(`one of ${values.join(', ')}`, key);

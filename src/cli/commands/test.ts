@@ -1,0 +1,103 @@
+import type { Argv } from 'yargs';
+import { LeadstreamError, unknownName } from '../../core/index.js';
+import type { TestResults } from '../../index.js';
+import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { print } from '../streams.js';
+import { amount } from '../table.js';
+
+interface TestArguments extends CommonArguments {
+  readonly files: readonly string[];
+  readonly only: readonly string[];
+  readonly format: 'text' | 'json';
+}
+
+/** Adds `leadstream test`. */
+export function addTest(yargs: Argv, runner: Runner): Argv {
+  return yargs.command(
+    'test <files..>',
+    'Run the tests that stand in pipeline files, against a service of their own',
+    (options) =>
+      commonOptions(options)
+        .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML), or patterns in quotes' })
+        .option('only', { type: 'string', array: true, nargs: 1, default: [], describe: 'Name of a pipeline, or of a test, to run' })
+        .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'json prints one document on stdout' })
+        .example('$0 test pipelines/*.yaml', 'needs no service and no credentials')
+        .example('$0 test nightly.yaml --only nightly-leads', 'the tests of one pipeline')
+        .epilogue('Exit codes: 0 when all tests passed, 1 when one failed, 78 for a file that is wrong.'),
+    (arguments_) => runner(arguments_, (context) => test(arguments_, context)),
+  );
+}
+
+/** What the tests of a file came to, or why it could not be read. */
+type Tested = { readonly file: string } & ({ readonly results: TestResults } | { readonly failure: unknown });
+
+async function test({ files: words, only, format }: TestArguments, context: CommandContext): Promise<number> {
+  const { testPipelines } = await import('../../index.js');
+  const { filesNamed, refuseMissing } = await import('../files.js');
+  const { reportFailure } = await import('../failure.js');
+  const { cwd, console, signal, stdout } = context;
+  refuseMissing(words, cwd);
+  const tested: Tested[] = [];
+  let exit = 0;
+  for (const file of filesNamed(words, cwd)) {
+    try {
+      const results = await testPipelines(file, { cwd, only, signal });
+      tested.push({ file, results });
+      if (!results.ok) exit = exit === 0 ? 1 : exit;
+      if (format === 'text') await tell(file, results, context);
+    } catch (failure) {
+      if (signal.aborted) throw new LeadstreamError('E_RUN_ABORTED', 'the tests were stopped', { cause: failure });
+      const failed = reportFailure(console, failure);
+      // What is wrong with a file weighs more than what a test found.
+      exit = exit <= 1 ? failed : exit;
+      tested.push({ file, failure });
+    }
+  }
+  if (format === 'json') await print(stdout, `${JSON.stringify(documentOf(tested, exit), undefined, 2)}\n`);
+  refuseUnknown(tested, only);
+  refuseNothing(tested);
+  const all = tested.flatMap((each) => ('results' in each ? each.results.tests : []));
+  const failed = all.filter(({ ok }) => !ok).length;
+  const counts = `${amount(all.length)} ${all.length === 1 ? 'test' : 'tests'}, ${amount(all.length - failed)} passed, ${amount(failed)} failed`;
+  console.log(exit === 0 ? 'info' : 'error', counts, { exit, tests: all.length, failed, ...(exit === 1 && { code: 'E_TEST_FAILED' }) });
+  return exit;
+}
+
+async function tell(file: string, { tests, untested }: TestResults, { stdout, console }: CommandContext): Promise<void> {
+  const { linesOf } = await import('../differences.js');
+  for (const { pipeline, name, line, ok, differences } of tests) {
+    await print(stdout, `${ok ? 'ok  ' : 'FAIL'} ${file}:${line} ${pipeline}: ${name}\n`);
+    await print(
+      stdout,
+      differences
+        .flatMap(linesOf)
+        .map((each) => `       ${each}\n`)
+        .join(''),
+    );
+  }
+  if (untested.length > 0) console.log('warn', `${file}: no tests of ${untested.join(', ')}`);
+}
+
+function documentOf(tested: readonly Tested[], exit: number): object {
+  const files = tested.map((each) => {
+    if ('results' in each) return { file: each.file, ...each.results };
+    return { file: each.file, ok: false, error: each.failure instanceof Error ? each.failure.message : 'something unknown was thrown' };
+  });
+  return { ok: exit === 0, files };
+}
+
+/** @throws {LeadstreamError} `E_USAGE` for a name that neither a pipeline with tests nor a test has, in files that could be read. */
+function refuseUnknown(tested: readonly Tested[], only: readonly string[]): void {
+  const results = tested.flatMap((each) => ('results' in each ? each.results : []));
+  const known = results.flatMap(({ tests, skipped }) => [...tests, ...skipped].flatMap(({ pipeline, name }) => [pipeline, name]));
+  const unknown = only.find((name) => !known.includes(name));
+  if (unknown === undefined || known.length === 0 || results.length < tested.length) return;
+  throw new LeadstreamError('E_USAGE', `--only: ${unknownName('test', unknown, [...new Set(known)])}`);
+}
+
+/** @throws {LeadstreamError} `E_USAGE` when nothing was tested: that must not look like success. */
+function refuseNothing(tested: readonly Tested[]): void {
+  const results = tested.flatMap((each) => ('results' in each ? each.results : []));
+  if (results.length < tested.length || results.some(({ tests }) => tests.length > 0)) return;
+  throw new LeadstreamError('E_USAGE', 'there is no test in these files; tests stand under tests: of a pipeline');
+}

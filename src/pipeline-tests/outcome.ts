@@ -1,0 +1,58 @@
+import { Writable } from 'node:stream';
+import { LeadstreamError, limitReached } from '../core/index.js';
+import { runPipeline, type ObservedPipeline, type PipelineTest, type RunReport, type TextRow } from '../pipeline/index.js';
+
+/** What a run came to. */
+export interface Outcome {
+  /** Exit code of such a run. */
+  readonly exit: number;
+  /** What ended it. */
+  readonly failure: { readonly code: string; readonly message: string } | undefined;
+  /** Codes of its warnings. */
+  readonly warnings: readonly string[];
+  /** The rows that left the last step. */
+  readonly rows: readonly TextRow[];
+  /** Present when it published. */
+  readonly report: RunReport | undefined;
+  readonly stdout: string;
+}
+
+/** Runs a pipeline as a test wants it, in a state folder of its own. */
+export async function outcomeOf(
+  { pipeline, rows }: ObservedPipeline,
+  { now }: PipelineTest,
+  { stateDir, signal }: { readonly stateDir: string; readonly signal?: AbortSignal | undefined },
+): Promise<Outcome> {
+  const stdout = new Collected();
+  const warnings: string[] = [];
+  const watch = { warning: ({ code }: { readonly code: string }) => void warnings.push(code) };
+  const options = { stateDir, stdout, watch, ...(signal && { signal }), ...(now !== undefined && { now: new Date(now) }) };
+  let [report, failure]: [RunReport?, { readonly code: string; readonly message: string; readonly exit: number }?] = [];
+  try {
+    report = await runPipeline(pipeline, options);
+  } catch (thrown) {
+    signal?.throwIfAborted();
+    failure = failureOf(thrown);
+  }
+  return { exit: failure?.exit ?? 0, failure, warnings, rows: rows(), report, stdout: stdout.text };
+}
+
+function failureOf(thrown: unknown): { readonly code: string; readonly message: string; readonly exit: number } {
+  const failure = limitReached(thrown) ?? thrown;
+  if (failure instanceof LeadstreamError) return failure;
+  return { code: 'E_RUN_FAILED', message: failure instanceof Error ? failure.message : 'something unknown was thrown', exit: 1 };
+}
+
+/** Keeps what is printed. */
+class Collected extends Writable {
+  readonly #pieces: Buffer[] = [];
+
+  get text(): string {
+    return Buffer.concat(this.#pieces).toString('utf8');
+  }
+
+  override _write(piece: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#pieces.push(piece);
+    done();
+  }
+}

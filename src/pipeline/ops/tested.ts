@@ -1,0 +1,145 @@
+import { relative, resolve } from 'node:path';
+import { tap } from 'rxjs';
+import type { Collection } from '../../collections/index.js';
+import { SpecError, textOf } from '../../core/index.js';
+import { batchOf } from '../../flow/index.js';
+import type { Checked } from '../spec/check.js';
+import { credentialReferences } from '../spec/credentials.js';
+import { fileText } from '../spec/file-text.js';
+import type { Pipeline } from '../spec/pipeline.js';
+import { pathOf, referenceSource, type ReferenceSource } from '../spec/reference-source.js';
+import type { TestShape } from '../spec/test-shape.js';
+import { transparent } from './transparent.js';
+
+/** A test of a pipeline, as its file has it. */
+export interface PipelineTest extends TestShape {
+  /** Where it stands in the file, from 1. */
+  readonly line: number;
+}
+
+/** A pipeline of a file with its tests. */
+export interface TestedPipeline {
+  readonly name: string;
+  /** The collections of its own that it reads. */
+  readonly own: readonly Collection[];
+  readonly tests: readonly PipelineTest[];
+  /**
+   * The pipeline as a test runs it.
+   *
+   * @throws {SpecError} For what `env` or `set` of the test leave wrong, and for an output outside of the folder of the test.
+   */
+  open(test: PipelineTest, place: TestPlace): Promise<ObservedPipeline>;
+}
+
+/** Where a test runs. */
+export interface TestPlace {
+  /** Folder that relative paths resolve against. */
+  readonly folder: string;
+  /** The service of the test, and the key that it takes. */
+  readonly service: { readonly url: string; readonly key: string };
+}
+
+/** A row in texts, as a test compares it. */
+export type TextRow = Readonly<Record<string, string | null>>;
+
+/** A pipeline whose rows are kept as they leave the last step. */
+export interface ObservedPipeline {
+  readonly pipeline: Pipeline;
+  /** The rows of the last attempt of a run. */
+  rows(): readonly TextRow[];
+}
+
+/**
+ * The tests of a pipeline file. Nothing of the environment is asked for.
+ *
+ * @throws {SpecError} With every problem of the file, its tests included.
+ */
+export async function loadTests(file: string, cwd: string): Promise<readonly TestedPipeline[]> {
+  const text = await fileText(file, { cwd });
+  const { checkDocuments, failureOf } = await import('../spec/check-documents.js');
+  const { pipelines, issues } = await checkDocuments(text, file, { env: {}, cwd }, true);
+  if (issues.length > 0) throw failureOf(file, issues);
+
+  return pipelines.map(({ name = '', plan, tests = [], document }, index) => ({
+    name,
+    own: Object.values(plan?.collections ?? {}).filter(({ name: read, served }) => served !== undefined && plan?.reads.includes(read)),
+    tests: tests.map((test, place) => ({ ...test, line: document.locate(['tests', place, 'name']).line })),
+    open: async (test, place) => {
+      const options = { cwd, ...(test.set && { set: test.set }) };
+      const checked = await checkDocuments(text, file, options, true, (documents) => madeUp(documents, test, place, cwd));
+      const [own] = checked.pipelines.slice(index);
+      if (own === undefined || own.issues.length > 0) throw failureOf(file, own?.issues ?? checked.issues);
+      return observed(testing(soundIn(own, test, file), own, place, file), place);
+    },
+  }));
+}
+
+/** What references stand for in a test: credentials and the address of the service are made up. */
+function madeUp(documents: readonly unknown[], { env = {} }: TestShape, { folder, service }: TestPlace, cwd: string): ReferenceSource {
+  const files = referenceSource(env, cwd);
+  const credentials = credentialReferences(documents);
+  const variables = credentials.flatMap(({ kind, name }) => (kind === 'variable' ? [[name, service.key] as const] : []));
+  const secretFiles = new Set(credentials.flatMap(({ kind, name }) => (kind === 'file' ? [pathOf(name, files)] : [])));
+  const named = documents.flatMap(addressNames).map((name) => [name, service.url] as const);
+  const account = { LEADSTREAM_BASE_URL: service.url, LEADSTREAM_REST_API_KEY: service.key, LEADSTREAM_HMAC_KEY: service.key };
+  return {
+    env: { ...account, ...Object.fromEntries(named), ...env, ...Object.fromEntries(variables) },
+    baseDir: folder,
+    read: (name) => (secretFiles.has(resolve(cwd, name)) ? service.key : files.read(name)),
+  };
+}
+
+/** The variables that `service.base_url` names. */
+function addressNames(document: unknown): readonly string[] {
+  const address = inside(inside(document, 'service'), 'base_url');
+  return typeof address === 'string' ? [...address.matchAll(/\$\{([A-Za-z_]\w*)/g)].flatMap(([, name]) => name ?? []) : [];
+}
+
+function inside(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+}
+
+/** @throws {SpecError} `E_SPEC_REFERENCE`. */
+function soundIn({ pipeline, unset, document }: Checked, { line }: PipelineTest, file: string): Pipeline {
+  if (pipeline) return pipeline;
+  const message = `a test has no other environment than its own: set ${unset.join(', ')} under env`;
+  throw new SpecError('E_SPEC_REFERENCE', file, [{ message, line, column: document.locate(['tests']).column }]);
+}
+
+/** The pipeline against the service of a test, which nobody has to wait for. */
+function testing(pipeline: Pipeline, { document, outputs }: Checked, { folder, service }: TestPlace, file: string): Pipeline {
+  for (const { path, place } of outputs) {
+    if (path === undefined || !relative(folder, path).startsWith('..')) continue;
+    const message = `${path} is outside of the folder of a test, which writes nowhere else; give the test another path, by set or env`;
+    throw new SpecError('E_SPEC_INVALID', file, [{ message, ...document.locate(place) }]);
+  }
+  const { ratePerSecond: _, ...connection } = pipeline.connection;
+  const retry = { ...connection.retry, baseMs: 1, capMs: 10 };
+  return {
+    ...pipeline,
+    connection: { ...connection, baseUrl: service.url, auth: { rest_api_key: service.key }, proxy: false, threads: 0, endWaitMs: 1, retry },
+    secrets: [...pipeline.secrets, service.key],
+  };
+}
+
+/** Keeps the rows behind the last step. A run that begins again keeps them anew. */
+function observed(pipeline: Pipeline, { folder }: TestPlace): ObservedPipeline {
+  const { plan } = pipeline;
+  const columns = plan.columns();
+  const types = new Map(columns.map(({ name, type }) => [name, type]));
+  let rows: TextRow[] = [];
+  const watching = {
+    ...transparent('test', columns),
+    open: () => {
+      rows = [];
+      return tap<Parameters<typeof batchOf>[0]>((page) => {
+        const batch = batchOf(page);
+        for (let index = 0; index < batch.length; index += 1) {
+          const values = Object.entries(batch.row(index));
+          rows.push(Object.fromEntries(values.map(([name, value]) => [name, textOf(value, types.get(name) ?? 'text')])));
+        }
+      });
+    },
+  };
+  return { pipeline: { ...pipeline, baseDir: folder, plan: { ...plan, steps: [...plan.steps, watching] } }, rows: () => rows };
+}

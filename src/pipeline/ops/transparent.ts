@@ -1,0 +1,20 @@
+import type { Column } from '../../core/index.js';
+import type { PlannedStep } from '../spec/planned.js';
+
+/** A step that lets all rows pass as they are. */
+export function transparent(at: string, input: readonly Column[]): Omit<PlannedStep, 'open'> {
+  return {
+    name: 'preview',
+    at,
+    input,
+    columns: (columns) => columns,
+    reads: undefined,
+    holds: undefined,
+    keepsRows: true,
+    blocking: false,
+    most: undefined,
+    addsRows: false,
+    gate: () => undefined,
+    remark: () => undefined,
+  };
+}

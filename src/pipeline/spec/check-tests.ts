@@ -1,0 +1,27 @@
+import { unknownName } from '../../core/index.js';
+import type { Plan } from './plan.js';
+import type { Problem } from './references.js';
+import type { TestShape } from './test-shape.js';
+
+/** Reports what the tests of a pipeline name and is not there: collections, columns, and names that two of them have. */
+export function checkTests(tests: readonly TestShape[], plan: Plan, problem: Problem): void {
+  const columns = plan.columns().map(({ name }) => name);
+  tests.forEach(({ name, given = {}, expect }, index) => {
+    const first = tests.findIndex((other) => other.name === name);
+    if (first < index) problem(['tests', index, 'name'], `the name '${name}' is taken by tests[${first}]`);
+    for (const collection of Object.keys(given)) {
+      const path = ['tests', index, 'given', collection];
+      if (!Object.hasOwn(plan.collections, collection))
+        problem(path, unknownName('collection', collection, Object.keys(plan.collections)), true);
+      else if (!plan.reads.includes(collection)) problem(path, `${collection} is not read here; there are ${plan.reads.join(', ')}`, true);
+    }
+    // A field that only the rows of the test have is a column, too.
+    const known = [...columns, ...Object.values(given).flatMap((rows) => rows.flatMap((row) => Object.keys(row)))];
+    expect.rows?.forEach((row, place) => {
+      for (const column of Object.keys(row)) {
+        if (!known.includes(column))
+          problem(['tests', index, 'expect', 'rows', place, column], unknownName('column', column, columns), true);
+      }
+    });
+  });
+}
