@@ -59,7 +59,7 @@ async function test({ files: words, only, format }: TestArguments, context: Comm
   const all = tested.flatMap((each) => ('results' in each ? each.results.tests : []));
   const failed = all.filter(({ ok }) => !ok).length;
   const counts = `${amount(all.length)} ${all.length === 1 ? 'test' : 'tests'}, ${amount(all.length - failed)} passed, ${amount(failed)} failed`;
-  console.log(exit === 0 ? 'info' : 'error', counts, { exit, tests: all.length, failed, ...(exit === 1 && { code: 'E_TEST_FAILED' }) });
+  console.log(exit === 0 ? 'info' : 'error', counts);
   return exit;
 }
 

@@ -84,8 +84,14 @@ const instant = schema((z) =>
   z
     .string()
     .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, 'an instant is written like 2026-01-31T02:30:00Z')
-    .refine((text) => !Number.isNaN(Date.parse(text)), 'there is no such instant'),
+    .refine(isInstant, 'there is no such instant'),
 );
+
+/** No 31st of February, which would become a day of March. */
+function isInstant(text: string): boolean {
+  const time = Date.parse(text);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text.slice(0, -1));
+}
 
 const serviceFields = schema((z) =>
   z.strictObject({
