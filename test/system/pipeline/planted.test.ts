@@ -19,6 +19,7 @@ import {
 import { dirname, join } from 'node:path';
 import type { Action } from '../../../src/store/index.js';
 import { recoverRuns, runPipeline } from '../../../src/pipeline/index.js';
+import { everySecond } from '../../support/rung.js';
 import { cli } from '../../support/cli.js';
 import { headerOf } from '../../../src/source/spool/record.js';
 import { pagesIn } from '../../support/spool.js';
@@ -118,7 +119,7 @@ describe('a planted commit', () => {
     ],
   ];
 
-  test.each(planted)('that %s is refused, and nothing is touched', async (_what, plant) => {
+  test.each(everySecond(planted))('that %s is refused, and nothing is touched', async (_what, plant) => {
     const { base, victim } = await place();
     const before = await contentsOf(victim);
     await writeFile(join(base, 'out/.u.csv.run-1.partial'), 'planted');
@@ -136,11 +137,13 @@ describe('a planted commit', () => {
     expect(await readdir(dirname(path))).toEqual(['run-1.commit.json']);
   });
 
-  test.each([
-    ['the folder of runs', '.t.runs'],
-    ['the folder of a run', '.t.runs/run-1'],
-    ['a partition', '.t.runs/run-1/k=v'],
-  ])('goes through no link at %s', async (_what, name) => {
+  test.each(
+    everySecond([
+      ['the folder of runs', '.t.runs'],
+      ['the folder of a run', '.t.runs/run-1'],
+      ['a partition', '.t.runs/run-1/k=v'],
+    ]),
+  )('goes through no link at %s', async (_what, name) => {
     const { base, victim } = await place();
     await rm(join(base, 'lake/.t.runs'), { recursive: true });
     await mkdir(dirname(join(base, 'lake', name)), { recursive: true });
@@ -194,13 +197,15 @@ describe('a planted commit', () => {
     expect(await readdir(join(base, '.leadstream/spool'))).toEqual([]);
   });
 
-  test.each([
-    ['is a pipe', 'is no regular file', (path: string) => mkfifo(path)],
-    ['is a link', 'is a link', (path: string, victim: string) => symlink(join(victim, 'a'), path)],
-    ['is a hard link', 'has a second name', (path: string, victim: string) => link(join(victim, 'a'), path)],
-    ['is a folder', 'is no regular file', (path: string) => mkdir(path)],
-    ['can be written by everyone', 'can be written by everyone', (path: string) => writeFile(path, '{}').then(() => chmod(path, 0o666))],
-  ])('that %s is refused at once', async (_what, fault, plant) => {
+  test.each(
+    everySecond([
+      ['is a pipe', 'is no regular file', (path: string) => mkfifo(path)],
+      ['is a link', 'is a link', (path: string, victim: string) => symlink(join(victim, 'a'), path)],
+      ['is a hard link', 'has a second name', (path: string, victim: string) => link(join(victim, 'a'), path)],
+      ['is a folder', 'is no regular file', (path: string) => mkdir(path)],
+      ['can be written by everyone', 'can be written by everyone', (path: string) => writeFile(path, '{}').then(() => chmod(path, 0o666))],
+    ]),
+  )('that %s is refused at once', async (_what, fault, plant) => {
     const { base, victim } = await place();
     const path = join(base, '.leadstream/redo-log/run-1.commit.json');
     await plant(path, victim);
@@ -222,7 +227,7 @@ describe('a run', () => {
   const start = async (from: LoggedService, base: string, body = outputs) => runPipeline(await pipelineFor(from, body, base));
   const some = () => serviceOf({ leads: leads(3, (index) => ({ lead_status: index % 2 === 0 ? 'sold' : 'open' })) });
 
-  test.each(['.leadstream', '.leadstream/redo-log', '.leadstream/spool', '.leadstream/counts', 'lake/.t.runs'])(
+  test.each(everySecond(['.leadstream', '.leadstream/redo-log', '.leadstream/spool', '.leadstream/counts', 'lake/.t.runs']))(
     'refuses a link at %s before any request, and leaves what it leads to',
     async (name) => {
       const [{ base, victim }, from] = [await place(), await some()];
@@ -260,11 +265,13 @@ describe('a run', () => {
     expect(await readFile(join(victim, 'a'), 'utf8')).toBe('mine');
   });
 
-  test.each([
-    ['a link', (path: string, victim: string) => symlink(victim, path), /is a link/],
-    ['a hard link', (path: string, victim: string) => link(victim, path), /has a second name/],
-    ['a pipe', async (path: string) => void mkfifo(path), /ENXIO|is no regular file/],
-  ])('adds nothing to what is the log of runs by %s', async (_what, plant, fault) => {
+  test.each(
+    everySecond([
+      ['a link', (path: string, victim: string) => symlink(victim, path), /is a link/],
+      ['a hard link', (path: string, victim: string) => link(victim, path), /has a second name/],
+      ['a pipe', async (path: string) => void mkfifo(path), /ENXIO|is no regular file/],
+    ]),
+  )('adds nothing to what is the log of runs by %s', async (_what, plant, fault) => {
     const [{ base, victim }, from] = [await place(), await some()];
     await plant(join(base, '.leadstream/runs.ndjson'), join(victim, 'a'));
     await expect(start(from, base)).rejects.toMatchObject({ message: expect.stringMatching(fault) });
@@ -305,13 +312,15 @@ describe('a run', () => {
     else expect(ended).toBe('published');
   });
 
-  test.each([
-    ['another answer', '{"not":"a list"}'],
-    ['no JSON', '[{'],
-    ['no text', Buffer.from([0xff, 0xfe, 0, 1])],
-    ['a list of something else', '[1]'],
-    ['nothing', ''],
-  ])('asks again for a spooled page that is %s', async (_what, body) => {
+  test.each(
+    everySecond([
+      ['another answer', '{"not":"a list"}'],
+      ['no JSON', '[{'],
+      ['no text', Buffer.from([0xff, 0xfe, 0, 1])],
+      ['a list of something else', '[1]'],
+      ['nothing', ''],
+    ]),
+  )('asks again for a spooled page that is %s', async (_what, body) => {
     const [{ base }, from] = [await place(), await serviceOf({ leads: leads(1_000) })];
     const stop = new AbortController();
     const pipeline = await pipelineFor(from, 'from: leads\nto: [{ ndjson: { path: out/u } }]', base);
@@ -331,12 +340,14 @@ describe('a run', () => {
     expect(resumed).toBe(pages.length);
   });
 
-  test.each([
-    ['a link to nothing', (path: string) => symlink('nowhere', path), 'is a link, and leadstream makes a file there'],
-    ['a link', (path: string, victim: string) => symlink(join(victim, 'a'), path), 'is a link, and leadstream makes a file there'],
-    ['a pipe', async (path: string) => void mkfifo(path), 'is no regular file'],
-    ['a folder', (path: string) => mkdir(path), 'is no regular file'],
-  ])('that finds %s in the place of a lock says so at once', async (_what, plant, fault) => {
+  test.each(
+    everySecond([
+      ['a link to nothing', (path: string) => symlink('nowhere', path), 'is a link, and leadstream makes a file there'],
+      ['a link', (path: string, victim: string) => symlink(join(victim, 'a'), path), 'is a link, and leadstream makes a file there'],
+      ['a pipe', async (path: string) => void mkfifo(path), 'is no regular file'],
+      ['a folder', (path: string) => mkdir(path), 'is no regular file'],
+    ]),
+  )('that finds %s in the place of a lock says so at once', async (_what, plant, fault) => {
     const [{ base, victim }, from] = [await place(), await some()];
     const path = join(base, 'out/.u.csv.lock');
     await plant(path, victim);

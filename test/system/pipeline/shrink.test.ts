@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { GateError, SpecError } from '../../../src/core/errors.js';
 import { parsePipeline, rollbackTable, runPipeline, summaryOf, type RunReport, type RunOptions } from '../../../src/pipeline/index.js';
+import { everySecond } from '../../support/rung.js';
 import { changing, type Lists } from '../../support/changing.js';
 import { cli } from '../../support/cli.js';
 import { leads } from '../../support/pipelines.js';
@@ -63,22 +64,29 @@ const told = (report: RunReport) =>
   report.warnings.filter(({ code }) => /^W_(?:SOURCE_EMPTY|STEP_)/.test(code)).map(({ code, message }) => `${code} ${message}`);
 
 describe('a list that has become small', () => {
-  test.each<[string, Lists, string, string]>([
-    ['the list that is read, when it is empty', { leads: [] }, 'leads: 0 rows were read, and 100 ', '{ leads: 100% }'],
-    ['the list that is read, when it lost more than half', { leads: bridged(49) }, 'leads: 49 rows were read, and 100 ', '{ leads: 51% }'],
-    [
-      'the other side of a join, when it is empty',
-      { bridges: [] },
-      'bridges (steps[0] join): 0 rows were read, and 10 ',
-      '{ bridges: 100% }',
-    ],
-    [
-      'the other side of a join, when it lost more than half',
-      { bridges: bridges(4) },
-      'bridges (steps[0] join): 4 rows were read, and 10 ',
-      '{ bridges: 60% }',
-    ],
-  ])('refuses the run: %s', async (_what, changes, message, share) => {
+  test.each<[string, Lists, string, string]>(
+    everySecond([
+      ['the list that is read, when it is empty', { leads: [] }, 'leads: 0 rows were read, and 100 ', '{ leads: 100% }'],
+      [
+        'the list that is read, when it lost more than half',
+        { leads: bridged(49) },
+        'leads: 49 rows were read, and 100 ',
+        '{ leads: 51% }',
+      ],
+      [
+        'the other side of a join, when it is empty',
+        { bridges: [] },
+        'bridges (steps[0] join): 0 rows were read, and 10 ',
+        '{ bridges: 100% }',
+      ],
+      [
+        'the other side of a join, when it lost more than half',
+        { bridges: bridges(4) },
+        'bridges (steps[0] join): 4 rows were read, and 10 ',
+        '{ bridges: 60% }',
+      ],
+    ]),
+  )('refuses the run: %s', async (_what, changes, message, share) => {
     const { runId } = await night({});
     const [line = '', ...others] = await refused(changes);
     expect(others).toEqual([]);
@@ -222,10 +230,12 @@ describe('the end of a list, where the last run counted it', () => {
     expect(performance.now() - started).toBeLessThan(35_000);
   });
 
-  test.each<[string, Lists]>([
-    ['leads?page=3&limit=100', { leads: bridged(190) }],
-    ['bridges?page=2&limit=100', { bridges: bridges(9) }],
-  ])('waits before them, in lists that are joined too: %s', async (end, changes) => {
+  test.each<[string, Lists]>(
+    everySecond([
+      ['leads?page=3&limit=100', { leads: bridged(190) }],
+      ['bridges?page=2&limit=100', { bridges: bridges(9) }],
+    ]),
+  )('waits before them, in lists that are joined too: %s', async (end, changes) => {
     await night({ leads: bridged(195) });
     const [stop, asked] = [new AbortController(), from.requests.length];
     const stopped = night(changes, { wait: '35s', options: { signal: stop.signal } });
@@ -258,11 +268,13 @@ describe('what the file allows', () => {
     await night({ leads: bridged(90) }, allowing('10%'));
   });
 
-  test.each([
-    ['max_read_shrink: 80', 'p.yaml:13:20 ', 'a share is written like 20%'],
-    ['max_read_shrink: { bridge: 80% }', 'p.yaml:13:22 ', "bridge is not read here; did you mean 'bridges'?"],
-    ['max_read_shrink: { links: 80% }', 'p.yaml:13:22 ', 'links is not read here; there are leads, bridges'],
-  ])('is checked before anything is read: %s', async (gate, place, message) => {
+  test.each(
+    everySecond([
+      ['max_read_shrink: 80', 'p.yaml:13:20 ', 'a share is written like 20%'],
+      ['max_read_shrink: { bridge: 80% }', 'p.yaml:13:22 ', "bridge is not read here; did you mean 'bridges'?"],
+      ['max_read_shrink: { links: 80% }', 'p.yaml:13:22 ', 'links is not read here; there are leads, bridges'],
+    ]),
+  )('is checked before anything is read: %s', async (gate, place, message) => {
     const text = pipelineText(`from: leads\n${joined}${toCsv}\nexpect:\n  ${gate}`);
     const parsing = parsePipeline(text, 'p.yaml', { env: from.env });
     await expect(parsing).rejects.toThrow(SpecError);

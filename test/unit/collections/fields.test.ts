@@ -2,6 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { collectionNames, collections, columnsOf, originalName, type Collection } from '../../../src/collections/index.js';
 import { snakeCase } from '../../../src/core/index.js';
+import { rung } from '../../support/rung.js';
+
+fc.configureGlobal({ numRuns: rung(30, 300) });
 
 /** The field names of the service's document, copied from its tables, in their order. */
 const documented = {

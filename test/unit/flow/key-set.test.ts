@@ -3,8 +3,10 @@ import fc from 'fast-check';
 import { KeySet } from '../../../src/flow/index.js';
 import { rung } from '../../support/rung.js';
 
+fc.configureGlobal({ numRuns: rung(30, 300) });
+
 /** Beyond what a segment holds. */
-const many = rung(200_000, 1_000_000);
+const many = rung(100_000, 1_000_000);
 
 function setOf(texts: Iterable<string>): KeySet {
   const set = new KeySet();

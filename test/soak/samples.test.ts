@@ -1,0 +1,10 @@
+/** What system takes every second case of. */
+import '../system/pipeline/sorted-table.test.js';
+import '../system/pipeline/planted.test.js';
+import '../system/pipeline/new-field.test.js';
+import '../system/pipeline/schema.test.js';
+import '../system/pipeline/shrink.test.js';
+import '../system/lake/verify.test.js';
+import '../system/store/redo-log.test.js';
+import '../system/cli/init.test.js';
+import '../system/cli/threads.test.js';
