@@ -43,6 +43,7 @@ export {
 } from './collections/index.js';
 export {
   type Column,
+  type OutputColumn,
   type Consistency,
   type ConsistencyMode,
   type ConsistencyOutcome,
@@ -109,6 +110,7 @@ export {
   aggregate,
   cast,
   dedupe,
+  defineStep,
   derive,
   explode,
   filter,
@@ -120,11 +122,14 @@ export {
   sample,
   select,
   sort,
+  type AddedColumns,
   type Aggregated,
   type AggregateOptions,
   type Aggregation,
   type Casted,
   type CastOptions,
+  type CustomStep,
+  type CustomStepContext,
   type DedupeOptions,
   type Derivation,
   type ExplodeOptions,
@@ -138,23 +143,34 @@ export {
   type SampleOptions,
   type SortKey,
   type SortOptions,
+  type StepDeclaration,
+  type Stepped,
   type WithDerived,
 } from './steps/index.js';
+
+export type { ExtensionDeclaration, OptionsCheck, StandardSchema } from './options/index.js';
 
 // Sinks
 export {
   ClosedPipeError,
   csv,
+  defineSink,
   ndjson,
   parquet,
   stdout,
   type CsvOptions,
+  type CustomSink,
+  type CustomSinkContext,
+  type CustomWriter,
   type NdjsonOptions,
   type ParquetOptions,
   type PreparedOutput,
   type SinkContext,
+  type SinkDeclaration,
   type SinkWriter,
   type StdoutOptions,
+  type ToCommit,
+  type WrittenRow,
 } from './sinks/index.js';
 
 // Writing, and connections of the environment

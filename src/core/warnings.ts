@@ -14,6 +14,9 @@ export const warningCatalogue = {
   W_SPOOL_STALE: { help: 'The pages of an interrupted run could not be used; nothing is lost but time.' },
   W_RUN_RECOVERED: { help: 'An earlier run was killed while it committed; its commit was recovered from the redo log first.' },
   W_SINK_TIDY: { help: 'Everything is published, but something superfluous could not be removed; the next run tries again.' },
+  W_SINK_ABORT: {
+    help: 'A sink of the program or of a plug-in could not take back what it had written; look at its destination, and correct its abort.',
+  },
   W_SINK_COLUMN: {
     help: 'The rows have a field for which columns names no column, so it is left out; name it, or leave it out by select.',
   },

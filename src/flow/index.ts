@@ -26,7 +26,7 @@ export { mapAsync, mapPagesAsync } from './map-async.js';
 export { batchOf, countOf, isPage, type Lease, type Page, pageOf, type Step, withBatch } from './page.js';
 export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from './paged-source.js';
 export { preload } from './preload.js';
-export { isPromise, type KnownRows, ofEachRow, refusedRow } from './row-function.js';
+export { isPromise, type KnownRows, namingRows, ofEachRow, refusedRow } from './row-function.js';
 export { createStallDetector, type StallDetector } from './stall-detector.js';
 export { Recent } from './recent.js';
 export { type Ask, task } from './task.js';

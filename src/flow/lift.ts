@@ -111,7 +111,7 @@ class LiftedRows<T, U> {
   #failure(thrown: unknown): unknown {
     if (thrown instanceof LeadstreamError) return thrown;
     const place = { who: 'liftRows', at: 'liftRows', page: this.#last, index: this.#index, row: undefined };
-    return refusedRow(place, `threw ${whatWasThrown(thrown)}`, thrown);
+    return refusedRow(place, `threw ${whatWasThrown(thrown)}`, { cause: thrown });
   }
 
   #taken(): U[] {

@@ -26,7 +26,8 @@ export interface KnownRows {
 interface Failed {
   readonly place: RowPlace;
   readonly what: string;
-  readonly cause: unknown;
+  readonly remedy?: string | undefined;
+  readonly cause?: unknown;
 }
 
 const failures = new WeakMap<object, Failed>();
@@ -52,7 +53,7 @@ export function ofEachRow<T, R>({ number: page, rows }: Page<T>, { at, name, of 
   return rows.map((row) => {
     index += 1;
     const result = called(of, row, place);
-    if (isPromise(result)) throw refusedRow(place(row), 'gave a promise, which a step does not wait for (mapAsync does)');
+    if (isPromise(result)) throw refusedRow(place(row), 'gave a promise', { remedy: 'a step does not wait for it; mapAsync does' });
     return result;
   });
 }
@@ -62,7 +63,7 @@ function called<T, R>(of: (row: T) => R, row: T, place: (row: unknown) => RowPla
     return of(row);
   } catch (thrown) {
     if (thrown instanceof LeadstreamError) throw thrown;
-    throw refusedRow(place(row), `threw ${whatWasThrown(thrown)}`, thrown);
+    throw refusedRow(place(row), `threw ${whatWasThrown(thrown)}`, { cause: thrown });
   }
 }
 
@@ -71,9 +72,10 @@ function called<T, R>(of: (row: T) => R, row: T, place: (row: unknown) => RowPla
  *
  * @param what In words, behind `the function`.
  */
-export function refusedRow(place: RowPlace, what: string, cause?: unknown): StepError {
-  const failure = failureOf({ place, what, cause });
-  failures.set(failure, { place, what, cause });
+export function refusedRow(place: RowPlace, what: string, more: Pick<Failed, 'remedy' | 'cause'> = {}): StepError {
+  const failed = { place, what, ...more };
+  const failure = failureOf(failed);
+  failures.set(failure, failed);
   return failure;
 }
 
@@ -96,11 +98,12 @@ function withKey(failure: unknown, at: string | undefined, known: () => KnownRow
 }
 
 /** @param key Of the row, in words. */
-function failureOf({ place, what, cause }: Failed, key?: string): StepError {
+function failureOf({ place, what, remedy, cause }: Failed, key?: string): StepError {
   const { who, index, page } = place;
   const position = `row ${index + 1} of page ${page}`;
   const row = key === undefined ? position : `the row with ${key} (${position})`;
-  return new StepError('E_STEP_FUNCTION', `${who}: the function ${what} for ${row}`, cause === undefined ? {} : { cause });
+  const message = `${who}: the function ${what} for ${row}${remedy === undefined ? '' : `; ${remedy}`}`;
+  return new StepError('E_STEP_FUNCTION', message, cause === undefined ? {} : { cause });
 }
 
 /** The key of a row in words; `undefined` where it lacks a part of it, and where a part tells of a person or is a credential. */

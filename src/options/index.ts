@@ -1,6 +1,7 @@
 export { checkArguments, checkGiven } from './arguments.js';
 export { defaults, usual, usually } from './defaults.js';
 export { distinct, repeatsIn, standsTwice } from './distinct.js';
+export { type Extension, extensionConfig, type ExtensionDeclaration, extensionKey, extensionOf, extensionProblem } from './extension.js';
 export { getIn, type Issue, issuesOf, keysOf, wantedAt, wrongKey } from './issues.js';
 export { given } from './given.js';
 export { bounds, consistencyModes, addressProblem } from './bounds.js';
@@ -19,4 +20,5 @@ export {
   texts,
 } from './check.js';
 export { callback, judgedBy, optionProblems } from './problems.js';
+export { checkedOptions, type CheckedOptions, type OptionsCheck, type StandardSchema } from './standard-schema.js';
 export { settings, windowHoldsConcurrency, type Windowed } from './settings.js';

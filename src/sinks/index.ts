@@ -1,3 +1,12 @@
+export {
+  type CustomSink,
+  type CustomSinkContext,
+  type CustomWriter,
+  type SinkDeclaration,
+  type ToCommit,
+  type WrittenRow,
+} from './custom/declaration.js';
+export { customSinkOf, defineSink } from './custom/define.js';
 export { csv, type CsvOptions } from './csv/index.js';
 export { ndjson, type NdjsonOptions } from './ndjson/index.js';
 export { outputAt, outputPath } from './output-path.js';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Column, Row, Warning } from '../core/index.js';
+import type { Column, OutputColumn, Row, Warning } from '../core/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { Action, PathNames } from '../store/index.js';
 import type { Published, RunLog, RunFacts } from '../lake/index.js';
@@ -51,6 +51,12 @@ export interface PreparedOutput {
   readonly path?: string;
   /** Writes what describes the output (a manifest), when there is such a thing, and gives what commits it, in order: data first, the link last. */
   actions(facts: RunFacts): Promise<readonly Action[]>;
+  /**
+   * Publishes what no action commits; called once, when nothing is missing any more but the actions of all sinks.
+   *
+   * @param partial Whether a limit stopped the read.
+   */
+  commit?(partial: boolean): Promise<void>;
   /** Removes what the commit made superfluous; called after the commit of all sinks. */
   cleanup(): Promise<void>;
   /**
@@ -97,14 +103,20 @@ export interface OutputPlace {
 export interface SinkDefinition<N extends string = string, C = unknown> {
   readonly name: N;
   readonly summary: string;
+  /** Of a sink of somebody's own, what its author calls its version; part of the fingerprint. Others have none. */
+  readonly version?: string | undefined;
   /** Schema of the configuration. */
   readonly config: () => z.ZodType<C>;
   /** Configurations that are valid; they stand in the reference and are checked by a test. */
   readonly examples: readonly unknown[];
   /** Reports what of the configuration does not fit the columns that arrive; a problem's path starts at the sink's own value. */
   check?(config: C, columns: readonly Column[], plan: SinkPlan): void;
-  /** Absolute path that this sink publishes; `undefined` for stdout. Two sinks may not share one. */
+  /** Whether it prints: rows are out as they come, and nothing is published. Default false. */
+  readonly prints?: boolean;
+  /** Absolute path that this sink publishes; `undefined` for one that publishes elsewhere, or prints. Two sinks may not share one. */
   output(config: C, place: OutputPlace): string | undefined;
+  /** The columns that it writes when these arrive. Default: as `columns`, `naming` and `types` of the configuration say. */
+  writes?(config: C, columns: readonly Column[]): readonly OutputColumn[];
   /** Whether the rows are added to those of an output that exists, which otherwise is replaced. Default false. */
   adds?(config: C): boolean;
   /**

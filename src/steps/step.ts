@@ -69,6 +69,8 @@ export type StepViolation = Violation & { readonly code: 'E_GATE_MATCH' };
 export interface StepDefinition<N extends string = string, C = unknown> {
   readonly name: N;
   readonly summary: string;
+  /** Of a step of somebody's own, what its author calls its version; part of the fingerprint. Others have none. */
+  readonly version?: string | undefined;
   /** Schema of the configuration. */
   readonly config: () => z.ZodType<C>;
   /** Configurations that are valid for a chain of leads; they stand in the reference and are checked by a test. */

@@ -129,7 +129,10 @@ class Writing {
     await events.during(
       'commit',
       () => ({ outputs: commit.outputs, actions: commit.actions.length }),
-      () => commitUnlogged(commit),
+      async () => {
+        await prepared.commit?.(false);
+        await commitUnlogged(commit);
+      },
     );
     this.#committed = true;
     await prepared.cleanup();

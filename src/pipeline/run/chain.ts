@@ -1,7 +1,7 @@
 import { defer, map, switchMap, tap, type Observable } from 'rxjs';
 import type { Collection } from '../../collections/index.js';
 import { newConsistency, type Row } from '../../core/index.js';
-import { countOf, createStallDetector, deliver, type Page, type Tally } from '../../flow/index.js';
+import { countOf, createStallDetector, deliver, namingRows, type Page, type Tally } from '../../flow/index.js';
 import { readPages, windowOf, type CollectionReader, type ServiceClient, type Spools } from '../../source/index.js';
 import type { Expectations } from '../gates/expectations.js';
 import type { Pipeline } from '../spec/pipeline.js';
@@ -67,6 +67,7 @@ export class Chain {
           let atWork = false;
           return chain$.pipe(
             this.#open(step, tally, (is) => (atWork = is)),
+            namingRows(step.at, () => ({ key: this.pipeline.plan.collection.key, columns: step.input })),
             tap((page) => run.events.emit('step', () => ({ at: step.at, number: page.number, rows: countOf(page) }))),
             watch.stage(step.at, () => atWork),
           );

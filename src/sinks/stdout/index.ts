@@ -53,6 +53,7 @@ export const stdoutSink = defineSink({
   config,
   examples: [{}, { format: 'csv' }, { format: 'table', max_width: 24 }],
   check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
+  prints: true,
   output: () => undefined,
   async open(options, context) {
     return textSink(

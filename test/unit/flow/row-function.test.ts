@@ -118,10 +118,9 @@ describe('a function that gives a promise', () => {
     ['filterRows', filterRows<Row>(promised as unknown as () => boolean)],
     ['mapRows', mapRows(promised)],
   ])('is refused by %s', async (who, step) => {
-    const remedy = 'gave a promise, which a step does not wait for (mapAsync does)';
     expect(await failureOf(leads().pipe(step))).toMatchObject({
       code: 'E_STEP_FUNCTION',
-      message: `${who}: the function ${remedy} for the row with lead_id '1' (row 1 of page 1)`,
+      message: `${who}: the function gave a promise for the row with lead_id '1' (row 1 of page 1); a step does not wait for it; mapAsync does`,
     });
   });
 });

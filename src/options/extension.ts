@@ -1,0 +1,64 @@
+import { zod } from '../core/index.js';
+import type { z } from 'zod';
+import { checkedOptions, isOptionsCheck, type OptionsCheck } from './standard-schema.js';
+
+/** What steps and sinks of somebody's own are declared with. */
+export interface ExtensionDeclaration<I, O> {
+  /** What it does, in a sentence. */
+  readonly summary?: string | undefined;
+  /**
+   * Changes with what it does: the fingerprint of a pipeline has it, with the name. leadstream does not look at the code. Default: none.
+   */
+  readonly version?: string | undefined;
+  /**
+   * Checks its options: a schema of zod, valibot, arktype or any other that keeps to standardschema.dev, or a function that gives them as
+   * they should be, or throws. Default: it takes none.
+   */
+  readonly options?: OptionsCheck<I, O> | undefined;
+}
+
+/** The key under which `defineStep` and `defineSink` leave what they were given; other versions of leadstream find it there, too. */
+export const extensionKey = '~leadstream';
+
+/** What `defineStep` or `defineSink` made, of whatever copy of leadstream. */
+export interface Extension<K extends 'step' | 'sink' = 'step' | 'sink', D = unknown> {
+  readonly [extensionKey]: { readonly kind: K; readonly format: 1; readonly name: string; readonly declaration: D };
+}
+
+/** What something is that `defineStep` or `defineSink` may have made. */
+export function extensionOf(value: unknown): Extension[typeof extensionKey] | undefined {
+  if ((typeof value !== 'function' && typeof value !== 'object') || value === null) return undefined;
+  const made: unknown = Reflect.get(value, extensionKey);
+  return isMade(made) ? made : undefined;
+}
+
+function isMade(made: unknown): made is Extension[typeof extensionKey] {
+  if (typeof made !== 'object' || made === null || !('kind' in made) || !('format' in made)) return false;
+  return (made.kind === 'step' || made.kind === 'sink') && made.format === 1;
+}
+
+/** What is wrong with a name or declaration, in words. */
+export function extensionProblem(name: unknown, declaration: unknown, functions: readonly string[]): string | undefined {
+  if (typeof name !== 'string' || !/^[a-z][a-z0-9_]*$/.test(name)) return 'the first argument is a name made of a-z, 0-9 and _';
+  if (typeof declaration !== 'object' || declaration === null)
+    return `${name}: the second argument is an object with ${functions.join(', ')}`;
+  const missing = functions.find((key) => typeof Reflect.get(declaration, key) !== 'function');
+  if (missing !== undefined) return `${name}: ${missing} must be a function`;
+  const version: unknown = Reflect.get(declaration, 'version');
+  if (version !== undefined && typeof version !== 'string') return `${name}: version must be a text, like '1.2'`;
+  const check: unknown = Reflect.get(declaration, 'options');
+  if (check !== undefined && !isOptionsCheck(check)) return `${name}: options must be a schema (of zod, valibot, arktype, …) or a function`;
+  return undefined;
+}
+
+/** The schema of options in a file, whose problems are told at their places. */
+export function extensionConfig<O>(check: OptionsCheck<unknown, O> | undefined): z.ZodType<O> {
+  return zod()
+    .unknown()
+    .transform((given, context) => {
+      const checked = checkedOptions(check, given, true);
+      if ('value' in checked) return checked.value;
+      for (const { path, message } of checked.problems) context.addIssue({ code: 'custom', path: [...path], message });
+      return zod().NEVER;
+    });
+}

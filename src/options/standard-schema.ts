@@ -1,0 +1,110 @@
+import { whatWasThrown } from '../core/index.js';
+
+/** A schema by the standard that zod, valibot, arktype and others keep to (standardschema.dev): it checks, and gives the value to work with. */
+export interface StandardSchema<I = unknown, O = I> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<O> | Promise<StandardResult<O>>;
+    readonly types?: { readonly input: I; readonly output: O } | undefined;
+  };
+}
+
+type StandardResult<O> = { readonly value: O; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] };
+
+interface StandardIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** How the options of a step or sink are checked: by a schema, or by a function that gives them as they should be, or throws. */
+export type OptionsCheck<I = unknown, O = I> = StandardSchema<I, O> | ((given: unknown) => O);
+
+/** Options that are right, or what is wrong with them and where. */
+export type CheckedOptions<O> = { readonly value: O } | { readonly problems: readonly OptionProblem[] };
+
+export interface OptionProblem {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/**
+ * Checks the options of a step or sink that somebody else defined.
+ *
+ * @param check Default: it takes none.
+ * @param isText Whether scalars came as text, as from a file; where a schema refuses one that spells a number or a flag, it gets that.
+ */
+export function checkedOptions<O>(check: OptionsCheck<unknown, O> | undefined, given: unknown, isText: boolean): CheckedOptions<O> {
+  // Without a check there are no options, and O is that.
+  if (check === undefined) return isNothing(given) ? { value: {} as O } : { problems: [{ path: [], message: 'it takes no options' }] };
+  if (!isSchema(check)) return byFunction(check, given);
+  const first = bySchema(check, given);
+  if ('value' in first || !isText) return first;
+  const spelled = spelledOut(given, first.problems);
+  const second = spelled === undefined ? first : bySchema(check, spelled);
+  return 'value' in second ? second : first;
+}
+
+/** Whether something can check options. */
+export function isOptionsCheck(check: unknown): check is OptionsCheck {
+  return typeof check === 'function' || (typeof check === 'object' && check !== null && '~standard' in check);
+}
+
+/** The schemas of some libraries are functions, too. */
+function isSchema<O>(check: OptionsCheck<unknown, O>): check is StandardSchema<unknown, O> {
+  return '~standard' in check;
+}
+
+function isNothing(given: unknown): boolean {
+  if (given === undefined || given === null || given === '') return true;
+  return typeof given === 'object' && !Array.isArray(given) && Object.keys(given).length === 0;
+}
+
+function byFunction<O>(check: (given: unknown) => O, given: unknown): CheckedOptions<O> {
+  try {
+    return { value: check(given) };
+  } catch (thrown) {
+    return { problems: [{ path: [], message: thrown instanceof Error ? thrown.message : whatWasThrown(thrown) }] };
+  }
+}
+
+function bySchema<O>(schema: StandardSchema<unknown, O>, given: unknown): CheckedOptions<O> {
+  const result = schema['~standard'].validate(given);
+  if (result instanceof Promise)
+    return { problems: [{ path: [], message: 'its schema is asynchronous, and options are checked at once' }] };
+  if (result.issues === undefined) return { value: result.value };
+  return {
+    problems: result.issues.map(({ message, path = [] }) => {
+      const keys = path
+        .map((part) => (typeof part === 'object' ? part.key : part))
+        .map((key) => (typeof key === 'number' ? key : String(key)));
+      return { path: keys, message: keys.length === 0 ? message : `${keys.join('.')}: ${message}` };
+    }),
+  };
+}
+
+/** The same with numbers and flags where texts spell them and are refused; `undefined` when there are none. */
+function spelledOut(given: unknown, problems: readonly OptionProblem[]): unknown {
+  if (problems.some(({ path }) => path.length === 0) && typeof given === 'string') return scalarOf(given);
+  if (typeof given !== 'object' || given === null) return undefined;
+  const spelled: unknown = structuredClone(given);
+  let found = false;
+  for (const { path } of problems) {
+    const parent = path.slice(0, -1).reduce<unknown>((inner, key) => (isRecord(inner) ? Reflect.get(inner, key) : undefined), spelled);
+    const key = path.at(-1);
+    const scalar = key !== undefined && isRecord(parent) ? scalarOf(Reflect.get(parent, key)) : undefined;
+    if (key === undefined || !isRecord(parent) || scalar === undefined) continue;
+    found = Reflect.set(parent, key, scalar);
+  }
+  return found ? spelled : undefined;
+}
+
+function scalarOf(text: unknown): number | boolean | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (/^(?:true|false)$/.test(text)) return text === 'true';
+  return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : undefined;
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,76 @@
+import { LeadstreamError, SinkError, whatWasThrown } from '../../core/index.js';
+import { given } from '../../options/index.js';
+import type { CustomWriter, ToCommit, WrittenRow } from './declaration.js';
+
+/** How long a call may go on that is under way when the output is aborted, in milliseconds. */
+const graceMs = 10_000;
+
+/** A writer of somebody's own, whatever rows it takes. */
+export type AnyWriter = CustomWriter<WrittenRow<'typed'>>;
+
+/** Calls the functions of a sink one at a time, and says which of them failed, and where. */
+export class SinkCalls {
+  #underWay: Promise<unknown> = Promise.resolve();
+  #ended = false;
+
+  constructor(
+    private readonly at: string,
+    private readonly writer: AnyWriter,
+  ) {}
+
+  /** @param where Behind the name of the function, like `page 3`. */
+  async call(name: 'begin' | 'write', where: string, work: (writer: AnyWriter) => unknown): Promise<void> {
+    const call = sinkCall(this.at, `${name}${where}`, () => work(this.writer));
+    this.#underWay = call.catch(() => undefined);
+    const result = await call;
+    if (typeof result !== 'boolean') return;
+    const remedy = 'it gives a promise that resolves when the rows are stored; a stream of Node wants its drain to be waited for';
+    throw new SinkError('E_SINK_FUNCTION', `${this.at}: ${name} gave ${result}${where}; ${remedy}`);
+  }
+
+  async commit(written: ToCommit): Promise<void> {
+    await sinkCall(this.at, 'commit', () => this.writer.commit(written));
+    this.#ended = true;
+  }
+
+  /** Once, and not behind a commit. */
+  async abort(): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    await settledWithin(this.#underWay, graceMs);
+    await sinkCall(this.at, 'abort', () => this.writer.abort());
+  }
+}
+
+/**
+ * Calls a function of a sink and waits for what it gives.
+ *
+ * @throws {SinkError} `E_SINK_FUNCTION` for whatever it throws but failures of leadstream.
+ */
+export async function sinkCall<T>(at: string, what: string, work: () => T | PromiseLike<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (thrown instanceof LeadstreamError) throw thrown;
+    throw new SinkError('E_SINK_FUNCTION', `${at}: ${what} failed with ${whatWasThrown(thrown)}`, { cause: thrown });
+  }
+}
+
+/** @throws {SinkError} `E_SINK_FUNCTION` for what lacks a function that a writer has. */
+export function checkWriter(at: string, writer: unknown): AnyWriter {
+  const missing = ['write', 'commit', 'abort'].filter((name) => typeof functionIn(writer, name) !== 'function');
+  if (missing.length === 0) return writer as AnyWriter;
+  const what = typeof writer === 'object' && writer !== null ? `an object without ${missing.join(', ')}` : given(writer);
+  throw new SinkError('E_SINK_FUNCTION', `${at}: open gave ${what}; it gives an object with write, commit and abort`);
+}
+
+function functionIn(writer: unknown, name: string): unknown {
+  return typeof writer === 'object' && writer !== null ? Reflect.get(writer, name) : undefined;
+}
+
+async function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  await Promise.race([work, late]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,69 @@
+import { outputColumn, SinkError, type Warning } from '../../core/index.js';
+import { checkedOptions, extensionConfig, extensionKey, extensionOf, extensionProblem } from '../../options/index.js';
+import { standaloneSink } from '../context.js';
+import type { SinkDefinition, SinkWriter } from '../sink.js';
+import type { AnySink, CustomSink, SinkDeclaration } from './declaration.js';
+import { openCustom } from './writer.js';
+
+/**
+ * Defines a sink of one's own, for `writeTo` and for pipeline files.
+ *
+ * @param name Under which files have it; made of a-z, 0-9 and `_`.
+ * @returns A function that opens the sink. `loadPipeline(file, { sinks: [it] })` and `leadstream run --plugin` take it, too.
+ * @throws {SinkError} `E_SINK_CONFIG`, at once, for what is no declaration.
+ *
+ * @example
+ * const table = defineSink('table', {
+ *   options: z.object({ name: z.string() }),
+ *   async open({ name }) {
+ *     await db.query('BEGIN');
+ *     return {
+ *       write: (rows) => db.insert(name, rows),
+ *       commit: () => db.query('COMMIT'),
+ *       abort: () => db.query('ROLLBACK'),
+ *     };
+ *   },
+ * });
+ * await writeTo(service.leads, table({ name: 'leads' })); // in a file: - table: { name: leads }
+ */
+export function defineSink<O = undefined, I = O, const T extends 'text' | 'typed' = 'text'>(
+  name: string,
+  declaration: SinkDeclaration<I, O, T>,
+): CustomSink<I> {
+  const problem = extensionProblem(name, declaration, ['open']);
+  if (problem !== undefined) throw new SinkError('E_SINK_CONFIG', `defineSink: ${problem}`);
+  // What the types of options and rows are, only the declaration has to know.
+  const sink = declaration as unknown as AnySink;
+  const make = (options?: unknown): Promise<SinkWriter> => openInCode(name, sink, options);
+  Object.defineProperty(make, 'name', { value: name });
+  const made = { kind: 'sink', format: 1, name, declaration } as const;
+  return Object.assign(make, { [extensionKey]: made });
+}
+
+/** A sink of one's own as pipeline files know it; `undefined` for what is none. */
+export function customSinkOf(value: unknown): SinkDefinition | undefined {
+  const extension = extensionOf(value);
+  if (extension?.kind !== 'sink') return undefined;
+  const { name } = extension;
+  // `defineSink` checked it, of this copy of leadstream or of another one.
+  const sink = extension.declaration as AnySink;
+  const { summary = 'A sink of a plug-in.', version = '', types = 'text' } = sink;
+  return {
+    ...{ name, summary, examples: [], version },
+    config: () => extensionConfig(sink.options),
+    output: () => undefined,
+    writes: (_, columns) => columns.map((column) => outputColumn(column, { naming: 'snake_case', types })),
+    open: (options, context) => openCustom(sink, options, context),
+  };
+}
+
+/** Nobody else is told what goes wrong while another failure is on its way to whoever writes. */
+function warn({ code, message }: Warning): void {
+  process.emitWarning(message, { type: 'LeadstreamWarning', code });
+}
+
+async function openInCode(name: string, sink: AnySink, options: unknown): Promise<SinkWriter> {
+  const checked = checkedOptions(sink.options, options, false);
+  if ('value' in checked) return openCustom(sink, checked.value, standaloneSink(name, { warn }));
+  throw new SinkError('E_SINK_CONFIG', `${name}: ${checked.problems.map(({ message }) => message).join('; ')}`);
+}

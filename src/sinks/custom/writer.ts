@@ -1,0 +1,78 @@
+import { reasonOf, type Column, type Row, type Value } from '../../core/index.js';
+import { batchOf, type Page } from '../../flow/index.js';
+import type { Batch } from '../../vector/index.js';
+import { PhasedWriter, type BegunSink, type OpenedSink } from '../phases.js';
+import { project, type Projection } from '../projection.js';
+import type { PreparedOutput, SinkContext, SinkWriter } from '../sink.js';
+import { checkWriter, sinkCall, SinkCalls } from './calls.js';
+import type { AnySink } from './declaration.js';
+
+/** Opens a sink of somebody's own. */
+export async function openCustom(sink: AnySink, options: unknown, context: SinkContext): Promise<SinkWriter> {
+  const { at, pipeline, runId, baseDir } = context;
+  const abort = new AbortController();
+  const given = { at, pipeline, runId, baseDir, runDate: context.runDate(), signal: abort.signal };
+  const writer = checkWriter(at, await sinkCall<unknown>(at, 'open', () => sink.open(options, given)));
+  return new PhasedWriter(at, new OpenedCustom(new SinkCalls(at, writer), sink.types ?? 'text', context, abort));
+}
+
+/** A sink of somebody's own whose columns are not known yet. */
+class OpenedCustom implements OpenedSink {
+  constructor(
+    private readonly calls: SinkCalls,
+    private readonly types: 'text' | 'typed',
+    private readonly context: SinkContext,
+    private readonly controller: AbortController,
+  ) {}
+
+  async begin(columns: readonly Column[]): Promise<BegunSink> {
+    const projection = project(columns, { types: this.types, naming: 'snake_case' }, this.context);
+    await this.calls.call('begin', '', (writer) => writer.begin?.(projection.columns));
+    return new BegunCustom(this.calls, projection);
+  }
+
+  /** What went wrong first is what has to be told, and not that it could not be taken back. */
+  async abort(): Promise<void> {
+    this.controller.abort();
+    await this.calls.abort().catch((failure: unknown) => this.context.warn?.({ code: 'W_SINK_ABORT', message: reasonOf(failure) }));
+  }
+}
+
+/** A sink of somebody's own that takes rows. */
+class BegunCustom implements BegunSink {
+  #rows = 0;
+
+  constructor(
+    private readonly calls: SinkCalls,
+    private readonly projection: Projection,
+  ) {}
+
+  async write(page: Page): Promise<void> {
+    const { number } = page;
+    const names = this.projection.columns.map(({ name }) => name);
+    const rows = rowsOf(this.projection.take(batchOf(page)), names);
+    if (rows.length === 0) return;
+    await this.calls.call('write', ` on page ${number}`, (writer) => writer.write(rows, { number }));
+    this.#rows += rows.length;
+  }
+
+  prepare(): Promise<PreparedOutput> {
+    const rows = this.#rows;
+    return Promise.resolve({
+      ...{ rows, bytes: 0, total: rows, unchanged: 0, changed: 0 },
+      actions: () => Promise.resolve([]),
+      commit: (partial: boolean) => this.calls.commit({ rows, partial }),
+      cleanup: () => Promise.resolve(),
+      quarantine: () => Promise.resolve(undefined),
+    });
+  }
+}
+
+function rowsOf(batch: Batch, names: readonly string[]): readonly Row[] {
+  const columns = batch.columns.map((vector, place) => [names[place] ?? '', vector.toArray()] as const);
+  return Array.from({ length: batch.rows }, (_, row) => {
+    const made: Record<string, Value> = {};
+    for (const [name, values] of columns) made[name] = values[row] ?? null;
+    return made;
+  });
+}

@@ -1,0 +1,52 @@
+import type { Column, DeclaredType } from '../../core/index.js';
+import type { ColumnsContext } from '../../flow/index.js';
+import { derivedColumns, type Derived } from '../derive/columns.js';
+import { columnName, requireColumn, strictest } from '../fields.js';
+import type { AddedColumns, AnyStep } from './declaration.js';
+
+/** The columns of a step, for the options that it has. */
+export interface StepColumns {
+  readonly needs: readonly string[] | undefined;
+  readonly adds: AddedColumns;
+  readonly removes: readonly string[];
+}
+
+/** @throws What a function of the declaration throws. */
+export function columnsFor({ needs, adds, removes }: AnyStep, options: unknown): StepColumns {
+  return { needs: valueOf(needs, options), adds: valueOf(adds, options) ?? {}, removes: valueOf(removes, options) ?? [] };
+}
+
+function valueOf<T>(given: T | ((options: unknown) => T), options: unknown): T {
+  return isFunction(given) ? given(options) : given;
+}
+
+function isFunction<T>(given: T | ((options: unknown) => T)): given is (options: unknown) => T {
+  return typeof given === 'function';
+}
+
+export function typeOf(added: AddedColumns[string]): DeclaredType {
+  return typeof added === 'string' ? added : added.type;
+}
+
+/**
+ * The columns that leave a step, with what is wrong with those that it wants.
+ *
+ * @param repeats Whether several rows can leave for one.
+ */
+export function leavingColumns(
+  { needs, adds, removes }: StepColumns,
+  repeats: boolean,
+  input: readonly Column[],
+  context: ColumnsContext,
+): readonly Column[] {
+  for (const name of [...(needs ?? []), ...removes]) requireColumn(name, input, context, []);
+  for (const name of Object.keys(adds))
+    if (!columnName().safeParse(name).success) context.problem([], `adds '${name}', and a name is made of a-z, 0-9 and _`);
+  const computedFrom = strictest(needs === undefined ? input : input.filter(({ name }) => needs.includes(name)));
+  const derived = Object.entries(adds).map(([name, added]): Derived => {
+    const own = typeof added === 'string' ? undefined : added.sensitivity;
+    return { name, type: typeOf(added), sensitivity: own ?? computedFrom };
+  });
+  const left = derivedColumns(derived, input).filter(({ name }) => !removes.includes(name));
+  return repeats ? left.map((column) => ({ ...column, source: undefined })) : left;
+}

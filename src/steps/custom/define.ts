@@ -1,0 +1,143 @@
+import { defer, map } from 'rxjs';
+import { LeadstreamError, reasonOf, StepError, whatWasThrown, type Row } from '../../core/index.js';
+import {
+  batchOf,
+  ofEachRow,
+  refusedRow,
+  standalone,
+  withBatch,
+  withFacts,
+  type Page,
+  type Step,
+  type StepContext,
+} from '../../flow/index.js';
+import { checkedOptions, extensionConfig, extensionKey, extensionOf, extensionProblem, given } from '../../options/index.js';
+import type { StepDefinition } from '../step.js';
+import { columnsFor, leavingColumns, type StepColumns } from './columns.js';
+import type { AddedColumns, AnyStep, CustomStep, StepDeclaration } from './declaration.js';
+import { GivenRows } from './rows.js';
+
+/**
+ * Defines a step of one's own, for programs and for pipeline files.
+ *
+ * @param name Under which files have it; made of a-z, 0-9 and `_`.
+ * @returns A function that makes the step of its options. `loadPipeline(file, { steps: [it] })` and `leadstream run --plugin` take it, too.
+ * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no declaration.
+ *
+ * @example
+ * const inEuro = defineStep('in_euro', {
+ *   version: '1',
+ *   options: z.object({ field: z.string(), rate: z.number().positive() }),
+ *   needs: ({ field }) => [field],
+ *   adds: { euro: 'decimal' },
+ *   open: ({ field, rate }) => (row) => ({ ...row, euro: Number(row[field]) * rate }),
+ * });
+ * service.collection('orders').pipe(inEuro({ field: 'total', rate: 0.92 }));
+ * // { no: '7', total: '100' }  ->  { no: '7', total: '100', euro: 92 }
+ * // in a file: - in_euro: { field: total, rate: 0.92 }
+ */
+export function defineStep<
+  O = undefined,
+  I = O,
+  const A extends AddedColumns = Readonly<Record<never, never>>,
+  const R extends string = never,
+>(name: string, declaration: StepDeclaration<I, O, A, R>): CustomStep<I, A, R> {
+  const problem = extensionProblem(name, declaration, ['open']);
+  if (problem !== undefined) throw new StepError('E_STEP_CONFIG', `defineStep: ${problem}`);
+  // What the types of options and columns are, only the declaration has to know.
+  const step = declaration as unknown as AnyStep;
+  const make = (options?: unknown): Step => stepInCode(name, step, options);
+  Object.defineProperty(make, 'name', { value: name });
+  const made = { kind: 'step', format: 1, name, declaration } as const;
+  return Object.assign(make, { [extensionKey]: made }) as unknown as CustomStep<I, A, R>;
+}
+
+/** A step of one's own as pipeline files know it; `undefined` for what is none. */
+export function customStepOf(value: unknown): StepDefinition | undefined {
+  const extension = extensionOf(value);
+  if (extension?.kind !== 'step') return undefined;
+  const { name } = extension;
+  // `defineStep` checked it, of this copy of leadstream or of another one.
+  const step = extension.declaration as AnyStep;
+  const { summary = 'A step of a plug-in.', version = '', rows = 'same' } = step;
+  return {
+    ...{ name, summary, examples: [], version },
+    config: () => extensionConfig(step.options),
+    addsRows: () => rows === 'any',
+    columns: (options, input, plan) => {
+      const columns = attempt(() => columnsFor(step, options));
+      if ('value' in columns) return leavingColumns(columns.value, rows === 'any', input, plan);
+      plan.problem([], columns.problem);
+      return input;
+    },
+    open: (options, runtime) => opened(step, options, columnsFor(step, options), runtime),
+  };
+}
+
+function stepInCode(name: string, step: AnyStep, options: unknown): Step {
+  const refuse = (message: string) => new StepError('E_STEP_CONFIG', `${name}: ${message}`);
+  const checked = checkedOptions(step.options, options, false);
+  if (!('value' in checked)) throw refuse(checked.problems.map(({ message }) => message).join('; '));
+  const columns = attempt(() => columnsFor(step, checked.value));
+  if (!('value' in columns)) throw refuse(columns.problem);
+  return withFacts(opened(step, checked.value, columns.value, standalone(name)), {
+    at: name,
+    columns: (input, context) => leavingColumns(columns.value, step.rows === 'any', input, context),
+  });
+}
+
+/** What a function of a declaration gives, or why it gives nothing; it sees options and no row. */
+function attempt<T>(work: () => T): { readonly value: T } | { readonly problem: string } {
+  try {
+    return { value: work() };
+  } catch (thrown) {
+    return { problem: `cannot tell its columns: ${reasonOf(thrown)}` };
+  }
+}
+
+function opened(step: AnyStep, options: unknown, columns: StepColumns, context: StepContext): Step {
+  return (pages$) =>
+    defer(() => {
+      const of = rowFunction(step, options, context.at);
+      return pages$.pipe(map((page) => stepped(page, of, { step, columns, context })));
+    });
+}
+
+function rowFunction(step: AnyStep, options: unknown, at: string): (row: Row) => unknown {
+  const of = openedBy(step, options, at);
+  if (typeof of === 'function') return of as (row: Row) => unknown;
+  throw new StepError('E_STEP_FUNCTION', `${at}: open gave ${given(of)}; it gives a function that is called with each row`);
+}
+
+function openedBy(step: AnyStep, options: unknown, at: string): unknown {
+  try {
+    return step.open(options, { at });
+  } catch (thrown) {
+    if (thrown instanceof LeadstreamError) throw thrown;
+    throw new StepError('E_STEP_FUNCTION', `${at}: open threw ${whatWasThrown(thrown)}`, { cause: thrown });
+  }
+}
+
+interface Stepping {
+  readonly step: AnyStep;
+  readonly columns: StepColumns;
+  readonly context: StepContext;
+}
+
+/** A page behind the step. Each row has a place in the tally. */
+function stepped(page: Page, of: (row: Row) => unknown, { step, columns, context }: Stepping): Page {
+  const { at, tally } = context;
+  const taken = new GivenRows(batchOf(page), columns, step.rows ?? 'same');
+  let index = 0;
+  const take = (row: Row): void => {
+    const before = taken.rows.length;
+    const wrong = taken.take(row, of(row));
+    if (wrong) throw refusedRow({ who: at, at, page: page.number, index, row }, wrong.what, { remedy: wrong.remedy });
+    const more = taken.rows.length - before - 1;
+    if (more < 0) tally.filtered += 1;
+    else tally.expanded += more;
+    index += 1;
+  };
+  ofEachRow(page, { at, of: take });
+  return withBatch(page, taken.toBatch());
+}

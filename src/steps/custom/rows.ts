@@ -1,0 +1,122 @@
+import type { DeclaredType, Row, Value } from '../../core/index.js';
+import { isPromise } from '../../flow/index.js';
+import { FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
+import { typeOf, type StepColumns } from './columns.js';
+
+/** What a step may give for a row. */
+export type RowsGiven = 'same' | 'fewer' | 'any';
+
+/** What is wrong with what a step gave, in words behind `the function`, and what to do about it. */
+export interface WrongRows {
+  readonly what: string;
+  readonly remedy: string;
+}
+
+/** Holds what a step gives to what it declares, and makes columns of it: those that it left alone are not copied. */
+export class GivenRows {
+  readonly rows: Row[] = [];
+  readonly #untouched: readonly string[];
+  readonly #added: readonly (readonly [name: string, type: DeclaredType])[];
+  readonly #known: ReadonlySet<string>;
+  #oneForOne = true;
+
+  constructor(
+    private readonly batch: RecordBatch,
+    private readonly columns: StepColumns,
+    private readonly most: RowsGiven,
+  ) {
+    const added = Object.entries(columns.adds);
+    const gone = new Set([...columns.removes, ...added.map(([name]) => name)]);
+    this.#untouched = [...batch.columns.keys()].filter((name) => !gone.has(name));
+    this.#added = added.map(([name, type]) => [name, typeOf(type)]);
+    this.#known = new Set([...batch.columns.keys(), ...added.map(([name]) => name)]);
+  }
+
+  /** Takes what was given for a row. @returns What is wrong with it. */
+  take(row: Row, given: unknown): WrongRows | undefined {
+    const some: readonly unknown[] = Array.isArray(given) ? given : given === null || given === undefined ? [] : [given];
+    if (some.length !== 1) this.#oneForOne = false;
+    const wrong = this.#wrongCount(some.length);
+    if (wrong) return wrong;
+    for (const each of some) {
+      if (isPromise(each))
+        return { what: 'gave a promise', remedy: 'a step does not wait for it; read what it needs before, or use mapAsync in a program' };
+      if (!isRow(each)) return { what: `gave ${kindOf(each)}`, remedy: 'give a row, like { ...row }' };
+      const fault = this.#wrongFields(row, each);
+      if (fault) return fault;
+      this.rows.push(each);
+    }
+    return undefined;
+  }
+
+  /** What was given, by columns. */
+  toBatch(): RecordBatch {
+    const { rows } = this;
+    const column = (name: string): Vector => new FlatVector(rows.map((row) => row[name] ?? null));
+    const added = new Set(this.#added.map(([name]) => name));
+    const stay = [...this.batch.columns.keys()].filter((name) => !this.columns.removes.includes(name));
+    const kept = stay.map((name) => [name, added.has(name) || !this.#oneForOne ? column(name) : this.batch.column(name)] as const);
+    return new RecordBatch(rows.length, new Map([...kept, ...[...added].map((name) => [name, column(name)] as const)]));
+  }
+
+  #wrongCount(count: number): WrongRows | undefined {
+    if (count === 0 && this.most === 'same')
+      return {
+        what: 'gave no row',
+        remedy: "a step that leaves rows out says so by rows: 'fewer'; one that it keeps for later would be lost",
+      };
+    if (count > 1 && this.most !== 'any') return { what: `gave ${count} rows`, remedy: "a step that gives several says so by rows: 'any'" };
+    return undefined;
+  }
+
+  #wrongFields(row: Row, given: Row): WrongRows | undefined {
+    for (const name of this.#untouched) {
+      if (Object.is(given[name], row[name])) continue;
+      if (!Object.hasOwn(given, name))
+        return { what: `left out the field '${name}'`, remedy: 'give { ...row, … }, or name it under removes' };
+      return { what: `changed the field '${name}'`, remedy: 'name it under adds, with its type' };
+    }
+    for (const [name, type] of this.#added) {
+      const value = given[name] ?? null;
+      if (value !== null && !holds[type](value))
+        return { what: `gave ${kindOf(value)} in the field '${name}'`, remedy: `adds declares it as ${type}, which is ${kinds[type]}` };
+    }
+    const unknown = Object.keys(given).find((name) => !this.#known.has(name));
+    return unknown === undefined ? undefined : { what: `gave the field '${unknown}'`, remedy: 'name it under adds, with its type' };
+  }
+}
+
+function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+/** What something is; its value may tell of a person. */
+function kindOf(value: unknown): string {
+  if (isPromise(value)) return 'a promise';
+  if (value === null || value === undefined) return String(value);
+  if (value instanceof Date) return 'a Date';
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
+  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'an object';
+  return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
+}
+
+const isInstant = (value: Value) => value instanceof Date && !Number.isNaN(value.getTime());
+
+/** Whether a value is one of a declared type. */
+const holds: { readonly [T in DeclaredType]: (value: Value) => boolean } = {
+  text: (value) => typeof value === 'string',
+  flag: (value) => typeof value === 'boolean',
+  integer: (value) => typeof value === 'bigint' && BigInt.asIntN(64, value) === value,
+  decimal: (value) => typeof value === 'number' && Number.isFinite(value),
+  timestamp: isInstant,
+  date: (value) => value instanceof Date && value.getTime() % 86_400_000 === 0,
+};
+
+const kinds: Readonly<Record<DeclaredType, string>> = {
+  text: 'a string',
+  flag: 'a boolean',
+  integer: 'a bigint of 64 bits',
+  decimal: 'a finite number',
+  timestamp: 'a valid Date',
+  date: 'a Date at midnight UTC',
+};

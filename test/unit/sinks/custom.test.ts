@@ -1,0 +1,219 @@
+import { describe, expect, jest, test } from '@jest/globals';
+import { NEVER, of, throwError, timer, mergeMap, concat } from 'rxjs';
+import { z } from 'zod';
+import { collections, columnsOf } from '../../../src/collections/index.js';
+import type { Row } from '../../../src/core/index.js';
+import { RowStream } from '../../../src/flow/index.js';
+import { writeTo } from '../../../src/pipeline/index.js';
+import { customSinkOf, defineSink, type CustomWriter } from '../../../src/sinks/index.js';
+import { leasedPages } from '../../support/pages.js';
+
+const users = [
+  { uid: '1', email: 'a@b.c', affid: null },
+  { uid: '2', email: 'd@e.f', affid: '7' },
+  { uid: '3', email: '', affid: '7' },
+];
+const pages = () => leasedPages<Row>([users.slice(0, 2), users.slice(2), []]);
+const streamOf = (pages$ = pages().pages$): RowStream<Row> =>
+  new RowStream<Row>({
+    ...{ columns: columnsOf(collections.users), withheld: [], key: ['uid'] },
+    open: () => ({ pages$, undeclared: () => [], consistency: undefined }),
+  });
+
+/** A sink that notes what it is asked to do. */
+function noting(overrides: Partial<CustomWriter<Row>> = {}) {
+  const calls: unknown[][] = [];
+  const sink = defineSink('noting', {
+    open: (_, context) => {
+      calls.push(['open', Object.keys(context).toSorted()]);
+      context.signal.addEventListener('abort', () => void calls.push(['signal']));
+      const writer: CustomWriter<Row> = {
+        begin: (columns) => void calls.push(['begin', columns.map(({ name, type }) => `${name} ${type}`)]),
+        write: (rows, page) => void calls.push(['write', page.number, rows]),
+        commit: (written) => void calls.push(['commit', written]),
+        abort: () => void calls.push(['abort']),
+      };
+      return { ...writer, ...overrides };
+    },
+  });
+  return { sink, calls, names: () => calls.map(([name]) => name) };
+}
+
+const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
+
+const throwing = (): never => {
+  throw Object.assign(new Error('user jane@example.com refused'), { code: '23505' });
+};
+
+describe('a sink of a program', () => {
+  test('gets the columns, the rows page by page, and is committed when all were written', async () => {
+    const { sink, calls } = noting();
+    const { released, pages$ } = pages();
+    const written = await writeTo(streamOf(pages$), sink());
+    expect(calls).toEqual([
+      ['open', ['at', 'baseDir', 'pipeline', 'runDate', 'runId', 'signal']],
+      ['begin', ['uid text', 'email text', 'affid text']],
+      ['write', 1, users.slice(0, 2)],
+      ['write', 2, users.slice(2)],
+      ['commit', { rows: 3, partial: false }],
+    ]);
+    expect(written).toEqual({ rows: 3, bytes: 0, path: undefined, consistency: undefined });
+    expect(released).toEqual([1, 2, 3]);
+  });
+
+  test('is told the columns and committed when there are no rows', async () => {
+    const { sink, names } = noting();
+    await writeTo(streamOf(of()), sink());
+    expect(names()).toEqual(['open', 'begin', 'commit']);
+  });
+
+  test('gets values of their declared types where it asks for them', async () => {
+    const rows: Row[] = [];
+    const typed = defineSink('typed', {
+      types: 'typed',
+      open: () => ({ write: (some) => rows.push(...some), commit: () => {}, abort: () => {} }),
+    });
+    await writeTo(streamOf(of({ number: 1, rows: [{ uid: '1', email: '', affid: 'x' }], lease: { release: () => {} } })), typed());
+    expect(rows).toEqual([{ uid: '1', email: '', affid: 'x' }]);
+    const leads = columnsOf(collections.leads).filter(({ name }) => ['age', 'is_valid', 'timestamp'].includes(name));
+    rows.length = 0;
+    const page = { number: 1, rows: [{ age: '41', is_valid: 'yes', timestamp: '1709164800' }], lease: { release: () => {} } };
+    await writeTo(of(page), typed(), { columns: leads });
+    expect(rows).toEqual([{ age: 41n, is_valid: true, timestamp: new Date('2024-02-29T00:00:00Z') }]);
+  });
+
+  test('sets the pace: a page is written when the one before it is stored', async () => {
+    let writing = 0;
+    let most = 0;
+    const slow = defineSink('slow', {
+      open: () => ({
+        write: async () => {
+          most = Math.max(most, (writing += 1));
+          await new Promise((resolve) => setTimeout(resolve, 2));
+          writing -= 1;
+        },
+        commit: () => expect(writing).toBe(0),
+        abort: () => {},
+      }),
+    });
+    await writeTo(streamOf(), slow());
+    expect(most).toBe(1);
+  });
+
+  test.each<[string, Partial<CustomWriter<Row>>, string, readonly string[]]>([
+    ['begin', { begin: throwing }, 'noting: begin failed with', ['open', 'signal', 'abort']],
+    ['write', { write: throwing }, 'noting: write on page 1 failed with', ['open', 'begin', 'signal', 'abort']],
+    [
+      'write, later',
+      { write: () => Promise.resolve().then(throwing) },
+      'noting: write on page 1 failed with',
+      ['open', 'begin', 'signal', 'abort'],
+    ],
+    ['commit', { commit: throwing }, 'noting: commit failed with', ['open', 'begin', 'write', 'write', 'signal', 'abort']],
+  ])('is aborted once when %s fails, which is told without its message', async (_what, overrides, message, called) => {
+    const { sink, names } = noting(overrides);
+    const failure = await failureOf(writeTo(streamOf(), sink()));
+    expect(failure).toMatchObject({
+      code: 'E_SINK_FUNCTION',
+      message: expect.stringMatching(new RegExp(`^${message} Error 23505 \\(at /.*custom\\.test\\.ts:\\d+:\\d+\\)$`)),
+      cause: expect.objectContaining({ message: 'user jane@example.com refused' }),
+    });
+    expect(names()).toEqual(called);
+  });
+
+  test('is aborted once when the stream fails, and not committed', async () => {
+    const { sink, names } = noting();
+    const failing$ = concat(
+      pages().pages$,
+      throwError(() => new RangeError('mine')),
+    );
+    expect(await failureOf(writeTo(streamOf(failing$), sink()))).toEqual(new RangeError('mine'));
+    expect(names()).toEqual(['open', 'begin', 'write', 'write', 'signal', 'abort']);
+  });
+
+  test('is aborted when the write that is under way has ended, which the signal asks for', async () => {
+    const controller = new AbortController();
+    const order: string[] = [];
+    const patient = defineSink('patient', {
+      open: (_, { signal }) => ({
+        write: () => {
+          controller.abort();
+          return new Promise<void>((resolve) =>
+            signal.addEventListener('abort', () => setTimeout(() => resolve(void order.push('written')), 5)),
+          );
+        },
+        commit: () => {},
+        abort: () => void order.push('aborted'),
+      }),
+    });
+    const failure = await failureOf(writeTo(streamOf(), patient(), { signal: controller.signal }));
+    expect(failure).toMatchObject({ code: 'E_RUN_ABORTED' });
+    expect(order).toEqual(['written', 'aborted']);
+  });
+
+  test('cannot hide what went wrong first by an abort that fails, which is a warning', async () => {
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const { sink } = noting({ abort: throwing, write: () => Promise.reject(new RangeError('first')) });
+    expect(await failureOf(writeTo(streamOf(), sink()))).toMatchObject({ cause: new RangeError('first') });
+    const message = expect.stringMatching(/^noting: abort failed with Error 23505/);
+    expect(warned.mock.calls).toEqual([[message, { type: 'LeadstreamWarning', code: 'W_SINK_ABORT' }]]);
+    warned.mockRestore();
+  });
+
+  test('that does not wait for a stream of Node is told so', async () => {
+    const { sink, names } = noting({ write: () => false });
+    const message =
+      'noting: write gave false on page 1; it gives a promise that resolves when the rows are stored; a stream of Node wants its drain to be waited for';
+    expect(await failureOf(writeTo(streamOf(), sink()))).toMatchObject({ code: 'E_SINK_FUNCTION', message });
+    expect(names().at(-1)).toBe('abort');
+  });
+
+  test.each<[string, unknown, string]>([
+    ['nothing', undefined, 'open gave undefined; it gives an object with write, commit and abort'],
+    ['half a writer', { write: () => {}, abort: () => {} }, 'open gave an object without commit'],
+  ])('whose open gives %s is refused', async (_what, writer, message) => {
+    const broken = defineSink('broken', { open: () => writer as never });
+    await expect(writeTo(streamOf(), broken())).rejects.toMatchObject({
+      code: 'E_SINK_FUNCTION',
+      message: expect.stringContaining(message),
+    });
+  });
+
+  test('whose open fails asks for nothing', async () => {
+    const broken = defineSink('broken', { open: throwing });
+    let asked = false;
+    const pages$ = timer(0).pipe(
+      mergeMap(() => {
+        asked = true;
+        return NEVER;
+      }),
+    );
+    await expect(writeTo(streamOf(pages$), broken())).rejects.toMatchObject({
+      message: expect.stringContaining('broken: open failed with Error 23505'),
+    });
+    expect(asked).toBe(false);
+  });
+});
+
+describe('a sink of a program is refused at once', () => {
+  test.each<[string, () => unknown, string]>([
+    ['for a name that files cannot have', () => defineSink('My Sink', { open: throwing }), 'a name made of a-z, 0-9 and _'],
+    ['without open', () => defineSink('x', {} as never), 'defineSink: x: open must be a function'],
+  ])('%s', (_what, work, message) => {
+    expect(work).toThrow(expect.objectContaining({ code: 'E_SINK_CONFIG', message: expect.stringContaining(message) }));
+  });
+
+  test('for options that are wrong', async () => {
+    const sink = defineSink('x', { options: z.object({ name: z.string() }), open: throwing });
+    await expect(sink({} as never)).rejects.toMatchObject({ code: 'E_SINK_CONFIG', message: expect.stringContaining('x: name: ') });
+    await expect(sink({ name: 'a' })).rejects.toMatchObject({ code: 'E_SINK_FUNCTION' });
+  });
+
+  test('and nothing else is one', () => {
+    for (const other of [undefined, {}, throwing]) expect(customSinkOf(other)).toBeUndefined();
+  });
+});
