@@ -2,8 +2,12 @@ import { mkdir, readdir, rename, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { start } from './cli.js';
 
-/** Makes a folder a project that has this package as `npm pack` makes it; its dependencies are those of this checkout. */
-export async function installed(folder: string): Promise<void> {
+/**
+ * Makes a folder a project that has this package as `npm pack` makes it; its dependencies are those of this checkout.
+ *
+ * @returns The packed file.
+ */
+export async function installed(folder: string): Promise<string> {
   const modules = join(folder, 'node_modules');
   const own = join(process.cwd(), 'node_modules');
   await mkdir(modules);
@@ -16,6 +20,7 @@ export async function installed(folder: string): Promise<void> {
   const { code, stderr } = await start('tar', ['-xzf', join(folder, stdout.trim()), '-C', folder], { cwd: folder }).finished;
   if (code !== 0) throw new Error(`the package could not be unpacked: ${stderr}`);
   await rename(join(folder, 'package'), join(modules, 'leadstream'));
+  return join(folder, stdout.trim());
 }
 
 async function namesIn(modules: string): Promise<readonly string[]> {
