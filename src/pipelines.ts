@@ -18,6 +18,7 @@ export {
   parsePipelines,
   pipelineReference,
   pipelineSchema,
+  RateLimiters,
   runPipeline,
   summaryOf,
   writesOver,

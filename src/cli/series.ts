@@ -30,6 +30,9 @@ export async function runSeries(
   files: readonly LoadedFile[],
 ): Promise<SeriesEnd> {
   const { console, signal } = context;
+  const { RateLimiters } = await import('../index.js');
+  // What one file asks of a service counts for the next.
+  const shared = { ...options, limiters: new RateLimiters() };
   const endings: Ending[] = [];
   let told: ReturnType<typeof descriptionOf> | undefined;
   let exit = 0;
@@ -48,7 +51,7 @@ export async function runSeries(
       continue;
     }
     try {
-      endings.push({ status: 'published', ...(await runAndReport(pipeline, context, options)) });
+      endings.push({ status: 'published', ...(await runAndReport(pipeline, context, shared)) });
     } catch (failure) {
       const ending = await endingOf(failure, pipeline, context);
       endings.push(ending);

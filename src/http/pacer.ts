@@ -8,20 +8,42 @@ export interface Pacer {
   pause(delayMs: number): void;
 }
 
+/** When the next request to a service may start, for all who ask it. Times in milliseconds of the clock of the pacer. */
+export interface RateLimiter {
+  nextStart: number;
+  pausedUntil: number;
+}
+
+/** The rate limiters of services, by their addresses, for runs that have them in common. */
+export class RateLimiters {
+  readonly #services = new Map<string, RateLimiter>();
+
+  /** @param baseUrl What stands below it is the same service. */
+  of(baseUrl: string): RateLimiter {
+    const { origin } = new URL(baseUrl);
+    const limiter = this.#services.get(origin) ?? newRateLimiter();
+    this.#services.set(origin, limiter);
+    return limiter;
+  }
+}
+
+export function newRateLimiter(): RateLimiter {
+  return { nextStart: 0, pausedUntil: 0 };
+}
+
 /**
  * @param perSecond Requests that may start per second; `Infinity` does not limit.
  * @param scheduler Clock and timer. Default: a clock that never goes back.
+ * @param limiter What it has in common with other pacers of the same clock. Default: nothing.
  */
-export function createPacer(perSecond: number, scheduler?: SchedulerLike): Pacer {
+export function createPacer(perSecond: number, scheduler?: SchedulerLike, limiter: RateLimiter = newRateLimiter()): Pacer {
   const now = () => scheduler?.now() ?? performance.now();
   const intervalMs = 1000 / perSecond;
-  let nextStart = 0;
-  let pausedUntil = 0;
 
   function reserve(): number {
     const time = now();
-    const start = Math.max(time, nextStart);
-    nextStart = start + intervalMs;
+    const start = Math.max(time, limiter.nextStart);
+    limiter.nextStart = start + intervalMs;
     return start - time;
   }
 
@@ -30,15 +52,15 @@ export function createPacer(perSecond: number, scheduler?: SchedulerLike): Pacer
     return defer(() => {
       const waitMs = reserve();
       if (waitMs <= 0) return request$;
-      return timer(waitMs, scheduler).pipe(switchMap(() => (now() < pausedUntil ? paced(request$) : request$)));
+      return timer(waitMs, scheduler).pipe(switchMap(() => (now() < limiter.pausedUntil ? paced(request$) : request$)));
     });
   }
 
   return {
     paced,
     pause: (delayMs) => {
-      pausedUntil = Math.max(pausedUntil, now() + delayMs);
-      nextStart = Math.max(nextStart, pausedUntil);
+      limiter.pausedUntil = Math.max(limiter.pausedUntil, now() + delayMs);
+      limiter.nextStart = Math.max(limiter.nextStart, limiter.pausedUntil);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { catchError, defer, map, tap, throwError, type Observable, type SchedulerLike } from 'rxjs';
 import { SourceError, type Redactor } from '../core/index.js';
 import { eventError, type Events, type RequestBegun, type RequestDone } from '../events/index.js';
-import { createPacer } from './pacer.js';
+import { createPacer, type RateLimiter } from './pacer.js';
 import { retryAttempts, type RetryPolicy } from './retry.js';
 import { createThrottle } from './throttle.js';
 import type { Answer, Target, Transport } from './transport.js';
@@ -16,6 +16,8 @@ export interface RequestOptions {
   readonly random: () => number;
   /** Clock and timer of pace and retries. Default: the real ones. */
   readonly scheduler?: SchedulerLike | undefined;
+  /** What it has in common with other clients of the service. Default: nothing. */
+  readonly limiter?: RateLimiter | undefined;
   /** Where attempts are told. It also knows the credentials: a service may answer with what it was asked, even as the name of a key. */
   readonly events: Events;
 }
@@ -36,7 +38,7 @@ export interface Requests<A extends Answer> {
 
 export function createRequests<A extends Answer>(transport: Transport<A>, options: RequestOptions): Requests<A> {
   const { events } = options;
-  const pacer = createPacer(options.ratePerSecond, options.scheduler);
+  const pacer = createPacer(options.ratePerSecond, options.scheduler, options.limiter);
   const throttle = createThrottle(options.concurrency);
 
   /** What a fetching thread does is told here as well: its answers come by way of this one. */

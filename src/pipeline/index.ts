@@ -1,3 +1,4 @@
+export { RateLimiters } from '../http/index.js';
 export type { Expect } from './gates/expect.js';
 export {
   explainPipeline,

@@ -1,5 +1,6 @@
 import { LeadstreamError, schema } from '../../core/index.js';
 import { watchersProblem } from '../../events/index.js';
+import { RateLimiters } from '../../http/index.js';
 import { callback, given, judgedBy, optionProblems } from '../../options/index.js';
 
 const taken = schema((z) =>
@@ -12,6 +13,7 @@ const taken = schema((z) =>
     allowShrink: z.boolean().optional(),
     allowPartial: z.boolean().optional(),
     now: z.date().optional(),
+    limiters: z.custom((value) => value instanceof RateLimiters, 'must be RateLimiters').optional(),
     watch: judgedBy(watchersProblem).optional(),
   }),
 );

@@ -45,7 +45,7 @@ export class ClaimedRun {
     private readonly attempt: Attempt | undefined,
   ) {
     const { plan, connection, secrets, reveal, expect } = pipeline;
-    this.#client = createClient({ threads: defaultFetchingThreads(), ...connection, secrets }, run.events);
+    this.#client = createClient({ threads: defaultFetchingThreads(), ...connection, secrets }, run.events, run.limiters);
     this.#bare = this.#client.reader(plan.collection, reveal);
     this.#ledger = new Ledger(pipeline, this.#bare, attempt?.found ?? []);
     this.#expectations = expect && openExpectations(expect, plan.columns());

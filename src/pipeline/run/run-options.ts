@@ -1,3 +1,4 @@
+import type { RateLimiters } from '../../http/index.js';
 import type { Watchers } from '../../events/index.js';
 
 /** What a run takes from its surroundings. */
@@ -18,6 +19,8 @@ export interface RunOptions {
   readonly allowPartial?: boolean;
   /** When the run starts, for paths, ids and expressions that name the time. Default: now. */
   readonly now?: Date;
+  /** Rate limiters that runs have in common, one per service: that of a run goes on where the last one left off. Default: its own. */
+  readonly limiters?: RateLimiters;
   /** Receives what happens in this run. Default: nobody but the subscribers of the channels. */
   readonly watch?: Watchers | undefined;
 }

@@ -1,4 +1,5 @@
 import { defaults } from '../../options/index.js';
+import { RateLimiters } from '../../http/index.js';
 import { sourceOf, spooledSince, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
 import { Events } from '../../events/index.js';
 import { createRedactor, newRunId, reasonOf, SinkError, type Warning } from '../../core/index.js';
@@ -43,6 +44,8 @@ export class Run {
   readonly startedAt: string;
   readonly runId: string;
   readonly state: StateFolder;
+  /** All attempts have them in common. */
+  readonly limiters: RateLimiters;
   readonly warnings: Warning[] = [];
   readonly events: Events;
   /** Whether anything is published that later runs find. */
@@ -61,6 +64,7 @@ export class Run {
   ) {
     this.startedAt = (options.now ?? new Date()).toISOString();
     this.runId = newRunId(this.startedAt);
+    this.limiters = options.limiters ?? new RateLimiters();
     this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
     // What the report says of warnings comes from where everybody else has them from.
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };

@@ -29,6 +29,7 @@ import {
   discreet,
   proxyFor,
   proxySecrets,
+  type RateLimiters,
   type RetryPolicy,
 } from '../../http/index.js';
 import { defaults } from '../../options/index.js';
@@ -137,9 +138,10 @@ export function eventsOf({ baseUrl, auth, secrets = [], proxy, watch }: ClientOp
 
 /**
  * @param worksFor The run or connection that the client works for. Default: a connection of its own.
+ * @param limiters Rate limiters that it shares with other clients of the service. Default: it has one of its own.
  * @throws {SourceError} `E_SOURCE_CONFIG` when an option cannot be right.
  */
-export function createClient(options: ClientOptions, worksFor?: Events): ServiceClient {
+export function createClient(options: ClientOptions, worksFor?: Events, limiters?: RateLimiters): ServiceClient {
   checkOptions(options, taken);
   const events = worksFor ?? eventsOf(options);
   const { redact } = events;
@@ -167,6 +169,8 @@ export function createClient(options: ClientOptions, worksFor?: Events): Service
     retry: { attempts: defaults.attempts, baseMs: defaults.baseMs, capMs: defaults.capMs, ...options.retry },
     random: options.random ?? Math.random,
     scheduler: options.scheduler,
+    // A clock of its own is nobody else's.
+    limiter: options.scheduler === undefined ? limiters?.of(baseUrl) : undefined,
     events,
   });
   const closed$ = new Subject<never>();

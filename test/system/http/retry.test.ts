@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Subject, lastValueFrom, throwError, VirtualTimeScheduler } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { collections } from '../../../src/collections/index.js';
-import { createPacer } from '../../../src/http/pacer.js';
+import { createPacer, newRateLimiter } from '../../../src/http/pacer.js';
 import { retryAfterMs } from '../../../src/http/retry-after.js';
 import { retryAttempts, type RetryNotice } from '../../../src/http/retry.js';
 import { SourceError } from '../../../src/core/errors.js';
@@ -186,6 +186,28 @@ describe('pace', () => {
           .subscribe({ complete: () => starts.push(now()) });
       scheduler.flush();
       expect(starts).toEqual([0, 50, 100, 150]);
+    });
+  });
+
+  test('spaces those of several pacers that share a limiter, and holds them all', () => {
+    paced((now, scheduler) => {
+      const limiter = newRateLimiter();
+      const pacers = [createPacer(20, scheduler, limiter), createPacer(10, scheduler, limiter)];
+      const starts: number[] = [];
+      const start = (): void => {
+        for (const pacer of pacers)
+          scheduler
+            .createColdObservable('|')
+            .pipe(pacer.paced)
+            .subscribe({ complete: () => starts.push(now()) });
+      };
+      start();
+      scheduler.schedule(() => {
+        pacers[0]?.pause(1000);
+        start();
+      }, 300);
+      scheduler.flush();
+      expect(starts).toEqual([0, 50, 1300, 1350]);
     });
   });
 
