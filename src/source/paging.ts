@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
-import type { CollectionReader } from './fetch/client.js';
+import type { CollectionReader } from './fetch/reader.js';
 import type { ListAnswer } from './fetch/listing.js';
 import { GateError, type Warning } from '../core/index.js';
 import type { Events } from '../events/index.js';

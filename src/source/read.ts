@@ -1,5 +1,5 @@
 import { EMPTY, concat, defer, map, switchMap, type Observable } from 'rxjs';
-import type { CollectionReader } from './fetch/client.js';
+import type { CollectionReader } from './fetch/reader.js';
 import { itemAt, type Row, newConsistency, type Consistency } from '../core/index.js';
 import { defaults } from '../options/index.js';
 import { digestOf, type RecordBatch } from '../vector/index.js';

@@ -1,24 +1,8 @@
-import {
-  Subject,
-  catchError,
-  defer,
-  map,
-  of,
-  takeUntil,
-  tap,
-  throwError,
-  type MonoTypeOperatorFunction,
-  type Observable,
-  type SchedulerLike,
-} from 'rxjs';
+import { Subject, takeUntil, type MonoTypeOperatorFunction, type Observable, type SchedulerLike } from 'rxjs';
 import type { Collection, RowOf } from '../../collections/index.js';
-import { batchFromRows, type RecordBatch } from '../../vector/index.js';
 import { SourceError, createRedactor } from '../../core/index.js';
 import { connectionId, Events, type Watchers } from '../../events/index.js';
-import type { JsonRecord } from '../../json/index.js';
-import { object } from '../../options/index.js';
 import {
-  type Answer,
   headersOf,
   queryOf,
   secretsOf,
@@ -26,19 +10,15 @@ import {
   checkOptions,
   clientChecks,
   createRequests,
-  discreet,
   proxyFor,
   proxySecrets,
   type RateLimiters,
   type RetryPolicy,
 } from '../../http/index.js';
-import { defaults } from '../../options/index.js';
-import { Decoder } from '../decode/decoder.js';
-import type { Findings, KnownField } from '../decode/findings.js';
+import { defaults, object } from '../../options/index.js';
 import { openFetching, type ScannedAnswer } from './fetching.js';
-import { readSingle } from '../decode/records.js';
-import { flattened } from './listed.js';
-import { Listing, notFound, type ListAnswer, type ListRequest } from './listing.js';
+import { knownPaths } from './paths.js';
+import { createReader, type CollectionReader } from './reader.js';
 import { factsOf, targetOf, type Asked } from './target.js';
 
 /** How to reach a service. Times in milliseconds, sizes in bytes. */
@@ -78,35 +58,6 @@ export interface ClientOptions {
   readonly random?: (() => number) | undefined;
   /** Clock and timer of pace and retries, as a `VirtualTimeScheduler` in tests. Default `asyncScheduler`. */
   readonly scheduler?: SchedulerLike | undefined;
-}
-
-/** Reads one collection. Observables are cold: each subscription is one request with its retries, aborted on unsubscribe. */
-export interface CollectionReader<T> {
-  readonly collection: Collection;
-  /** Rows asked for per page, unless a request says otherwise. */
-  readonly limit: number;
-  /**
-   * One page of the list, or the whole of one that is not paged.
-   *
-   * @param page Number as the service counts, usually from 1.
-   * @throws {SourceError} When the page could not be read in spite of retries.
-   */
-  list(page: number): Observable<readonly T[]>;
-  /** The same with everything that a request can say, and with the bytes that came. */
-  request(request: ListRequest): Observable<ListAnswer>;
-  /** An answer that was kept; `counted` says whether `findings` count it, by default they do. @throws {SourceError} When it is no list of records. */
-  decode(body: Uint8Array, counted?: boolean): ListAnswer;
-  /**
-   * The records with an identifier: none, one, or (area codes) several.
-   *
-   * @throws {SourceError} `E_SOURCE_REFUSED` for an identifier that is empty, made of dots or no valid Unicode; it is never
-   * sent.
-   */
-  find(id: string): Observable<readonly T[]>;
-  /** What rows had so far that the definition of the collection does not say. */
-  readonly findings: Findings;
-  /** Gives undeclared fields the names that they have elsewhere. To be called before anything is read. */
-  reserve(fields: readonly KnownField[]): void;
 }
 
 /** Reads one service; all its readers share connections, pace and retries. */
@@ -175,56 +126,15 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
   });
   const closed$ = new Subject<never>();
   const whileOpen = <T>(): MonoTypeOperatorFunction<T> => takeUntil(closed$);
-  const paths = new Map<string, string>();
+  const onPath = knownPaths();
   const surroundings = { baseUrl, secrets: secretsOf(auth) };
 
   function read<T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
     return requests.read(targetOf(baseUrl, asked), decode, () => factsOf(baseUrl, asked)).pipe(whileOpen());
   }
 
-  /** Tries the paths of a collection in order of preference and remembers the one that is there. */
-  function onPath<T>(collection: Collection, attempt: (path: string) => Observable<T>): Observable<T> {
-    return defer(() => {
-      const known = paths.get(collection.name);
-      const candidates = known === undefined ? collection.paths.map((path) => (path.startsWith('/') ? path : `/api/${path}`)) : [known];
-      return candidates
-        .map((path) => attempt(path).pipe(tap({ complete: () => void paths.set(collection.name, path) })))
-        .reduce((tried$, other$) => tried$.pipe(catchError((error: unknown) => (isNotFound(error) ? other$ : throwError(() => error)))));
-    });
-  }
-
   return {
-    reader: <C extends Collection>(collection: C, reveal: readonly string[] = []): CollectionReader<RowOf<C>> => {
-      const decoder = new Decoder(collection, reveal, redact);
-
-      const listing = new Listing({ collection, decoder, limit, surroundings, read });
-      const request = (asked: ListRequest): Observable<ListAnswer> => onPath(collection, (path) => listing.request(path, asked));
-
-      return {
-        collection,
-        limit,
-        findings: decoder.findings,
-        reserve: (fields) => decoder.reserve(fields),
-        decode: (body, counted) => {
-          try {
-            return listing.decode(body, counted);
-          } catch (error) {
-            throw discreet(error, redact);
-          }
-        },
-        list: (page) => request(collection.paged ? { page } : {}).pipe(map(({ batch }) => rowsIn<C>(batch))),
-        request,
-        find: (id) => {
-          if (/^\.*$/.test(id) || !id.isWellFormed()) {
-            const message = `${collection.name}: an identifier must not be empty, made of dots or no valid Unicode`;
-            return throwError(() => new SourceError('E_SOURCE_REFUSED', 'permanent', message));
-          }
-          const single = (path: string) =>
-            read({ collection, path, id }, (at, answer) => rowsIn<C>(batchFromRows(decoder.decode(recordsIn(at, answer, collection)))));
-          return onPath(collection, single).pipe(catchError((error: unknown) => (isNotFound(error) ? of([]) : throwError(() => error))));
-        },
-      };
-    },
+    reader: (collection, reveal = []) => createReader(collection, reveal, { limit, redact, surroundings, read, onPath }),
     concurrency,
     prepare: () => transport.prepare(),
     whileOpen,
@@ -234,21 +144,6 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
       return transport.close();
     },
   };
-}
-
-function recordsIn(path: string, answer: Answer, { served }: Collection): readonly JsonRecord[] {
-  if (answer.status === 404) throw notFound(path, 'no such record');
-  const records = readSingle(path, answer);
-  return served ? flattened(records, served) : records;
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof SourceError && error.status === 404;
-}
-
-/** A decoder makes the columns of its collection, which the type system cannot follow. */
-function rowsIn<C extends Collection>(batch: RecordBatch): readonly RowOf<C>[] {
-  return batch.rows as readonly RowOf<C>[];
 }
 
 /** Only what the check has seen goes on: a bare `?` or `#` would swallow the path. */

@@ -1,6 +1,6 @@
 import { defer, firstValueFrom, map, of, switchMap, type Observable } from 'rxjs';
 import type { Credentials } from '../../http/index.js';
-import type { CollectionReader } from '../fetch/client.js';
+import type { CollectionReader } from '../fetch/reader.js';
 import { isRefused } from '../failures.js';
 import { isSame } from '../fetch/envelope.js';
 import type { ListAnswer, ListRequest } from '../fetch/listing.js';
