@@ -7,16 +7,9 @@ export { gather } from './gather.js';
 export { halfSipHash } from './half-sip-hash.js';
 export { KeyMap } from './key-map.js';
 export { KeySet, type Seen } from './key-set.js';
-export {
-  fromPages,
-  type OpenedSource,
-  type OpenedStream,
-  pagesOf,
-  type Purpose,
-  type RowSource,
-  RowStream,
-  type Side,
-} from './row-stream.js';
+export { fromPages, pagesOf, type Side } from './from-pages.js';
+export type { OpenedSource, OpenedStream, Purpose, RowSource } from './row-source.js';
+export { RowStream } from './row-stream.js';
 export type { RowFormat } from './iterate.js';
 export { type ColumnsContext, type ConfigPath, factsOf, type StepFacts, withFacts } from './step-facts.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';

@@ -1,55 +1,14 @@
 import type { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { defer, isObservable, tap, type Observable } from 'rxjs';
-import { type Column, type Consistency, type Row, StepError } from '../core/index.js';
-import { checkGiven, given, numberOrInfinity, object, oneOf } from '../options/index.js';
+import { defer, tap, type Observable } from 'rxjs';
+import type { Column, Consistency } from '../core/index.js';
+import { checkGiven, numberOrInfinity, object, oneOf } from '../options/index.js';
 import { PageCache, type CacheOptions } from './cache.js';
 import { iterate, toReadable, toWeb, type RowFormat } from './iterate.js';
 import { rows } from './lift.js';
-import { isPage, type Page, type Step } from './page.js';
-import { namingRows, type KnownRows } from './row-function.js';
-import { factsOf, type ColumnsContext } from './step-facts.js';
-
-/** What rows are read for: what is written has to be complete. */
-export type Purpose = 'reading' | 'writing';
-
-/** Where the rows of a stream come from. */
-export interface RowSource {
-  /** The columns that the rows are declared to have; `undefined` when nobody knows. */
-  readonly columns: readonly Column[] | undefined;
-  /** Columns that are secret and not revealed, for messages. */
-  readonly withheld: readonly string[];
-  /** Columns that identify a row; none when nobody knows. */
-  readonly key: readonly string[];
-  /** Begins a read; nothing is asked for before its pages are subscribed. */
-  open(purpose: Purpose): OpenedSource;
-}
-
-/** One read of a source. */
-export interface OpenedSource {
-  readonly pages$: Observable<Page>;
-  /** The columns that rows had so far and nobody declared. */
-  undeclared(): readonly Column[];
-  /** What was found out of the list; complete when the pages have ended. `undefined` where nothing is checked. */
-  readonly consistency: Consistency | undefined;
-}
-
-/** One read of a stream. */
-export interface OpenedStream<T> {
-  readonly pages$: Observable<Page<T>>;
-  /** The columns of the rows, with those that nobody declared and came so far; `undefined` when nobody knows. */
-  columns(): readonly Column[] | undefined;
-  readonly consistency: Consistency | undefined;
-}
-
-/** The steps of a stream, one behind the other; what goes from one to the next, their types have said. */
-type Steps = readonly Step[];
-
-/** Steps, and the columns behind them. */
-interface Stepped {
-  readonly steps: Steps;
-  readonly columns: readonly Column[] | undefined;
-}
+import type { Page } from './page.js';
+import type { OpenedSource, OpenedStream, Purpose, RowSource } from './row-source.js';
+import { StepChain } from './step-chain.js';
 
 type Operator<In, Out> = (pages$: Observable<Page<In>>) => Observable<Page<Out>>;
 
@@ -92,18 +51,18 @@ export class RowStream<T> implements AsyncIterable<T> {
   /** @internal Columns that are secret and not revealed, for messages. */
   readonly withheld: readonly string[];
   readonly #source: RowSource;
-  readonly #steps: Steps;
+  readonly #chain: StepChain;
   #consistency: Consistency | undefined;
 
   /** @internal */
   static opened: <T>(stream: RowStream<T>, purpose: Purpose) => OpenedStream<T> = (stream, purpose) => stream.#open(purpose);
 
   /** @internal */
-  constructor(source: RowSource, { steps, columns }: Stepped = { steps: [], columns: source.columns }) {
+  constructor(source: RowSource, chain = new StepChain(source)) {
     this.#source = source;
-    this.#steps = steps;
+    this.#chain = chain;
     this.withheld = source.withheld;
-    this.columns = columns;
+    this.columns = chain.columns;
     this.pages$ = defer(() => this.#open('reading').pages$);
     this.rows$ = this.pages$.pipe(rows());
   }
@@ -197,9 +156,7 @@ export class RowStream<T> implements AsyncIterable<T> {
     h: Operator<G, H>,
   ): RowStream<H>;
   pipe(...steps: readonly unknown[]): unknown {
-    if (steps.length === 0) return this;
-    const all = [...this.#steps, ...steps.map(checkedStep)];
-    return new RowStream(this.#source, { steps: all, columns: this.#columnsBehind(all, this.#source.columns, refusing) });
+    return steps.length === 0 ? this : new RowStream(this.#source, this.#chain.followedBy(steps));
   }
 
   /**
@@ -229,104 +186,18 @@ export class RowStream<T> implements AsyncIterable<T> {
     return new RowStream<T>({ columns: this.columns, withheld: this.withheld, key: this.#source.key, open: () => opened });
   }
 
-  /** Follows columns through steps. */
-  #columnsBehind(steps: Steps, from: readonly Column[] | undefined, problemAt: (at: string) => ColumnsContext['problem']) {
-    const { withheld } = this.#source;
-    const gone = new Map<string, string>();
-    let columns = from;
-    for (const step of steps) {
-      const facts = factsOf(step);
-      if (columns === undefined || facts === undefined) return undefined;
-      const left = facts.columns(columns, { gone, withheld, problem: problemAt(facts.at) });
-      for (const { name } of columns) gone.set(name, facts.at);
-      for (const { name } of left ?? columns) gone.delete(name);
-      columns = left;
-    }
-    return columns;
-  }
-
   #open(purpose: Purpose): OpenedStream<T> {
     const opened = this.#source.open(purpose);
-    const pages$ = this.#steps.reduce(
-      (each$: Observable<Page>, step, index) => {
-        const facts = factsOf(step);
-        const naming = namingRows<Row>(facts?.at, () => this.#known(index));
-        if (facts === undefined) return each$.pipe(step, tap(checkPage(index)), naming);
-        return each$.pipe(purpose === 'writing' && facts.forWriting ? (facts.forWriting() as Step) : step, naming);
-      },
-      opened.pages$.pipe(namingRows<Row>(undefined, () => undefined)),
-    );
+    const pages$ = this.#chain.through(opened.pages$, purpose);
     const ended = () => (this.#consistency = opened.consistency);
     // What goes through the steps is of the type that theirs say.
     const made$ = pages$.pipe(tap({ complete: ended, error: ended })) as Observable<unknown> as Observable<Page<T>>;
     return {
       pages$: made$,
-      columns: () => this.#columnsWith(opened.undeclared()),
+      columns: () => this.#chain.columnsWith(opened.undeclared()),
       get consistency() {
         return opened.consistency;
       },
     };
   }
-
-  /** What is known of the rows that arrive at a step. */
-  #known(index: number): KnownRows | undefined {
-    const { columns, key } = this.#source;
-    const arriving = this.#columnsBehind(this.#steps.slice(0, index), columns, () => () => {});
-    return arriving && { key, columns: arriving };
-  }
-
-  /** The columns of the rows when these came to the source beside those that are declared: their names are not taken by any step. */
-  #columnsWith(undeclared: readonly Column[]): readonly Column[] | undefined {
-    const { columns } = this.#source;
-    if (columns === undefined || undeclared.length === 0) return this.columns;
-    const behind = this.#columnsBehind(this.#steps, [...columns, ...undeclared], () => () => {});
-    return behind && [...new Map(behind.map((column) => [column.name, column])).values()];
-  }
-}
-
-/**
- * Makes a row stream of pages that something else gives, as of `pagedSource`.
- *
- * @param columns What the rows have. Default: nobody knows, and `writeTo` wants to be told.
- * @throws {StepError} `E_STEP_CONFIG` for what is no observable.
- *
- * @example
- * for await (const order of fromPages(pagedSource(fetchOrders))) console.log(order.no);
- */
-export function fromPages<T>(pages$: Observable<Page<T>>, columns?: readonly Column[]): RowStream<T> {
-  if (!isObservable(pages$)) throw new StepError('E_STEP_CONFIG', `fromPages: must be given an observable of pages, not ${given(pages$)}`);
-  const open = (): OpenedSource => ({
-    // Of what type the rows are, the stream says again.
-    pages$: (pages$ as Observable<unknown> as Observable<Page>).pipe(tap(checkPage(undefined))),
-    undeclared: () => [],
-    consistency: undefined,
-  });
-  return new RowStream<T>({ columns, withheld: [], key: [], open });
-}
-
-/** Rows for a step that takes a side: a stream of rows, or an observable of pages. */
-export type Side<T> = RowStream<T> | Observable<Page<T>>;
-
-/** The pages of a side, read for what its rows are wanted for. */
-export function pagesOf<T>(side: Side<T>, purpose: Purpose): Observable<Page<T>> {
-  return side instanceof RowStream ? defer(() => RowStream.opened(side, purpose).pages$) : side;
-}
-
-function checkedStep(step: unknown, index: number): Step {
-  if (typeof step === 'function') return step as Step;
-  throw new StepError('E_STEP_CONFIG', `pipe: argument ${index + 1} must be a step, like filter((row) => …), not ${given(step)}`);
-}
-
-function refusing(at: string): ColumnsContext['problem'] {
-  return (_path, message) => {
-    throw new StepError('E_STEP_CONFIG', `${at}: ${message}`);
-  };
-}
-
-function checkPage(index: number | undefined): (page: Page) => void {
-  const who = index === undefined ? 'fromPages: the observable' : `pipe: operator ${index + 1}`;
-  return (page: unknown) => {
-    if (isPage(page)) return;
-    throw new StepError('E_STEP_CONFIG', `${who} gives ${given(page)} that is no page; operators for rows go behind .rows$`);
-  };
 }

@@ -1,0 +1,35 @@
+import type { Observable } from 'rxjs';
+import type { Column, Consistency } from '../core/index.js';
+import type { Page } from './page.js';
+
+/** What rows are read for: what is written has to be complete. */
+export type Purpose = 'reading' | 'writing';
+
+/** Where the rows of a stream come from. */
+export interface RowSource {
+  /** The columns that the rows are declared to have; `undefined` when nobody knows. */
+  readonly columns: readonly Column[] | undefined;
+  /** Columns that are secret and not revealed, for messages. */
+  readonly withheld: readonly string[];
+  /** Columns that identify a row; none when nobody knows. */
+  readonly key: readonly string[];
+  /** Begins a read; nothing is asked for before its pages are subscribed. */
+  open(purpose: Purpose): OpenedSource;
+}
+
+/** One read of a source. */
+export interface OpenedSource {
+  readonly pages$: Observable<Page>;
+  /** The columns that rows had so far and nobody declared. */
+  undeclared(): readonly Column[];
+  /** What was found out of the list; complete when the pages have ended. `undefined` where nothing is checked. */
+  readonly consistency: Consistency | undefined;
+}
+
+/** One read of a stream. */
+export interface OpenedStream<T> {
+  readonly pages$: Observable<Page<T>>;
+  /** The columns of the rows, with those that nobody declared and came so far; `undefined` when nobody knows. */
+  columns(): readonly Column[] | undefined;
+  readonly consistency: Consistency | undefined;
+}

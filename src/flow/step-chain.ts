@@ -1,0 +1,93 @@
+import { tap, type Observable } from 'rxjs';
+import { type Column, type Row, StepError } from '../core/index.js';
+import { given } from '../options/index.js';
+import { isPage, type Page, type Step } from './page.js';
+import { namingRows, type KnownRows } from './row-function.js';
+import type { Purpose, RowSource } from './row-source.js';
+import { factsOf, type ColumnsContext } from './step-facts.js';
+
+/** Steps one behind the other, and the columns of what comes out. What goes from one to the next, their types have said. */
+export class StepChain {
+  /** The columns behind the last step; `undefined` when nobody knows. */
+  readonly columns: readonly Column[] | undefined;
+
+  /** @throws {StepError} `E_STEP_CONFIG` for a step that names fields which the rows do not have, as far as columns are known. */
+  constructor(
+    private readonly source: RowSource,
+    private readonly steps: readonly Step[] = [],
+  ) {
+    this.columns = this.#columnsBehind(steps, source.columns, refusing);
+  }
+
+  /** These steps and more. @throws {StepError} `E_STEP_CONFIG` for what is no step, and as the constructor. */
+  followedBy(more: readonly unknown[]): StepChain {
+    return new StepChain(this.source, [...this.steps, ...more.map(checkedStep)]);
+  }
+
+  /** What the steps make of pages that are read for something. */
+  through(pages$: Observable<Page>, purpose: Purpose): Observable<Page> {
+    return this.steps.reduce(
+      (each$: Observable<Page>, step, index) => {
+        const facts = factsOf(step);
+        const naming = namingRows<Row>(facts?.at, () => this.#known(index));
+        if (facts === undefined) return each$.pipe(step, tap(checkPage(`pipe: operator ${index + 1}`)), naming);
+        return each$.pipe(purpose === 'writing' && facts.forWriting ? (facts.forWriting() as Step) : step, naming);
+      },
+      pages$.pipe(namingRows<Row>(undefined, () => undefined)),
+    );
+  }
+
+  /** The columns of the rows when these came to the source beside those that are declared: their names are not taken by any step. */
+  columnsWith(undeclared: readonly Column[]): readonly Column[] | undefined {
+    const { columns } = this.source;
+    if (columns === undefined || undeclared.length === 0) return this.columns;
+    const behind = this.#columnsBehind(this.steps, [...columns, ...undeclared], () => () => {});
+    return behind && [...new Map(behind.map((column) => [column.name, column])).values()];
+  }
+
+  /** What is known of the rows that arrive at a step. */
+  #known(index: number): KnownRows | undefined {
+    const { columns, key } = this.source;
+    const arriving = this.#columnsBehind(this.steps.slice(0, index), columns, () => () => {});
+    return arriving && { key, columns: arriving };
+  }
+
+  /** Follows columns through steps. */
+  #columnsBehind(
+    steps: readonly Step[],
+    from: readonly Column[] | undefined,
+    problemAt: (at: string) => ColumnsContext['problem'],
+  ): readonly Column[] | undefined {
+    const { withheld } = this.source;
+    const gone = new Map<string, string>();
+    let columns = from;
+    for (const step of steps) {
+      const facts = factsOf(step);
+      if (columns === undefined || facts === undefined) return undefined;
+      const left = facts.columns(columns, { gone, withheld, problem: problemAt(facts.at) });
+      for (const { name } of columns) gone.set(name, facts.at);
+      for (const { name } of left ?? columns) gone.delete(name);
+      columns = left;
+    }
+    return columns;
+  }
+}
+
+/** What makes sure that pages are some. @param who Says in a message who gave them. */
+export function checkPage(who: string): (page: Page) => void {
+  return (page: unknown) => {
+    if (isPage(page)) return;
+    throw new StepError('E_STEP_CONFIG', `${who} gives ${given(page)} that is no page; operators for rows go behind .rows$`);
+  };
+}
+
+function checkedStep(step: unknown, index: number): Step {
+  if (typeof step === 'function') return step as Step;
+  throw new StepError('E_STEP_CONFIG', `pipe: argument ${index + 1} must be a step, like filter((row) => …), not ${given(step)}`);
+}
+
+function refusing(at: string): ColumnsContext['problem'] {
+  return (_path, message) => {
+    throw new StepError('E_STEP_CONFIG', `${at}: ${message}`);
+  };
+}

@@ -1,0 +1,24 @@
+import { catchError, defer, tap, throwError, type Observable } from 'rxjs';
+import type { Collection } from '../../collections/index.js';
+import { SourceError } from '../../core/index.js';
+
+/** Does something at the path of a collection. */
+export type OnPath = <T>(collection: Collection, attempt: (path: string) => Observable<T>) => Observable<T>;
+
+/** Tries the paths that a collection may have in order of preference, and remembers the one that is there. */
+export function knownPaths(): OnPath {
+  const paths = new Map<string, string>();
+  return (collection, attempt) =>
+    defer(() => {
+      const known = paths.get(collection.name);
+      const candidates = known === undefined ? collection.paths.map((path) => (path.startsWith('/') ? path : `/api/${path}`)) : [known];
+      return candidates
+        .map((path) => attempt(path).pipe(tap({ complete: () => void paths.set(collection.name, path) })))
+        .reduce((tried$, other$) => tried$.pipe(catchError((error: unknown) => (isNotFound(error) ? other$ : throwError(() => error)))));
+    });
+}
+
+/** Whether a service said that there is no such thing. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof SourceError && error.status === 404;
+}
