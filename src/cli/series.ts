@@ -29,54 +29,77 @@ export async function runSeries(
   options: RunFlags,
   files: readonly LoadedFile[],
 ): Promise<SeriesEnd> {
-  const { console, signal } = context;
   const { RateLimiters } = await import('../index.js');
   // What one file asks of a service counts for the next.
-  const shared = { ...options, limiters: new RateLimiters() };
-  const endings: Ending[] = [];
-  let told: ReturnType<typeof descriptionOf> | undefined;
-  let exit = 0;
-  let stopped = false;
-  const broken: Ending[] = [];
+  const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters() });
+  for (const file of files) if ('failure' in file) await series.skip(file.file, file.failure);
+  for (const pipeline of pipelines) await series.run(pipeline);
+  return series.end();
+}
 
-  for (const file of files) {
-    if (!('failure' in file)) continue;
-    const failed = reportFailure(console, file.failure);
-    if (exit === 0) [exit, told] = [failed, descriptionOf(file.failure)];
-    broken.push({ ...(await endingOf(file.failure, undefined, context)), file: file.file });
+class Series {
+  /** Of files that could not be loaded. */
+  readonly #broken: (Ending & { readonly file: string })[] = [];
+  readonly #endings: Ending[] = [];
+  /** The failure that gave the exit code. */
+  #told: ReturnType<typeof descriptionOf> | undefined;
+  #exit = 0;
+  #stopped = false;
+
+  constructor(
+    private readonly pipelines: readonly Pipeline[],
+    private readonly context: CommandContext,
+    private readonly options: RunFlags,
+  ) {}
+
+  /** Tells why a file is left out. */
+  async skip(file: string, failure: unknown): Promise<void> {
+    this.#tell(failure, undefined);
+    this.#broken.push({ ...(await endingOf(failure, undefined, this.context)), file });
   }
-  for (const pipeline of pipelines) {
-    if (stopped) {
-      endings.push({ status: 'not_run', pipeline: pipeline.name });
-      continue;
+
+  async run(pipeline: Pipeline): Promise<void> {
+    if (this.#stopped) {
+      this.#endings.push({ status: 'not_run', pipeline: pipeline.name });
+      return;
     }
     try {
-      endings.push({ status: 'published', ...(await runAndReport(pipeline, context, shared)) });
+      this.#endings.push({ status: 'published', ...(await runAndReport(pipeline, this.context, this.options)) });
     } catch (failure) {
-      const ending = await endingOf(failure, pipeline, context);
-      endings.push(ending);
-      if (ending.status === 'closed') continue;
-      const failed = reportFailure(console, failure, pipelines.length > 1 ? pipeline.name : undefined);
-      stopped = signal.aborted || stopping.includes(descriptionOf(failure).code);
-      // What stops all the others weighs more than what stopped one.
-      if (exit === 0 || stopped) {
-        exit = failed;
-        told = descriptionOf(failure);
-      }
+      const ending = await endingOf(failure, pipeline, this.context);
+      this.#endings.push(ending);
+      if (ending.status === 'closed') return;
+      this.#stopped = this.context.signal.aborted || stopping.includes(descriptionOf(failure).code);
+      this.#tell(failure, this.pipelines.length > 1 ? pipeline.name : undefined);
     }
   }
 
-  const names = (status: Ending['status']) => pipelines.filter((_, index) => endings[index]?.status === status).map(({ name }) => name);
-  const parts = Object.entries({
-    published: names('published'),
-    'left by their reader': names('closed'),
-    failed: [...names('failed'), ...files.flatMap((file) => ('failure' in file ? file.file : []))],
-    'not run': names('not_run'),
-  }).filter(([, which]) => which.length > 0);
-  const facts = { exit, ...(told && { code: told.code, error: console.redact(told.message), help: told.help }) };
-  const words = parts.map(([what, which]) => `${what}: ${which.join(', ')}`).join('; ');
-  console.event(exit === 0 ? 'series.finished' : 'series.failed', facts, words);
-  return { endings: [...broken, ...endings], exit };
+  /** What stops all the others weighs more than what stopped one, and the first more than later ones. */
+  #tell(failure: unknown, name: string | undefined): void {
+    const exit = reportFailure(this.context.console, failure, name);
+    if (this.#exit !== 0 && !this.#stopped) return;
+    this.#exit = exit;
+    this.#told = descriptionOf(failure);
+  }
+
+  /** Tells how all ended. */
+  end(): SeriesEnd {
+    const { console } = this.context;
+    const names = (status: Ending['status']) =>
+      this.pipelines.filter((_, index) => this.#endings[index]?.status === status).map(({ name }) => name);
+    const parts = Object.entries({
+      published: names('published'),
+      'left by their reader': names('closed'),
+      failed: [...names('failed'), ...this.#broken.map(({ file }) => file)],
+      'not run': names('not_run'),
+    }).filter(([, which]) => which.length > 0);
+    const told = this.#told;
+    const exit = this.#exit;
+    const facts = { exit, ...(told && { code: told.code, error: console.redact(told.message), help: told.help }) };
+    const words = parts.map(([what, which]) => `${what}: ${which.join(', ')}`).join('; ');
+    console.event(exit === 0 ? 'series.finished' : 'series.failed', facts, words);
+    return { endings: [...this.#broken, ...this.#endings], exit };
+  }
 }
 
 /** Failures that every further pipeline would meet. */
