@@ -55,13 +55,8 @@ export function parseSpecDocuments(file: string, text: string, overrides: readon
   const misplaced = standingFirst(documents).map(({ message, offset }) => ({ message, ...placeOf(lines, offset) }));
   if (misplaced.length > 0) throw new SpecError('E_SPEC_INVALID', file, misplaced);
   const defaults = documents[0]?.has('defaults') ? documents.shift() : undefined;
-  if (documents.length === 0)
-    throw refuse({ offset: 0, message: `${defaults ? 'no pipeline follows the defaults' : 'the file is empty'}; ${needed}` });
-  for (const { contents } of documents) {
-    if (isMap(contents)) continue;
-    const kind = isSeq(contents) ? 'list' : 'text';
-    throw refuse({ offset: contents?.range?.[0] ?? 0, message: `this is a ${kind} and no pipeline; ${needed}` });
-  }
+  const missing = whatIsNoPipeline(documents, defaults);
+  if (missing) throw refuse(missing);
 
   function specOf(document: Document, overridden: readonly Path[]): SpecDocument {
     const within = (path: Path, at: number) => {
@@ -91,6 +86,16 @@ export function parseSpecDocuments(file: string, text: string, overrides: readon
       );
     }),
   };
+}
+
+/** What stands where a pipeline is expected. */
+function whatIsNoPipeline(documents: readonly Document[], defaults: Document | undefined): Trouble | undefined {
+  if (documents.length === 0)
+    return { offset: 0, message: `${defaults ? 'no pipeline follows the defaults' : 'the file is empty'}; ${needed}` };
+  const other = documents.find(({ contents }) => !isMap(contents));
+  if (!other) return undefined;
+  const kind = isSeq(other.contents) ? 'list' : 'text';
+  return { offset: other.contents?.range?.[0] ?? 0, message: `this is a ${kind} and no pipeline; ${needed}` };
 }
 
 const needed = 'a pipeline is a map with name, from and to';
