@@ -1,5 +1,5 @@
 import type { Column } from '../core/index.js';
-import type { Collection, Field, RowOf } from './define.js';
+import type { Collection, Field, RowOf, SecretsOf } from './define.js';
 
 /** The name that the service uses for a column. */
 export function originalName(column: string, field: Field): string {
@@ -45,7 +45,7 @@ export type TypesOf<C extends Collection, Revealed extends string = never> = {
  * @example
  * for await (const lead of service.leads.pipe(cast(typesOf(collections.leads)))) console.log(lead.timestamp?.toISOString());
  */
-export function typesOf<C extends Collection, const Revealed extends string = never>(
+export function typesOf<C extends Collection, const Revealed extends keyof SecretsOf<C> & string = never>(
   collection: C,
   reveal: readonly Revealed[] = [],
 ): TypesOf<C, Revealed> {

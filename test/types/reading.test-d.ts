@@ -8,6 +8,7 @@ import {
   collections,
   connect,
   defineCollection,
+  typesOf,
   type AreaCode,
   type Bridge,
   type CollectionName,
@@ -142,3 +143,7 @@ expectTypeOf<TypedRowOf<typeof collections.areacodes>['percent_of_area_code_in_c
 
 // columns
 expectTypeOf(columnsOf(collections.leads)).toEqualTypeOf<readonly Column[]>();
+// @ts-expect-error A collection, not its name.
+columnsOf('leads');
+// @ts-expect-error Leads have no secrets.
+typesOf(collections.leads, ['email']);

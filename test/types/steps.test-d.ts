@@ -17,6 +17,7 @@ import {
   sample,
   rename,
   select,
+  sort,
   typesOf,
   type Bridge,
   type Casted,
@@ -64,6 +65,16 @@ expectTypeOf(leads$.pipe(limit(100))).toEqualTypeOf<Observable<Page<Lead>>>();
 
 // personalMasks has fields of the collection only
 leads$.pipe(mask({ ...personalMasks(collections.leads), uid: 'null' }));
+
+// @ts-expect-error A count is a number.
+leads$.pipe(limit('100'));
+// @ts-expect-error There is no such mask.
+personalMasks(collections.leads, 'hide');
+
+// sort keeps the type and knows the fields
+expectTypeOf(leads$.pipe(sort([{ field: 'timestamp', type: 'timestamp', descending: true }]))).toEqualTypeOf<Observable<Page<Lead>>>();
+// @ts-expect-error A field that leads do not have.
+leads$.pipe(sort([{ field: 'created' }]));
 
 // filter keeps the type and knows the row
 expectTypeOf(leads$.pipe(filter((lead) => lead.lead_status === 'new'))).toEqualTypeOf<Observable<Page<Lead>>>();

@@ -3,14 +3,17 @@ import { expectTypeOf } from 'expect-type';
 import { filter, map, pipe, type Observable } from 'rxjs';
 import {
   catalogue,
+  ClosedPipeError,
   collections,
   columnsOf,
+  connectionFromEnvironment,
   csv,
   deliver,
   explainPipeline,
   filterRows,
   fromPages,
   GateError,
+  isRetryable,
   LeadstreamError,
   liftRows,
   lintPipelines,
@@ -18,7 +21,9 @@ import {
   loadPipelines,
   mapAsync,
   mapRows,
+  ndjson,
   pagedSource,
+  parquet,
   parsePipeline,
   parsePipelines,
   previewPipeline,
@@ -26,8 +31,10 @@ import {
   SinkError,
   SourceError,
   SpecError,
+  stdout,
   StepError,
   type CodeOf,
+  type ConnectOptions,
   type ErrorCode,
   type Explanation,
   type FailureKind,
@@ -44,6 +51,7 @@ import {
   type RowStream,
   type RunReport,
   type Service,
+  type SinkWriter,
   type StepContext,
   type Value,
   type Written,
@@ -105,6 +113,34 @@ expectTypeOf(pagedSource((number) => leads$.pipe(map(({ rows }) => rows.slice(nu
 // @ts-expect-error A page of a source is a list of rows.
 pagedSource((number) => leads$.pipe(map(() => number)));
 
+// @ts-expect-error A row has no such field.
+leads$.pipe(mapRows((lead) => lead.zip));
+// @ts-expect-error A condition is true or false.
+leads$.pipe(filterRows((lead) => lead.email));
+// @ts-expect-error How many pages at once has to be said.
+leads$.pipe(mapAsync(async (page) => page.rows));
+// @ts-expect-error An operator for rows gives rows, one by one.
+leads$.pipe(liftRows((lead: Lead) => lead.zipcode));
+
+// sinks
+expectTypeOf(parquet({ path: 'lake/leads', threads: 0 })).resolves.toEqualTypeOf<SinkWriter>();
+expectTypeOf(stdout()).resolves.toEqualTypeOf<SinkWriter>();
+// @ts-expect-error A table has a path.
+void parquet({});
+// @ts-expect-error There is no such engine.
+void parquet({ path: 'lake/leads', engine: 'duckdb' });
+// @ts-expect-error There is no such format.
+void stdout({ format: 'xml' });
+// @ts-expect-error A file has a path.
+void ndjson();
+// @ts-expect-error A file has a path.
+void csv({ delimiter: ';' });
+
+// the connection that the environment describes
+expectTypeOf(connectionFromEnvironment(process.env)).toExtend<ConnectOptions | { readonly missing: string }>();
+// @ts-expect-error An environment has texts.
+connectionFromEnvironment({ LEADSTREAM_BASE_URL: 1 });
+
 // contexts
 expectTypeOf(standalone('mine')).toEqualTypeOf<StepContext>();
 expectTypeOf<Value>().toEqualTypeOf<string | boolean | bigint | number | Date | null>();
@@ -150,6 +186,13 @@ for (const code of ['E_USAGE', 'E_DATA', 'E_RUN_FAILED', 'E_SPEC_REFERENCE'] as 
 new LeadstreamError('E_SINK_PATH', 'x');
 expectTypeOf<GeneralCode>().toExtend<LeadstreamError['code']>();
 expectTypeOf<LeadstreamError['code']>().toEqualTypeOf<ErrorCode>();
+
+expectTypeOf(ClosedPipeError).instance.toExtend<SinkError>();
+// @ts-expect-error A code of sources.
+new ClosedPipeError('E_SOURCE_AUTH', 'x');
+expectTypeOf(isRetryable(new Error('x'))).toEqualTypeOf<boolean>();
+// @ts-expect-error The error is missing.
+isRetryable();
 
 // pipelines
 expectTypeOf(loadPipeline).returns.resolves.toEqualTypeOf<Pipeline>();

@@ -1,0 +1,141 @@
+/** Types of pipeline files, tables, the service and what tests want; `tsc --noEmit` is the test. */
+import { expectTypeOf } from 'expect-type';
+import {
+  diagnoseService,
+  explainPipeline,
+  failedRunOf,
+  lintPipelines,
+  loadCollections,
+  loadPipeline,
+  loadPipelines,
+  parsePipeline,
+  pipelineReference,
+  pipelineSchema,
+  previewPipeline,
+  publishedManifest,
+  readGroups,
+  readManifest,
+  recoverRuns,
+  rollbackTable,
+  summaryOf,
+  tableRuns,
+  testPipelines,
+  verifyTable,
+  writesOver,
+  type Collection,
+  type Diagnosis,
+  type FailedRunReport,
+  type Manifest,
+  type Pipeline,
+  type Row,
+  type RunReport,
+  type TableRun,
+  type TestResults,
+  type Verification,
+} from '../../src/index.js';
+import { standalone, createStallDetector, type StallDetector } from '../../src/testing.js';
+import {
+  accountsFromEnv,
+  generate,
+  openDirectory,
+  openOwnTables,
+  readAccounts,
+  startService,
+  type Account,
+  type DataSource,
+  type OwnTable,
+  type RunningService,
+} from '../../src/service/index.js';
+
+declare const pipeline: Pipeline;
+declare const report: RunReport;
+
+// pipeline files
+// @ts-expect-error A file is named by its path.
+void loadPipeline(new URL('file:///p.yaml'));
+// @ts-expect-error Values are texts, as on the command line.
+void loadPipelines('p.yaml', { set: { 'service.limit': 100 } });
+// @ts-expect-error Messages want the name of the file.
+void parsePipeline('name: x');
+// @ts-expect-error What is explained was loaded.
+explainPipeline('p.yaml');
+// @ts-expect-error What is previewed was loaded.
+void previewPipeline('p.yaml');
+// @ts-expect-error Each file is checked by itself.
+void lintPipelines(['p.yaml']);
+expectTypeOf(loadCollections('collections.yaml')).resolves.toEqualTypeOf<readonly Collection[]>();
+// @ts-expect-error The file is missing.
+void loadCollections();
+expectTypeOf(writesOver(pipeline, '/out/leads.csv')).toEqualTypeOf<boolean>();
+// @ts-expect-error A path, not several.
+writesOver(pipeline, ['/out/leads.csv']);
+expectTypeOf(summaryOf(report)).toEqualTypeOf<string>();
+// @ts-expect-error A report is what a run gives.
+summaryOf(pipeline);
+expectTypeOf(failedRunOf(new Error('x'))).toEqualTypeOf<FailedRunReport | undefined>();
+// @ts-expect-error The error is missing.
+failedRunOf();
+expectTypeOf(recoverRuns('.leadstream')).resolves.toEqualTypeOf<readonly string[]>();
+// @ts-expect-error Which folder has to be said.
+void recoverRuns();
+expectTypeOf(pipelineSchema()).resolves.toEqualTypeOf<object>();
+// @ts-expect-error There is one schema.
+void pipelineSchema('leads');
+expectTypeOf(pipelineReference()).resolves.toEqualTypeOf<string>();
+// @ts-expect-error There is one reference.
+void pipelineReference('leads');
+expectTypeOf(testPipelines('p.yaml')).resolves.toEqualTypeOf<TestResults>();
+// @ts-expect-error Tests stand in a file.
+void testPipelines(pipeline);
+const connection = { baseUrl: 'https://data.example', auth: { rest_api_key: 'key' } };
+expectTypeOf(diagnoseService(connection, { ratePerSecond: 5 })).resolves.toEqualTypeOf<Diagnosis>();
+// @ts-expect-error Without credentials nothing is measured.
+void diagnoseService({ baseUrl: 'https://data.example' });
+
+// tables
+expectTypeOf(publishedManifest('lake/leads')).resolves.toEqualTypeOf<Manifest | undefined>();
+// @ts-expect-error A table is named by its path.
+void publishedManifest(pipeline);
+expectTypeOf(readManifest('manifest.json')).resolves.toEqualTypeOf<Manifest | undefined>();
+// @ts-expect-error The path is missing.
+void readManifest();
+expectTypeOf(tableRuns('lake/leads')).resolves.toEqualTypeOf<readonly TableRun[]>();
+// @ts-expect-error The path is missing.
+void tableRuns();
+expectTypeOf(verifyTable('lake/leads', { stateDir: '.leadstream' })).resolves.toEqualTypeOf<Verification>();
+// @ts-expect-error A run is named by its id.
+void verifyTable('lake/leads', { run: 1 });
+expectTypeOf(rollbackTable('lake/leads')).resolves.toEqualTypeOf<{ readonly from: string | undefined; readonly to: string }>();
+// @ts-expect-error Options are named.
+void rollbackTable('lake/leads', 'run-1');
+expectTypeOf(readGroups('part.parquet', ['lead_id'])).toEqualTypeOf<AsyncIterable<readonly Row[]>>();
+// @ts-expect-error Columns are a list.
+readGroups('part.parquet', 'lead_id');
+
+// the service
+expectTypeOf(generate({ leads: 10 })).toEqualTypeOf<DataSource>();
+// @ts-expect-error Area codes are those that there are.
+generate({ areacodes: 10 });
+expectTypeOf(openDirectory('data')).resolves.toEqualTypeOf<DataSource>();
+// @ts-expect-error The folder is missing.
+void openDirectory();
+declare const own: readonly Collection[];
+expectTypeOf(openOwnTables('data', own)).resolves.toEqualTypeOf<readonly OwnTable[]>();
+// @ts-expect-error What is in the files has to be declared.
+void openOwnTables('data');
+expectTypeOf(accountsFromEnv(process.env)).toEqualTypeOf<readonly Account[]>();
+// @ts-expect-error An environment has texts.
+accountsFromEnv({ LEADSTREAM_REST_API_KEY: 7 });
+expectTypeOf(readAccounts('accounts.json')).resolves.toEqualTypeOf<readonly Account[]>();
+// @ts-expect-error The file is missing.
+void readAccounts();
+expectTypeOf(startService({ source: generate(), accounts: [{ restApiKey: 'key' }] })).resolves.toEqualTypeOf<RunningService>();
+// @ts-expect-error Nobody could read.
+void startService({ source: generate() });
+
+// what tests want
+expectTypeOf(createStallDetector(8)).toEqualTypeOf<StallDetector>();
+// @ts-expect-error The window is a number of pages.
+createStallDetector('8');
+// @ts-expect-error Messages want a name.
+standalone();
