@@ -13,10 +13,12 @@ import {
   pipelineSchema,
   previewPipeline,
   publishedManifest,
+  RateLimiters,
   readGroups,
   readManifest,
   recoverRuns,
   rollbackTable,
+  runPipeline,
   summaryOf,
   tableRuns,
   testPipelines,
@@ -69,6 +71,9 @@ void loadCollections();
 expectTypeOf(writesOver(pipeline, '/out/leads.csv')).toEqualTypeOf<boolean>();
 // @ts-expect-error A path, not several.
 writesOver(pipeline, ['/out/leads.csv']);
+void runPipeline(pipeline, { limiters: new RateLimiters() });
+// @ts-expect-error A service is added when it is asked.
+new RateLimiters(['https://data.example']);
 expectTypeOf(summaryOf(report)).toEqualTypeOf<string>();
 // @ts-expect-error A report is what a run gives.
 summaryOf(pipeline);
