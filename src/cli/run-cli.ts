@@ -2,6 +2,7 @@ import yargs, { type Argv } from 'yargs';
 import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
 import { addExplain } from './commands/explain.js';
+import { addExplainRow } from './commands/explain-row.js';
 import { addFetch } from './commands/fetch.js';
 import { addInit } from './commands/init.js';
 import { addPreview } from './commands/preview.js';
@@ -33,6 +34,7 @@ const commands = [
   addValidate,
   addDoctor,
   addExplain,
+  addExplainRow,
   addPreview,
   addTest,
   addFetch,

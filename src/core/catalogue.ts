@@ -187,6 +187,16 @@ export const catalogue = {
     help: 'A run came to something else than its test expects: correct the pipeline, or what the test expects of it.',
   },
   E_DATA: { exit: 78, retry: false, help: 'Correct or shorten the data file, or leave it away to serve an empty collection.' },
+  E_ROW_NOT_FOUND: {
+    exit: 1,
+    retry: false,
+    help: 'Check the key: its values in the order of the columns named. --scan looks through more rows of the list.',
+  },
+  E_ROW_FAILED: {
+    exit: 1,
+    retry: false,
+    help: 'What the step says of the row stands above; correct the step, clean the value before it, or choose on_error: reject or null.',
+  },
   E_SERVICE_UNKNOWN: {
     exit: 76,
     retry: false,

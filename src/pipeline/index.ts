@@ -8,6 +8,17 @@ export {
   type ExplainedStep,
   type Explanation,
 } from './ops/explain.js';
+export {
+  explainRow,
+  type ExplainRowOptions,
+  type KeyPart,
+  type RowExplanation,
+  type RowField,
+  type RowJoin,
+  type RowOutput,
+  type RowPassage,
+  type RowSearch,
+} from './ops/explain-row/index.js';
 export { previewPipeline, type Preview, type PreviewOptions, type PreviewStage } from './ops/preview.js';
 export { recoverRuns } from './ops/recover.js';
 export { loadTests, type ObservedPipeline, type PipelineTest, type TestedPipeline, type TextRow } from './ops/tested.js';

@@ -7,6 +7,7 @@ export {
   type WrittenRow,
 } from './custom/declaration.js';
 export { customSinkOf, defineSink } from './custom/define.js';
+export { castText, castTyped } from './cast.js';
 export { csv, type CsvOptions } from './csv/index.js';
 export { ndjson, type NdjsonOptions } from './ndjson/index.js';
 export { outputAt, outputPath } from './output-path.js';

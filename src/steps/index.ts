@@ -16,4 +16,5 @@ export { sample, type SampleOptions } from './sample/sample.js';
 export { select } from './select/select.js';
 export type { SortKey } from '../sorting/index.js';
 export { sort, type SortOptions } from './sort/sort.js';
-export type { Lookup, LookupCounts, PlanContext, StepDefinition, StepRemark, StepRuntime, StepViolation } from './step.js';
+export { casefold } from './casefold.js';
+export type { JoinedOn, Lookup, LookupCounts, PlanContext, StepDefinition, StepRemark, StepRuntime, StepViolation } from './step.js';

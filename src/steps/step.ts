@@ -65,6 +65,17 @@ export type StepRemark = Warning & { readonly code: 'W_STEP_EMPTY' | 'W_STEP_NO_
 /** What a step's own gate has against publishing. */
 export type StepViolation = Violation & { readonly code: 'E_GATE_MATCH' };
 
+/** How a join finds the rows of the other side. */
+export interface JoinedOn {
+  readonly with: string;
+  /** Right field by left field. */
+  readonly on: Readonly<Record<string, string>>;
+  /** What is done with texts before they are compared. Default: nothing. */
+  readonly normalize: ((text: string) => string) | undefined;
+  /** Which of several matches is taken, in words. */
+  readonly pick: string;
+}
+
 /** A step as pipeline files know it. */
 export interface StepDefinition<N extends string = string, C = unknown> {
   readonly name: N;
@@ -89,6 +100,12 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   reads?(config: C): string | undefined;
   /** What it holds in memory beyond a page, in words. Default: nothing. */
   holds?(config: C): string;
+  /** What a row that passes it alone does not show, in words that follow its name. Default: it treats every row by itself. */
+  readonly alone?: string;
+  /** The expressions that it evaluates, as the file has them. */
+  expressions?(config: C): readonly string[];
+  /** How it joins. */
+  joins?(config: C): JoinedOn;
   open(config: C, runtime: StepRuntime): Step;
   /** What the step's own gate has against publishing, judged by its tally. */
   gate?(config: C, tally: Tally): StepViolation | undefined;

@@ -14,6 +14,9 @@ export function transparent(at: string, input: readonly Column[]): Omit<PlannedS
     blocking: false,
     most: undefined,
     addsRows: false,
+    alone: undefined,
+    expressions: [],
+    joins: undefined,
     gate: () => undefined,
     remark: () => undefined,
   };

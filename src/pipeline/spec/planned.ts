@@ -2,7 +2,7 @@ import { unknownName, type Column, type OutputColumn } from '../../core/index.js
 import type { Step, Tally } from '../../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../../store/index.js';
 import { sinks, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../../sinks/index.js';
-import type { PlanContext, StepDefinition, StepDefinitions, StepRemark, StepRuntime, StepViolation } from '../../steps/index.js';
+import type { JoinedOn, PlanContext, StepDefinition, StepDefinitions, StepRemark, StepRuntime, StepViolation } from '../../steps/index.js';
 import { outputColumns } from '../gates/schema.js';
 import type { Path } from './document.js';
 import type { Problem } from './references.js';
@@ -18,6 +18,12 @@ export interface BoundStep {
   readonly reads: string | undefined;
   /** What it holds in memory beyond a page, in words. */
   readonly holds: string | undefined;
+  /** What a row that passes it alone does not show, in words. */
+  readonly alone: string | undefined;
+  /** The expressions that it evaluates, as the file has them. */
+  readonly expressions: readonly string[];
+  /** How it joins, if it does. */
+  readonly joins: JoinedOn | undefined;
   open(runtime: StepRuntime): Step;
   /** Whether every row that leaves it is one that came, as it was, and none twice. */
   readonly keepsRows: boolean;
@@ -89,6 +95,9 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
     blocking: definition.blocking ?? false,
     most: definition.most?.(config),
     addsRows: definition.addsRows?.(config) ?? false,
+    alone: definition.alone,
+    expressions: definition.expressions?.(config) ?? [],
+    joins: definition.joins?.(config),
     open: (runtime) => definition.open(config, runtime),
     gate: (tally) => definition.gate?.(config, tally),
     remark: (tally, arrived) => definition.remark?.(config, tally, arrived),

@@ -45,6 +45,7 @@ export const aggregateStep = defineStep('aggregate', {
     { compute: { leads: 'count()', mean_age: 'avg(age)' }, memory: '64MB' },
   ],
   holds: ({ memory: bytes }) => spilledBeyond(bytes),
+  alone: 'makes one row of a group, and this is the group of this row alone: counts and sums of a run are others',
   columns: ({ by = [], compute }, input, plan) => {
     refuseRepeats(by, plan, ['by']);
     const keys = by.flatMap((name, index): readonly Column[] => {

@@ -73,6 +73,7 @@ export const dedupeStep = defineStep('dedupe', {
       normalize: z.literal('casefold').optional().describe('Trim and fold case before comparing, as in join.'),
     }),
   holds: () => 'at most 32 bytes for each key',
+  alone: 'drops a row when one with the same key came before it, which a single row does not show',
   examples: [{}, { by: ['email'], normalize: 'casefold' }],
   columns: ({ by }, input, plan) => {
     refuseRepeats(by ?? [], plan, ['by']);

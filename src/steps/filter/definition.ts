@@ -9,6 +9,7 @@ export const filterStep = defineStep('filter', {
   summary: 'Keeps the rows for which an expression (CEL) is true; one that is null drops the row.',
   config: (z) => z.string().min(1).describe('Condition over the fields of the row.'),
   keepsRows: true,
+  expressions: (source) => [source],
   examples: ["lead_status == 'sold' && !blank(email)"],
   columns: (source, input, plan) => {
     const expression = planExpression(source, input, plan, []);

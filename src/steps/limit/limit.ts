@@ -64,6 +64,7 @@ export const limitStep = defineStep('limit', {
   keepsRows: true,
   examples: [100],
   most: (rows) => rows,
+  alone: 'lets only the first rows pass, and whether this is one of them a single row does not show',
   columns: (_, input) => input,
   open: (rows, runtime) => limiting(rows, runtime),
 });

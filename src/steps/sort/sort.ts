@@ -83,6 +83,7 @@ export const sortStep = defineStep('sort', {
     }),
   blocking: true,
   holds: ({ memory: bytes }) => spilledBeyond(bytes),
+  alone: 'puts rows into an order, and a single row has none',
   keepsRows: true,
   examples: [{ by: ['timestamp desc', 'lead_id'] }, { by: ['lead_status'], memory: '64MB' }],
   columns: ({ by }, input, plan) => {

@@ -6,7 +6,8 @@ import { service, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { toCsv, workplace } from './support.js';
 
-const commands = 'init, run, validate, doctor, explain, preview, test, fetch, verify, rollback, runs, serve, schema, demo, completion';
+const commands =
+  'init, run, validate, doctor, explain, explain-row, preview, test, fetch, verify, rollback, runs, serve, schema, demo, completion';
 const help = 'See `leadstream --help` and the help of the command.';
 
 describe('a command line', () => {

@@ -1,0 +1,133 @@
+import type { Argv } from 'yargs';
+import { LeadstreamError, printable } from '../../core/index.js';
+import type { RowExplanation, RowField, RowJoin, RowOutput, RowPassage } from '../../index.js';
+import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { print } from '../streams.js';
+import { amount } from '../table.js';
+
+interface ExplainRowArguments extends CommonArguments {
+  readonly file: string;
+  readonly key: readonly string[];
+  readonly format: 'text' | 'json';
+  readonly scan: number;
+  readonly reveal: boolean;
+  readonly only: string | undefined;
+  readonly set: readonly string[];
+}
+
+/** Adds `leadstream explain-row`. */
+export function addExplainRow(yargs: Argv, runner: Runner): Argv {
+  return yargs.command(
+    'explain-row <file> <key..>',
+    'Say what every step makes of one record, and write nothing',
+    (options) =>
+      commonOptions(options)
+        .positional('file', { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' })
+        .positional('key', {
+          type: 'string',
+          array: true,
+          demandOption: true,
+          describe: 'Key of the record; of several columns one value each',
+        })
+        .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'Text for people, or JSON' })
+        .option('scan', { type: 'number', default: 10_000, describe: 'Most rows of the list that are looked at, without a single read' })
+        .option('reveal', { type: 'boolean', default: false, describe: 'Show personal values and credentials instead of ***' })
+        .option('only', { type: 'string', describe: 'Name of the pipeline, of several in the file' })
+        .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
+        .check(({ scan }) => (Number.isInteger(scan) && scan >= 1) || '--scan takes a whole number from 1 on')
+        .example('$0 explain-row leads.yaml 1000001', 'one lead')
+        .example('$0 explain-row areas.yaml 212 "New York" NY', 'a key of three columns'),
+    (arguments_) => runner(arguments_, (context) => explainRow(arguments_, context)),
+  );
+}
+
+async function explainRow(arguments_: ExplainRowArguments, context: CommandContext): Promise<number> {
+  const api = await import('../../index.js');
+  const { overridesOf } = await import('../overrides.js');
+  const { onePipeline } = await import('../one-pipeline.js');
+  const { watchers } = await import('../reporting.js');
+  const { console, env, cwd, signal, stdout } = context;
+  const { file, key, format, scan, reveal } = arguments_;
+  const pipeline = onePipeline(await api.loadPipelines(file, { env, cwd, set: overridesOf(arguments_.set) }), file, arguments_.only);
+  console.hide(pipeline.secrets);
+  const explanation = await api.explainRow(pipeline, key.map(String), { reveal, scan, signal, watch: watchers(console) });
+  const text = format === 'json' ? `${JSON.stringify(explanation, undefined, 2)}\n` : textOf(explanation);
+  await print(stdout, console.redact(text));
+  const failed = explanation.steps.find(({ outcome }) => outcome === 'failed');
+  if (failed) throw new LeadstreamError('E_ROW_FAILED', `${failed.at}: a run fails by this row`);
+  return 0;
+}
+
+function textOf({ collection, search, record, steps, rows, outputs }: RowExplanation): string {
+  const list = search.because === undefined ? 'found in the list' : `${search.because}; found in the list`;
+  const how = search.by === 'single read' ? 'found by a single read' : `${list}, row ${amount(search.looked)}`;
+  const end = rows === 0 ? [`nothing is written of it: ${endOf(steps)}`] : outputs.flatMap(outputLines);
+  const blocks = [[`from ${collection}: ${how}`, ...table(record)], ...steps.map(stepLines), end];
+  return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
+}
+
+function endOf(steps: readonly RowPassage[]): string {
+  const last = steps.find(({ outcome }) => outcome !== 'passed');
+  return last ? `${last.at}, ${last.outcome}` : 'no row comes out of the last step';
+}
+
+function stepLines({ at, outcome, reason, expressions, used, join, changed, removed, rows, nulled, alone }: RowPassage): readonly string[] {
+  if (outcome === 'not reached') return [`${at}: not reached`];
+  const several = rows > 1 ? `, ${amount(rows)} rows leave it; the first:` : '';
+  const why = reason === undefined ? '' : `: ${reason}`;
+  const changes = changed.map((field) => {
+    const was = field.before === undefined ? '' : ` (was ${shown(field.before)})`;
+    return `${field.before === undefined ? '+' : '~'} ${field.name} ${field.type} = ${shown(field.value)}${was}`;
+  });
+  return [
+    `${at}: ${outcome}${why}${several}`,
+    ...[
+      ...expressions.map((expression) => `expression: ${printable(expression)}`),
+      ...used.map(({ name, value }) => `uses ${name} = ${shown(value)}`),
+      ...(join ? joinLines(join) : []),
+      ...changes,
+      ...(removed.length > 0 ? [`- ${removed.join(', ')}`] : []),
+      ...(nulled > 0 ? [`${amount(nulled)} values did not fit and became null`] : []),
+      ...(alone === undefined ? [] : [`note: ${alone}`]),
+    ].map((line) => `  ${line}`),
+  ];
+}
+
+function joinLines({ with: other, lookup, key, normalize, looked, matches, pick, miss }: RowJoin): readonly string[] {
+  const tried = key.map(({ left, right, value, compared, agreeing }) => {
+    const normal = normalize === undefined ? '' : `, compared as ${shown(compared)}`;
+    const found = lookup === 'by_id' ? '' : `: ${rowsOf(agreeing)} of ${other} with that ${right}`;
+    return `key ${left} = ${shown(value)}${normal}${found}`;
+  });
+  const where = lookup === 'by_id' ? `${rowsOf(looked)} that the service gave for it` : `${rowsOf(looked)} of ${other}`;
+  const several = matches > 1 ? `; pick: ${pick}` : '';
+  return [
+    ...tried,
+    miss === undefined ? `${amount(matches)} of ${where} match${matches === 1 ? 'es' : ''}${several}` : `no match in ${where}: ${miss}`,
+  ];
+}
+
+function rowsOf(count: number): string {
+  return `${amount(count)} ${count === 1 ? 'row' : 'rows'}`;
+}
+
+function outputLines({ at, path, rows }: RowOutput): readonly string[] {
+  const where = path === undefined ? '' : ` -> ${path}`;
+  return rows.flatMap((row, index) => {
+    const name = rows.length === 1 ? '' : `, row ${index + 1}`;
+    const problems = row.filter(({ problem }) => problem !== undefined).map((cell) => `  ! ${cell.name} ${cell.problem}`);
+    return [`${at}${where}${name}`, ...table(row), ...problems];
+  });
+}
+
+function table(fields: readonly RowField[]): readonly string[] {
+  const width = Math.min(40, Math.max(0, ...fields.map(({ name }) => name.length)));
+  return fields.map(({ name, value }) => `  ${printable(name).padEnd(width)}  ${shown(value)}`.trimEnd());
+}
+
+/** A value on one line: null is told from an empty text. */
+function shown(value: string | null): string {
+  if (value === null) return 'null';
+  if (value === '') return "''";
+  return printable(value);
+}

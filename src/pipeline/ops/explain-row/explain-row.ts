@@ -1,0 +1,114 @@
+import { castText, castTyped } from '../../../sinks/index.js';
+import { columnsOf } from '../../../collections/index.js';
+import { expectations, itemAt, LeadstreamError, type Column, type OutputColumn, type Row } from '../../../core/index.js';
+import type { Watchers } from '../../../events/index.js';
+import { bounds } from '../../../options/index.js';
+import { connect, type ConnectOptions } from '../../../source/index.js';
+import type { Pipeline } from '../../spec/pipeline.js';
+import type { PlannedSink } from '../../spec/planned.js';
+import type { RowExplanation, RowOutput, RowPassage } from './explanation.js';
+import { columnsWith, FieldView } from './fields.js';
+import { findRecord } from './find-record.js';
+import { Passages } from './passage.js';
+
+/** How a record is explained. */
+export interface ExplainRowOptions {
+  /** Whether personal values and credentials are shown instead of `***`. Default false. */
+  readonly reveal?: boolean;
+  /** Most rows of the list that are looked at for the record. Default 10,000. */
+  readonly scan?: number;
+  /** Stops it, with `E_RUN_ABORTED`. */
+  readonly signal?: AbortSignal;
+  /** Receives what happens meanwhile. */
+  readonly watch?: Watchers | undefined;
+}
+
+/** Most rows of an output that are shown. */
+const mostRows = 20;
+
+/**
+ * Leads one record through the steps of a pipeline and says what each of them makes of it. Nothing is written. The other sides of joins are read
+ * whole, as a run does; the record itself comes by a single read where the service has one, else from the list.
+ *
+ * @param key Values of the key of the collection, in the order of its columns.
+ * @throws {LeadstreamError} `E_USAGE` for a key that cannot be one, `E_ROW_NOT_FOUND`, `E_RUN_ABORTED`.
+ * @throws {SourceError} When the service cannot be read.
+ *
+ * @example
+ * const { steps } = await explainRow(await loadPipeline('leads.yaml'), ['1000001']);
+ * // [{ at: 'steps[0] derive', outcome: 'passed', changed: [{ name: 'zip_state', value: 'NY', … }], … }, …]
+ */
+export async function explainRow(pipeline: Pipeline, key: readonly string[], options: ExplainRowOptions = {}): Promise<RowExplanation> {
+  const { reveal = false, scan = 10_000, signal, watch } = options;
+  const { plan, connection, name } = pipeline;
+  const { collection } = plan;
+  refuseKey(pipeline, key, scan);
+  const own = Object.values(plan.collections).filter(({ served }) => served !== undefined);
+  const service = connect({ ...readingOnce(connection), collections: own, watch });
+  const stop = () => void service.close();
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    const { row, search } = await findRecord(service, { collection, key, reveal: pipeline.reveal, scan, signal });
+    const view = new FieldView(reveal);
+    const record = columnsWith(columnsOf(collection, pipeline.reveal), [row]);
+    const leaving = plan.columns(record.filter(({ undeclared }) => undeclared));
+    const passages = new Passages(pipeline, service, view, new Date());
+    const outputs = [...plan.steps.slice(1).map(({ input }) => input), plan.columns()];
+    let rows: readonly Row[] = [row];
+    const steps: RowPassage[] = [];
+    for (const [index, step] of plan.steps.entries()) {
+      const passed = await passages.through(step, rows, itemAt(outputs, index));
+      steps.push(passed.passage);
+      ({ rows } = passed);
+    }
+    return {
+      pipeline: name,
+      collection: collection.name,
+      search,
+      record: view.fields(record, row),
+      steps,
+      rows: rows.length,
+      outputs: rows.length === 0 ? [] : plan.sinks.map((sink) => outputOf(sink, leaving, rows, view)),
+    };
+  } catch (error) {
+    if (signal?.aborted) throw new LeadstreamError('E_RUN_ABORTED', `${name}: the explanation was stopped by its signal`);
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    await service.close();
+  }
+}
+
+function refuseKey({ plan: { collection } }: Pipeline, key: readonly string[], scan: number): void {
+  const columns = collection.key.join(' and ');
+  if (key.length !== collection.key.length)
+    throw new LeadstreamError(
+      'E_USAGE',
+      `the key of ${collection.name} is ${columns}: give ${collection.key.length === 1 ? 'one value' : `${collection.key.length} values, in this order`}`,
+    );
+  if (key.some((value) => value === ''))
+    throw new LeadstreamError('E_USAGE', `the key of ${collection.name} is ${columns}, and none of its values is empty`);
+  if (!Number.isInteger(scan) || scan < 1) throw new LeadstreamError('E_USAGE', 'scan must be a whole number from 1 on');
+}
+
+/** For a read that nobody keeps: in few requests, without waiting at ends, and no failure for a warning. */
+function readingOnce(connection: ConnectOptions): ConnectOptions {
+  return { ...connection, limit: connection.limit ?? bounds.limit.max, endWaitMs: 0, strict: false };
+}
+
+function outputOf({ at, output, writes }: PlannedSink, columns: readonly Column[], rows: readonly Row[], view: FieldView): RowOutput {
+  const written = writes(columns);
+  const cells = (row: Row) => written.map((column) => cellOf(column, columns, row, view));
+  return { at, path: output, rows: rows.slice(0, mostRows).map(cells) };
+}
+
+function cellOf({ name, field, type }: OutputColumn, columns: readonly Column[], row: Row, view: FieldView) {
+  const column = columns.find((candidate) => candidate.name === field);
+  if (!column) throw new Error(`an output has a column of ${field}, which no row has`);
+  const value = row[field] ?? null;
+  const cast = type === 'text' ? castText(column.type, false) : castTyped(type);
+  const fits = cast(value);
+  const problem = fits === undefined ? `is not ${expectations[type]}` : undefined;
+  const shown = { type: fits === undefined ? 'text' : column.type, sensitivity: column.sensitivity } as const;
+  return { name, type, sensitivity: column.sensitivity, value: view.value(fits ?? value, shown), problem };
+}

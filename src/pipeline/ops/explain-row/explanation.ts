@@ -1,0 +1,98 @@
+import type { DeclaredType, Sensitivity } from '../../../core/index.js';
+
+/** A field of a row. Values are texts, as text formats write them; personal values and credentials are `***`, unless they are revealed. */
+export interface RowField {
+  readonly name: string;
+  readonly type: DeclaredType;
+  readonly sensitivity: Sensitivity;
+  readonly value: string | null;
+}
+
+/** How the record was found. */
+export interface RowSearch {
+  /** `single read`: asked for by its identifier. `list`: looked for in the list. */
+  readonly by: 'single read' | 'list';
+  /** Why the list was read, where a single read was tried before. */
+  readonly because: string | undefined;
+  /** Rows of the list that were looked at; 0 for a single read. */
+  readonly looked: number;
+}
+
+/** One pair of fields of a join. */
+export interface KeyPart {
+  readonly left: string;
+  readonly right: string;
+  /** The value of the row. */
+  readonly value: string | null;
+  /** What is compared: the same, or the normalised text; `null` for a value that is empty, which never matches. */
+  readonly compared: string | null;
+  /** Rows of the other side that agree in this field, whatever the others are. */
+  readonly agreeing: number;
+}
+
+/** What a join made of a row. */
+export interface RowJoin {
+  readonly with: string;
+  readonly lookup: 'preload' | 'by_id';
+  readonly key: readonly KeyPart[];
+  /** What is done with texts before they are compared. */
+  readonly normalize: 'casefold' | undefined;
+  /** Rows of the other side that were looked at. */
+  readonly looked: number;
+  readonly matches: number;
+  /** Which of several is taken, as the file says. */
+  readonly pick: string;
+  /** Why nothing matched, in words. */
+  readonly miss: string | undefined;
+}
+
+/** What a step made of a row. */
+export interface RowPassage {
+  /** Like `steps[1] derive`. */
+  readonly at: string;
+  /**
+   * `passed`; `dropped`: by the step's own rule; `rejected`: a value was unfit; `failed`: the run would fail here; `not reached`: an earlier step
+   * took the row out.
+   */
+  readonly outcome: 'passed' | 'dropped' | 'rejected' | 'failed' | 'not reached';
+  /** Why it did not pass, in words. */
+  readonly reason: string | undefined;
+  /** The expressions of the step. */
+  readonly expressions: readonly string[];
+  /** What these look at. */
+  readonly used: readonly RowField[];
+  readonly join: RowJoin | undefined;
+  /** Fields that the step added or gave another value or type; of the first row. */
+  readonly changed: readonly (RowField & { readonly before: string | null | undefined })[];
+  /** Fields that it left out. */
+  readonly removed: readonly string[];
+  /** Rows that leave the step. */
+  readonly rows: number;
+  /** Values that did not fit and became null. */
+  readonly nulled: number;
+  /** What a single row does not show here, in words. */
+  readonly alone: string | undefined;
+}
+
+/** What a sink would write. */
+export interface RowOutput {
+  /** Like `to[0] csv`. */
+  readonly at: string;
+  readonly path: string | undefined;
+  /** By the names of the output; `problem` says why a value does not fit. One list per row, at most 20. */
+  readonly rows: readonly (readonly (RowField & { readonly problem: string | undefined })[])[];
+}
+
+/** One record on its way through a chain; plain data. */
+export interface RowExplanation {
+  readonly pipeline: string;
+  readonly collection: string;
+  readonly search: RowSearch;
+  /** The record as the service gave it. */
+  readonly record: readonly RowField[];
+  readonly steps: readonly RowPassage[];
+  /** Rows that come out of the last step. */
+  readonly rows: number;
+  /** Empty where no row comes out. */
+  readonly outputs: readonly RowOutput[];
+}

@@ -1,0 +1,137 @@
+import { tmpdir } from 'node:os';
+import { from, lastValueFrom, of, reduce } from 'rxjs';
+import { LeadstreamError, type Column, type Row } from '../../../core/index.js';
+import { batchOf, emptyTally, pageOf, type Fault, type Tally } from '../../../flow/index.js';
+import type { Service } from '../../../source/index.js';
+import { batchFromRows } from '../../../vector/index.js';
+import type { Pipeline } from '../../spec/pipeline.js';
+import type { PlannedStep } from '../../spec/planned.js';
+import type { RowPassage } from './explanation.js';
+import { columnsWith, type FieldView } from './fields.js';
+import { streamOf } from './find-record.js';
+import { JoinTrace } from './join-trace.js';
+
+/** What came of rows at a step. */
+export interface Passed {
+  readonly passage: RowPassage;
+  readonly rows: readonly Row[];
+}
+
+/** Leads rows through steps one after the other, and says what each makes of them. */
+export class Passages {
+  constructor(
+    private readonly pipeline: Pipeline,
+    private readonly service: Service,
+    private readonly view: FieldView,
+    private readonly firstStart: Date,
+  ) {}
+
+  /** @param output The declared columns that leave the step. */
+  async through(step: PlannedStep, rows: readonly Row[], output: readonly Column[]): Promise<Passed> {
+    const [row] = rows;
+    if (row === undefined) return { passage: this.#passage(step, [], [], output, { outcome: 'not reached' }), rows };
+    const tally = emptyTally();
+    const faults: Fault[] = [];
+    const trace = step.joins && new JoinTrace(step.joins, row, step.input, this.view);
+    try {
+      const out = await this.#run(step, rows, { tally, faults, trace });
+      const rejected = faults[0] && { outcome: 'rejected' as const, reason: `field ${faults[0].field} ${faults[0].reason}` };
+      const came =
+        out.length > 0
+          ? { outcome: 'passed' as const }
+          : (rejected ?? { outcome: 'dropped' as const, reason: reasonOf(step, tally, trace) });
+      return { passage: this.#passage(step, rows, out, output, { ...came, trace, nulled: tally.nulled }), rows: out };
+    } catch (error) {
+      if (!(error instanceof LeadstreamError) || error.code === 'E_RUN_ABORTED' || error.code.startsWith('E_SOURCE_')) throw error;
+      return {
+        passage: this.#passage(step, rows, [], output, { outcome: 'failed', reason: `${error.code}: ${error.message}`, trace }),
+        rows: [],
+      };
+    }
+  }
+
+  async #run(
+    step: PlannedStep,
+    rows: readonly Row[],
+    seen: { tally: Tally; faults: Fault[]; trace: JoinTrace | undefined },
+  ): Promise<readonly Row[]> {
+    const { plan, onError, hmacKey } = this.pipeline;
+    const operator = step.open({
+      at: step.at,
+      tally: seen.tally,
+      reject: (_row, fault) => void seen.faults.push(fault),
+      collection: plan.collection,
+      collections: plan.collections,
+      input: step.input,
+      onError,
+      firstStart: this.firstStart,
+      hmacKey,
+      // So few rows never need it.
+      scratch: tmpdir(),
+      read: (collection, reveal) => {
+        const pages$ = streamOf(this.service, collection, reveal).with({ consistency: 'off' }).pages$;
+        return seen.trace ? seen.trace.pages(pages$) : pages$;
+      },
+      lookup: (collection, reveal) => {
+        const reader = streamOf(this.service, collection, reveal);
+        const records = (id: string) => from(reader.find(id));
+        const find = (id: string) => (seen.trace ? seen.trace.records(records(id)) : records(id));
+        return { find, concurrency: 1, counts: { requests: 0, hits: 0, misses: 0 } };
+      },
+    });
+    const page = pageOf(1, batchFromRows(rows), { release: () => {} });
+    const out$ = of(page).pipe(
+      operator,
+      reduce((all: readonly Row[], each) => [...all, ...batchOf(each).rows], []),
+    );
+    return lastValueFrom(out$);
+  }
+
+  #passage(
+    { at, input, expressions, alone }: PlannedStep,
+    rows: readonly Row[],
+    out: readonly Row[],
+    output: readonly Column[],
+    came: Pick<RowPassage, 'outcome'> & { readonly reason?: string; readonly trace?: JoinTrace | undefined; readonly nulled?: number },
+  ): RowPassage {
+    const [before, after] = [columnsWith(input, rows), columnsWith(output, out)];
+    const words = new Set(expressions.flatMap((text) => text.match(/\w+/g) ?? []));
+    const [first, last] = [rows[0], out[0]];
+    return {
+      at,
+      outcome: came.outcome,
+      reason: came.reason,
+      expressions,
+      used: first
+        ? this.view.fields(
+            before.filter(({ name }) => words.has(name)),
+            first,
+          )
+        : [],
+      join: came.trace?.result,
+      changed: first && last ? this.#changes(before, first, after, last) : [],
+      removed: last ? before.map(({ name }) => name).filter((name) => !after.some((column) => column.name === name)) : [],
+      rows: out.length,
+      nulled: came.nulled ?? 0,
+      alone,
+    };
+  }
+
+  #changes(before: readonly Column[], row: Row, after: readonly Column[], made: Row): RowPassage['changed'] {
+    return after.flatMap((column) => {
+      const known = before.find(({ name }) => name === column.name);
+      const [was, is] = [row[column.name] ?? null, made[column.name] ?? null];
+      const isSame = known !== undefined && (was === is || (was instanceof Date && is instanceof Date && was.getTime() === is.getTime()));
+      if (isSame) return [];
+      return [{ ...this.view.field(column, made), before: known && this.view.value(was, known) }];
+    });
+  }
+}
+
+function reasonOf({ name, joins }: PlannedStep, tally: Tally, trace: JoinTrace | undefined): string {
+  if (name === 'filter') return 'the condition is not true for it';
+  if (joins && trace && tally.unmatched > 0) return `an inner join drops rows without a match: ${trace.result.miss ?? 'none'}`;
+  if (tally.duplicates > 0) return 'it is a duplicate';
+  if (tally.filtered > 0) return `${name} leaves it out`;
+  return 'nothing comes of it';
+}
