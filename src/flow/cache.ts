@@ -23,7 +23,7 @@ const maxTimerMs = 2 ** 31 - 1;
 
 /** One read, its pages so far, and who gets them. */
 class SharedRead<T> {
-  readonly startedAt = Date.now();
+  readonly startedAt = performance.now();
   readonly #pages: Page<T>[] = [];
   readonly #subscribers = new Set<Subscriber<Page<T>>>();
   #complete = false;
@@ -36,7 +36,7 @@ class SharedRead<T> {
   ) {}
 
   isFresh(maxAgeMs: number): boolean {
-    return !this.#complete || Date.now() - this.startedAt < maxAgeMs;
+    return !this.#complete || performance.now() - this.startedAt < maxAgeMs;
   }
 
   /** Gives all pages from the first on, those that are there at once. */
@@ -108,7 +108,8 @@ export class PageCache<T> {
     this.#last = read;
     // What is too old need not stay in memory until somebody asks again; whoever gets it now, gets all of it.
     const { maxAgeMs } = this;
-    if (maxAgeMs <= maxTimerMs) setTimeout(() => shared.isFresh(maxAgeMs) || this.#forget(shared), maxAgeMs).unref();
+    // A timer may fire a little early.
+    if (maxAgeMs < maxTimerMs) setTimeout(() => shared.isFresh(maxAgeMs) || this.#forget(shared), maxAgeMs + 1).unref();
     return shared;
   }
 
