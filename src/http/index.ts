@@ -3,6 +3,7 @@ export { accountOf, type Credentials, headerNameProblem, headersOf, keyProblem, 
 export { checkOptions, clientChecks, wrongOption } from './options.js';
 export { openTransport, type OpenedTransport } from './open.js';
 export { proxyFor, proxyIn, proxySecrets } from './proxy.js';
+export { type Post, postJson } from './post-json.js';
 export { RateLimiters } from './pacer.js';
 export { createRequests, discreet, type RequestDescription } from './requests.js';
 export type { RetryPolicy } from './retry.js';

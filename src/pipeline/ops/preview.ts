@@ -141,6 +141,7 @@ class ShownChain {
       connection: { ...given.connection, strict: false },
       rejects: { path: undefined, pathOf: () => undefined, max: { share: 1 }, rows: false },
       expect: undefined,
+      hooks: { success: undefined, failure: undefined },
       consistency: { ...given.consistency, mode: 'off' },
       spoolMaxAgeMs: undefined,
     };

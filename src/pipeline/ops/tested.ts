@@ -77,15 +77,18 @@ export async function loadTests(file: string, cwd: string): Promise<readonly Tes
 /** What references stand for in a test: credentials and the address of the service are made up. */
 function madeUp(documents: readonly unknown[], { env = {} }: TestShape, { folder, service }: TestPlace, cwd: string): ReferenceSource {
   const files = referenceSource(env, cwd);
+  const valueOf = (isHook: boolean) => (isHook ? `${service.url}/nobody` : service.key);
   const credentials = credentialReferences(documents);
-  const variables = credentials.flatMap(({ kind, name }) => (kind === 'variable' ? [[name, service.key] as const] : []));
-  const secretFiles = new Set(credentials.flatMap(({ kind, name }) => (kind === 'file' ? [pathOf(name, files)] : [])));
+  const variables = credentials.flatMap(({ kind, name, isHook }) => (kind === 'variable' ? [[name, valueOf(isHook)] as const] : []));
+  const secretFiles = new Map(
+    credentials.flatMap(({ kind, name, isHook }) => (kind === 'file' ? [[pathOf(name, files), valueOf(isHook)] as const] : [])),
+  );
   const named = documents.flatMap(addressNames).map((name) => [name, service.url] as const);
   const account = { LEADSTREAM_BASE_URL: service.url, LEADSTREAM_REST_API_KEY: service.key, LEADSTREAM_HMAC_KEY: service.key };
   return {
     env: { ...account, ...Object.fromEntries(named), ...env, ...Object.fromEntries(variables) },
     baseDir: folder,
-    read: (name) => (secretFiles.has(resolve(cwd, name)) ? service.key : files.read(name)),
+    read: (name) => secretFiles.get(resolve(cwd, name)) ?? files.read(name),
   };
 }
 
@@ -118,6 +121,7 @@ function testing(pipeline: Pipeline, { document, outputs }: Checked, { folder, s
   return {
     ...pipeline,
     connection: { ...connection, baseUrl: service.url, auth: { rest_api_key: service.key }, proxy: false, threads: 0, endWaitMs: 1, retry },
+    hooks: { success: undefined, failure: undefined },
     secrets: [...pipeline.secrets, service.key],
   };
 }

@@ -4,6 +4,7 @@ import { BeginAgain, type Attempt } from './attempt.js';
 import { checkRun } from './check-run.js';
 import { ClaimedRun, StaleDay } from './claimed-run.js';
 import { failedRunOf, noteFailed } from './failed-run.js';
+import { notify } from './notify.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
 import { Run, type Claim } from './start.js';
@@ -20,12 +21,19 @@ import { Run, type Claim } from './start.js';
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
   checkRun(pipeline, options);
   const run = new Run(pipeline, options);
-  return run.events.during(
-    'run',
-    () => ({ pipeline: pipeline.name }),
-    () => runStarted(pipeline, options, run),
-    ({ pages, read }) => ({ pages, read }),
-  );
+  try {
+    const report = await run.events.during(
+      'run',
+      () => ({ pipeline: pipeline.name }),
+      () => runStarted(pipeline, options, run),
+      ({ pages, read }) => ({ pages, read }),
+    );
+    await notify(pipeline, run, { report });
+    return report;
+  } catch (failure) {
+    await notify(pipeline, run, { failure });
+    throw failure;
+  }
 }
 
 async function runStarted(pipeline: Pipeline, options: RunOptions, run: Run): Promise<RunReport> {

@@ -6,6 +6,7 @@ import { checkTests } from './check-tests.js';
 import { collide } from './collide.js';
 import { connectionOf } from './connection.js';
 import type { Path, SpecDocument } from './document.js';
+import { hooksOf } from './hooks.js';
 import { IssueList, WarningList, type Doubt, type FileContext, type Issue } from './issue-list.js';
 import { pipelineOf, type Pipeline } from './pipeline.js';
 import { planPipeline, type Plan } from './plan.js';
@@ -63,11 +64,12 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, fil
   const connection =
     shape && connectionOf(shape.service, env, { problem: issues.ofResolved(issues.problemOf(true)), unset: issues.unsetOf() });
   const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problem);
+  const hooks = shape && hooksOf(shape, env, problem);
   if (shape && plan) refuseIdleRestart(shape, plan, problem);
   // What is wrong with their shape was reported with the whole.
   const tests = validated(pipelineShape().shape.tests, getIn(resolved, ['tests']), ['tests'], () => {});
   if (tests && plan) checkTests(tests, plan, problem);
-  const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;
+  const isRight = shape && plan && connection && rejects && hooks && issues.all.length === 0 && issues.unset.length === 0;
 
   return {
     document,
@@ -78,7 +80,7 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, fil
     ],
     plan,
     pipeline: isRight
-      ? pipelineOf({ shape, plan, connection, rejects, from, written: document.value, resolved, warnings: warnings.told })
+      ? pipelineOf({ shape, plan, connection, rejects, hooks, from, written: document.value, resolved, warnings: warnings.told })
       : undefined,
     tests,
     doubts: warnings.all,

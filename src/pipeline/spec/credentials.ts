@@ -1,4 +1,5 @@
 import { createRedactor, minSecretLength, secretVariables, type Redactor } from '../../core/index.js';
+import { hookNames } from './hook-names.js';
 import { pathOf, referenceIn, type ReferenceSource } from './reference-source.js';
 
 /** The credentials of a pipeline file. */
@@ -32,16 +33,24 @@ export function credentialsIn(documents: readonly unknown[], from: ReferenceSour
   };
 }
 
-/** The references of documents under `service.auth`. */
-export function credentialReferences(documents: readonly unknown[]): readonly NonNullable<ReturnType<typeof referenceIn>>[] {
-  return documents.flatMap(authOf).flatMap(([, text]) => referenceIn(text) ?? []);
+/** The references of documents that are credentials, and whether it is the address of a webhook. */
+export function credentialReferences(documents: readonly unknown[]) {
+  return documents.flatMap(authOf).flatMap(([key, text]) => {
+    const found = referenceIn(text);
+    return found ? [{ ...found, isHook: key === 'webhook' }] : [];
+  });
 }
 
-/** The texts under `service.auth` that are credentials, by their keys. */
+/** The texts that are credentials, by their keys: those under `service.auth`, and addresses of webhooks. */
 function authOf(document: unknown): readonly (readonly [string, string])[] {
   const auth = inside(inside(document, 'service'), 'auth');
   const header = inside(auth, 'header');
-  return [...textsIn(auth), ...textsIn(header).filter(([key]) => key !== 'name')];
+  return [...textsIn(auth), ...textsIn(header).filter(([key]) => key !== 'name'), ...hookTexts(document)];
+}
+
+/** The addresses of webhooks, which may hold tokens. */
+function hookTexts(document: unknown): readonly (readonly [string, string])[] {
+  return hookNames.flatMap((name) => textsIn(inside(document, name)));
 }
 
 function textsIn(value: unknown): readonly (readonly [string, string])[] {

@@ -5,6 +5,8 @@ import { getIn } from '../../options/index.js';
 import { proxySecrets, secretsOf } from '../../http/index.js';
 import type { ConnectOptions } from '../../source/index.js';
 import type { Expect } from '../gates/expect.js';
+import { hookNames } from './hook-names.js';
+import { hookSecrets, type Hooks } from './hooks.js';
 import type { Plan } from './plan.js';
 import type { ReferenceSource } from './reference-source.js';
 import type { RejectsPlan } from '../run/rejects.js';
@@ -36,6 +38,8 @@ export interface Pipeline {
   readonly hmacKey: string | undefined;
   /** Key of the HMACs in the log of runs, from the environment. */
   readonly manifestKey: string | undefined;
+  /** Who is told how a run ended. */
+  readonly hooks: Hooks;
   /** Folder that relative paths resolve against. */
   readonly baseDir: string;
   /** SHA-256 over the specification without credentials, in hexadecimal. */
@@ -52,6 +56,7 @@ interface CheckedParts {
   readonly plan: Plan;
   readonly connection: ConnectOptions;
   readonly rejects: RejectsPlan;
+  readonly hooks: Hooks;
   readonly from: ReferenceSource;
   /** The document as it is written. */
   readonly written: unknown;
@@ -61,7 +66,7 @@ interface CheckedParts {
 }
 
 /** The pipeline of a document in which nothing is wrong. */
-export function pipelineOf({ shape, plan, connection, rejects, from, written, resolved, warnings }: CheckedParts): Pipeline {
+export function pipelineOf({ shape, plan, connection, rejects, hooks, from, written, resolved, warnings }: CheckedParts): Pipeline {
   const { env, baseDir } = from;
   return {
     name: shape.name,
@@ -83,12 +88,18 @@ export function pipelineOf({ shape, plan, connection, rejects, from, written, re
     deadlineMs: shape.service?.deadline,
     hmacKey: env.LEADSTREAM_HMAC_KEY,
     manifestKey: env.LEADSTREAM_MANIFEST_KEY,
+    hooks,
     baseDir,
     fingerprint: createHash('sha256')
-      .update(JSON.stringify(withoutTests(resolved), withoutCredentials))
+      .update(JSON.stringify(whatRuns(resolved), withoutCredentials))
       .digest('hex'),
     warnings,
-    secrets: [...secretsOf(connection.auth), ...proxySecrets(connection.proxy), ...secretVariables.map((name) => env[name] ?? '')],
+    secrets: [
+      ...secretsOf(connection.auth),
+      ...proxySecrets(connection.proxy),
+      ...hookSecrets(hooks),
+      ...secretVariables.map((name) => env[name] ?? ''),
+    ],
   };
 }
 
@@ -101,8 +112,9 @@ function withoutCredentials(key: string, value: unknown): unknown {
   return key === 'auth' ? undefined : value;
 }
 
-/** Tests say nothing of what a run does. */
-function withoutTests(document: unknown): unknown {
+/** A document without what says nothing of the rows: who is told of a run, and tests. */
+function whatRuns(document: unknown): unknown {
   if (typeof document !== 'object' || document === null) return document;
-  return Object.fromEntries(Object.entries(document).filter(([key]) => key !== 'tests'));
+  const others: readonly string[] = ['tests', ...hookNames];
+  return Object.fromEntries(Object.entries(document).filter(([key]) => !others.includes(key)));
 }

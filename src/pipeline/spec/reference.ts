@@ -4,6 +4,7 @@ import { catalogue, environment, exitCodes, logEvents, warningCatalogue } from '
 import { collectionsShape } from '../../source/index.js';
 import { expressionFunctions, type StepDefinitions } from '../../steps/index.js';
 import { schemaOf, sinkDefinitions, type Definition, type Schema } from './json-schema.js';
+import { hookShape } from './hooks.js';
 import { defaultsShape, pipelineShape } from './spec.js';
 import { expectationShape, expectedFileShape, testShape } from './test-shape.js';
 
@@ -29,6 +30,9 @@ export function referenceWith(steps: StepDefinitions): string {
     '## expect',
     'All violations are reported, and nothing is published (exit 65). Columns are those that leave the last step, by their snake_case names.',
     keyTable(shape.properties?.expect ?? {}),
+    '## on_success, on_failure',
+    'The end of each run is told by one POST of JSON: `text` for people, `pipeline`, `run`, `status` (`published` or `failed`), `exit`, `error` (a code), `started_at`, `duration_seconds`, `rows`, `warnings` (codes) and `version`. There is no row, no path, no message and no credential in it.',
+    keyTable(schemaOf(hookShape())),
     '## tests',
     '`leadstream test FILE` runs the whole pipeline of each test in a temporary folder, against a service of its own, and compares. Values are texts, as the service sends them and as text formats write them; nothing in a test is a reference.',
     ...testTables(),

@@ -1,6 +1,7 @@
 import type { Warning } from '../../core/index.js';
 import type { FileCredentials } from './credentials.js';
 import type { Path } from './document.js';
+import { hookNames } from './hook-names.js';
 import { pathOf, referenceIn, type ReferenceSource } from './reference-source.js';
 
 /** Takes one problem of the file: of a value, or with `onKey` of its key; `at` is the character meant of a text. */
@@ -19,7 +20,7 @@ const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;
  * Replaces references in string values: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`, `${file:/run/secrets/key}`;
  * `$${` is a literal `${`. What a reference stands for is not searched for references again.
  *
- * Under `service.auth` only a single reference without a default is accepted, so that no key stands in a file; everywhere else no
+ * Under `service.auth`, and for a `webhook`, only a single reference without a default is accepted, so that no key stands in a file; everywhere else no
  * credential is, by whatever way it comes there.
  */
 export function resolveReferences(value: unknown, from: ReferenceSource, credentials: FileCredentials, told: Told): unknown {
@@ -40,7 +41,7 @@ class Resolver {
   ) {}
 
   resolved(value: unknown, path: Path): unknown {
-    if (typeof value === 'string') return isAuth(path) ? this.#credential(value, path) : this.#ordinary(value, path);
+    if (typeof value === 'string') return isSecret(path) ? this.#credential(value, path) : this.#ordinary(value, path);
     if (Array.isArray(value)) return value.map((item, index) => this.resolved(item, [...path, index]));
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).flatMap(([key, item]) => this.#entry(key, item, [...path, key])));
@@ -96,7 +97,7 @@ class Resolver {
   }
 
   #withheld(kind: 'variable' | 'file', name: string, path: Path): boolean {
-    if (isAuth(path) || !this.credentials.holds(kind, name)) return false;
+    if (isSecret(path) || !this.credentials.holds(kind, name)) return false;
     this.told.problem(path, `the ${kind} ${name} holds a credential, which is accepted under service.auth alone`);
     return true;
   }
@@ -104,7 +105,9 @@ class Resolver {
 
 const misplaced = 'this is a credential, which is accepted only under service.auth, as a reference';
 
-function isAuth(path: Path): boolean {
+/** Whether what stands there is a credential: an account, or the address of a webhook. */
+function isSecret(path: Path): boolean {
+  if (path[1] === 'webhook') return hookNames.some((name) => name === path[0]);
   // The name of a header is none.
   return path[0] === 'service' && path[1] === 'auth' && !(path[2] === 'header' && path[3] === 'name');
 }

@@ -4,6 +4,7 @@ import { headerNameProblem } from '../../http/index.js';
 import { defaults, settings, usually, windowHoldsConcurrency } from '../../options/index.js';
 import { outputPath } from '../../sinks/index.js';
 import { expectShape } from '../gates/expect.js';
+import { hookShape } from './hooks.js';
 import { testShape } from './test-shape.js';
 import { duration, longerThanNothing, rate, tolerance, writtenDuration } from './units.js';
 
@@ -105,6 +106,8 @@ export const defaultsShape = schema((z) =>
     rejects: rejects().optional().describe('Keys of rejects.'),
     spool: spool().optional().describe('As in a pipeline.'),
     expect: expectShape().optional().describe('Keys of expect.'),
+    on_success: hookShape().optional().describe('As in a pipeline.'),
+    on_failure: hookShape().optional().describe('As in a pipeline.'),
   }),
 );
 
@@ -152,6 +155,8 @@ export const pipelineShape = schema((z) =>
       .describe(
         'What happens when columns differ from those of the last run, for outputs with a manifest: evolve publishes them (undeclared fields keep their column), freeze refuses.',
       ),
+    on_success: hookShape().optional().describe('Who is told of a run that published.'),
+    on_failure: hookShape().optional().describe('Who is told of a run that did not.'),
     tests: z.array(testShape()).optional().describe('Tests of the pipeline, which leadstream test runs.'),
   }),
 );

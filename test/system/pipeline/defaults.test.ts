@@ -184,7 +184,7 @@ describe('defaults that are wrong', () => {
     [
       'of other blocks',
       file(defaults('spool: off\nsteps: []\n'), users('a')),
-      ["p.yaml:3:3 unknown key 'steps'; there are service, collections, rejects, spool, expect"],
+      ["p.yaml:3:3 unknown key 'steps'; there are service, collections, rejects, spool, expect, on_success, on_failure"],
     ],
     ['empty', file('defaults:\n', users('a')), ['p.yaml:1:1 expected a map; it is empty here, and {} is an empty one']],
   ])('are refused %s', async (_what, text, expected) => {

@@ -1,0 +1,93 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { limitReached, LeadstreamError, reasonOf, SourceError, version } from '../../core/index.js';
+import { postJson } from '../../http/index.js';
+import { ClosedPipeError } from '../../sinks/index.js';
+import type { Hook } from '../spec/hooks.js';
+import type { Pipeline } from '../spec/pipeline.js';
+import { failedRunOf } from './failed-run.js';
+import type { RunReport } from './report.js';
+import type { Run } from './start.js';
+
+/** Time of one attempt, and between two of them, in milliseconds. */
+const timeoutMs = 5_000;
+const pauseMs = 500;
+
+/** What a webhook is told: counts, names and codes; no row, no message, no path and no credential. */
+export interface RunMessage {
+  /** One line for people, as chats show it. */
+  readonly text: string;
+  readonly pipeline: string;
+  readonly run: string;
+  readonly status: 'published' | 'failed';
+  readonly exit: number;
+  /** Code of the failure. */
+  readonly error?: string;
+  /** ISO 8601 in UTC. */
+  readonly started_at: string;
+  readonly duration_seconds: number;
+  /** Rows of the collection that were read, and those that each output was given. */
+  readonly rows: { readonly read: number; readonly written: Readonly<Record<string, number>> };
+  /** Codes of warnings. */
+  readonly warnings: readonly string[];
+  readonly version: string;
+}
+
+/**
+ * Tells the webhook of a pipeline how a run ended: at most two attempts of five seconds. It never fails: that nobody could be told is a warning.
+ *
+ * @param end The report of a run that published, or what ended it.
+ */
+export async function notify(
+  pipeline: Pipeline,
+  run: Run,
+  end: { readonly report: RunReport } | { readonly failure: unknown },
+): Promise<void> {
+  const { hooks, plan } = pipeline;
+  const [name, hook] = 'report' in end ? (['on_success', hooks.success] as const) : (['on_failure', hooks.failure] as const);
+  // Of a run that only prints, a reader who has had enough is no failure.
+  const closed = 'failure' in end && end.failure instanceof ClosedPipeError && plan.sinks.every(({ output }) => output === undefined);
+  if (hook === undefined || closed) return;
+  try {
+    await send(hook, messageOf(pipeline, run, end), `${name}: the webhook at ${new URL(hook.url).host}`);
+  } catch (failure) {
+    run.warn({ code: 'W_RUN_HOOK', message: failure instanceof SourceError ? failure.message : `${name}: ${reasonOf(failure)}` });
+  }
+}
+
+async function send(hook: Hook, json: RunMessage, label: string): Promise<void> {
+  const message = { ...hook, json, label, timeoutMs };
+  try {
+    await postJson(message);
+  } catch (failure) {
+    if (!(failure instanceof SourceError) || failure.kind === 'permanent') throw failure;
+    await wait(pauseMs);
+    await postJson(message);
+  }
+}
+
+function messageOf({ name }: Pipeline, run: Run, end: { readonly report: RunReport } | { readonly failure: unknown }): RunMessage {
+  const report = 'report' in end ? end.report : failedRunOf(end.failure);
+  const failure = 'failure' in end ? failureOf(end.failure) : undefined;
+  const seconds = Math.max(0, Date.now() - Date.parse(run.startedAt)) / 1000;
+  const sinks = report?.sinks.map(({ at, books }) => [at, books.written] as const) ?? [];
+  const read = report?.read ?? 0;
+  const ending = failure ? `failed, ${failure.code} (exit ${failure.exit})` : `published, ${read.toLocaleString('en-US')} rows read`;
+  return {
+    text: `${name}: ${ending}`,
+    pipeline: name,
+    run: run.runId,
+    status: failure ? 'failed' : 'published',
+    exit: failure?.exit ?? 0,
+    ...(failure && { error: failure.code }),
+    started_at: run.startedAt,
+    duration_seconds: seconds,
+    rows: { read, written: Object.fromEntries(sinks) },
+    warnings: [...new Set(run.warnings.map(({ code }) => code))],
+    version: version,
+  };
+}
+
+function failureOf(thrown: unknown): { readonly code: string; readonly exit: number } {
+  const failure = limitReached(thrown) ?? thrown;
+  return failure instanceof LeadstreamError ? failure : { code: 'E_RUN_FAILED', exit: 1 };
+}

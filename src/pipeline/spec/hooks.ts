@@ -1,0 +1,57 @@
+import { schema } from '../../core/index.js';
+import { proxyIn } from '../../http/index.js';
+import type { hookNames } from './hook-names.js';
+import type { Environment } from './reference-source.js';
+import type { Problem } from './references.js';
+
+/** Where the end of a run is told. */
+export interface Hook {
+  /** Address, which may hold a token. */
+  readonly url: string;
+  /** Address of the proxy on the way. */
+  readonly proxy: string | undefined;
+}
+
+/** Who is told how a run ended. */
+export interface Hooks {
+  readonly success: Hook | undefined;
+  readonly failure: Hook | undefined;
+}
+
+/** The shape of `on_success` and `on_failure`. */
+export const hookShape = schema((z) =>
+  z.strictObject({
+    webhook: z
+      .string()
+      .refine(isAddress, 'must be an http or https URL')
+      .describe('Address that gets a small JSON document by POST. A reference only, since it may hold a token: ${HOOK_URL}.'),
+  }),
+);
+
+function isAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+type HookShapes = { readonly [N in (typeof hookNames)[number]]?: { readonly webhook: string } | undefined };
+
+/** The hooks of a file, with their ways; what is wrong with a proxy is reported. */
+export function hooksOf({ on_success: success, on_failure: failure }: HookShapes, env: Environment, problem: Problem): Hooks {
+  const hookOf = (name: (typeof hookNames)[number], hook: { readonly webhook: string } | undefined): Hook | undefined => {
+    if (hook === undefined) return undefined;
+    const way = proxyIn(hook.webhook, env);
+    if (way.problem !== undefined) problem([name, 'webhook'], way.problem);
+    return { url: hook.webhook, proxy: way.proxy };
+  };
+  return { success: hookOf('on_success', success), failure: hookOf('on_failure', failure) };
+}
+
+/** What of hooks no text may show: their addresses, and what is in them besides the host. */
+export function hookSecrets({ success, failure }: Hooks): readonly string[] {
+  return [success, failure].flatMap((hook) => {
+    if (!hook) return [];
+    const { username, password, pathname, search } = new URL(hook.url);
+    // Shorter parts of a path are words, and no tokens.
+    const tokens = pathname.split('/').filter((part) => part.length >= 16);
+    return [hook.url, pathname + search, ...tokens, username, password].filter((part) => part !== '');
+  });
+}

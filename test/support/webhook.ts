@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach } from '@jest/globals';
+
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+/** The path of a webhook, which is its credential. */
+export const token = 'T-7f3a9c0d/B-51e2/hook-token-0123456789';
+
+/** A message that came. */
+interface Told {
+  readonly method: string | undefined;
+  readonly path: string | undefined;
+  readonly type: string | undefined;
+  readonly body: string;
+}
+
+/** A webhook that answers each message with the next of some statuses, and keeps what came. */
+export async function webhook(answers: readonly (number | 'hang' | 'cut' | 'large')[] = [200], server: Server = createServer()) {
+  const told: Told[] = [];
+  server.on('request', (request, response) => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.on('end', () => {
+      const answer = answers[Math.min(told.length, answers.length - 1)] ?? 200;
+      told.push({
+        method: request.method,
+        path: request.url,
+        type: request.headers['content-type'],
+        body: Buffer.concat(pieces).toString('utf8'),
+      });
+      if (answer === 'hang') return;
+      if (answer === 'cut') return void request.socket.destroy();
+      if (answer === 'large') return void response.end('x'.repeat(1 << 20));
+      response.writeHead(answer, answer === 302 ? { location: '/elsewhere' } : {});
+      response.end('thank you');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  servers.push(server);
+  const { port } = server.address() as AddressInfo;
+  const protocol = 'setSecureContext' in server ? 'https' : 'http';
+  return { told, port, url: `${protocol}://127.0.0.1:${port}/${token}` };
+}

@@ -1,0 +1,146 @@
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { loadPipeline, runPipeline } from '../../../src/index.js';
+import { certificate, certifiedKey } from '../../support/certificates.js';
+import { cli } from '../../support/cli.js';
+import { pipelineText, service } from '../../support/services.js';
+import { folderWith } from '../../support/temporary.js';
+import { token, webhook } from '../../support/webhook.js';
+
+const hooks = 'on_success: { webhook: "${HOOK}" }\non_failure: { webhook: "${HOOK}" }\n';
+const toCsv = `${hooks}from: users\nsteps:\n  - limit: 3\nto:\n  - csv: { path: out/users.csv }`;
+
+async function ran(hook: string, body = toCsv, more: Readonly<Record<string, string>> = {}) {
+  const [from, cwd] = [await service(), await folderWith({ 'p.yaml': pipelineText(body) })];
+  const done = await cli(['run', 'p.yaml', '--report', 'r.json'], { cwd, env: { ...from.env, HOOK: hook, ...more } });
+  return { ...done, cwd };
+}
+
+describe('on_success and on_failure', () => {
+  test('tell a webhook by counts, names and codes alone', async () => {
+    const { url, told } = await webhook();
+    const { code, stderr } = await ran(url);
+    expect(code).toBe(0);
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatchObject({ method: 'POST', path: `/${token}`, type: 'application/json' });
+    expect(JSON.parse(told[0]?.body ?? '')).toEqual({
+      text: 'test: published, 100 rows read',
+      pipeline: 'test',
+      run: expect.stringMatching(/^\d{8}T\d{9}Z-[0-9a-f]{8}$/),
+      status: 'published',
+      exit: 0,
+      started_at: expect.stringMatching(/^\d{4}-.*Z$/),
+      duration_seconds: expect.any(Number),
+      rows: { read: 100, written: { 'to[0] csv': 3 } },
+      warnings: ['W_RUN_PARTIAL'],
+      version: expect.any(String),
+    });
+    expect(stderr).not.toContain(token);
+  });
+
+  test('tell of a failure by its code', async () => {
+    const { url, told } = await webhook();
+    const { code } = await ran(url, `${toCsv}\nexpect: { accepted_values: { uid: ["nobody"] } }`);
+    expect(code).toBe(65);
+    expect(told.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      expect.objectContaining({ status: 'failed', exit: 65, error: 'E_GATE_EXPECT', text: 'test: failed, E_GATE_EXPECT (exit 65)' }),
+    ]);
+    expect(Object.keys(JSON.parse(told[0]?.body ?? '') as object).toSorted()).toEqual(
+      ['duration_seconds', 'error', 'exit', 'pipeline', 'rows', 'run', 'started_at', 'status', 'text', 'version', 'warnings'].toSorted(),
+    );
+  });
+
+  test('try once more when the webhook is busy, and no more than that', async () => {
+    const busy = await webhook([503, 200]);
+    expect((await ran(busy.url)).stderr).not.toContain('W_RUN_HOOK');
+    expect(busy.told).toHaveLength(2);
+    const broken = await webhook([500]);
+    const { code, stderr } = await ran(broken.url);
+    expect(broken.told).toHaveLength(2);
+    expect(code).toBe(0);
+    expect(stderr).toContain(`W_RUN_HOOK: on_success: the webhook at 127.0.0.1:${broken.port}: HTTP 500`);
+  });
+
+  test.each([
+    [302, 'HTTP 302: a redirect, which is never followed', 1],
+    [404, 'HTTP 404', 1],
+    ['cut', 'no connection', 2],
+    ['large', 'the answer is larger than 65536 bytes', 1],
+  ] as const)('warn of %s without a word of the address, and leave outputs and exit code alone', async (answer, said, times) => {
+    const { url, told, port } = await webhook([answer]);
+    const { code, stderr, cwd } = await ran(url);
+    expect({ code, told: told.length, files: await readdir(join(cwd, 'out')) }).toMatchObject({ code: 0, told: times });
+    expect(stderr).toContain(`W_RUN_HOOK: on_success: the webhook at 127.0.0.1:${port}: ${said}`);
+    expect(stderr).not.toContain('hook-token');
+    expect(told.every(({ path }) => path === `/${token}`)).toBe(true);
+  });
+
+  test('warn of a certificate that nobody trusts, and of a host that is not there', async () => {
+    const secure = await webhook([200], createTlsServer({ key: certifiedKey, cert: certificate }));
+    expect((await ran(secure.url)).stderr).toMatch(/W_RUN_HOOK: .* the certificate is not accepted/);
+    expect(secure.told).toEqual([]);
+    const gone = createServer().listen(0, '127.0.0.1');
+    await once(gone, 'listening');
+    const { port } = gone.address() as AddressInfo;
+    await new Promise((closed) => gone.close(closed));
+    const { code, stderr } = await ran(`http://127.0.0.1:${port}/${token}`);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/W_RUN_HOOK: .* no connection \(ECONNREFUSED/);
+  });
+
+  test('take the proxy of the environment, and none for hosts of NO_PROXY', async () => {
+    const proxy = await webhook();
+    const { code } = await ran('http://hooks.example/secret-path-of-a-hook', toCsv, {
+      HTTP_PROXY: `http://127.0.0.1:${proxy.port}`,
+      NO_PROXY: '127.0.0.1',
+    });
+    expect(code).toBe(0);
+    expect(proxy.told.map(({ path }) => path)).toEqual(['http://hooks.example/secret-path-of-a-hook']);
+  });
+
+  test('are heard by programs, and what went wrong is among the warnings of the report', async () => {
+    const { url } = await webhook([404]);
+    const [from, cwd] = [await service(), await folderWith({ 'p.yaml': pipelineText(toCsv) })];
+    const pipeline = await loadPipeline('p.yaml', { cwd, env: { ...from.env, HOOK: url } });
+    const { warnings } = await runPipeline(pipeline);
+    expect(warnings.map(({ code }) => code)).toContain('W_RUN_HOOK');
+  });
+
+  test('are references to what is no literal, and are secret', async () => {
+    const cwd = await folderWith({
+      'literal.yaml': pipelineText(toCsv.replaceAll('${HOOK}', 'https://hooks.example/literal-token-in-a-file')),
+      'no-url.yaml': pipelineText(toCsv),
+      'leak.yaml': pipelineText(toCsv.replace('out/users.csv', '"${HOOK}.csv"')),
+      'defaults.yaml': `defaults:\n  on_failure: { webhook: "\${HOOK}" }\n---\n${pipelineText('from: users\nto:\n  - csv: { path: a.csv }')}`,
+    });
+    const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1', LEADSTREAM_REST_API_KEY: 'key-of-a-test' };
+    const checked = (file: string, hook: string) => cli(['validate', file, '--env-check'], { cwd, env: { ...env, HOOK: hook } });
+    const literal = await checked('literal.yaml', '');
+    expect(literal.stderr).toContain('a credential is given by a reference alone');
+    expect(literal.stderr).not.toContain('literal-token');
+    const wrong = await checked('no-url.yaml', 'hooks.example/secret-token');
+    expect(wrong.stderr).toContain('webhook: must be an http or https URL');
+    expect(wrong.stderr).not.toContain('secret-token');
+    expect((await checked('leak.yaml', 'https://hooks.example/secret-token')).stderr).toContain('the variable HOOK holds a credential');
+    expect(await checked('defaults.yaml', 'https://hooks.example/secret-token')).toMatchObject({ code: 0 });
+    expect(await cli(['validate', 'no-url.yaml'], { cwd })).toMatchObject({ code: 0 });
+  });
+
+  test('change neither the fingerprint of a pipeline nor its tests and previews', async () => {
+    const { url, told } = await webhook();
+    const tests = '\ntests:\n  - name: a\n    given: { users: [{ uid: 1 }] }\n    expect: { rows: [{ uid: 1 }] }';
+    const from = await service();
+    const cwd = await folderWith({ 'p.yaml': pipelineText(toCsv + tests), 'q.yaml': pipelineText(toCsv.replace(hooks, '')) });
+    const env = { ...from.env, HOOK: url };
+    expect(await cli(['test', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
+    expect(await cli(['preview', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
+    expect(told).toEqual([]);
+    const [p, q] = [await loadPipeline('p.yaml', { cwd, env }), await loadPipeline('q.yaml', { cwd, env })];
+    expect(p.fingerprint).toBe(q.fingerprint);
+  });
+});
