@@ -22,6 +22,8 @@ export {
 export { previewPipeline, type Preview, type PreviewOptions, type PreviewStage } from './ops/preview.js';
 export { recoverRuns } from './ops/recover.js';
 export { loadTests, type ObservedPipeline, type PipelineTest, type TestedPipeline, type TextRow } from './ops/tested.js';
+export type { GateResult } from './gates/result.js';
+export type { ColumnProfile, Profile } from './run/profile.js';
 export { writeTo, type Written, type WriteOptions } from './ops/write-to.js';
 export { type RollbackOptions, rollbackTable } from './ops/rollback.js';
 export { type FailedRunReport, failedRunOf } from './run/failed-run.js';

@@ -17,4 +17,4 @@ export { select } from './select/select.js';
 export type { SortKey } from '../sorting/index.js';
 export { sort, type SortOptions } from './sort/sort.js';
 export { casefold } from './casefold.js';
-export type { JoinedOn, Lookup, LookupCounts, PlanContext, StepDefinition, StepRemark, StepRuntime, StepViolation } from './step.js';
+export type { JoinedOn, Lookup, LookupCounts, PlanContext, StepDefinition, StepRemark, StepRuntime, StepGate } from './step.js';

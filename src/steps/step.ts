@@ -62,8 +62,13 @@ export interface LookupCounts {
 /** Something that a step did which can be right and seldom is. */
 export type StepRemark = Warning & { readonly code: 'W_STEP_EMPTY' | 'W_STEP_NO_MATCH' };
 
-/** What a step's own gate has against publishing. */
-export type StepViolation = Violation & { readonly code: 'E_GATE_MATCH' };
+/** What a step's own gate found. */
+export interface StepGate {
+  /** The key that sets it. */
+  readonly gate: string;
+  /** What it has against publishing. */
+  readonly violation: (Violation & { readonly code: 'E_GATE_MATCH' }) | undefined;
+}
 
 /** How a join finds the rows of the other side. */
 export interface JoinedOn {
@@ -107,8 +112,8 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   /** How it joins. */
   joins?(config: C): JoinedOn;
   open(config: C, runtime: StepRuntime): Step;
-  /** What the step's own gate has against publishing, judged by its tally. */
-  gate?(config: C, tally: Tally): StepViolation | undefined;
+  /** What the step's own gate finds, judged by its tally; `undefined` where none is set. */
+  gate?(config: C, tally: Tally): StepGate | undefined;
   /**
    * What is remarkable in its tally and no failure.
    *

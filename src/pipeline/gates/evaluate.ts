@@ -1,4 +1,4 @@
-import { GateError, type Violation, type Warning } from '../../core/index.js';
+import type { Violation, Warning } from '../../core/index.js';
 import type { Tally } from '../../flow/index.js';
 import { driftOf, refuseUnstable } from '../../source/index.js';
 import type { Ledger } from '../run/ledger.js';
@@ -9,6 +9,7 @@ import type { Output } from '../run/outputs.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { Rejects } from '../run/rejects.js';
 import type { RunReport } from '../run/report.js';
+import { gateResult, type GateResult } from './result.js';
 import { refuseChanges } from './schema.js';
 import { refuseShrunk, warnOfEmpty } from './shrink.js';
 
@@ -26,13 +27,13 @@ export interface GateInput {
 }
 
 /**
- * Checks everything that stands between a read and its publication, to the end: whoever has to act sees all of it at once.
+ * Checks everything that stands between a read and its publication, to the end: whoever has to act sees all of it at once. `refusalOf` is
+ * the error that the result may be.
  *
  * @param warn Called with what is recognised and is no failure.
- * @throws {GateError} When the read is unstable, books do not balance, a join found too few matches, too many rows were rejected,
- * a list shrank too much, frozen columns changed, or rows are not as expected; with one line per gate, and the code of the first.
+ * @returns What each gate found; gates that the pipeline or an option leaves out are not there.
  */
-export function evaluateGates(run: GateInput, warn: (warning: Warning) => void): void {
+export function evaluateGates(run: GateInput, warn: (warning: Warning) => void): readonly GateResult[] {
   const { pipeline, report, ledger, outputs, rejects, expectations, counts, allowShrink } = run;
   const reads = [{ at: report.collection, consistency: report.consistency }, ...ledger.sides];
   const lists = ledger.lists(report.partial).map((list) => ({ ...list, earlier: earlierOf(list.collection, counts, outputs) }));
@@ -45,26 +46,31 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
   const strict = pipeline.connection.strict ?? false;
   if (!strict) warnings.forEach(warn);
 
-  const failure = GateError.of([
-    ...(pipeline.consistency.allowUnstable ? [] : reads.flatMap(({ at, consistency }) => refuseUnstable(at, consistency))),
-    ...(allowShrink ? [] : refuseShrunk(lists, pipeline.expect?.max_read_shrink)),
-    ...(strict ? warnings.map(refuseWarning) : []),
-    ...report.sinks.flatMap(({ at, books }) => refuseCounts(at, books)),
-    ...ledger.steps.flatMap(({ step, tally }) => {
-      const violation = step.gate(tally);
-      return violation === undefined ? [] : [{ ...violation, message: `${step.at}: ${violation.message}` }];
-    }),
-    ...rejects.refuse(report.rejects.rows, report.read + report.consistency.repaired),
-    ...(pipeline.schema === 'freeze' ? refuseColumns(run) : []),
-    ...(expectations?.refuse(outputs.map(measured)) ?? []),
-  ]);
-  if (failure) throw failure;
+  const checked = pipeline.consistency.allowUnstable ? [] : reads;
+  const rejected = rejects.refuse(report.rejects.rows, report.read + report.consistency.repaired);
+  return [
+    ...checked.map(({ at, consistency }) => gateResult('consistency', at, refuseUnstable(at, consistency))),
+    ...(allowShrink ? [] : [gateResult('max_read_shrink', undefined, refuseShrunk(lists, pipeline.expect?.max_read_shrink))]),
+    ...(strict ? [gateResult('strict', undefined, warnings.map(refuseWarning))] : []),
+    ...report.sinks.map(({ at, books }) => gateResult('books', at, refuseCounts(at, books))),
+    ...ledger.steps.flatMap(gateOfStep),
+    gateResult('rejects', undefined, rejected),
+    ...(pipeline.schema === 'freeze' ? [gateResult('schema', undefined, refuseColumns(run))] : []),
+    ...(expectations?.results(outputs.map(measured)) ?? []),
+  ];
 
   /** A manifest tells what stands there, unless that is a part; of other outputs the last run remembers. */
   function measured({ at, output, prepared, earlier }: Output): Measured {
     const before = (earlier?.partial ? undefined : earlier) ?? (output === undefined ? undefined : counts.ofOutput(output));
     return { at, total: prepared.total, earlier: before, mayShrink: allowShrink };
   }
+}
+
+function gateOfStep({ step, tally }: Ledger['steps'][number]): readonly GateResult[] {
+  const found = step.gate(tally);
+  if (!found) return [];
+  const { gate, violation } = found;
+  return [gateResult(gate, step.at, violation ? [{ ...violation, message: `${step.at}: ${violation.message}` }] : [])];
 }
 
 /** What a list was before: the most that the last run counted, or the run whose table stands at an output, which can be an earlier one. */

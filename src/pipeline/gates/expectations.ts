@@ -1,8 +1,9 @@
-import { textOf, type Column, type Violation } from '../../core/index.js';
+import { textOf, type Column } from '../../core/index.js';
 import { keysOf, memoOf, type RecordBatch } from '../../vector/index.js';
 import { batchOf, KeySet, type Page } from '../../flow/index.js';
 import type { Published } from '../../lake/index.js';
 import type { Expect } from './expect.js';
+import { gateResult, type GateResult } from './result.js';
 import { amount, maxOf, percent, written, type Tolerance } from '../spec/units.js';
 
 /** An output as `max_shrink` and `max_growth` see it. */
@@ -19,12 +20,14 @@ export interface Measured {
 export interface Expectations {
   /** Counts the rows of a page that leaves the last step. */
   observe(page: Page): void;
-  /** What the gates have against the rows that they saw, and against the outputs. */
-  refuse(outputs: readonly Measured[]): readonly Violation[];
+  /** What each gate has against the rows that it saw, or against the outputs. */
+  results(outputs: readonly Measured[]): readonly GateResult[];
 }
 
 /** One expectation of the rows: what it counts, and what it has against the result, if anything. */
 interface Check {
+  /** Name in files and reports, below `expect`. */
+  readonly gate: string;
   observe(batch: RecordBatch): void;
   /** @param rows All rows that were seen. */
   refuse(rows: number): string | undefined;
@@ -55,37 +58,38 @@ export function openExpectations(expect: Expect, columns: readonly Column[]): Ex
       rows += batch.length;
       for (const check of checks) check.observe(batch);
     },
-    refuse: (outputs) => [
-      ...refuseFew(expect, rows),
-      ...checks.flatMap((check) => refusal(check.refuse(rows))),
-      ...outputs.flatMap((output) => refusal(changeOf(expect, output))),
+    results: (outputs) => [
+      ...(expect.min_rows === undefined ? [] : [resultOf('min_rows', fewOf(expect.min_rows, rows))]),
+      ...checks.map((check) => resultOf(check.gate, check.refuse(rows))),
+      ...(['max_shrink', 'max_growth'] as const).flatMap((gate) =>
+        expect[gate] === undefined ? [] : outputs.map((output) => resultOf(gate, changeOf(gate, expect[gate], output), output.at)),
+      ),
     ],
   };
 }
 
-function refuseFew({ min_rows: fewest = 0 }: Expect, rows: number): readonly Violation[] {
-  return rows >= fewest ? [] : refusal(`expect.min_rows: at least ${amount(fewest)} rows have to come, seen ${amount(rows)}`);
+function fewOf(fewest: number, rows: number): string | undefined {
+  return rows >= fewest ? undefined : `expect.min_rows: at least ${amount(fewest)} rows have to come, seen ${amount(rows)}`;
 }
 
 /** What is wrong with the size of an output, measured by the last run's. */
-function changeOf(expect: Expect, { at, total, earlier, mayShrink = false }: Measured): string | undefined {
+function changeOf(
+  gate: 'max_shrink' | 'max_growth',
+  most = Infinity,
+  { at, total, earlier, mayShrink = false }: Measured,
+): string | undefined {
   if (earlier === undefined || earlier.rows === 0) return undefined;
   const change = total / earlier.rows - 1;
   const seen = `seen ${amount(total)} after ${amount(earlier.rows)}`;
-  if (!mayShrink && -change > (expect.max_shrink ?? Infinity)) {
-    const most = percent(expect.max_shrink ?? 0);
-    return `${at}: expect.max_shrink: the output may be at most ${most} smaller than the last run's, ${seen} rows (${percent(-change)} smaller)`;
-  }
-  if (change > (expect.max_growth ?? Infinity)) {
-    const most = percent(expect.max_growth ?? 0);
-    return `${at}: expect.max_growth: the output may be at most ${most} bigger than the last run's, ${seen} rows (${percent(change)} bigger)`;
-  }
-  return undefined;
+  const [grown, way] = gate === 'max_shrink' ? [-change, 'smaller'] : [change, 'bigger'];
+  if (grown <= most || (gate === 'max_shrink' && mayShrink)) return undefined;
+  return `${at}: expect.${gate}: the output may be at most ${percent(most)} ${way} than the last run's, ${seen} rows (${percent(grown)} ${way})`;
 }
 
 function checkNulls(name: string, gate: string, most: Tolerance): Check {
   let empty = 0;
   return {
+    gate,
     observe: (batch) => {
       const vector = batch.columnOrNulls(name);
       for (let row = 0; row < vector.length; row += 1) if (vector.isEmpty(row)) empty += 1;
@@ -104,6 +108,7 @@ function checkUnique(names: readonly string[]): Check {
   const seen = new KeySet();
   let repeated = 0;
   return {
+    gate: `unique.${names.join('+')}`,
     observe: (batch) => {
       const keyAt = keysOf(batch, names);
       for (let row = 0; row < batch.length; row += 1) {
@@ -129,6 +134,7 @@ function checkValues(name: string, accepted: readonly string[], column: Column |
   });
   let others = 0;
   return {
+    gate: `accepted_values.${name}`,
     observe: (batch) => {
       const vector = batch.columnOrNulls(name);
       const isAccepted = acceptedIn(vector);
@@ -146,6 +152,6 @@ function checkValues(name: string, accepted: readonly string[], column: Column |
   };
 }
 
-function refusal(message: string | undefined): readonly Violation[] {
-  return message === undefined ? [] : [{ code: 'E_GATE_EXPECT', message }];
+function resultOf(gate: string, message: string | undefined, at?: string): GateResult {
+  return gateResult(`expect.${gate}`, at, message === undefined ? [] : [{ code: 'E_GATE_EXPECT', message }]);
 }

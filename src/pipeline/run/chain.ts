@@ -11,6 +11,7 @@ import type { Counts } from './counts.js';
 import type { EarlyStop } from './early-stop.js';
 import type { Ledger } from './ledger.js';
 import type { OpenedOutputs } from './outputs.js';
+import type { Profiler } from './profile.js';
 import type { Rejects } from './rejects.js';
 import type { Claim, Run } from './start.js';
 
@@ -22,6 +23,7 @@ export interface Surroundings {
   readonly ledger: Ledger;
   readonly stop: EarlyStop;
   readonly expectations: Expectations | undefined;
+  readonly profiler: Profiler | undefined;
   readonly rejects: Rejects;
   readonly outputs: OpenedOutputs;
   readonly counts: Counts;
@@ -82,9 +84,10 @@ export class Chain {
   }
 
   async #write(page: Page): Promise<void> {
-    const { expectations, outputs, rejects } = this.around;
+    const { expectations, profiler, ledger, outputs, rejects } = this.around;
     expectations?.observe(page);
     const begun = await outputs.begin();
+    profiler?.observe(page, ledger.columns.leaving);
     await begun.write(page);
     await rejects.flush();
   }

@@ -14,6 +14,7 @@ const taken = schema((z) =>
     allowPartial: z.boolean().optional(),
     now: z.date().optional(),
     limiters: z.custom((value) => value instanceof RateLimiters, 'must be RateLimiters').optional(),
+    profile: z.boolean().optional(),
     watch: judgedBy(watchersProblem).optional(),
   }),
 );

@@ -4,6 +4,7 @@ import { createClient, defaultFetchingThreads, noSpools, type CollectionReader, 
 import { evaluateGates } from '../gates/evaluate.js';
 import { openExpectations } from '../gates/expectations.js';
 import { refuseReplacing } from '../gates/partial.js';
+import { refusalOf, type GateResult } from '../gates/result.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import { LateRows, NewFields, type Attempt } from './attempt.js';
 import { Chain } from './chain.js';
@@ -13,6 +14,7 @@ import { noteFailed, type FailedRunReport } from './failed-run.js';
 import { remembered } from './fields.js';
 import { Ledger, type HowRead } from './ledger.js';
 import { OpenedOutputs, type Output, type PreparedOutputs } from './outputs.js';
+import { Profiler } from './profile.js';
 import { Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import { restsOnPages } from './rests-on-pages.js';
@@ -29,6 +31,8 @@ export class ClaimedRun {
   readonly #ledger: Ledger;
   readonly #expectations;
   readonly #stop: EarlyStop;
+  readonly #profiler: Profiler | undefined;
+  #gates: readonly GateResult[] = [];
   #rejects: Rejects | undefined;
   #outputs: OpenedOutputs | undefined;
   #prepared: PreparedOutputs | undefined;
@@ -50,6 +54,7 @@ export class ClaimedRun {
     this.#ledger = new Ledger(pipeline, this.#bare, attempt?.found ?? []);
     this.#expectations = expect && openExpectations(expect, plan.columns());
     this.#stop = new EarlyStop(plan);
+    this.#profiler = options.profile ? new Profiler() : undefined;
   }
 
   /** @throws {BeginAgain} When the run has to begin again. @throws {StaleDay} When it needs other paths. */
@@ -62,21 +67,25 @@ export class ClaimedRun {
       this.run.runId,
     );
     this.#rejects = rejects;
-    try {
-      const outputs = await this.#open(rejects);
-      const reader = await this.#openSource();
-      await this.#read(reader, outputs, rejects);
-      const begun = await outputs.begin();
-      this.#refuseNewFields();
-      this.#prepared = await begun.prepare();
-      return await this.#publish(this.#prepared, rejects);
-    } catch (failure) {
-      const thrown = await this.#afterFailure(failure);
-      noteFailed(thrown, await this.#failedReport());
-      throw thrown;
-    } finally {
-      await this.#close();
-    }
+    const ended = await this.#published(rejects).then(
+      (report) => ({ report }),
+      async (failure: unknown) => ({ thrown: await this.#afterFailure(failure) }),
+    );
+    await this.#close();
+    if ('report' in ended) return ended.report;
+    // Pages that were on their way to the disk are there by now.
+    noteFailed(ended.thrown, await this.#failedReport());
+    throw ended.thrown;
+  }
+
+  async #published(rejects: Rejects): Promise<RunReport> {
+    const outputs = await this.#open(rejects);
+    const reader = await this.#openSource();
+    await this.#read(reader, outputs, rejects);
+    const begun = await outputs.begin();
+    this.#refuseNewFields();
+    this.#prepared = await begun.prepare();
+    return this.#publish(this.#prepared, rejects);
   }
 
   async #open(rejects: Rejects): Promise<OpenedOutputs> {
@@ -122,6 +131,7 @@ export class ClaimedRun {
       ledger: this.#ledger,
       stop: this.#stop,
       expectations: this.#expectations,
+      profiler: this.#profiler,
       rejects,
       outputs,
       counts: this.#counts,
@@ -141,7 +151,10 @@ export class ClaimedRun {
     this.#stop.warnings().forEach(run.warn);
     const allowShrink = this.options.allowShrink ?? false;
     const expectations = this.#expectations;
-    evaluateGates({ pipeline, report, ledger, outputs, rejects, expectations, counts: this.#counts, allowShrink }, run.warn);
+    const judged = { pipeline, report, ledger, outputs, rejects, expectations, counts: this.#counts, allowShrink };
+    this.#gates = evaluateGates(judged, run.warn);
+    const refusal = refusalOf(this.#gates);
+    if (refusal) throw refusal;
     await claim.lock.check();
     // The rejects come first: who sees the outputs finds what they lack.
     const actions = [...(await rejects.actions()), ...(await prepared.actions(ledger.facts(report)))];
@@ -153,13 +166,18 @@ export class ClaimedRun {
       () => run.commit(commit, this.#spools, () => prepared.cleanup()),
     );
     if (!report.partial) await this.#keepCounts(outputs).catch(run.forgotten);
-    return { ...report, finishedAt: new Date().toISOString() };
+    return { ...report, ...this.#known(), finishedAt: new Date().toISOString() };
   }
 
   /** What a run did that published nothing, as far as it came. */
   async #failedReport(): Promise<FailedRunReport> {
     const report = this.#ledger.report(this.run, this.#prepared?.outputs ?? [], this.#howRead);
-    return { ...report, finishedAt: new Date().toISOString(), keptPages: await this.#spools.pages() };
+    return { ...report, ...this.#known(), finishedAt: new Date().toISOString(), keptPages: await this.#spools.pages() };
+  }
+
+  /** What a report has beside the books. */
+  #known(): Pick<RunReport, 'gates' | 'profile'> {
+    return { gates: this.#gates, ...(this.#profiler && { profile: this.#profiler.profile() }) };
   }
 
   get #howRead(): HowRead {

@@ -127,15 +127,12 @@ export interface FieldNews {
   readonly declared: readonly Column[];
 }
 
-/** One warning per declared field that is gone, and per undeclared one that the outputs did not know of; beyond twenty of these, their number. */
+/** One warning for all declared fields that are gone, and one per undeclared field that the outputs did not know of; beyond twenty of these, their number. */
 export function fieldWarnings({ collection, findings, gone, known, late, leaving, next, declared }: FieldNews): readonly Warning[] {
   const knownOriginals = new Set(known.map(({ original }) => original));
   const fresh = [...findings.unknown].filter(([original]) => !knownOriginals.has(original));
   return [
-    ...gone.map((name): Warning => {
-      const message = `${collection.name}: no row had the declared field '${name}'; its column is null throughout`;
-      return { code: 'W_SOURCE_FIELD_GONE', message };
-    }),
+    ...goneWarning(collection.name, gone),
     ...fresh
       .slice(0, most)
       .map(([original, { column }]) => news(`the service has a field ${JSON.stringify(original)} that is not declared; ${fate(column)}`)),
@@ -158,6 +155,13 @@ export function fieldWarnings({ collection, findings, gone, known, late, leaving
     if (isIn(leaving)) return `it is the column ${name} from this run on`;
     return 'the steps leave it out';
   }
+}
+
+function goneWarning(collection: string, gone: readonly string[]): readonly Warning[] {
+  if (gone.length === 0) return [];
+  const [fields, columns] = gone.length === 1 ? ['field', 'its column is'] : ['fields', 'their columns are'];
+  const message = `${collection}: no row had the declared ${fields} ${gone.join(', ')}; ${columns} null throughout`;
+  return [{ code: 'W_SOURCE_FIELD_GONE', message }];
 }
 
 /** A service whose field names are data has as many of them as it likes. */

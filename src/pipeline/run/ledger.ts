@@ -109,6 +109,7 @@ export class Ledger {
         checked: false,
         findings: findingsOf(findings),
       })),
+      gates: [],
       rejects: {
         path: rejects,
         rows: Math.max(sumTallies(this.steps.map(({ tally }) => tally)).rejected, ...sinks.map(({ books }) => books.rejected)),

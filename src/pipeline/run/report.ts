@@ -1,6 +1,8 @@
 import { type WarningCode, type Warning, printable, type Consistency } from '../../core/index.js';
 import type { Tally } from '../../flow/index.js';
 import type { LookupCounts } from '../../steps/index.js';
+import type { GateResult } from '../gates/result.js';
+import type { Profile } from './profile.js';
 import { wordOf, type RowCounts } from './row-counts.js';
 import { amount } from '../spec/units.js';
 
@@ -45,6 +47,10 @@ export interface RunReport {
     readonly findings: FindingsReport;
   })[];
   readonly rejects: { readonly path: string | undefined; readonly rows: number };
+  /** What every gate found, in the order in which they are checked; empty for a run that failed before its gates. */
+  readonly gates: readonly GateResult[];
+  /** The columns that leave the last step, where the run was asked for it. */
+  readonly profile?: Profile;
 }
 
 export interface SinkReport {
@@ -95,7 +101,13 @@ export function summaryOf(report: RunReport): string {
 }
 
 /** Warnings that whoever reads nothing but the summary has to see. */
-const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>(['W_SOURCE_EMPTY', 'W_STEP_EMPTY', 'W_STEP_NO_MATCH', 'W_RUN_PARTIAL']);
+const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>([
+  'W_SOURCE_EMPTY',
+  'W_SOURCE_FIELD_GONE',
+  'W_STEP_EMPTY',
+  'W_STEP_NO_MATCH',
+  'W_RUN_PARTIAL',
+]);
 
 function consistencyLine(consistency: Consistency): readonly string[] {
   const { outcome, probes, passes, repaired, duplicates, changed, counted, growing, unordered } = consistency;
@@ -147,9 +159,8 @@ function sinkLine({ at, path, bytes, changed, nulled, books }: SinkReport): stri
   return `  ${at}: ${came} = ${went}${differing}${emptied}, ${amount(bytes)} bytes${path === undefined ? '' : ` -> ${path}`}`;
 }
 
-function findingLines(collection: string, { unknown, late, gone, missing, notText }: FindingsReport): readonly string[] {
+function findingLines(collection: string, { unknown, late, missing, notText }: FindingsReport): readonly string[] {
   return [
-    ...(gone.length > 0 ? [`  ${collection}: FIELDS GONE, their columns are null throughout: ${gone.join(', ')}`] : []),
     ...lineOf(`  ${collection}: unknown fields`, unknown),
     ...(late.length > 0 ? [`  first seen after page 1, so not in the outputs of this run: ${late.join(', ')}`] : []),
     ...lineOf(`  ${collection}: missing fields`, missing),

@@ -21,6 +21,8 @@ export interface RunOptions {
   readonly now?: Date;
   /** Rate limiters that runs have in common, one per service: that of a run goes on where the last one left off. Default: its own. */
   readonly limiters?: RateLimiters;
+  /** Whether the report has a profile of the columns that leave the last step. It costs a look at every value. Default false. */
+  readonly profile?: boolean;
   /** Receives what happens in this run. Default: nobody but the subscribers of the channels. */
   readonly watch?: Watchers | undefined;
 }

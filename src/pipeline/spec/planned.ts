@@ -2,7 +2,7 @@ import { unknownName, type Column, type OutputColumn } from '../../core/index.js
 import type { Step, Tally } from '../../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../../store/index.js';
 import { sinks, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../../sinks/index.js';
-import type { JoinedOn, PlanContext, StepDefinition, StepDefinitions, StepRemark, StepRuntime, StepViolation } from '../../steps/index.js';
+import type { JoinedOn, PlanContext, StepDefinition, StepDefinitions, StepRemark, StepRuntime, StepGate } from '../../steps/index.js';
 import { outputColumns } from '../gates/schema.js';
 import type { Path } from './document.js';
 import type { Problem } from './references.js';
@@ -33,7 +33,7 @@ export interface BoundStep {
   readonly most: number | undefined;
   /** Whether more rows can leave it than come. */
   readonly addsRows: boolean;
-  gate(tally: Tally): StepViolation | undefined;
+  gate(tally: Tally): StepGate | undefined;
   remark(tally: Tally, arrived: number): StepRemark | undefined;
 }
 

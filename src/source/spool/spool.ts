@@ -72,6 +72,7 @@ export class Spool {
   #startedAt: string;
   #resumed: number;
   #open = true;
+  #removed = false;
 
   /** Use `openSpool`. */
   constructor(
@@ -90,9 +91,9 @@ export class Spool {
     return this.#resumed;
   }
 
-  /** Pages at hand. */
+  /** Pages at hand; none after `remove`. */
   get pages(): number {
-    return this.log.count;
+    return this.#removed ? 0 : this.log.count;
   }
 
   /** Pages found damaged so far; they count as not spooled. */
@@ -141,6 +142,7 @@ export class Spool {
   async remove(): Promise<void> {
     if (!this.#open) return;
     this.#open = false;
+    this.#removed = true;
     try {
       await this.log.close();
       await inState('E_SINK_WRITE', `cannot remove ${this.folder}`, () => removeSource(this.folder));

@@ -105,12 +105,11 @@ export const joinStep = defineStep('join', {
     return joining(runtime.read(collection, reveal), meeting, runtime, () => {});
   },
   gate: ({ min_match }, { matched, missed }) => {
+    if (min_match === undefined) return undefined;
     const rows = matched + missed;
-    if (min_match === undefined || rows === 0) return undefined;
-    const share = (100 * matched) / rows;
-    if (share >= Number.parseFloat(min_match)) return undefined;
+    const share = rows === 0 ? 100 : (100 * matched) / rows;
     const message = `${(Math.floor(share * 100) / 100).toFixed(2)}% of ${rows} rows matched, expected at least ${min_match}`;
-    return { code: 'E_GATE_MATCH', message };
+    return { gate: 'min_match', violation: share >= Number.parseFloat(min_match) ? undefined : { code: 'E_GATE_MATCH', message } };
   },
   remark: ({ with: other, min_match }, { matched, missed }) =>
     min_match === undefined && matched === 0 && missed > 0

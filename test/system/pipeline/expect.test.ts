@@ -139,8 +139,8 @@ describe('a run with expectations', () => {
 describe('the size of an output, measured by that of the last run', () => {
   const sizes = (expected: Parameters<typeof openExpectations>[0], total: number, earlier: number | undefined) =>
     openExpectations(expected, [])
-      .refuse([{ at: 'to[0] parquet', total, earlier: earlier === undefined ? undefined : { rows: earlier } }])
-      .map(({ message }) => message);
+      .results([{ at: 'to[0] parquet', total, earlier: earlier === undefined ? undefined : { rows: earlier } }])
+      .flatMap(({ violations }) => violations.map(({ message }) => message));
 
   test.each([
     ['the first run', 0, undefined],

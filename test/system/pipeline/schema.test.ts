@@ -155,10 +155,10 @@ describe('a declared field', () => {
     const [from, folder] = [await users({}), await temporaryFolder()];
     const report = await runIn(from, body, folder);
     expect(report.warnings).toEqual([
-      { code: 'W_SOURCE_FIELD_GONE', message: "users: no row had the declared field 'affid'; its column is null throughout" },
+      { code: 'W_SOURCE_FIELD_GONE', message: 'users: no row had the declared field affid; its column is null throughout' },
     ]);
     expect(report.findings).toMatchObject({ gone: ['affid'], missing: { affid: 2 } });
-    expect(summaryOf(report)).toContain('users: FIELDS GONE, their columns are null throughout: affid');
+    expect(summaryOf(report)).toContain('WARNING: users: no row had the declared field affid; its column is null throughout');
     expect(await readFile(join(folder, 'u.csv'), 'utf8')).toBe('uid,email,affid\n1,a@b.c,\n2,d@e.f,\n');
   });
 

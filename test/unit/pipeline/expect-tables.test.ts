@@ -35,7 +35,7 @@ test('the gates say of tables what they say of their rows, and make no rows', ()
         byRows.observe(pageOf(index + 1, rows));
         byColumns.observe(pageWithoutRows(index + 1, batchOfTexts(rows)));
       });
-      expect(byColumns.refuse([])).toEqual(byRows.refuse([]));
+      expect(byColumns.results([])).toEqual(byRows.results([]));
     }),
     { numRuns: rung(60, 300) },
   );

@@ -74,5 +74,6 @@ const report: RunReport = {
   consistency: newConsistency(),
   sides: [],
   lookups: [],
+  gates: [],
   rejects: { path: undefined, rows: 0 },
 };

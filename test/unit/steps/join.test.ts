@@ -556,7 +556,7 @@ describe('join in a file', () => {
     [undefined, 0, 9, undefined],
   ])('with min_match %s, %d matches and %d misses: the gate says %j', (min_match, matched, missed, refusal) => {
     const parsed = steps.join.config().parse({ ...config, min_match });
-    expect(steps.join.gate?.(parsed, { ...emptyTally(), matched, missed })?.message).toBe(refusal);
+    expect(steps.join.gate?.(parsed, { ...emptyTally(), matched, missed })?.violation?.message).toBe(refusal);
   });
 
   test.each(['95', '101%', '-1%', '1000%', '', '95 %'])('refuses %j as min_match', (min_match) => {

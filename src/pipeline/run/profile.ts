@@ -1,0 +1,96 @@
+import { textOf, type Column, type DeclaredType, type Sensitivity, type Value } from '../../core/index.js';
+import { batchOf, type Page } from '../../flow/index.js';
+import { memoOf, type RecordBatch, type Vector } from '../../vector/index.js';
+
+/** The columns that leave the last step, and what is in them. */
+export interface Profile {
+  /** Rows that were looked at. */
+  readonly rows: number;
+  readonly columns: readonly ColumnProfile[];
+}
+
+export interface ColumnProfile {
+  readonly name: string;
+  readonly type: DeclaredType;
+  /** Of a column that is not `plain`, and of a field that nobody declared, no value is in a report, nor how many there are. */
+  readonly sensitivity: Sensitivity;
+  /** Rows whose value is null or an empty text. */
+  readonly empty: number;
+  /** Different values besides these; `undefined` where there are more than 1,000, or texts of more than 100 characters. */
+  readonly distinct?: number;
+  /** The most frequent values, at most five, that more than one row has: as text formats write them. */
+  readonly top?: readonly { readonly value: string; readonly rows: number }[];
+}
+
+/** Values of a column that are counted, the longest of them in characters, and how many of them a report has. */
+const [mostValues, longestValue, mostTop] = [1_000, 100, 5];
+
+/** Looks at pages that leave the last step. Memory: at most 1,000 short values for each column. */
+export class Profiler {
+  #rows = 0;
+  #columns: readonly ColumnProfiler[] | undefined;
+
+  /** @param columns Those that leave the last step; they are the same for all pages. */
+  observe(page: Page, columns: readonly Column[]): void {
+    const batch = batchOf(page);
+    this.#rows += batch.length;
+    this.#columns ??= columns.map((column) => new ColumnProfiler(column));
+    for (const column of this.#columns) column.observe(batch);
+  }
+
+  profile(): Profile {
+    return { rows: this.#rows, columns: (this.#columns ?? []).map((column) => column.profile()) };
+  }
+}
+
+interface Counted {
+  rows: number;
+}
+
+/** One column. */
+class ColumnProfiler {
+  #empty = 0;
+  /** The values so far; `undefined` where they are not, or no longer, counted. */
+  #counted: Map<string, Counted> | undefined;
+  readonly #countedIn: (vector: Vector) => (row: number) => Counted | undefined;
+
+  constructor(private readonly column: Column) {
+    if (column.sensitivity === 'plain' && !column.undeclared) this.#counted = new Map();
+    this.#countedIn = memoOf((value) => this.#find(value), mostValues);
+  }
+
+  observe(batch: RecordBatch): void {
+    const vector = batch.columnOrNulls(this.column.name);
+    const countedAt = this.#countedIn(vector);
+    for (let row = 0; row < vector.length; row += 1) {
+      if (vector.isEmpty(row)) {
+        this.#empty += 1;
+        continue;
+      }
+      if (!this.#counted) continue;
+      const counted = countedAt(row);
+      if (counted) counted.rows += 1;
+      else this.#counted = undefined;
+    }
+  }
+
+  profile(): ColumnProfile {
+    const { name, type, sensitivity } = this.column;
+    const known = { name, type, sensitivity, empty: this.#empty };
+    if (!this.#counted) return known;
+    const often = [...this.#counted]
+      .filter(([, { rows }]) => rows > 1)
+      .toSorted(([a, one], [b, other]) => other.rows - one.rows || (a < b ? -1 : 1));
+    return { ...known, distinct: this.#counted.size, top: often.slice(0, mostTop).map(([value, { rows }]) => ({ value, rows })) };
+  }
+
+  /** @returns `undefined` for a value with which the column has too much to count. */
+  #find(value: Value): Counted | undefined {
+    const text = textOf(value, this.column.type) ?? '';
+    const known = this.#counted?.get(text);
+    if (known || !this.#counted || text.length > longestValue || this.#counted.size >= mostValues) return known;
+    const counted = { rows: 0 };
+    this.#counted.set(text, counted);
+    return counted;
+  }
+}
