@@ -137,9 +137,10 @@ export function masking(kindOf: (name: string) => Mask | undefined, options: Mas
 
 /** @throws {StepError} `E_STEP_CONFIG` for `hmac` without a key. */
 export function requireKey(kinds: readonly (Mask | undefined)[], { hmacKey }: MaskOptions): void {
-  if (kinds.includes('hmac') && !isKey(hmacKey)) throw new StepError('E_STEP_CONFIG', `mask: ${needsKey}`);
+  if (kinds.includes('hmac') && !isKey(hmacKey)) throw new StepError('E_STEP_CONFIG', 'mask: hmac needs the option hmacKey, with at least 16 characters');
 }
 
+/** What a pipeline file is told. */
 export const needsKey = 'hmac needs LEADSTREAM_HMAC_KEY with at least 16 characters';
 
 export function isKey(key: string | undefined): key is string {
