@@ -1,29 +1,40 @@
 import { SinkError, type Column } from '../core/index.js';
 import type { Page } from '../flow/index.js';
 import type { Published, RunFacts } from '../lake/index.js';
-import type { PreparedOutput, SinkWriter } from './sink.js';
+import { lockOutputs, type Lock } from '../store/index.js';
+import type { PreparedOutput, SinkContext, SinkWriter } from './sink.js';
 
 /** Where sinks of this program are open. */
 const taken = new Set<string>();
 
 /**
- * Opens a sink that a program uses by itself, where no other one of the program is open: they would remove each other's files. The place is
- * free again after `abort`, and when what was prepared is cleaned up or put aside.
+ * Opens a sink that a program uses by itself, where no other one of the program is open, and no other process writes: they would remove each
+ * other's files. The place is free again after `abort`, and when what was prepared is cleaned up or put aside.
  *
  * @param output Absolute path.
  * @throws {SinkError} `E_SINK_CONFIG` while another one is open there.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` while another process writes there.
  */
-export async function openAlone(at: string, output: string, open: () => Promise<SinkWriter>): Promise<SinkWriter> {
+export async function openAlone(
+  { at, runId }: Pick<SinkContext, 'at' | 'runId'>,
+  output: string,
+  open: () => Promise<SinkWriter>,
+): Promise<SinkWriter> {
   if (taken.has(output)) {
     const message = `${at}: another sink of this program is open at ${output}; write one stream to its end before the next, or choose another path`;
     throw new SinkError('E_SINK_CONFIG', message);
   }
   taken.add(output);
-  const free = () => taken.delete(output);
+  let lock: Lock | undefined;
+  const free = async (): Promise<void> => {
+    await lock?.release();
+    taken.delete(output);
+  };
   try {
-    return new LoneWriter(await open(), free);
+    lock = await lockOutputs([output], { runId });
+    return new LoneWriter(await open(), { check: lock.check, release: free });
   } catch (failure) {
-    free();
+    await free();
     throw failure;
   }
 }
@@ -31,7 +42,7 @@ export async function openAlone(at: string, output: string, open: () => Promise<
 class LoneWriter implements SinkWriter {
   constructor(
     private readonly writer: SinkWriter,
-    private readonly free: () => void,
+    private readonly place: Lock,
   ) {}
 
   get earlier(): Published | undefined {
@@ -47,20 +58,39 @@ class LoneWriter implements SinkWriter {
   }
 
   async prepare(): Promise<PreparedOutput> {
-    return freeing(await this.writer.prepare(), this.free);
+    return freeing(await this.writer.prepare(), this.place);
   }
 
   async abort(): Promise<void> {
-    await this.writer.abort().finally(this.free);
+    try {
+      await this.writer.abort();
+    } finally {
+      await this.place.release();
+    }
   }
 }
 
-function freeing(prepared: PreparedOutput, free: () => void): PreparedOutput {
+function freeing(prepared: PreparedOutput, place: Lock): PreparedOutput {
   const { rows, bytes, total, unchanged, changed, path } = prepared;
   return {
     ...{ rows, bytes, total, unchanged, changed, ...(path === undefined ? {} : { path }) },
-    actions: (facts: RunFacts) => prepared.actions(facts),
-    cleanup: () => prepared.cleanup().finally(free),
-    quarantine: () => prepared.quarantine().finally(free),
+    actions: async (facts: RunFacts) => {
+      await place.check();
+      return prepared.actions(facts);
+    },
+    cleanup: async () => {
+      try {
+        await prepared.cleanup();
+      } finally {
+        await place.release();
+      }
+    },
+    quarantine: async () => {
+      try {
+        return await prepared.quarantine();
+      } finally {
+        await place.release();
+      }
+    },
   };
 }

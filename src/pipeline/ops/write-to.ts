@@ -36,12 +36,12 @@ export interface Written {
 
 /**
  * Writes a stream to a sink and publishes it when it has been read to its end. When the stream or the sink fails, what the sink had published
- * before stays, and nothing else is left. One writer at a time may work on a destination. A collection is read with `consistency: 'repair'`,
+ * before stays, and nothing else is left. One writer at a time, of whatever process, may work on a destination. A collection is read with `consistency: 'repair'`,
  * and so are the other sides of joins, unless `connect` or `with` say otherwise.
  *
  * @param rows Rows with their columns, or an observable of pages.
  * @param sink Opened for this stream alone, or the promise of it.
- * @throws The error of the stream, `SinkError`, or `E_RUN_ABORTED` after `signal`. `E_SINK_CONFIG` for arguments that cannot be right, and
+ * @throws The error of the stream, `SinkError`, `E_RUN_LOCKED`, or `E_RUN_ABORTED` after `signal`. `E_SINK_CONFIG` for arguments that cannot be right, and
  * for columns that the rows do not have; `E_SINK_FIELD` for a field that nobody declared and that came after the first page.
  *
  * @example

@@ -48,7 +48,7 @@ export type CsvOptions = z.input<ReturnType<typeof config>>;
 export async function csv(options: CsvOptions, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
   const given = checked('csv', config, options);
   const alone = standaloneSink('csv', context);
-  return openAlone(alone.at, outputIn(given.path, alone), () => csvSink.open(given, alone));
+  return openAlone(alone, outputIn(given.path, alone), () => csvSink.open(given, alone));
 }
 
 export const csvSink = defineSink({

@@ -35,7 +35,7 @@ export type NdjsonOptions = z.input<ReturnType<typeof config>>;
 export async function ndjson(options: NdjsonOptions, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
   const given = checked('ndjson', config, options);
   const alone = standaloneSink('ndjson', context);
-  return openAlone(alone.at, outputIn(given.path, alone), () => ndjsonSink.open(given, alone));
+  return openAlone(alone, outputIn(given.path, alone), () => ndjsonSink.open(given, alone));
 }
 
 export const ndjsonSink = defineSink({

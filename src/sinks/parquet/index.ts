@@ -30,7 +30,7 @@ export type ParquetOptions = z.input<ReturnType<typeof config>>;
 export async function parquet(options: ParquetOptions, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
   const given = checked('parquet', config, options);
   const alone = standaloneSink('parquet', context);
-  return openAlone(alone.at, outputIn(given.path, alone), () => parquetSink.open(given, alone));
+  return openAlone(alone, outputIn(given.path, alone), () => parquetSink.open(given, alone));
 }
 
 export const parquetSink = defineSink({

@@ -137,7 +137,8 @@ export function masking(kindOf: (name: string) => Mask | undefined, options: Mas
 
 /** @throws {StepError} `E_STEP_CONFIG` for `hmac` without a key. */
 export function requireKey(kinds: readonly (Mask | undefined)[], { hmacKey }: MaskOptions): void {
-  if (kinds.includes('hmac') && !isKey(hmacKey)) throw new StepError('E_STEP_CONFIG', 'mask: hmac needs the option hmacKey, with at least 16 characters');
+  if (kinds.includes('hmac') && !isKey(hmacKey))
+    throw new StepError('E_STEP_CONFIG', 'mask: hmac needs the option hmacKey, with at least 16 characters');
 }
 
 /** What a pipeline file is told. */

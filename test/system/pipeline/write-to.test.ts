@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -24,6 +24,7 @@ import {
   type Warning,
 } from '../../../src/index.js';
 import { type Responder } from '../../../src/service/index.js';
+import { lockOutputs } from '../../../src/store/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { service, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -181,6 +182,28 @@ describe('writeTo', () => {
     await expect(writeTo(users, open(path))).rejects.toMatchObject(refused('another sink of this program is open at'));
     expect(await writing).toMatchObject({ rows: 300 });
     expect(await writeTo(users, open(path))).toMatchObject({ rows: 300 });
+  });
+
+  test.each<[string, (path: string) => ReturnType<typeof csv>, string]>([
+    ['a file', (path) => csv({ path }), 'users.csv'],
+    ['a table', (path) => parquet({ path }), 'users'],
+  ])('refuses %s that a run writes, and leaves nothing beside it', async (_what, open, name) => {
+    const [{ users }, folder] = [await connected(), await temporaryFolder()];
+    const path = join(folder, name);
+    const run = await lockOutputs([path], { runId: 'nightly' });
+    await expect(writeTo(users, open(path))).rejects.toMatchObject({ code: 'E_RUN_LOCKED', message: expect.stringContaining('nightly') });
+    await run.release();
+    expect(await readdir(folder)).toEqual([]);
+    await writeTo(users, open(path));
+    expect((await readdir(folder)).filter((each) => each.endsWith('.lock'))).toEqual([]);
+  });
+
+  test('is not published when another process took the place over', async () => {
+    const [{ users }, folder] = [await connected(), await temporaryFolder()];
+    const path = join(folder, 'users.csv');
+    const lost = users.pages$.pipe(tap(() => rmSync(join(folder, '.users.csv.lock'), { force: true })));
+    await expect(writeTo(lost, csv({ path }), { columns })).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+    expect(await readdir(folder)).toEqual([]);
   });
 
   test('warns of fields that the columns leave out', async () => {
