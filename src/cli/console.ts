@@ -1,4 +1,5 @@
 import { jsonOf, logEvents, printable, type LogEvent } from '../core/index.js';
+import { paintedHead, plain, type Painter } from './colour.js';
 import type { Secrets } from './secrets.js';
 
 /** How messages are written: lines for people, or one JSON object per line. */
@@ -28,13 +29,22 @@ export interface Console extends Secrets {
   event(name: LogEvent, facts: object, words?: string | readonly string[]): void;
 }
 
-/** @param most Most detailed level that is printed. */
-export function createConsole(format: LogFormat, most: LogLevel, { hide, redact }: Secrets, stream: NodeJS.WritableStream): Console {
+/**
+ * @param most Most detailed level that is printed.
+ * @param paint Colours of text on that stream. Default: none.
+ */
+export function createConsole(
+  format: LogFormat,
+  most: LogLevel,
+  { hide, redact }: Secrets,
+  stream: NodeJS.WritableStream,
+  paint: Painter = plain,
+): Console {
   function say(event: LogEvent, level: LogLevel, lines: readonly string[], facts: object): void {
     if (logLevels.indexOf(level) > logLevels.indexOf(most)) return;
     const time = new Date().toISOString();
     if (format === 'json') stream.write(`${jsonOf({ time, level, event, ...inOneLine(lines), ...facts }, { redact })}\n`);
-    else if (lines.length > 0) stream.write(lines.map((line) => `${printable(redact(line))}\n`).join(''));
+    else if (lines.length > 0) stream.write(lines.map((line) => `${painted(printable(redact(line)), level, paint)}\n`).join(''));
   }
   return {
     format,
@@ -44,6 +54,11 @@ export function createConsole(format: LogFormat, most: LogLevel, { hide, redact 
     hide,
     redact,
   };
+}
+
+function painted(line: string, level: LogLevel, paint: Painter): string {
+  if (level === 'debug') return paint('aside', line);
+  return level === 'info' ? line : paintedHead(line, level === 'error' ? 'bad' : 'beware', paint);
 }
 
 /** Several messages stand in one text, and by themselves as well. */

@@ -15,6 +15,7 @@ import { addTest } from './commands/test.js';
 import { addValidate } from './commands/validate.js';
 import { addVerify } from './commands/verify.js';
 import { catalogue, exitCodes, LeadstreamError, version } from '../core/index.js';
+import { painterFor } from './colour.js';
 import { createConsole } from './console.js';
 import { commonOptions, environmentOf, secretsIn, type CommandContext, type Runner } from './context.js';
 import { reportFailure } from './failure.js';
@@ -61,7 +62,7 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
   let exit = 1;
 
   const runner: Runner = async ({ logFormat, logLevel, quiet, env: envFile }, work) => {
-    const console = createConsole(logFormat, quiet ? 'error' : logLevel, secrets, stderr);
+    const console = createConsole(logFormat, quiet ? 'error' : logLevel, secrets, stderr, painterFor(stderr, env));
     try {
       exit = await work({ ...surroundings, console, envFile, env: environmentOf(envFile, surroundings, secrets) });
     } catch (error) {
@@ -78,7 +79,7 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
     const isCompletion = argv[0] === 'completion' || argv.includes('--get-yargs-completions');
     return help || versionAsked || isCompletion ? 0 : exit;
   } catch (error) {
-    return reportFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error);
+    return reportFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr, painterFor(stderr, env)), error);
   }
 }
 

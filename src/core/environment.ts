@@ -12,6 +12,7 @@ export const environment = {
   HTTPS_PROXY: { secret: true, summary: 'Proxy to a service with TLS, unless `NO_PROXY` lists its host. Also in small letters.' },
   HTTP_PROXY: { secret: true, summary: 'Proxy to a service without.' },
   NO_PROXY: { secret: false, summary: 'Hosts that are asked without a proxy, as `localhost,.example.com`.' },
+  NO_COLOR: { secret: false, summary: 'Set to anything: no colours on a terminal. Elsewhere there are none.' },
   NODE_EXTRA_CA_CERTS: { secret: false, summary: 'File with certificates of authorities that are trusted besides the usual ones.' },
 } as const;
 

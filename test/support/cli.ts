@@ -26,9 +26,15 @@ interface Surroundings {
 /** Runs a command line of `leadstream` to its end, in this process. */
 export async function cli(
   parameters: readonly string[],
-  { cwd, env = {}, signal = new AbortController().signal }: Surroundings & { readonly signal?: AbortSignal },
+  {
+    cwd,
+    env = {},
+    signal = new AbortController().signal,
+    isTTY = false,
+  }: Surroundings & { readonly signal?: AbortSignal; /** Whether both streams are a terminal. */ readonly isTTY?: boolean },
 ): Promise<Finished> {
-  const [stdout, stderr] = [new Collected(), new Collected()];
+  const terminal = isTTY ? { isTTY, columns: 80 } : {};
+  const [stdout, stderr] = [Object.assign(new Collected(), terminal), Object.assign(new Collected(), terminal)];
   const code = await runCli(parameters, { env, cwd, stdout, stderr, signal });
   return { code, stdout: stdout.text, stderr: stderr.text };
 }

@@ -19,7 +19,10 @@ export function addDemo(yargs: Argv, runner: Runner): Argv {
   return yargs.command(
     'demo',
     `Serve generated rows and run leads-enriched.yaml on them, in ./${folder}`,
-    (options) => commonOptions(options).option('leads', { type: 'number', default: 20_017, describe: 'Generated leads' }),
+    (options) =>
+      commonOptions(options)
+        .option('leads', { type: 'number', default: 20_017, describe: 'Generated leads' })
+        .example('$0 demo --leads 1000', 'a few seconds, and nothing outside the folder'),
     (arguments_) => runner(arguments_, (context) => demo(arguments_, context)),
   );
 }

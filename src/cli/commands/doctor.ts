@@ -2,6 +2,7 @@ import type { Argv } from 'yargs';
 import { collectionNames, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError } from '../../core/index.js';
 import type { ConnectOptions, Diagnosis, DiagnosisFinding } from '../../index.js';
+import { painterFor, type Painter, type Tone } from '../colour.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 
@@ -43,7 +44,8 @@ async function doctor(arguments_: DoctorArguments, context: CommandContext): Pro
   const options = { service, collections: asked, ratePerSecond: arguments_.rateLimit, signal };
   console.log('info', `asking ${connection.baseUrl}, at most 60 requests`);
   const diagnosis = await diagnoseService(connection, options);
-  const text = arguments_.format === 'json' ? `${JSON.stringify(diagnosis, undefined, 2)}\n` : textOf(diagnosis);
+  const text =
+    arguments_.format === 'json' ? `${JSON.stringify(diagnosis, undefined, 2)}\n` : textOf(diagnosis, painterFor(stdout, context.env));
   await print(stdout, console.redact(text));
   if (diagnosis.ready) return 0;
   throw new LeadstreamError('E_SERVICE_UNKNOWN', missingIn(diagnosis));
@@ -91,10 +93,10 @@ function environmentBlock({ auth }: ConnectOptions): Readonly<Record<string, unk
   return { base_url: '${LEADSTREAM_BASE_URL}', auth: Object.fromEntries(keys) };
 }
 
-function textOf({ service, requests, maxRequests, ratePerSecond, measured, findings, block }: Diagnosis): string {
+function textOf({ service, requests, maxRequests, ratePerSecond, measured, findings, block }: Diagnosis, paint: Painter): string {
   const pages = measured === undefined ? '' : `; pages of ${measured}`;
   const head = `${service}: ${requests} of at most ${maxRequests} requests, at most ${ratePerSecond}/s${pages}\n`;
-  const told = grouped(findings).map((group) => `\n${linesOf(group).join('\n')}\n`);
+  const told = grouped(findings).map((group) => `\n${linesOf(group, paint).join('\n')}\n`);
   const end = block === undefined ? 'No service block: not all that it needs is known.\n' : `For the pipeline file:\n\n${block}`;
   return `${head}${told.join('')}\n${end}`;
 }
@@ -111,13 +113,15 @@ function grouped(findings: readonly DiagnosisFinding[]): readonly (readonly [Dia
   return groups;
 }
 
-function linesOf(group: readonly [DiagnosisFinding, ...DiagnosisFinding[]]): readonly string[] {
+const tones: Readonly<Record<DiagnosisFinding['outcome'], Tone>> = { ok: 'good', note: 'beware', unknown: 'beware', problem: 'bad' };
+
+function linesOf(group: readonly [DiagnosisFinding, ...DiagnosisFinding[]], paint: Painter): readonly string[] {
   const [{ outcome, message, evidence }] = group;
   const requests = evidence.map(({ request, status, answer, ms }) => {
     const came = status === undefined ? answer : `HTTP ${status}, ${answer}, ${ms} ms`;
-    return `           ${request} -> ${came}`;
+    return paint('aside', `           ${request} -> ${came}`);
   });
-  return [`${outcome.padEnd(9)}${group.map(nameOf).join(', ')}: ${message}`, ...requests];
+  return [`${paint(tones[outcome], outcome)}${' '.repeat(9 - outcome.length)}${group.map(nameOf).join(', ')}: ${message}`, ...requests];
 }
 
 function nameOf({ check }: DiagnosisFinding): string {

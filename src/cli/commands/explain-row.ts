@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs';
 import { LeadstreamError, printable } from '../../core/index.js';
 import type { RowExplanation, RowField, RowJoin, RowOutput, RowPassage } from '../../index.js';
+import { painterFor, type Painter, type Tone } from '../colour.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 import { amount } from '../table.js';
@@ -51,18 +52,18 @@ async function explainRow(arguments_: ExplainRowArguments, context: CommandConte
   const pipeline = onePipeline(await api.loadPipelines(file, { env, cwd, set: overridesOf(arguments_.set) }), file, arguments_.only);
   console.hide(pipeline.secrets);
   const explanation = await api.explainRow(pipeline, key.map(String), { reveal, scan, signal, watch: watchers(console) });
-  const text = format === 'json' ? `${JSON.stringify(explanation, undefined, 2)}\n` : textOf(explanation);
+  const text = format === 'json' ? `${JSON.stringify(explanation, undefined, 2)}\n` : textOf(explanation, painterFor(stdout, env));
   await print(stdout, console.redact(text));
   const failed = explanation.steps.find(({ outcome }) => outcome === 'failed');
   if (failed) throw new LeadstreamError('E_ROW_FAILED', `${failed.at}: a run fails by this row`);
   return 0;
 }
 
-function textOf({ collection, search, record, steps, rows, outputs }: RowExplanation): string {
+function textOf({ collection, search, record, steps, rows, outputs }: RowExplanation, paint: Painter): string {
   const list = search.because === undefined ? 'found in the list' : `${search.because}; found in the list`;
   const how = search.by === 'single read' ? 'found by a single read' : `${list}, row ${amount(search.looked)}`;
   const end = rows === 0 ? [`nothing is written of it: ${endOf(steps)}`] : outputs.flatMap(outputLines);
-  const blocks = [[`from ${collection}: ${how}`, ...table(record)], ...steps.map(stepLines), end];
+  const blocks = [[`from ${collection}: ${how}`, ...table(record)], ...steps.map((step) => stepLines(step, paint)), end];
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
@@ -71,8 +72,17 @@ function endOf(steps: readonly RowPassage[]): string {
   return last ? `${last.at}, ${last.outcome}` : 'no row comes out of the last step';
 }
 
-function stepLines({ at, outcome, reason, expressions, used, join, changed, removed, rows, nulled, alone }: RowPassage): readonly string[] {
-  if (outcome === 'not reached') return [`${at}: not reached`];
+const tones: Readonly<Record<RowPassage['outcome'], Tone>> = {
+  passed: 'good',
+  dropped: 'beware',
+  rejected: 'bad',
+  failed: 'bad',
+  'not reached': 'aside',
+};
+
+function stepLines(passage: RowPassage, paint: Painter): readonly string[] {
+  const { at, outcome, reason, expressions, used, join, changed, removed, rows, nulled, alone } = passage;
+  if (outcome === 'not reached') return [`${at}: ${paint(tones[outcome], outcome)}`];
   const several = rows > 1 ? `, ${amount(rows)} rows leave it; the first:` : '';
   const why = reason === undefined ? '' : `: ${reason}`;
   const changes = changed.map((field) => {
@@ -80,7 +90,7 @@ function stepLines({ at, outcome, reason, expressions, used, join, changed, remo
     return `${field.before === undefined ? '+' : '~'} ${field.name} ${field.type} = ${shown(field.value)}${was}`;
   });
   return [
-    `${at}: ${outcome}${why}${several}`,
+    `${at}: ${paint(tones[outcome], outcome)}${why}${several}`,
     ...[
       ...expressions.map((expression) => `expression: ${printable(expression)}`),
       ...used.map(({ name, value }) => `uses ${name} = ${shown(value)}`),

@@ -13,7 +13,8 @@ export function addRuns(yargs: Argv, runner: Runner): Argv {
     (options) =>
       commonOptions(options)
         .positional('dir', { type: 'string', demandOption: true, describe: 'Table, like lake/leads' })
-        .option('json', { type: 'boolean', default: false, describe: 'One JSON object per run, with its whole manifest' }),
+        .option('json', { type: 'boolean', default: false, describe: 'One JSON object per run, with its whole manifest' })
+        .example('$0 runs lake/leads', 'the published run, and those that are kept'),
     (arguments_) =>
       runner(arguments_, async ({ cwd, stdout }) => {
         const { tableRuns } = await import('../../index.js');

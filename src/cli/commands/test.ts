@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs';
 import { LeadstreamError, unknownName } from '../../core/index.js';
 import type { TestResults } from '../../index.js';
+import { painterFor } from '../colour.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 import { amount } from '../table.js';
@@ -63,10 +64,11 @@ async function test({ files: words, only, format }: TestArguments, context: Comm
   return exit;
 }
 
-async function tell(file: string, { tests, untested }: TestResults, { stdout, console }: CommandContext): Promise<void> {
+async function tell(file: string, { tests, untested }: TestResults, { stdout, console, env }: CommandContext): Promise<void> {
   const { linesOf } = await import('../differences.js');
+  const paint = painterFor(stdout, env);
   for (const { pipeline, name, line, ok, differences } of tests) {
-    await print(stdout, `${ok ? 'ok  ' : 'FAIL'} ${file}:${line} ${pipeline}: ${name}\n`);
+    await print(stdout, `${ok ? paint('good', 'ok  ') : paint('bad', 'FAIL')} ${file}:${line} ${pipeline}: ${name}\n`);
     await print(
       stdout,
       differences

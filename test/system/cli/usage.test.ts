@@ -48,6 +48,22 @@ describe('a command line', () => {
     expect(await cli(['help', 'run'], { cwd })).toEqual(await cli(['run', '--help'], { cwd }));
   });
 
+  test.each(commands.split(', ').filter((name) => name !== 'completion'))(
+    'shows by help %s how it is used, and completes it and its options',
+    async (name) => {
+      const cwd = await temporaryFolder();
+      const { code, stdout } = await cli(['help', name], { cwd });
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: expect.stringMatching(new RegExp(`^leadstream ${name}\\b[^]*\\nExamples:\\n.*leadstream ${name}\\b`)),
+      });
+      const verbs = await cli(['--get-yargs-completions', 'leadstream', ''], { cwd });
+      expect(verbs.stdout.split('\n')).toContain(name);
+      const options = await cli(['--get-yargs-completions', 'leadstream', name, '--log'], { cwd });
+      expect(options.stdout.split('\n')).toEqual(expect.arrayContaining(['--log-level', '--log-format']));
+    },
+  );
+
   test('checks several files, tells all that is wrong, and ends with the first failure', async () => {
     const cwd = await workplace(toCsv);
     await writeFile(join(cwd, 'q.yaml'), 'name: q');

@@ -1,0 +1,72 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, test } from '@jest/globals';
+import { cli, type Finished } from '../../support/cli.js';
+import { serviceOf } from '../../support/services.js';
+import { workplace } from './support.js';
+
+const text = `from: leads
+steps:
+  - filter: age == '7'
+tests:
+  - name: one row
+    given: { leads: [{ lead_id: '1', age: '7' }] }
+    expect: { exit: 65 }
+to:
+  - stdout: {}
+`;
+
+/** Escape sequences of colours and nothing else. */
+// oxlint-disable-next-line no-control-regex
+const colour = /\u001b\[\d+m/g;
+
+/** Everything that a command says, with times and counts that differ from run to run left out. */
+async function said(parameters: readonly string[], given: { isTTY: boolean; env?: Record<string, string> }): Promise<string> {
+  const from = await serviceOf({ leads: [{ lead_id: '1', age: '8' }] });
+  const cwd = await workplace(text);
+  await writeFile(join(cwd, 'wrong.yaml'), 'name: wrong\nfrom: leeds\nto:\n  - stdout: {}\n');
+  const { stdout, stderr }: Finished = await cli(parameters, { cwd, isTTY: given.isTTY, env: { ...from.env, ...given.env } });
+  return `${stdout}${stderr}`
+    .replaceAll(from.url, 'URL')
+    .replaceAll(cwd, '.')
+    .replaceAll(/\d+(?:\.\d+)?(?= ?(?:ms|\/s|s\b))/g, 'N')
+    .replaceAll(/; \d in flight brought most|; more requests in flight brought no more/g, '');
+}
+
+const verbs = [
+  ['doctor', '--rate-limit', '500'],
+  ['explain-row', 'p.yaml', '1'],
+  ['test', 'p.yaml'],
+  ['validate', 'p.yaml', 'wrong.yaml'],
+  ['run', 'nowhere.yaml'],
+  ['fetch', 'leeds'],
+];
+
+describe.each(verbs)('%s', (...words) => {
+  const parameters = words.filter((word) => typeof word === 'string');
+
+  test('has colours on a terminal, and is the same without', async () => {
+    const coloured = await said(parameters, { isTTY: true });
+    expect(coloured).toMatch(colour);
+    expect(stripVTControlCharacters(coloured)).toBe(await said(parameters, { isTTY: true, env: { NO_COLOR: '1' } }));
+  });
+
+  test.each([
+    ['off a terminal', { isTTY: false }],
+    ['with NO_COLOR', { isTTY: true, env: { NO_COLOR: '1' } }],
+    ['on a terminal that has none', { isTTY: true, env: { TERM: 'dumb' } }],
+  ])('has none %s', async (_name, given) => {
+    expect(await said(parameters, given)).not.toContain('\u001b');
+  });
+});
+
+test('an empty NO_COLOR says nothing, and JSON has no colours', async () => {
+  expect(await said(['run', 'nowhere.yaml'], { isTTY: true, env: { NO_COLOR: '' } })).toMatch(colour);
+  for (const words of [
+    ['doctor', '--rate-limit', '500', '--format', 'json', '--log-format', 'json'],
+    ['explain-row', 'p.yaml', '1', '--format', 'json'],
+    ['test', 'p.yaml', '--format', 'json', '--log-format', 'json'],
+  ])
+    expect(await said(words, { isTTY: true })).not.toContain('\u001b');
+});
