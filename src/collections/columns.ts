@@ -10,6 +10,9 @@ export function originalName(column: string, field: Field): string {
  * The columns of a collection as the client delivers them, in the order of the service's document.
  *
  * @param reveal Names of secret columns that are wanted all the same.
+ *
+ * @example
+ * columnsOf(collections.users); // [{ name: 'uid', original: 'uid', type: 'text', sensitivity: 'plain', … }, …]
  */
 export function columnsOf(collection: Collection, reveal: readonly string[] = []): readonly Column[] {
   const withheld = withheldOf(collection, reveal);

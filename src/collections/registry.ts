@@ -8,18 +8,34 @@ import { users } from './users.js';
 /** Collections by name. */
 export type Registry = Readonly<Record<string, Collection>>;
 
-/** The collections of the service, in the order of its document. One more is a file of its own and a name here. */
+/**
+ * The collections of the service, in the order of its document. One more is a file of its own and a name here.
+ *
+ * @example
+ * const key = collections.areacodes.key; // ['area_code', 'city', 'state']
+ */
 export const collections = { leads, bridges, areacodes, links, users } as const satisfies { readonly [N in string]: Collection<N> };
 
+/** The name of a collection that every service has. */
 export type CollectionName = keyof typeof collections;
 
-/** Every collection name. */
+/**
+ * Every collection name.
+ *
+ * @example
+ * collectionNames.includes('leads'); // true
+ */
 export const collectionNames = Object.keys(collections) as readonly CollectionName[];
 
+/** A row of `leads`: texts as the service gives them, `null` where it gives none. */
 export type Lead = RowOf<typeof leads>;
+/** A row of `bridges`: texts as the service gives them, `null` where it gives none, without its secret fields. */
 export type Bridge = RowOf<typeof bridges>;
+/** A row of `areacodes`: texts as the service gives them, `null` where it gives none. */
 export type AreaCode = RowOf<typeof areacodes>;
+/** A row of `links`: texts as the service gives them, `null` where it gives none, without its secret fields. */
 export type Link = RowOf<typeof links>;
+/** A row of `users`: texts as the service gives them, `null` where it gives none. */
 export type User = RowOf<typeof users>;
 
 /** The row type of each collection. */

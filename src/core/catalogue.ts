@@ -5,6 +5,9 @@ import type { ExitCode } from './exit-codes.js';
  *
  * `exit` is the status of the process, `retry` says whether running again without a change can
  * help, `help` says what to do next. Codes are stable: scripts may depend on them.
+ *
+ * @example
+ * const { exit, retry } = catalogue.E_SOURCE_UNAVAILABLE; // 69, true
  */
 export const catalogue = {
   E_USAGE: { exit: 2, retry: false, help: 'See `leadstream --help` and the help of the command.' },

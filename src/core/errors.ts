@@ -70,7 +70,14 @@ export interface SpecIssue {
   readonly column: number;
 }
 
-/** The author of a pipeline file has to act. The message has one `FILE:LINE:COLUMN message` line per problem. */
+/**
+ * The author of a pipeline file has to act. The message has one `FILE:LINE:COLUMN message` line per problem.
+ *
+ * @example
+ * await loadPipeline('leads.yaml').catch((error: unknown) => {
+ *   if (error instanceof SpecError) for (const { line, column, message } of error.issues) console.error(line, column, message);
+ * });
+ */
 export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
   readonly issues: readonly SpecIssue[];
 
@@ -96,7 +103,12 @@ export interface SourceFailure {
   readonly systemCode?: string | undefined;
 }
 
-/** The service, or the way to it, failed. */
+/**
+ * The service, or the way to it, failed.
+ *
+ * @example
+ * if (error instanceof SourceError && error.code === 'E_SOURCE_AUTH') await renewKey();
+ */
 export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
   readonly kind: FailureKind;
   /** HTTP status, when there was an answer. */
@@ -120,10 +132,20 @@ export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
   }
 }
 
-/** A step met a row or an argument that it cannot work with. */
+/**
+ * A step met a row or an argument that it cannot work with.
+ *
+ * @example
+ * if (error instanceof StepError) console.error(error.code, error.message); // E_STEP_FIELD filter: no row has zip
+ */
 export class StepError extends CataloguedError<CodeOf<'STEP'>> {}
 
-/** A destination failed. */
+/**
+ * A destination failed.
+ *
+ * @example
+ * if (error instanceof SinkError && error.code === 'E_SINK_FOREIGN') console.error('the path has files of another program');
+ */
 export class SinkError extends CataloguedError<CodeOf<'SINK'>> {}
 
 /** What one gate has against publishing. */
@@ -132,7 +154,14 @@ export interface Violation {
   readonly message: string;
 }
 
-/** Gates refused to publish what was read. The message has one line per gate; the code is that of the first. */
+/**
+ * Gates refused to publish what was read. The message has one line per gate; the code is that of the first.
+ *
+ * @example
+ * await runPipeline(pipeline, { keepFailed: true }).catch((error: unknown) => {
+ *   if (error instanceof GateError) console.error(error.message, error.kept);
+ * });
+ */
 export class GateError extends CataloguedError<CodeOf<'GATE'>> {
   /** Where the outputs are that were put aside for inspection instead of removed; absolute paths. */
   readonly kept: readonly string[];

@@ -39,7 +39,9 @@ export interface Operations {
   readonly commit: { readonly begun: CommitBegun; readonly done: object };
 }
 
+/** The name of an event that is told once, when it happens. */
 export type MomentName = keyof Moments;
+/** The name of something that begins and ends, and is told when it does. */
 export type OperationName = keyof Operations;
 
 /** Whose an event is. */

@@ -65,6 +65,11 @@ export function handlersOf(watchers: readonly Watcher[]): Handlers {
  * a channel itself and throws makes an `uncaughtException`, as that module has it.
  *
  * @returns Ends it.
+ *
+ * @example
+ * const end = watch({ retry: ({ url, attempt, delayMs }) => console.error(`attempt ${attempt} of ${url} failed, next in ${delayMs} ms`) });
+ * for await (const lead of service.leads) await store(lead);
+ * end();
  */
 export function watch(watcher: Watcher): () => void {
   const problem = watchersProblem(watcher);

@@ -77,6 +77,10 @@ export function emptyTally(): Tally {
 /**
  * The context of a step that is used on its own, in code. There is nowhere to put a rejected row, so one fails the
  * stream instead of vanishing; pass a context with `reject` to collect them.
+ *
+ * @example
+ * const context = standalone('cast', { reject: (_row, fault) => void rejects.push(fault) });
+ * service.leads.pipe(cast({ age: 'integer' }, {}, context)); // a row whose age is no number is in rejects
  */
 export function standalone(at: string, overrides: Partial<StepContext> = {}): StepContext {
   return {

@@ -10,6 +10,10 @@ import type { Page } from './page.js';
  * ends the stream, and so does one that never completes, once the process has nothing else left to do.
  *
  * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for such a writer.
+ *
+ * @example
+ * await lastValueFrom(service.leads.pages$.pipe(deliver((page) => storeAll(page.rows))), { defaultValue: 0 });
+ * // the next page is asked for when there is room for it: at most `window` pages are in memory
  */
 export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
   return (pages$: Observable<Page<T>>): Observable<number> =>

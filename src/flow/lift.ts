@@ -9,6 +9,10 @@ import { withFacts } from './step-facts.js';
  * Applies a function to every row; it is told the row and nothing else.
  *
  * @throws {StepError} `E_STEP_FUNCTION`, by the stream, when the function throws, with what it threw as the `cause`, and when it gives a promise.
+ *
+ * @example
+ * service.leads.pipe(mapRows(({ lead_id, zipcode }) => ({ id: lead_id, prefix: zipcode?.slice(0, 3) ?? null })));
+ * // { lead_id: '7', zipcode: '10001', … }  ->  { id: '7', prefix: '100' }
  */
 export function mapRows<T, U>(project: (row: T) => U): Step<T, U> {
   const mapping: Step<T, U> = map((page) => withRows(page, ofEachRow(page, { at: 'mapRows', of: project })));
@@ -19,6 +23,9 @@ export function mapRows<T, U>(project: (row: T) => U): Step<T, U> {
  * Keeps the rows that satisfy a condition; a page may become empty, but it stays a page.
  *
  * @throws {StepError} `E_STEP_FUNCTION`, by the stream, as `mapRows`.
+ *
+ * @example
+ * service.leads.pipe(filterRows((lead) => lead.lead_status === 'sold')); // `filter` also counts what it drops
  */
 export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
   const filtering: Step<T, T> = map((page) => keepRows(page, keep, 'filterRows'));
@@ -34,7 +41,7 @@ export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
  * that come after the last page in one more, numbered after it, for which the stream waits. They are not bounded by the window.
  *
  * @example
- * service.leads.pipe(liftRows(pipe(filter((lead) => lead.zipcode !== ''), map((lead) => lead.zipcode))));
+ * service.leads.pipe(liftRows((lead$) => lead$.pipe(distinct(({ zipcode }) => zipcode), take(100)))); // a lead of each of 100 zip codes
  */
 export function liftRows<T, U>(operator: OperatorFunction<T, U>): Step<T, U> {
   return (pages$) =>

@@ -21,6 +21,10 @@ const taken = object({ project: callable, concurrency: number({ whole: true, min
  * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right. `E_STEP_FUNCTION`, by the stream, when the function fails,
  * with what it threw as the `cause`, and when it gives something other than rows.
  * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for a page whose rows never come, once the process has nothing else left to do.
+ *
+ * @example
+ * const scored = service.leads.pipe(mapAsync((page, signal) => scoresOf(page.rows, signal), 4));
+ * for await (const score of scored) console.log(score);
  */
 export function mapAsync<T, U>(
   project: (page: Page<T>, signal: AbortSignal) => ObservableInput<readonly U[]>,

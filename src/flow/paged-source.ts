@@ -51,6 +51,10 @@ type Slot<C> = { readonly number: number } & ({ readonly content: C } | { readon
  * @param fetch Reads one page by number: emits its rows once.
  * @throws {SourceError} `E_SOURCE_ORDER` when rows come after the end; `E_SOURCE_CONFIG`, at once, for bounds that a pipeline
  * file could not have either; `E_RUN_STALLED` when pages are not released and nothing is left that could.
+ *
+ * @example
+ * const orders$ = pagedSource((number) => defer(() => fetchOrders(number)), { window: 4, concurrency: 2 });
+ * for await (const order of fromPages(orders$)) console.log(order.no);
  */
 export function pagedSource<T>(fetch: (page: number) => Observable<readonly T[]>, options: PagedSourceOptions = {}): Observable<Page<T>> {
   return paged(fetch, (number, rows, lease) => ({ number, rows, lease }), options).pipe(handOver());

@@ -87,6 +87,8 @@ export class RowStream<T> implements AsyncIterable<T> {
    * @throws {StepError} `E_STEP_CONFIG` for another format.
    *
    * @example
+   * import { pipeline } from 'node:stream/promises';
+   *
    * await pipeline(service.leads.toReadable('ndjson'), response); // a client that leaves ends the requests
    */
   toReadable(format: RowFormat = 'objects'): Readable {

@@ -19,12 +19,17 @@ interface Stage {
  * @param window Pages that the source may have out at once.
  * @param stallMs How long nothing may move, in milliseconds. Default 60,000.
  * @throws {LeadstreamError} `E_RUN_STALLED`, by the guarded stream, with the name of the stage.
+ *
+ * @example
+ * const stalls = createStallDetector(8, 1_000);
+ * const watched$ = service.leads.pages$.pipe(stalls.stage('source'), mine, stalls.stage('mine'), deliver(storePage), stalls.taken(), stalls.guard());
+ * await lastValueFrom(watched$); // E_RUN_STALLED mine keeps 8 pages and gives none back
  */
 export function createStallDetector(window: number, stallMs = 60_000): StallDetector {
   return new StallDetector(window, stallMs);
 }
 
-/** Watches a chain for pages that go into a stage and never come out. */
+/** Watches a chain for pages that go into a stage and never come out; `createStallDetector` makes one. */
 export class StallDetector {
   readonly #stages: Stage[] = [];
   #taken = 0;

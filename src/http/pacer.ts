@@ -14,7 +14,13 @@ export interface RateLimiter {
   pausedUntil: number;
 }
 
-/** The rate limiters of services, by their addresses, for runs that have them in common. */
+/**
+ * The rate limiters of services, by their addresses, for runs that have them in common.
+ *
+ * @example
+ * const limiters = new RateLimiters(); // what asks the same service waits for the same turns
+ * await Promise.all(pipelines.map((each) => runPipeline(each, { limiters })));
+ */
 export class RateLimiters {
   readonly #services = new Map<string, RateLimiter>();
 

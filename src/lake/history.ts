@@ -18,6 +18,9 @@ export interface TableRun {
  * can be read.
  *
  * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that leadstream did not make.
+ *
+ * @example
+ * const { rows, consistency } = (await publishedManifest('lake/leads')) ?? {};
  */
 export async function publishedManifest(path: string): Promise<Manifest | undefined> {
   const table = new Table(path);
@@ -29,6 +32,9 @@ export async function publishedManifest(path: string): Promise<Manifest | undefi
  * The runs of a table, the newest first. One whose link was lost has no published run.
  *
  * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table.
+ *
+ * @example
+ * for (const { run, state } of await tableRuns('lake/leads')) console.log(run, state); // … published, … kept
  */
 export async function tableRuns(path: string): Promise<readonly TableRun[]> {
   const table = new Table(path);

@@ -72,7 +72,12 @@ export type Manifest = z.output<ReturnType<typeof manifest>>;
 /** A file of a table. */
 export type ManifestFile = Manifest['files'][number];
 
-/** Reads a manifest; `undefined` when the file is missing or not one of ours. */
+/**
+ * Reads a manifest; `undefined` when the file is missing or not one of ours.
+ *
+ * @example
+ * const manifest = await readManifest('copied/manifest.json'); // undefined for what is none
+ */
 export async function readManifest(path: string): Promise<Manifest | undefined> {
   return readRegular(path).then(
     (bytes) => manifestIn(bytes.toString('utf8')),

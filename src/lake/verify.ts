@@ -37,6 +37,10 @@ export interface VerifyOptions {
  *
  * @param path The link `lake/leads`, or with `manifest` a copy of the folder behind it, whose key index is not looked for.
  * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when the run has no manifest that can be read.
+ *
+ * @example
+ * const { differences } = await verifyTable('lake/leads');
+ * if (differences.length > 0) throw new Error(differences.join('\n'));
  */
 export async function verifyTable(path: string, options: VerifyOptions = {}): Promise<Verification> {
   if (options.manifest !== undefined) return verifyCopy(path, options.manifest);

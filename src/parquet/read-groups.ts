@@ -8,6 +8,9 @@ import { zstd } from './zstd.js';
  * @param path The file.
  * @param columns Names of the columns that are wanted. Default: all.
  * @returns One array of rows per row group, which is what is in memory.
+ *
+ * @example
+ * for await (const group of readGroups('lake/leads/part-0.parquet', ['lead_id'])) console.log(group.length, 'rows');
  */
 export async function* readGroups(path: string, columns?: readonly string[]): AsyncIterable<readonly Row[]> {
   const [{ asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects }, { decompress }] = await Promise.all([

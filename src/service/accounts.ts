@@ -50,6 +50,9 @@ export function authoriser(accounts: readonly Account[]): (credentials: Credenti
  * Reads accounts from a JSON file: a list of `{ "uid", "key", "restApiKey"? }` or `{ "restApiKey" }`.
  *
  * @throws {LeadstreamError} `E_DATA` when the file cannot be read or is no such list; the message has no value of it.
+ *
+ * @example
+ * await startService({ source: generate(), accounts: await readAccounts('accounts.json') });
  */
 export async function readAccounts(file: string): Promise<readonly Account[]> {
   const content = await readFile(file, 'utf8').catch(() => {
@@ -68,6 +71,9 @@ export async function readAccounts(file: string): Promise<readonly Account[]> {
  *
  * @returns One account; none when no variable is set.
  * @throws {LeadstreamError} `E_USAGE` when only one half of the pair is set.
+ *
+ * @example
+ * await startService({ source: generate(), accounts: accountsFromEnv(process.env) });
  */
 export function accountsFromEnv(env: Readonly<Record<string, string | undefined>>): readonly Account[] {
   const uid = env['LEADSTREAM_AUTHORIZED_UID'] || undefined;

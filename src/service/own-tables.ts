@@ -15,6 +15,9 @@ export interface OwnTable {
  * served as they are, nested ones included. A collection without a file is empty.
  *
  * @throws {LeadstreamError} `E_USAGE` for a collection that is paged by anything but page numbers, `E_DATA` as `openDirectory`.
+ *
+ * @example
+ * await startService({ source: generate(), accounts, own: await openOwnTables('data', [orders]) });
  */
 export async function openOwnTables(directory: string, collections: readonly Collection[]): Promise<readonly OwnTable[]> {
   const entries = await readdir(directory).catch(() => {

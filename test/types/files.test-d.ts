@@ -3,6 +3,7 @@ import { expectTypeOf } from 'expect-type';
 import {
   diagnoseService,
   explainPipeline,
+  explainRow,
   failedRunOf,
   lintPipelines,
   loadCollections,
@@ -30,6 +31,7 @@ import {
   type Manifest,
   type Pipeline,
   type Row,
+  type RowExplanation,
   type RunReport,
   type TableRun,
   type TestResults,
@@ -61,6 +63,9 @@ void loadPipelines('p.yaml', { set: { 'service.limit': 100 } });
 void parsePipeline('name: x');
 // @ts-expect-error What is explained was loaded.
 explainPipeline('p.yaml');
+expectTypeOf(explainRow(pipeline, ['1000001'])).resolves.toEqualTypeOf<RowExplanation>();
+// @ts-expect-error A key has a value for each of its columns.
+void explainRow(pipeline, '1000001');
 // @ts-expect-error What is previewed was loaded.
 void previewPipeline('p.yaml');
 // @ts-expect-error Each file is checked by itself.

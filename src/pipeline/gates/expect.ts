@@ -34,6 +34,7 @@ export const expectShape = schema((z) => {
   });
 });
 
+/** What a pipeline expects of its rows before it publishes them. */
 export type Expect = z.output<ReturnType<typeof expectShape>>;
 
 /** What is known of the columns that leave the last step. */

@@ -26,6 +26,7 @@ export interface ExplainedRead {
   readonly key: readonly string[];
 }
 
+/** What a step would do, and the columns behind it. */
 export interface ExplainedStep {
   /** Like `steps[1] derive`. */
   readonly at: string;
@@ -41,6 +42,7 @@ export interface ExplainedStep {
   readonly columns: readonly ExplainedColumn[];
 }
 
+/** What a sink would write, and where. */
 export interface ExplainedSink {
   /** Like `to[0] parquet`. */
   readonly at: string;

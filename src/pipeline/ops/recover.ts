@@ -12,6 +12,9 @@ import { StateFolder } from '../run/state-folder.js';
  * @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine, or is not there; `E_STATE_VERSION` for what another
  * version left there.
  * @throws {SinkError} When a commit cannot be carried out; it stays, and the message says how to give it up.
+ *
+ * @example
+ * const completed = await recoverRuns('.leadstream'); // what killed runs had decided to publish is published
  */
 export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
   const { path, redoLog, removeSpent } = StateFolder.at(stateDir, baseDir);

@@ -4,6 +4,7 @@ import { forgetCommit, lockOutputs, logCommit, recoverCommits, refuseEarlierStat
 import { prepareRollback } from '../../lake/index.js';
 import { StateFolder } from '../run/state-folder.js';
 
+/** To which run a table returns, and where the runs have their state. */
 export interface RollbackOptions {
   /** Run to return to. Default: the newest kept one. */
   readonly to?: string | undefined;
@@ -21,6 +22,9 @@ export interface RollbackOptions {
  * @returns The runs that readers saw before (`undefined` when the link of the table was lost), and that they see now.
  * @throws {SinkError} `E_SINK_RUN` when there is no such run or it is damaged, `E_SINK_FOREIGN` when there is no such table.
  * @throws {LeadstreamError} `E_RUN_LOCKED` while a run works on the table; `E_STATE_VERSION` for what another version left in the state folder.
+ *
+ * @example
+ * const { from, to } = await rollbackTable('lake/leads'); // readers see the run before the published one
  */
 export async function rollbackTable(
   path: string,

@@ -9,6 +9,7 @@ export interface Profile {
   readonly columns: readonly ColumnProfile[];
 }
 
+/** What the values of a column are like. */
 export interface ColumnProfile {
   readonly name: string;
   readonly type: DeclaredType;

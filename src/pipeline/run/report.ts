@@ -53,6 +53,7 @@ export interface RunReport {
   readonly profile?: Profile;
 }
 
+/** What became of the rows at one sink. */
 export interface SinkReport {
   readonly at: string;
   /** Where the result is; none for stdout. */
@@ -78,7 +79,14 @@ export interface FindingsReport {
   readonly notText: Readonly<Record<string, number>>;
 }
 
-/** The closing summary: outputs, books and what was remarkable, one line each, without control characters. */
+/**
+ * The closing summary: outputs, books and what was remarkable, one line each, without control characters.
+ *
+ * @example
+ * summaryOf(await runPipeline(pipeline));
+ * // leads: read 1,200 leads in 3 pages, 0.4 s (3,000 rows/s)
+ * //   to[0] csv: 1,200 read = 1,200 written, 310,412 bytes -> /…/leads.csv
+ */
 export function summaryOf(report: RunReport): string {
   const seconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000;
   const perSecond = seconds > 0 ? ` (${amount(Math.round(report.read / seconds))} rows/s)` : '';

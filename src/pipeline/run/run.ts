@@ -17,6 +17,10 @@ import { Run, type Claim } from './start.js';
  * @returns What was done. It resolves only after publishing.
  * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right. When nothing was published: `SourceError`, `StepError`, `SinkError`, `GateError`, `E_RUN_LOCKED`, or
  * `E_RUN_ABORTED` after `signal`.
+ *
+ * @example
+ * const report = await runPipeline(await loadPipeline('leads.yaml'), { signal });
+ * console.log(summaryOf(report));
  */
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
   checkRun(pipeline, options);

@@ -10,6 +10,11 @@ import type { ServiceSpec } from './spec.js';
  * variable counts as not set.
  *
  * @throws {SourceError} `E_SOURCE_CONFIG` when it names two accounts, or a proxy that cannot be.
+ *
+ * @example
+ * const connection = connectionFromEnvironment(process.env);
+ * if ('missing' in connection) throw new Error(`set ${connection.missing}`);
+ * const service = connect({ ...connection, limit: 500 });
  */
 export function connectionFromEnvironment(env: Environment): Reached | { readonly missing: string } {
   const account = accountIn(env);

@@ -10,6 +10,9 @@ import type { Pipeline } from './pipeline.js';
  *
  * @throws {SpecError} With every problem of the file, each with its place; also when it holds several pipelines.
  * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right; so do the functions below.
+ *
+ * @example
+ * const report = await runPipeline(await loadPipeline('pipelines/leads-enriched.yaml', { set: { 'service.limit': '100' } }));
  */
 export async function loadPipeline(file: string, options: LoadOptions = {}): Promise<Pipeline> {
   checkLoading('loadPipeline', { file }, options);
@@ -22,6 +25,9 @@ export async function loadPipeline(file: string, options: LoadOptions = {}): Pro
  *
  * @returns At least one, in the order of the file.
  * @throws {SpecError} With every problem of every document, each with its place.
+ *
+ * @example
+ * for (const each of await loadPipelines('pipelines/nightly-export.yaml')) await runPipeline(each);
  */
 export async function loadPipelines(file: string, options: LoadOptions = {}): Promise<readonly Pipeline[]> {
   checkLoading('loadPipelines', { file }, options);
@@ -33,6 +39,9 @@ export async function loadPipelines(file: string, options: LoadOptions = {}): Pr
  *
  * @param file Name for messages.
  * @throws {SpecError} With every problem, each with its place; also when it holds several pipelines.
+ *
+ * @example
+ * const pipeline = await parsePipeline('name: users\nfrom: users\nto: [{ csv: { path: users.csv } }]', 'users.yaml');
  */
 export async function parsePipeline(text: string, file: string, options: LoadOptions = {}): Promise<Pipeline> {
   checkLoading('parsePipeline', { file, text }, options);
@@ -53,6 +62,9 @@ export async function parsePipeline(text: string, file: string, options: LoadOpt
  * @param file Name for messages.
  * @returns At least one, in the order of the file.
  * @throws {SpecError} With every problem of every document, each with its place.
+ *
+ * @example
+ * const [users, links] = await parsePipelines(text, 'both.yaml');
  */
 export async function parsePipelines(text: string, file: string, options: LoadOptions = {}): Promise<readonly Pipeline[]> {
   checkLoading('parsePipelines', { file, text }, options);
@@ -67,6 +79,9 @@ export async function parsePipelines(text: string, file: string, options: LoadOp
  * The collections of one's own that a file declares, of all its documents; what else stands in these is not looked at.
  *
  * @throws {SpecError} With what is wrong with the first document whose collections cannot be right.
+ *
+ * @example
+ * const tables = await openOwnTables('data', await loadCollections('collections.yaml'));
  */
 export async function loadCollections(file: string, options: LoadOptions = {}): Promise<readonly Collection[]> {
   checkLoading('loadCollections', { file }, options);
@@ -78,6 +93,9 @@ export async function loadCollections(file: string, options: LoadOptions = {}): 
  * Whether a run would write over a file, or a folder that it is in.
  *
  * @param file Absolute path.
+ *
+ * @example
+ * writesOver(pipeline, '/srv/lake/leads/manifest.json'); // true for one that writes the table /srv/lake/leads
  */
 export function writesOver({ plan, rejects }: Pick<Pipeline, 'plan' | 'rejects'>, file: string): boolean {
   return [...plan.sinks.map(({ output }) => output), rejects.path].some((path) => path !== undefined && collide(path, file));

@@ -30,6 +30,7 @@ const config = schema((z) =>
   }),
 );
 
+/** What `csv` takes, named as in a pipeline file, whose reference explains each option. */
 export type CsvOptions = z.input<ReturnType<typeof config>>;
 
 /**

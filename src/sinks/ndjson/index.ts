@@ -19,6 +19,7 @@ const config = schema((z) =>
   }),
 );
 
+/** What `ndjson` takes, named as in a pipeline file, whose reference explains each option. */
 export type NdjsonOptions = z.input<ReturnType<typeof config>>;
 
 /**

@@ -9,6 +9,7 @@ import { loadEngine } from '../../parquet/index.js';
 import { Table } from '../../lake/index.js';
 import { openRun } from './writer.js';
 
+/** What `parquet` takes, named as in a pipeline file, whose reference explains each option. */
 export type ParquetOptions = z.input<ReturnType<typeof config>>;
 
 /**

@@ -30,6 +30,7 @@ const config = schema((z) =>
 );
 
 type StdoutConfig = z.output<ReturnType<typeof config>>;
+/** What `stdout` takes, named as in a pipeline file, whose reference explains each option. */
 export type StdoutOptions = z.input<ReturnType<typeof config>>;
 
 /**

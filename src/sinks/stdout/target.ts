@@ -2,7 +2,14 @@ import { SinkError, printableLines } from '../../core/index.js';
 import { attempt, errnoOf } from '../../store/index.js';
 import type { Piece, TextTarget } from '../text-sink.js';
 
-/** The reader of standard output went away, as `head` does. The code is `E_SINK_WRITE`. */
+/**
+ * The reader of standard output went away, as `head` does. The code is `E_SINK_WRITE`.
+ *
+ * @example
+ * await writeTo(service.leads, stdout()).catch((error: unknown) => {
+ *   if (!(error instanceof ClosedPipeError)) throw error; // who reads has seen enough
+ * });
+ */
 export class ClosedPipeError extends SinkError {}
 
 /**

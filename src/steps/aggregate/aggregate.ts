@@ -42,6 +42,7 @@ export type Aggregated<B extends readonly GroupBy[], C> = { readonly [G in B[num
   readonly [K in keyof C]: Result<C[K]>;
 };
 
+/** What an aggregation takes besides groups and values. */
 export interface AggregateOptions {
   /** What groups may take in memory, in bytes, before they are kept in files. Default 256,000,000. */
   readonly memory?: number | undefined;

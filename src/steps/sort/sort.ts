@@ -8,6 +8,7 @@ import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 import { Sorter } from './sorter.js';
 
+/** What a sort takes besides its keys. */
 export interface SortOptions {
   /** What rows may take in memory, in bytes, before they are kept in a file. Default 256,000,000. */
   readonly memory?: number | undefined;

@@ -1,0 +1,88 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** Something that a module exports, where it is declared. */
+export interface Exported {
+  readonly name: string;
+  readonly kind: string;
+  readonly file: string;
+  /** Whether it is exported as a type alone, as classes are that nobody but us makes. */
+  readonly typeOnly: boolean;
+  /** The text of its doc comment; `undefined` without one. */
+  readonly comment: string | undefined;
+  /** The examples of its comment, and of the comments of its members. */
+  readonly examples: readonly string[];
+}
+
+const declaration = /^export (?:declare )?(?:abstract )?(?:async )?(function\*?|const|class|interface|type) (\w+)/gm;
+
+/** What a module exports, by names that it lists, and from modules of ours that it passes on. */
+export async function exportsOf(file: string): Promise<readonly Exported[]> {
+  const text = await readFile(file, 'utf8');
+  const own = [...text.matchAll(declaration)].map((match) => declared(file, text, match));
+  const once = [...new Map(own.toReversed().map((each) => [each.name, each])).values()];
+  const lists = [...withoutComments(text).matchAll(/export (type )?\{([^}]*)\}(?: from '([^']+)')?;/g)];
+  const listed = await Promise.all(
+    lists.map(async ([, allTypes, names = '', from]) => {
+      const places = from === undefined ? importedBy(text) : [from];
+      const found = (
+        await Promise.all(places.filter((place) => place.startsWith('.')).map((place) => exportsOf(beside(file, place))))
+      ).flat();
+      return namesIn(names).map(({ local, name, isType }) => {
+        const declaredThere = found.find((each) => each.name === local);
+        if (declaredThere === undefined) throw new Error(`${file} exports ${local}, which is declared nowhere`);
+        return { ...declaredThere, name, typeOnly: declaredThere.typeOnly || isType || allTypes !== undefined };
+      });
+    }),
+  );
+  return [...once, ...listed.flat()];
+}
+
+function declared(file: string, text: string, { index, 1: kind = '', 2: name = '' }: RegExpExecArray): Exported {
+  const comment = commentBefore(text, index);
+  const end = text.slice(index).search(/^\}|;$/m);
+  const body =
+    kind === 'class' || kind === 'interface' ? text.slice(index, index + text.slice(index).search(/^\}/m)) : text.slice(index, index + end);
+  const members = [...body.matchAll(/\/\*\*([\s\S]*?)\*\//g)].map(([, inner = '']) => inner);
+  const typeOnly = kind === 'interface' || kind === 'type';
+  return { name, kind, file, typeOnly, comment, examples: [comment ?? '', ...members].flatMap(examplesIn) };
+}
+
+/** The doc comment that ends where a declaration begins. */
+function commentBefore(text: string, index: number): string | undefined {
+  const before = text.slice(0, index).trimEnd();
+  return before.endsWith('*/') ? before.slice(before.lastIndexOf('/**') + 3, -2) : undefined;
+}
+
+function examplesIn(comment: string): readonly string[] {
+  const lines = comment.split('\n').map((line) => line.replace(/^\s*\* ?/, ''));
+  const examples: string[][] = [];
+  let current: string[] | undefined;
+  for (const line of lines) {
+    if (line.startsWith('@')) current = undefined;
+    if (line.startsWith('@example')) examples.push((current = []));
+    else current?.push(line);
+  }
+  return examples.map((example) => example.join('\n').trim());
+}
+
+const withoutComments = (text: string) => text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '');
+
+const importedBy = (text: string) => [...text.matchAll(/^import [^;]* from '([^']+)';/gm)].map(([, from = '']) => from);
+
+const beside = (file: string, place: string) => join(dirname(file), place.replace(/\.js$/, '.ts'));
+
+function namesIn(names: string): readonly { readonly local: string; readonly name: string; readonly isType: boolean }[] {
+  const parts = names.split(',').map((part) => part.trim());
+  return parts
+    .filter((part) => part !== '')
+    .map((part) => {
+      const [local = '', name = local] = part.replace(/^type /, '').split(/\s+as\s+/);
+      return { local, name, isType: part.startsWith('type ') };
+    });
+}
+
+/** The blocks of TypeScript in a page of Markdown. */
+export async function blocksIn(page: string): Promise<readonly string[]> {
+  return [...(await readFile(page, 'utf8')).matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+}
