@@ -9,7 +9,12 @@ import { amount } from './table.js';
 export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed' | 'allowShrink' | 'allowPartial' | 'limiters'>;
 
 /** Runs a pipeline and tells on stderr what happens: what it is doing, retries, warnings, and in the end the summary. */
-export async function runAndReport(pipeline: Pipeline, context: CommandContext, options: RunFlags = {}): Promise<RunReport> {
+export async function runAndReport(
+  pipeline: Pipeline,
+  context: CommandContext,
+  options: RunFlags = {},
+  watching: readonly Watcher[] = [],
+): Promise<RunReport> {
   const { console, signal, stdout, stderr, clock } = context;
   const { failedRunOf, runPipeline, summaryOf } = await import('../index.js');
   const { createStatus } = await import('./status/status.js');
@@ -29,7 +34,7 @@ export async function runAndReport(pipeline: Pipeline, context: CommandContext, 
   };
   try {
     // What is said stands above the line of the status, which comes back with the next frame.
-    const watch = [begun(clearing), ...watchers(clearing, { retries: !status.isLive }), status.watcher];
+    const watch = [begun(clearing), ...watchers(clearing, { retries: !status.isLive }), status.watcher, ...watching];
     const report = await runPipeline(pipeline, { ...options, signal, stdout, watch }).finally(status.end);
     finished(console, report, summaryOf({ ...report, warnings: [] }).split('\n'));
     return report;

@@ -2,7 +2,10 @@ import type { Pipeline } from '../index.js';
 import type { CommandContext } from './context.js';
 import { reportFailure, descriptionOf } from './failure.js';
 import type { LoadedFile } from './run-files.js';
-import { runAndReport, type RunFlags } from './reporting.js';
+import { leftByReader } from './closed.js';
+import { runMeasured } from './metrics/measured.js';
+import type { Metrics } from './metrics/metrics.js';
+import type { RunFlags } from './reporting.js';
 
 /** How the run of one pipeline ended, as reports say it: with the report of the run, or with what went wrong. */
 export type Ending =
@@ -28,10 +31,11 @@ export async function runSeries(
   context: CommandContext,
   options: RunFlags,
   files: readonly LoadedFile[],
+  metrics: Metrics,
 ): Promise<SeriesEnd> {
   const { RateLimiters } = await import('../index.js');
   // What one file asks of a service counts for the next.
-  const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters() });
+  const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters() }, metrics);
   for (const file of files) if ('failure' in file) await series.skip(file.file, file.failure);
   for (const pipeline of pipelines) await series.run(pipeline);
   return series.end();
@@ -50,6 +54,7 @@ class Series {
     private readonly pipelines: readonly Pipeline[],
     private readonly context: CommandContext,
     private readonly options: RunFlags,
+    private readonly metrics: Metrics,
   ) {}
 
   /** Tells why a file is left out. */
@@ -64,7 +69,7 @@ class Series {
       return;
     }
     try {
-      this.#endings.push({ status: 'published', ...(await runAndReport(pipeline, this.context, this.options)) });
+      this.#endings.push({ status: 'published', ...(await runMeasured(pipeline, this.context, this.options, this.metrics)) });
     } catch (failure) {
       const ending = await endingOf(failure, pipeline, this.context);
       this.#endings.push(ending);
@@ -107,8 +112,7 @@ const stopping = ['E_RUN_ABORTED', 'E_SOURCE_AUTH', 'E_USAGE'];
 
 /** What a report says of a run that did not publish. Of one that only prints, a reader who has had enough is no failure. */
 export async function endingOf(failure: unknown, pipeline: Pipeline | undefined, { console }: CommandContext): Promise<Ending> {
-  const { ClosedPipeError } = await import('../index.js');
-  const closed = failure instanceof ClosedPipeError && pipeline?.plan.sinks.every(({ name }) => name === 'stdout');
+  const closed = await leftByReader(failure, pipeline);
   const { code, message, kept } = descriptionOf(failure);
   return {
     status: closed ? 'closed' : 'failed',

@@ -7,6 +7,8 @@ import { temporaryName } from './temporary.js';
 export interface ReplaceOptions {
   /** Permissions of the file, narrowed by the umask. Default `0o666`. */
   readonly mode?: number;
+  /** Whether the umask is left aside. Default `false`. */
+  readonly exactly?: boolean;
   /** Whether the contents outlive a loss of power. Default `false`: they outlive the process. */
   readonly durable?: boolean;
 }
@@ -18,11 +20,12 @@ export interface ReplaceOptions {
  * @throws The system's error; the caller knows the words for it.
  */
 export async function replaceFile(path: string, data: string | Uint8Array, options: ReplaceOptions = {}): Promise<void> {
-  const { mode = 0o666, durable = false } = options;
+  const { mode = 0o666, exactly = false, durable = false } = options;
   const temporary = await temporaryName(path);
   try {
     const file = await open(temporary, 'wx', mode);
     try {
+      if (exactly) await file.chmod(mode);
       await file.writeFile(data);
       if (durable) await file.datasync();
     } finally {

@@ -1,5 +1,6 @@
 import type { Argv } from 'yargs';
 import type { Pipeline } from '../../index.js';
+import type { Metrics } from '../metrics/metrics.js';
 import type { RunFlags } from '../reporting.js';
 import type { ReportFile } from '../report.js';
 import type { LoadedFile } from '../run-files.js';
@@ -16,6 +17,7 @@ interface RunArguments extends CommonArguments {
   readonly allowPartial: boolean;
   readonly set: readonly string[];
   readonly report: string | undefined;
+  readonly metrics: string | undefined;
 }
 
 /** Adds `leadstream run`. */
@@ -35,6 +37,7 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
           describe: 'Override a value of the file: PATH=VALUE, like service.limit=100',
         })
         .option('report', { type: 'string', describe: 'File for the report as JSON' })
+        .option('metrics', { type: 'string', describe: 'File of metrics for the node exporter of Prometheus, like leadstream.prom' })
         .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of spooled pages and of the redo log' })
         .option('restart', { type: 'boolean', default: false, describe: 'Read everything again, even if an interrupted run left pages' })
         .option('allow-shrink', {
@@ -70,6 +73,22 @@ async function run({ files, stateDir, ...rest }: RunArguments, context: CommandC
 }
 
 async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: CommandContext): Promise<number> {
+  const { openMetrics } = await import('../metrics/metrics.js');
+  const { descriptionOf } = await import('../failure.js');
+  const metrics = await openMetrics(arguments_.metrics, context);
+  try {
+    const exit = await runLoaded(arguments_, context, metrics);
+    await metrics.write(exit);
+    return exit;
+  } catch (failure) {
+    const { code, exit } = descriptionOf(failure);
+    // What was typed by mistake says nothing of the pipelines, and the file may be one of theirs.
+    if (code !== 'E_USAGE') await metrics.write(exit);
+    throw failure;
+  }
+}
+
+async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: CommandContext, metrics: Metrics): Promise<number> {
   const { loadFiles, refuseClashes, refuseWritingOver } = await import('../run-files.js');
   const { overridesOf } = await import('../overrides.js');
   const { openReport } = await import('../report.js');
@@ -86,11 +105,11 @@ async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: Comm
   }
   const pipelines = await wanted(loaded, only, broken !== undefined);
   refuseClashes(loaded);
-  refuseWritingOver(pipelines, loaded, { '--report': reportFile, '--env': context.envFile }, context);
+  refuseWritingOver(pipelines, loaded, { '--report': reportFile, '--metrics': arguments_.metrics, '--env': context.envFile }, context);
   const report = await openReport(reportFile, context);
   const [single, ...others] = pipelines;
-  if (single && others.length === 0 && !broken) return runOne(single, context, options, report);
-  const { endings, exit } = await runSeries(pipelines, context, options, loaded);
+  if (single && others.length === 0 && !broken) return runOne(single, context, options, { report, metrics });
+  const { endings, exit } = await runSeries(pipelines, context, options, loaded, metrics);
   await report.write({ status: exit === 0 ? 'published' : 'failed', pipelines: endings });
   return exit;
 }
@@ -103,11 +122,16 @@ async function wanted(loaded: readonly LoadedFile[], only: readonly string[], is
   return isBroken ? all.filter(({ name }) => only.length === 0 || only.includes(name)) : named(all, only);
 }
 
-async function runOne(pipeline: Pipeline, context: CommandContext, options: RunFlags, report: ReportFile): Promise<number> {
+async function runOne(
+  pipeline: Pipeline,
+  context: CommandContext,
+  options: RunFlags,
+  { report, metrics }: { readonly report: ReportFile; readonly metrics: Metrics },
+): Promise<number> {
   const { endingOf } = await import('../series.js');
-  const { runAndReport } = await import('../reporting.js');
+  const { runMeasured } = await import('../metrics/measured.js');
   try {
-    const done = await runAndReport(pipeline, context, options);
+    const done = await runMeasured(pipeline, context, options, metrics);
     await report.write({ status: 'published', ...done });
     return 0;
   } catch (error) {

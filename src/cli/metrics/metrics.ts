@@ -1,0 +1,99 @@
+import { access, constants, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { LeadstreamError, SinkError, reasonOf } from '../../core/index.js';
+import type { Watcher } from '../../index.js';
+import { fixedPath, replaceFile, unlessMissing } from '../../store/index.js';
+import type { CommandContext } from '../context.js';
+import type { Sample } from './definitions.js';
+import { RunRecorder, type RunEnd } from './recorder.js';
+import { samplesIn, textOf } from './text.js';
+
+/** The metrics of a command, for `--metrics`. */
+export interface Metrics {
+  /** Counts what a run of a pipeline does, from now on. */
+  watcher(pipeline: string): Watcher;
+  /** Takes the end of that run. */
+  ended(pipeline: string, end: RunEnd): void;
+  /** Puts them in place. That it cannot is a warning. */
+  write(exit: number): Promise<void>;
+}
+
+/** For a command that writes none. */
+const none: Metrics = { watcher: () => ({}), ended: () => {}, write: () => Promise.resolve() };
+
+/**
+ * The metrics of a file that the textfile collector of the node exporter reads. What it holds of other pipelines stays, and so does the time of
+ * the last success when a run fails.
+ *
+ * @param file Without, there are none.
+ * @throws {LeadstreamError} `E_USAGE` for what is no such file, or is one of other metrics.
+ * @throws {SinkError} `E_SINK_PATH` where it cannot be written.
+ */
+export async function openMetrics(file: string | undefined, context: CommandContext): Promise<Metrics> {
+  if (file === undefined) return none;
+  if (!file.endsWith('.prom'))
+    throw new LeadstreamError('E_USAGE', '--metrics names a file that ends in .prom: the node exporter reads no others');
+  const path = fixedPath(file, '--metrics', context.cwd);
+  await earlier(path, file);
+  await access(dirname(path), constants.W_OK).catch((error: unknown) => {
+    throw new SinkError('E_SINK_PATH', `--metrics ${file}: ${reasonOf(error)}`);
+  });
+  return new MetricsFile(path, file, context);
+}
+
+class MetricsFile implements Metrics {
+  readonly #recorders = new Map<string, RunRecorder>();
+  readonly #samples = new Map<string, readonly Sample[]>();
+
+  constructor(
+    private readonly path: string,
+    private readonly file: string,
+    private readonly context: CommandContext,
+  ) {}
+
+  watcher(pipeline: string): Watcher {
+    const recorder = new RunRecorder(pipeline);
+    this.#recorders.set(pipeline, recorder);
+    return recorder.watcher;
+  }
+
+  ended(pipeline: string, end: RunEnd): void {
+    const recorder = this.#recorders.get(pipeline) ?? new RunRecorder(pipeline);
+    this.#samples.set(pipeline, recorder.samples(end, Date.now()));
+  }
+
+  async write(exit: number): Promise<void> {
+    try {
+      const before = await earlier(this.path, this.file);
+      const own = [...this.#samples.values()].flat();
+      const kept = before.filter((sample) => this.#isKept(sample, own));
+      const text = await textOf([{ name: 'leadstream_exit_code', labels: {}, value: exit }, ...kept, ...own]);
+      await replaceFile(this.path, text, { mode: 0o644, exactly: true });
+    } catch (error) {
+      this.context.console.log('warn', `the metrics were not written: --metrics ${this.file}: ${reasonOf(error)}`);
+    }
+  }
+
+  /** What runs of other pipelines left, and the last success of one that failed. */
+  #isKept({ name, labels: { pipeline } }: Sample, own: readonly Sample[]): boolean {
+    if (pipeline === undefined) return false;
+    if (!this.#samples.has(pipeline)) return true;
+    const isSuccess = name === 'leadstream_run_last_success_timestamp_seconds';
+    return isSuccess && !own.some((sample) => sample.name === name && sample.labels['pipeline'] === pipeline);
+  }
+}
+
+/** What the file holds. @throws {LeadstreamError} `E_USAGE` for one of other metrics, or of none. */
+async function earlier(path: string, file: string): Promise<readonly Sample[]> {
+  const text = await readFile(path, 'utf8')
+    .catch(unlessMissing(''))
+    .catch((error: unknown) => {
+      throw new SinkError('E_SINK_PATH', `--metrics ${file}: ${reasonOf(error)}`);
+    });
+  const samples = samplesIn(text);
+  if (samples) return samples;
+  throw new LeadstreamError(
+    'E_USAGE',
+    `--metrics ${file}: there is a file with something else than metrics of leadstream; name another one`,
+  );
+}

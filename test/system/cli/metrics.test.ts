@@ -1,0 +1,134 @@
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { samplesIn, textOf } from '../../../src/cli/metrics/text.js';
+import { cli, startCli } from '../../support/cli.js';
+import { pipelineText, service } from '../../support/services.js';
+import { folderWith, visible } from '../../support/temporary.js';
+
+const users = (name: string, more = '') =>
+  `${pipelineText(`from: users\nsteps:\n  - filter: uid != '1'\nto:\n  - csv: { path: ${name}.csv }`).replace('name: test', `name: ${name}`)}\n${more}`;
+const refused = 'expect: { min_rows: 100000 }';
+const textIn = (cwd: string) => readFile(join(cwd, 'm.prom'), 'utf8');
+
+/** The values of a file by their names and labels, as they stand there. */
+function valuesIn(text: string): Readonly<Record<string, number>> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return Object.fromEntries(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
+}
+
+describe('run --metrics', () => {
+  test('writes what a run did, for readers of any user, in the format of Prometheus', async () => {
+    const [from, cwd] = [await service(undefined, { faults: ['503@page=1,times=2'] }), await folderWith({ 'p.yaml': users('night') })];
+    const before = Date.now() / 1000;
+    const args = ['run', 'p.yaml', '--set', 'service.retry.base=1ms', '--metrics', 'm.prom'];
+    expect(await cli(args, { cwd, env: from.env })).toMatchObject({ code: 0 });
+    const text = await textIn(cwd);
+    for (const line of text.trim().split('\n'))
+      expect(line).toMatch(
+        /^(?:|# HELP leadstream_\w+ [^\n]+|# TYPE leadstream_\w+ gauge|leadstream_\w+(?:\{\w+="[^"]*"(?:,\w+="[^"]*")*\})? [\d.e+]+)$/,
+      );
+    const values = valuesIn(text);
+    expect(values).toMatchObject({
+      leadstream_exit_code: 0,
+      'leadstream_run_exit_code{pipeline="night"}': 0,
+      'leadstream_run_read_rows{pipeline="night"}': 300,
+      'leadstream_run_rows{pipeline="night",output="to[0] csv",count="read"}': 300,
+      'leadstream_run_rows{pipeline="night",output="to[0] csv",count="beyond_limit"}': 0,
+      'leadstream_run_retries{pipeline="night",reason="503"}': expect.any(Number),
+    });
+    const written = values['leadstream_run_rows{pipeline="night",output="to[0] csv",count="written"}'] ?? 0;
+    const filtered = values['leadstream_run_rows{pipeline="night",output="to[0] csv",count="filtered"}'] ?? 0;
+    expect(written + filtered).toBe(300);
+    const requests = Object.entries(values).filter(([name]) => name.startsWith('leadstream_run_requests{'));
+    expect(requests.reduce((sum, [, count]) => sum + count, 0)).toBe(from.requests.length + from.probes.length);
+    expect(values['leadstream_run_last_success_timestamp_seconds{pipeline="night"}']).toBeGreaterThanOrEqual(before);
+    expect(values['leadstream_run_duration_seconds{pipeline="night"}']).toBeGreaterThan(0);
+    expect((await stat(join(cwd, 'm.prom'))).mode & 0o777).toBe(0o644);
+    expect(await visible(cwd)).toEqual(['m.prom', 'night.csv', 'night.csv.rejects.ndjson', 'p.yaml']);
+  });
+
+  test('does so as the built command', async () => {
+    const [from, cwd] = [await service(), await folderWith({ 'p.yaml': users('night') })];
+    const { finished } = startCli(['run', 'p.yaml', '--metrics', 'm.prom'], { cwd, env: from.env });
+    expect(await finished).toMatchObject({ code: 0 });
+    expect(valuesIn(await textIn(cwd))).toMatchObject({ leadstream_exit_code: 0, 'leadstream_run_read_rows{pipeline="night"}': 300 });
+  });
+
+  test('keeps the time of the last success when a run fails', async () => {
+    const [from, cwd] = [await service(), await folderWith({ 'p.yaml': users('night'), 'q.yaml': users('night', refused) })];
+    const success = 'leadstream_run_last_success_timestamp_seconds{pipeline="night"}';
+    await cli(['run', 'p.yaml', '--metrics', 'm.prom'], { cwd, env: from.env });
+    const first = valuesIn(await textIn(cwd));
+    expect(await cli(['run', 'q.yaml', '--metrics', 'm.prom'], { cwd, env: from.env })).toMatchObject({ code: 65 });
+    const second = valuesIn(await textIn(cwd));
+    expect(second[success]).toBe(first[success]);
+    expect(second).toMatchObject({
+      leadstream_exit_code: 65,
+      'leadstream_run_exit_code{pipeline="night"}': 65,
+      'leadstream_run_read_rows{pipeline="night"}': 300,
+    });
+    const last = 'leadstream_run_last_timestamp_seconds{pipeline="night"}';
+    expect(second[last]).toBeGreaterThan(first[last] ?? Infinity);
+  });
+
+  test('has all pipelines of a run, those of other runs, and says when a file is wrong', async () => {
+    const from = await service();
+    const cwd = await folderWith({ 'p.yaml': `${users('a')}---\n${users('b', refused)}`, 'q.yaml': users('c'), 'wrong.yaml': 'name: x' });
+    await cli(['run', 'q.yaml', '--metrics', 'm.prom'], { cwd, env: from.env });
+    expect(await cli(['run', 'p.yaml', '--metrics', 'm.prom'], { cwd, env: from.env })).toMatchObject({ code: 65 });
+    const exits = (values: Readonly<Record<string, number>>) =>
+      Object.fromEntries(Object.entries(values).filter(([name]) => name.includes('exit_code')));
+    const after = {
+      leadstream_exit_code: 65,
+      'leadstream_run_exit_code{pipeline="a"}': 0,
+      'leadstream_run_exit_code{pipeline="b"}': 65,
+      'leadstream_run_exit_code{pipeline="c"}': 0,
+    };
+    expect(exits(valuesIn(await textIn(cwd)))).toEqual(after);
+    expect(await cli(['run', 'wrong.yaml', '--metrics', 'm.prom'], { cwd, env: from.env })).toMatchObject({ code: 78 });
+    expect(exits(valuesIn(await textIn(cwd)))).toEqual({ ...after, leadstream_exit_code: 78 });
+  });
+
+  test('refuses before any request what is no file of its own, and what cannot be written', async () => {
+    const [from, cwd] = [await service(), await folderWith({ 'p.yaml': users('night'), 'other.prom': 'node_load1 0.5\n' })];
+    const refusal = async (file: string) => {
+      const { code, stderr } = await cli(['run', 'p.yaml', '--metrics', file], { cwd, env: from.env });
+      return { code, stderr };
+    };
+    expect(await refusal('other.prom')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('something else than metrics of leadstream'),
+    });
+    expect(await refusal('m.txt')).toMatchObject({ code: 2, stderr: expect.stringContaining('ends in .prom') });
+    expect(await refusal('nowhere/m.prom')).toMatchObject({ code: 1, stderr: expect.stringContaining('E_SINK_PATH') });
+    expect(from.requests).toEqual([]);
+    expect(await readFile(join(cwd, 'other.prom'), 'utf8')).toBe('node_load1 0.5\n');
+  });
+
+  test('takes an empty file, and one of another version, whose metrics it does not know', async () => {
+    const [from, cwd] = [await service(), await folderWith({ 'p.yaml': users('night') })];
+    await writeFile(join(cwd, 'm.prom'), '# HELP leadstream_of_old x\nleadstream_of_old{pipeline="night"} 1\n');
+    expect(await cli(['run', 'p.yaml', '--metrics', 'm.prom'], { cwd, env: from.env })).toMatchObject({ code: 0 });
+    expect(await textIn(cwd)).not.toContain('leadstream_of_old');
+  });
+});
+
+test('metrics are read as they were written, whatever stands in their labels', async () => {
+  const sample = fc.record({
+    name: fc.constantFrom('leadstream_run_requests' as const),
+    labels: fc.record({
+      pipeline: fc.string({ unit: 'grapheme' }),
+      purpose: fc.string({ unit: fc.constantFrom('a', '"', '\\', '\n', ',', '}', ' ', '=') }),
+    }),
+    value: fc.double({ noNaN: true, noDefaultInfinity: true }),
+  });
+  const samples = fc.uniqueArray(sample, { selector: ({ labels }) => JSON.stringify(labels), maxLength: 5 });
+  await fc.assert(
+    fc.asyncProperty(samples, async (given) => {
+      const read = samplesIn(await textOf(given));
+      expect(read).toEqual(given.map((each) => ({ ...each, value: each.value === 0 ? 0 : each.value })));
+    }),
+  );
+});
