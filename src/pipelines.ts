@@ -24,6 +24,8 @@ export {
   summaryOf,
   writesOver,
   type Expect,
+  type Extensions,
+  extensionsOf,
   type ExplainedColumn,
   type ExplainedRead,
   type ExplainedSink,

@@ -11,7 +11,7 @@ export type LoadedFile =
 /** Loads all files, so that whatever is wrong with one is told before the first request; the others are loaded all the same. */
 export async function loadFiles(
   files: readonly string[],
-  options: Pick<LoadOptions, 'set' | 'stateDir'>,
+  options: Pick<LoadOptions, 'set' | 'stateDir' | 'steps' | 'sinks'>,
   { env, cwd }: CommandContext,
 ): Promise<readonly LoadedFile[]> {
   const { loadPipelines } = await import('../index.js');

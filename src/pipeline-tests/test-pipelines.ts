@@ -2,11 +2,11 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { LeadstreamError } from '../core/index.js';
-import type { PipelineTest, TestedPipeline } from '../pipeline/index.js';
+import type { Extensions, PipelineTest, TestedPipeline } from '../pipeline/index.js';
 import type { Difference } from './compare.js';
 
 /** How tests are run. */
-export interface TestOptions {
+export interface TestOptions extends Extensions {
   /** Folder that the path of the pipeline file resolves against. Default: the working directory. */
   readonly cwd?: string;
   /** Names of pipelines or of tests to run. Default: all. */
@@ -52,9 +52,9 @@ const madeUpKey = 'made-up-key-of-a-test';
  * // tests: [{ pipeline: 'leads-enriched', name: 'takes the main area code', ok: true, … }]
  */
 export async function testPipelines(file: string, options: TestOptions = {}): Promise<TestResults> {
-  const { cwd = process.cwd(), only = [], signal } = options;
+  const { cwd = process.cwd(), only = [], signal, ...own } = options;
   const { loadTests } = await import('../pipeline/index.js');
-  const pipelines = await loadTests(file, cwd);
+  const pipelines = await loadTests(file, cwd, own);
   const tests: TestResult[] = [];
   const skipped: Pick<TestResult, 'pipeline' | 'name'>[] = [];
   for (const pipeline of pipelines) {

@@ -31,6 +31,7 @@ export { type FindingsReport, type RunReport, type SinkReport, summaryOf } from 
 export type { RowCounts } from './run/row-counts.js';
 export type { RunOptions } from './run/run-options.js';
 export { runPipeline } from './run/run.js';
+export { type Extensions, extensionsOf } from './spec/definitions.js';
 export { connectionFromEnvironment } from './spec/connection.js';
 export { lintPipelines, type Finding, type LintedPipeline, type LintOptions, type LintResult } from './spec/lint.js';
 export { loadCollections, loadPipeline, loadPipelines, parsePipeline, parsePipelines, writesOver } from './spec/load.js';

@@ -3,6 +3,7 @@ import { collectionNames, type CollectionName } from '../../collections/index.js
 import { LeadstreamError } from '../../core/index.js';
 import type { ConnectOptions, Diagnosis, DiagnosisFinding } from '../../index.js';
 import { painterFor, type Painter, type Tone } from '../colour.js';
+import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 
@@ -13,6 +14,7 @@ interface DoctorArguments extends CommonArguments {
   readonly rateLimit: number;
   readonly only: string | undefined;
   readonly set: readonly string[];
+  readonly plugin: readonly string[];
 }
 
 /** Adds `leadstream doctor`. */
@@ -21,7 +23,7 @@ export function addDoctor(yargs: Argv, runner: Runner): Argv {
     'doctor [file]',
     'Measure the service with at most 60 requests, and print its service block',
     (options) =>
-      commonOptions(options)
+      pluginOption(commonOptions(options))
         .positional('file', { type: 'string', describe: 'Pipeline file (YAML) whose service is measured; default that of the environment' })
         .option('collection', { choices: collectionNames, describe: 'Collection whose pages are measured first' })
         .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'Findings for people, or JSON' })
@@ -58,9 +60,11 @@ interface Subject {
   readonly collections: readonly CollectionName[];
 }
 
-async function subjectOf({ file, only, set }: DoctorArguments, context: CommandContext): Promise<Subject> {
-  if (file !== undefined) return fileSubject(file, only, set, context);
-  if (only !== undefined || set.length > 0) throw new LeadstreamError('E_USAGE', '--only and --set go with a file');
+async function subjectOf(arguments_: DoctorArguments, context: CommandContext): Promise<Subject> {
+  const { file, only, set, plugin } = arguments_;
+  if (file !== undefined) return fileSubject({ ...arguments_, file }, context);
+  if (only !== undefined || set.length + plugin.length > 0)
+    throw new LeadstreamError('E_USAGE', '--only, --set and --plugin go with a file');
   const { connectionFromEnvironment } = await import('../../index.js');
   const connection = connectionFromEnvironment(context.env);
   if ('missing' in connection) {
@@ -70,12 +74,17 @@ async function subjectOf({ file, only, set }: DoctorArguments, context: CommandC
   return { connection, service: environmentBlock(connection), collections: collectionNames };
 }
 
-async function fileSubject(file: string, only: string | undefined, set: readonly string[], context: CommandContext): Promise<Subject> {
+async function fileSubject(
+  { file, only, set, plugin }: DoctorArguments & { readonly file: string },
+  context: CommandContext,
+): Promise<Subject> {
   const { loadPipelines } = await import('../../index.js');
   const { overridesOf } = await import('../overrides.js');
   const { onePipeline } = await import('../one-pipeline.js');
   const { env, cwd, console } = context;
-  const { connection, service, plan, secrets } = onePipeline(await loadPipelines(file, { env, cwd, set: overridesOf(set) }), file, only);
+  const own = await loadPlugins(plugin, cwd);
+  const loaded = await loadPipelines(file, { ...own, env, cwd, set: overridesOf(set) });
+  const { connection, service, plan, secrets } = onePipeline(loaded, file, only);
   console.hide(secrets);
   const collections = collectionNames.filter((name) => plan.reads.includes(name));
   if (collections.length === 0) {

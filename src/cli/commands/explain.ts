@@ -1,5 +1,6 @@
 import type { Argv } from 'yargs';
 import type { ExplainedColumn, ExplainedRead, ExplainedSink, ExplainedStep, Explanation } from '../../index.js';
+import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 
@@ -8,6 +9,7 @@ interface ExplainArguments extends CommonArguments {
   readonly format: 'text' | 'json';
   readonly only: readonly string[];
   readonly set: readonly string[];
+  readonly plugin: readonly string[];
 }
 
 /** Adds `leadstream explain`. */
@@ -16,7 +18,7 @@ export function addExplain(yargs: Argv, runner: Runner): Argv {
     'explain <file>',
     'Say what a run would request, do and write, without a request',
     (options) =>
-      commonOptions(options)
+      pluginOption(commonOptions(options))
         .positional('file', { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' })
         .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'A tree for people, or JSON' })
         .option('only', { type: 'string', array: true, nargs: 1, default: [], describe: 'Name of a pipeline, of several in the file' })
@@ -27,12 +29,13 @@ export function addExplain(yargs: Argv, runner: Runner): Argv {
   );
 }
 
-async function explain({ file, format, only, set }: ExplainArguments, context: CommandContext): Promise<number> {
+async function explain({ file, format, only, set, plugin }: ExplainArguments, context: CommandContext): Promise<number> {
   const { explainPipeline, loadPipelines } = await import('../../index.js');
   const { overridesOf } = await import('../overrides.js');
   const { named } = await import('../one-pipeline.js');
   const { console, env, cwd, stdout } = context;
-  const pipelines = named(await loadPipelines(file, { env, cwd, set: overridesOf(set) }), only);
+  const own = await loadPlugins(plugin, cwd);
+  const pipelines = named(await loadPipelines(file, { ...own, env, cwd, set: overridesOf(set) }), only);
   const explanations = pipelines.map((pipeline) => explainPipeline(pipeline));
   const width = Math.max(40, stdout.columns ?? 100);
   const text =
@@ -90,13 +93,13 @@ function branchOf({ at, reads, blocking, memory, added, dropped, columns }: Expl
   };
 }
 
-function sinkBranch({ at, path, adds, columns }: ExplainedSink): Branch {
+function sinkBranch({ at, prints, path, adds, columns }: ExplainedSink): Branch {
   const isText = columns.every(({ type }) => type === 'text');
   const names = columns.map(({ name, type }) => whole(isText ? name : `${name} ${type}`)).join(', ');
   return {
     title: at,
     notes: [
-      `${path ?? 'standard output'}${adds ? ', added to what is there' : ''}`,
+      `${path ?? (prints ? 'standard output' : 'a destination of its own, committed when all is complete')}${adds ? ', added to what is there' : ''}`,
       `${columns.length} columns${isText ? ' of text' : ''}: ${names}`,
     ],
   };

@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs';
 import { LeadstreamError, unknownName, type Column } from '../../core/index.js';
 import type { Pipeline, Preview, PreviewStage } from '../../index.js';
+import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { listed } from '../listed.js';
 import { fitting, masked, printRows } from '../rows.js';
@@ -16,6 +17,7 @@ interface PreviewArguments extends CommonArguments {
   readonly reveal: boolean;
   readonly only: string | undefined;
   readonly set: readonly string[];
+  readonly plugin: readonly string[];
 }
 
 /** Adds `leadstream preview`. */
@@ -24,7 +26,7 @@ export function addPreview(yargs: Argv, runner: Runner): Argv {
     'preview <file>',
     'Show the first rows after every step, and write nothing',
     (options) =>
-      commonOptions(options)
+      pluginOption(commonOptions(options))
         .positional('file', { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' })
         .option('rows', { alias: 'n', type: 'number', default: 10, describe: 'Rows to show after each step' })
         .option('step', { type: 'number', describe: 'Only the rows after this step, counted from 0, with all columns' })
@@ -54,7 +56,8 @@ async function preview(arguments_: PreviewArguments, context: CommandContext): P
   const { reportFailure } = await import('../failure.js');
   const { console, env, cwd, signal } = context;
   const { file, rows, sample, step } = arguments_;
-  const pipeline = onePipeline(await loadPipelines(file, { env, cwd, set: overridesOf(arguments_.set) }), file, arguments_.only);
+  const own = await loadPlugins(arguments_.plugin, cwd);
+  const pipeline = onePipeline(await loadPipelines(file, { ...own, env, cwd, set: overridesOf(arguments_.set) }), file, arguments_.only);
   refuseStep(step, pipeline);
   const wanted = listed(arguments_.columns);
   console.hide(pipeline.secrets);

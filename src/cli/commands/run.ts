@@ -4,6 +4,7 @@ import type { Metrics } from '../metrics/metrics.js';
 import type { RunFlags } from '../reporting.js';
 import type { ReportFile } from '../report.js';
 import type { LoadedFile } from '../run-files.js';
+import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 
 interface RunArguments extends CommonArguments {
@@ -16,6 +17,7 @@ interface RunArguments extends CommonArguments {
   readonly allowShrink: boolean;
   readonly allowPartial: boolean;
   readonly set: readonly string[];
+  readonly plugin: readonly string[];
   readonly report: string | undefined;
   readonly metrics: string | undefined;
 }
@@ -26,7 +28,7 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
     'run [files..]',
     'Run the pipelines of files, one after another, and publish their outputs',
     (options) =>
-      commonOptions(options)
+      pluginOption(commonOptions(options))
         .positional('files', { type: 'string', array: true, default: [], describe: 'Pipeline files (YAML), or patterns in quotes' })
         .option('only', { type: 'string', array: true, nargs: 1, default: [], describe: 'Name of a pipeline to run, of several' })
         .option('set', {
@@ -94,10 +96,11 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
   const { openReport } = await import('../report.js');
   const { endingOf, runSeries } = await import('../series.js');
   const { filesNamed, refuseMissing } = await import('../files.js');
-  const { files, set, report: reportFile, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
+  const { files, set, plugin, report: reportFile, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
   const options = { stateDir, restart, keepFailed, allowShrink, allowPartial };
   refuseMissing(files, context.cwd);
-  const loaded = await loadFiles(filesNamed(files, context.cwd), { set: overridesOf(set), stateDir }, context);
+  const own = await loadPlugins(plugin, context.cwd);
+  const loaded = await loadFiles(filesNamed(files, context.cwd), { ...own, set: overridesOf(set), stateDir }, context);
   const [broken] = loaded.flatMap((file) => ('failure' in file ? [file] : []));
   if (broken && loaded.length === 1) {
     await (await openReport(reportFile, context)).write(await endingOf(broken.failure, undefined, context));

@@ -2,6 +2,7 @@ import type { Argv } from 'yargs';
 import { LeadstreamError, unknownName } from '../../core/index.js';
 import type { TestResults } from '../../index.js';
 import { painterFor } from '../colour.js';
+import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 import { amount } from '../table.js';
@@ -10,6 +11,7 @@ interface TestArguments extends CommonArguments {
   readonly files: readonly string[];
   readonly only: readonly string[];
   readonly format: 'text' | 'json';
+  readonly plugin: readonly string[];
 }
 
 /** Adds `leadstream test`. */
@@ -18,7 +20,7 @@ export function addTest(yargs: Argv, runner: Runner): Argv {
     'test <files..>',
     'Run the tests that stand in pipeline files, against a service of their own',
     (options) =>
-      commonOptions(options)
+      pluginOption(commonOptions(options))
         .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML), or patterns in quotes' })
         .option('only', { type: 'string', array: true, nargs: 1, default: [], describe: 'Name of a pipeline, or of a test, to run' })
         .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'json prints one document on stdout' })
@@ -32,17 +34,18 @@ export function addTest(yargs: Argv, runner: Runner): Argv {
 /** What the tests of a file came to, or why it could not be read. */
 type Tested = { readonly file: string } & ({ readonly results: TestResults } | { readonly failure: unknown });
 
-async function test({ files: words, only, format }: TestArguments, context: CommandContext): Promise<number> {
+async function test({ files: words, only, format, plugin }: TestArguments, context: CommandContext): Promise<number> {
   const { testPipelines } = await import('../../index.js');
   const { filesNamed, refuseMissing } = await import('../files.js');
   const { reportFailure } = await import('../failure.js');
   const { cwd, console, signal, stdout } = context;
   refuseMissing(words, cwd);
+  const own = await loadPlugins(plugin, cwd);
   const tested: Tested[] = [];
   let exit = 0;
   for (const file of filesNamed(words, cwd)) {
     try {
-      const results = await testPipelines(file, { cwd, only, signal });
+      const results = await testPipelines(file, { ...own, cwd, only, signal });
       tested.push({ file, results });
       if (!results.ok) exit = exit === 0 ? 1 : exit;
       if (format === 'text') await tell(file, results, context);

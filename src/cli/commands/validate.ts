@@ -1,11 +1,13 @@
 import type { Argv } from 'yargs';
 import type { LintResult } from '../../index.js';
+import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 
 interface ValidateArguments extends CommonArguments {
   readonly files: readonly string[];
   readonly set: readonly string[];
+  readonly plugin: readonly string[];
   readonly format: 'text' | 'json';
   readonly strict: boolean;
   readonly envCheck: boolean;
@@ -17,7 +19,7 @@ export function addValidate(yargs: Argv, runner: Runner): Argv {
     ['validate <files..>', 'lint'],
     'Check the pipelines of files without a request',
     (options) =>
-      commonOptions(options)
+      pluginOption(commonOptions(options))
         .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML), or patterns in quotes' })
         .option('env-check', {
           type: 'boolean',
@@ -34,12 +36,16 @@ export function addValidate(yargs: Argv, runner: Runner): Argv {
   );
 }
 
-async function validate({ files: words, set, format, strict, envCheck }: ValidateArguments, context: CommandContext): Promise<number> {
+async function validate(
+  { files: words, set, plugin, format, strict, envCheck }: ValidateArguments,
+  context: CommandContext,
+): Promise<number> {
   const { lintPipelines } = await import('../../index.js');
   const { overridesOf } = await import('../overrides.js');
   const { filesNamed } = await import('../files.js');
   const { console, env, cwd, stdout } = context;
-  const options = { env, cwd, set: overridesOf(set), stateDir: '.leadstream', strict, envCheck };
+  const own = await loadPlugins(plugin, cwd);
+  const options = { ...own, env, cwd, set: overridesOf(set), stateDir: '.leadstream', strict, envCheck };
   const results: { file: string; result: LintResult }[] = [];
   for (const file of filesNamed(words, cwd)) {
     const result = await lintPipelines(file, options);

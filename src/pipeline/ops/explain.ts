@@ -46,7 +46,9 @@ export interface ExplainedStep {
 export interface ExplainedSink {
   /** Like `to[0] parquet`. */
   readonly at: string;
-  /** Absolute path, its day and run in braces; none for stdout. */
+  /** Whether it prints, and publishes nothing. */
+  readonly prints: boolean;
+  /** Absolute path, its day and run in braces; none for one that prints, or publishes elsewhere. */
   readonly path: string | undefined;
   /** Whether rows are added to what is there. */
   readonly adds: boolean;
@@ -91,8 +93,14 @@ export function explainPipeline(pipeline: Pipeline): Explanation {
         columns: after.map(explained),
       };
     }),
-    sinks: plan.sinks.map(({ at, output, adds, writes }) => {
-      return { at, path: output, adds, columns: writes(plan.columns()).map((column) => ({ name: column.name, type: column.type })) };
+    sinks: plan.sinks.map(({ at, output, prints, adds, writes }) => {
+      return {
+        at,
+        prints,
+        path: output,
+        adds,
+        columns: writes(plan.columns()).map((column) => ({ name: column.name, type: column.type })),
+      };
     }),
     rejects: { path: rejects.path, max: 'share' in rejects.max ? `${100 * rejects.max.share}%` : `${rejects.max.rows} rows` },
     settings: settingsOf(pipeline),

@@ -4,8 +4,10 @@ import type { PlannedSink } from '../spec/planned.js';
 /** Takes the rows and writes them nowhere. */
 export const nowhere: PlannedSink = {
   name: 'preview',
+  version: undefined,
   index: 0,
   at: 'preview',
+  prints: true,
   output: undefined,
   outputOf: () => undefined,
   adds: false,

@@ -6,9 +6,12 @@ import { batchOf } from '../../flow/index.js';
 import type { Checked } from '../spec/check.js';
 import { credentialReferences } from '../spec/credentials.js';
 import { fileText } from '../spec/file-text.js';
+import type { Extensions } from '../spec/definitions.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import { pathOf, referenceSource, type ReferenceSource } from '../spec/reference-source.js';
+import type { PlannedSink } from '../spec/planned.js';
 import type { TestShape } from '../spec/test-shape.js';
+import { nowhere } from './nowhere.js';
 import { transparent } from './transparent.js';
 
 /** A test of a pipeline, as its file has it. */
@@ -52,12 +55,13 @@ export interface ObservedPipeline {
 /**
  * The tests of a pipeline file. Nothing of the environment is asked for.
  *
+ * @param own Steps and sinks of a program. Default: none.
  * @throws {SpecError} With every problem of the file, its tests included.
  */
-export async function loadTests(file: string, cwd: string): Promise<readonly TestedPipeline[]> {
+export async function loadTests(file: string, cwd: string, own: Extensions = {}): Promise<readonly TestedPipeline[]> {
   const text = await fileText(file, { cwd });
   const { checkDocuments, failureOf } = await import('../spec/check-documents.js');
-  const { pipelines, issues } = await checkDocuments(text, file, { env: {}, cwd }, true);
+  const { pipelines, issues } = await checkDocuments(text, file, { ...own, env: {}, cwd }, true);
   if (issues.length > 0) throw failureOf(file, issues);
 
   return pipelines.map(({ name = '', plan, tests = [], document }, index) => ({
@@ -65,11 +69,11 @@ export async function loadTests(file: string, cwd: string): Promise<readonly Tes
     own: Object.values(plan?.collections ?? {}).filter(({ name: read, served }) => served !== undefined && plan?.reads.includes(read)),
     tests: tests.map((test, place) => ({ ...test, line: document.locate(['tests', place, 'name']).line })),
     open: async (test, place) => {
-      const options = { cwd, ...(test.set && { set: test.set }) };
+      const options = { ...own, cwd, ...(test.set && { set: test.set }) };
       const checked = await checkDocuments(text, file, options, true, (documents) => madeUp(documents, test, place, cwd));
-      const [own] = checked.pipelines.slice(index);
-      if (own === undefined || own.issues.length > 0) throw failureOf(file, own?.issues ?? checked.issues);
-      return observed(testing(soundIn(own, test, file), own, place, file), place);
+      const [document] = checked.pipelines.slice(index);
+      if (document === undefined || document.issues.length > 0) throw failureOf(file, document?.issues ?? checked.issues);
+      return observed(testing(soundIn(document, test, file), document, place, file), place);
     },
   }));
 }
@@ -122,8 +126,14 @@ function testing(pipeline: Pipeline, { document, outputs }: Checked, { folder, s
     ...pipeline,
     connection: { ...connection, baseUrl: service.url, auth: { rest_api_key: service.key }, proxy: false, threads: 0, endWaitMs: 1, retry },
     hooks: { success: undefined, failure: undefined },
+    plan: { ...pipeline.plan, sinks: pipeline.plan.sinks.map(harmless) },
     secrets: [...pipeline.secrets, service.key],
   };
+}
+
+/** A test writes into its folder alone, and so not to what only a sink of somebody's own knows. */
+function harmless(sink: PlannedSink): PlannedSink {
+  return sink.prints || sink.output !== undefined ? sink : { ...sink, open: nowhere.open };
 }
 
 /** Keeps the rows behind the last step. A run that begins again keeps them anew. */

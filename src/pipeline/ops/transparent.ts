@@ -5,6 +5,7 @@ import type { PlannedStep } from '../spec/planned.js';
 export function transparent(at: string, input: readonly Column[]): Omit<PlannedStep, 'open'> {
   return {
     name: 'preview',
+    version: undefined,
     at,
     input,
     columns: (columns) => columns,

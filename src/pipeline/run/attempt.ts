@@ -32,7 +32,7 @@ export abstract class BeginAgain extends Error {
 /** Rows came to the other side of a join after the join had read it. */
 export class LateRows extends BeginAgain {
   next(before: Attempt | undefined, { plan: { sinks } }: Pipeline): Attempt {
-    if (before?.replayed || sinks.some(({ output }) => output === undefined)) throw new GateError('E_GATE_CONSISTENCY', this.message);
+    if (before?.replayed || sinks.some(({ prints }) => prints)) throw new GateError('E_GATE_CONSISTENCY', this.message);
     return { found: before?.found, replayed: true, resumed: this.resumed };
   }
 }

@@ -13,7 +13,7 @@ import { EarlyStop } from './early-stop.js';
 import { noteFailed, type FailedRunReport } from './failed-run.js';
 import { remembered } from './fields.js';
 import { Ledger, type HowRead } from './ledger.js';
-import { OpenedOutputs, type Output, type PreparedOutputs } from './outputs.js';
+import { OpenedOutputs, published, type Output, type PreparedOutputs } from './outputs.js';
 import { Profiler } from './profile.js';
 import { Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
@@ -158,7 +158,11 @@ export class ClaimedRun {
     await claim.lock.check();
     // The rejects come first: who sees the outputs finds what they lack.
     const actions = [...(await rejects.actions()), ...(await prepared.actions(ledger.facts(report)))];
-    const commit = await run.prepareCommit(claim, actions, this.#spools);
+    // What no log can hold comes before it: a run that is killed between them publishes no file, and the next one gives all rows again.
+    const done = await prepared.commit(report.partial);
+    const commit = await run.prepareCommit(claim, actions, this.#spools).catch((failure: unknown) => {
+      throw published(failure, done);
+    });
     this.#logged = true;
     await run.events.during(
       'commit',

@@ -1,5 +1,5 @@
-import type { Column, Row, OutputColumn } from '../../core/index.js';
-import type { Action } from '../../store/index.js';
+import { reasonOf, type Column, type Row, type OutputColumn } from '../../core/index.js';
+import { reworded, type Action } from '../../store/index.js';
 import type { Events } from '../../events/index.js';
 import { countOf, type Fault, type Page } from '../../flow/index.js';
 import type { Published, RunFacts } from '../../lake/index.js';
@@ -10,7 +10,7 @@ import type { PlannedSink } from '../spec/planned.js';
 export interface Output {
   readonly at: string;
   readonly prepared: PreparedOutput;
-  /** Its path, as far as it is known before a run; none for stdout. */
+  /** What later runs know it by: its path, as far as it is known before a run, or its place where it has none; `undefined` for stdout. */
   readonly output: string | undefined;
   /** What stood there before. */
   readonly earlier: Published | undefined;
@@ -106,6 +106,23 @@ export class PreparedOutputs {
     return (await each(this.outputs, ({ prepared }) => prepared.actions(facts))).flat();
   }
 
+  /**
+   * Publishes what no action commits, one after the other.
+   *
+   * @returns The names of those that did.
+   * @throws {SinkError} Of the first that fails, which says what had been published by then.
+   */
+  async commit(partial: boolean): Promise<readonly string[]> {
+    const done: string[] = [];
+    for (const { sink, output } of this.sinks) {
+      const committed = await sink.commit(output.prepared, partial).catch((failure: unknown) => {
+        throw published(failure, done);
+      });
+      if (committed) done.push(output.at);
+    }
+    return done;
+  }
+
   /** Removes what the commit made superfluous. Everything is published, so a failure is only a nuisance. */
   async cleanup(): Promise<void> {
     await each(this.outputs, ({ prepared }) => prepared.cleanup());
@@ -121,6 +138,13 @@ export class PreparedOutputs {
     const paths = await each(this.sinks, ({ sink, output }) => sink.quarantine(output.prepared).catch(failed));
     return paths.flatMap((path) => path ?? []);
   }
+}
+
+/** The same failure, which says what was published before it and cannot be taken back. */
+export function published(failure: unknown, names: readonly string[]): unknown {
+  if (names.length === 0) return failure;
+  const what = `${names.join(', ')} had published by then, and will get all rows again`;
+  return reworded(failure, `${reasonOf(failure)}; ${what}`);
 }
 
 /** What a sink counts of the rows that it is given. */
@@ -176,7 +200,7 @@ class OpenedOutput {
   }
 
   async prepare(): Promise<Output> {
-    const { at, output, writes } = this.sink;
+    const { at, output, prints, writes } = this.sink;
     const prepared = await this.events.during(
       'finish',
       () => ({ at }),
@@ -184,7 +208,13 @@ class OpenedOutput {
       ({ rows, bytes }) => ({ rows, bytes }),
     );
     const { rejected, nulled } = this.counts;
-    return { at, output, prepared, earlier: this.earlier, writes, rejected, nulled };
+    return { at, output: output ?? (prints ? undefined : at), prepared, earlier: this.earlier, writes, rejected, nulled };
+  }
+
+  /** @returns Whether it published something. */
+  async commit(prepared: PreparedOutput, partial: boolean): Promise<boolean> {
+    await prepared.commit?.(partial);
+    return prepared.commit !== undefined;
   }
 
   /** @returns Where it is; `undefined` when there is nothing to look at. */

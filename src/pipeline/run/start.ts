@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { defaults } from '../../options/index.js';
 import { RateLimiters } from '../../http/index.js';
 import { sourceOf, spooledSince, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
@@ -5,8 +6,10 @@ import { Events } from '../../events/index.js';
 import { createRedactor, newRunId, reasonOf, SinkError, type Warning } from '../../core/index.js';
 import {
   type Action,
+  attempt,
   forgetCommit,
   lockOutputs,
+  makePrivate,
   logCommit,
   type LoggedCommit,
   overlap,
@@ -70,7 +73,7 @@ export class Run {
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };
     const redact = createRedactor(pipeline.secrets);
     this.events = new Events(this.runId, redact, [collect, ...[options.watch ?? []].flat()]);
-    this.#publishes = pipeline.plan.sinks.some(({ output }) => output !== undefined);
+    this.#publishes = pipeline.plan.sinks.some(({ prints }) => !prints);
     this.#spools = this.#publishes && pipeline.plan.stoppedBy === undefined;
   }
 
@@ -104,7 +107,7 @@ export class Run {
     const paths = pathsOf({ outputs, rejects });
     refuseOverlaps(paths);
     refuseIn(this.state.path, paths);
-    const lock = await lockOutputs(paths, { runId: this.runId });
+    const lock = await lockOutputs([...paths, ...(await this.#withoutPath())], { runId: this.runId });
     try {
       await this.#recover(paths);
       if ((await this.#firstStarted()) === firstStart) return { lock, firstStart, date, outputs, rejects };
@@ -197,6 +200,15 @@ export class Run {
     } catch (failure) {
       this.nuisance(failure);
     }
+  }
+
+  /** What is locked where a sink has no path that could be: with one state folder, one run of a pipeline at a time writes to it. */
+  async #withoutPath(): Promise<readonly string[]> {
+    const { name, plan } = this.pipeline;
+    if (!plan.sinks.some(({ prints, output }) => !prints && output === undefined)) return [];
+    const { sinks } = this.state;
+    await attempt('E_SINK_PATH', `cannot make ${sinks}`, () => makePrivate(sinks));
+    return [join(sinks, name)];
   }
 
   /** When the first of the runs of this pipeline began that share the pages of its collection; when this one did if there are none. */

@@ -14,10 +14,13 @@ export class StateFolder {
   readonly counts: string;
   /** What is beyond the memory of a step. */
   readonly scratch: string;
+  /** What is locked for sinks that have no path. */
+  readonly sinks: string;
 
   private constructor(readonly path: string) {
     [this.redoLog, this.spool] = [join(path, 'redo-log'), join(path, 'spool')];
     [this.begun, this.counts, this.scratch] = [join(path, 'begun'), join(path, 'counts'), join(path, 'scratch')];
+    this.sinks = join(path, 'sinks');
   }
 
   /**

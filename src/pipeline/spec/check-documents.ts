@@ -2,10 +2,10 @@ import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Collection } from '../../collections/index.js';
 import { SpecError } from '../../core/index.js';
-import { loadSteps } from '../../steps/index.js';
 import { runTemplate } from '../../store/index.js';
 import { checkDefaults, checkPipeline, inheritedOf, type Checked, collectionsOf } from './check.js';
 import { collide } from './collide.js';
+import { definitionsWith } from './definitions.js';
 import { credentialsIn } from './credentials.js';
 import { parseSpecDocuments, type Path } from './document.js';
 import { issuesOfFile, type Issue } from './issue-list.js';
@@ -42,8 +42,8 @@ export async function checkDocuments(
   const documents = [...(defaults ? [inheritedOf(defaults)] : []), ...pipelines.map(({ value }) => value)];
   const from = sourceOf(documents);
   const context = { credentials: credentialsIn(documents, from), lenient };
-  const steps = await loadSteps();
-  const checked = pipelines.map((document) => checkPipeline(document, from, context, steps));
+  const definitions = await definitionsWith(options);
+  const checked = pipelines.map((document) => checkPipeline(document, from, context, definitions));
   checked.forEach((later, index) => {
     for (const earlier of checked.slice(0, index)) refuseClashes(earlier, later);
   });

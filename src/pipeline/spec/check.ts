@@ -1,10 +1,10 @@
 import { getIn } from '../../options/index.js';
 import type { PathNames } from '../../store/index.js';
 import { outputAt } from '../../sinks/index.js';
-import type { StepDefinitions } from '../../steps/index.js';
 import { checkTests } from './check-tests.js';
 import { collide } from './collide.js';
 import { connectionOf } from './connection.js';
+import type { Definitions } from './definitions.js';
 import type { Path, SpecDocument } from './document.js';
 import { hooksOf } from './hooks.js';
 import { IssueList, WarningList, type Doubt, type FileContext, type Issue } from './issue-list.js';
@@ -46,7 +46,7 @@ export interface Checked {
  *
  * @param file What it has in common with the other documents.
  */
-export function checkPipeline(document: SpecDocument, from: ReferenceSource, file: FileContext, steps: StepDefinitions): Checked {
+export function checkPipeline(document: SpecDocument, from: ReferenceSource, file: FileContext, definitions: Definitions): Checked {
   const { env, baseDir } = from;
   const issues = new IssueList(document, file);
   const problem = issues.problemOf(false);
@@ -58,7 +58,7 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, fil
   // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
   const parts = shape ?? readableParts(resolved);
   const collections = registryOf(resolved, problem);
-  const context = { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY, steps };
+  const context = { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY, definitions };
   const findings = { problem: shape ? problem : issues.ofUnreported(problem), warn: warnings.add, unset: issues.unsetOf() };
   const plan = parts && collections && planPipeline(parts, { ...context, collections }, findings);
   const connection =
@@ -75,7 +75,9 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, fil
     document,
     name,
     outputs: [
-      ...(plan?.sinks ?? []).map(({ output, index, name }) => ({ path: output, place: ['to', index, name] })),
+      ...(plan?.sinks ?? []).flatMap(({ output, prints, index, name }) =>
+        prints || output !== undefined ? [{ path: output, place: ['to', index, name] }] : [],
+      ),
       ...(rejects?.path === undefined ? [] : [{ path: rejects.path, place: ['rejects', 'path'] }]),
     ],
     plan,
@@ -141,7 +143,7 @@ function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: P
 function refuseIdleRestart({ on_new_field: wanted, schema, service }: PipelineShape, { sinks }: Plan, problem: Problem): void {
   if (wanted !== 'restart') return;
   const at = ['on_new_field'];
-  if (sinks.some(({ output }) => output === undefined))
+  if (sinks.some(({ prints }) => prints))
     problem(at, 'a run that prints cannot begin again, since its rows are printed by then; leave out the stdout sink, or choose next_run');
   const refusing = [...(schema === 'freeze' ? ['schema: freeze'] : []), ...(service?.strict ? ['service.strict'] : [])];
   for (const other of refusing) problem(at, `${other} refuses every new field, so a run would begin again for nothing; choose one of them`);

@@ -6,19 +6,19 @@ interface Output {
   readonly name: string;
   /** Place in the list of the file, from 0. */
   readonly index: number;
-  /** Absolute path, its day and run in braces. None for stdout. */
+  /** Absolute path, its day and run in braces. None for one that prints, or publishes elsewhere. */
   readonly output: string | undefined;
+  readonly prints: boolean;
 }
 
 /** Reports each sink that writes over or into what an earlier one writes. */
 export function refuseSharedOutputs(planned: readonly Output[], problem: Problem): void {
-  planned.forEach(({ output, index, name }) => {
+  planned.forEach(({ output, prints, index, name }) => {
     const first = planned.find((other) =>
-      output === undefined ? other.output === undefined : other.output !== undefined && collide(other.output, output),
+      prints ? other.prints : output !== undefined && other.output !== undefined && collide(other.output, output),
     );
     if (!first || first.index >= index) return;
-    const message =
-      output === undefined ? 'only one sink can write to stdout' : `to[${first.index}] writes to the same path, or one within`;
+    const message = prints ? 'only one sink can write to stdout' : `to[${first.index}] writes to the same path, or one within`;
     problem(['to', index, name], message);
   });
 }

@@ -1,9 +1,10 @@
 import { LeadstreamError, schema } from '../../core/index.js';
-import { optionProblems } from '../../options/index.js';
+import { judgedBy, optionProblems } from '../../options/index.js';
+import { extensionsProblem, type Extensions } from './definitions.js';
 import type { Environment } from './reference-source.js';
 
 /** What a pipeline file is read with. */
-export interface LoadOptions {
+export interface LoadOptions extends Extensions {
   /** Default `process.env`. */
   readonly env?: Environment;
   /** Values that take the place of the file's, for example `{ 'service.limit': '100' }`. Not under `service.auth`. */
@@ -25,6 +26,8 @@ const taken = schema((z) =>
     cwd: z.string().min(1).optional(),
     baseDir: z.string().min(1).optional(),
     stateDir: z.string().min(1).optional(),
+    steps: judgedBy((list) => extensionsProblem('step', list)).optional(),
+    sinks: judgedBy((list) => extensionsProblem('sink', list)).optional(),
   }),
 );
 

@@ -1,10 +1,10 @@
 import type { Collection, Registry } from '../../collections/index.js';
 import { itemAt, unknownName, type Column } from '../../core/index.js';
-import type { StepDefinitions } from '../../steps/index.js';
 import { checkExpect } from '../gates/expect.js';
 import { refuseSharedOutputs } from './collide.js';
 import { ColumnFlow, type Findings } from './column-flow.js';
 import { refuseLimits, stopOf } from './limits.js';
+import type { Definitions } from './definitions.js';
 import { planSink, planStep, type Place, type PlannedSink, type PlannedStep } from './planned.js';
 import type { Problem } from './references.js';
 import type { PipelineShape } from './spec.js';
@@ -30,7 +30,7 @@ type ChainShape = Pick<PipelineShape, 'from' | 'reveal' | 'steps' | 'to'> & Part
 /** Where a pipeline belongs, and what it can be made of. */
 interface Surroundings extends Place {
   readonly hmacKey: string | undefined;
-  readonly steps: StepDefinitions;
+  readonly definitions: Definitions;
   readonly collections: Registry;
 }
 
@@ -41,7 +41,7 @@ interface Surroundings extends Place {
  */
 export function planPipeline(
   shape: ChainShape,
-  { hmacKey, steps: definitions, collections, ...place }: Surroundings,
+  { hmacKey, definitions, collections, ...place }: Surroundings,
   findings: Findings,
 ): Plan | undefined {
   const { problem } = findings;
@@ -49,7 +49,7 @@ export function planPipeline(
   if (!collection) return undefined;
   const { reveal = [] } = shape;
   const bound = (shape.steps ?? []).map((entry, index) => planStep(entry, definitions, index, problem));
-  const sinks = shape.to.flatMap((entry, index) => planSink(entry, index, { ...place, steps: definitions }, problem) ?? []);
+  const sinks = shape.to.flatMap((entry, index) => planSink(entry, index, { ...place, definitions }, problem) ?? []);
   refuseSharedOutputs(sinks, problem);
 
   const flow = new ColumnFlow(bound, { collection, collections, reveal, hmacKey });

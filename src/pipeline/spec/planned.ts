@@ -1,9 +1,10 @@
-import { unknownName, type Column, type OutputColumn } from '../../core/index.js';
+import { meant, unknownName, type Column, type OutputColumn } from '../../core/index.js';
 import type { Step, Tally } from '../../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../../store/index.js';
-import { sinks, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from '../../sinks/index.js';
-import type { JoinedOn, PlanContext, StepDefinition, StepDefinitions, StepRemark, StepRuntime, StepGate } from '../../steps/index.js';
+import type { SinkContext, SinkDefinition, SinkPlan, SinkWriter } from '../../sinks/index.js';
+import type { JoinedOn, PlanContext, StepDefinition, StepRemark, StepRuntime, StepGate } from '../../steps/index.js';
 import { outputColumns } from '../gates/schema.js';
+import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
 import type { Problem } from './references.js';
 import { validated } from './validate.js';
@@ -11,6 +12,8 @@ import { validated } from './validate.js';
 /** A step of a pipeline file with its configuration inside. */
 export interface BoundStep {
   readonly name: string;
+  /** Of a step of somebody's own, what its author calls its version. */
+  readonly version: string | undefined;
   /** Name in messages and reports, like `steps[1] derive`. */
   readonly at: string;
   columns(input: readonly Column[], plan: PlanContext): readonly Column[];
@@ -46,11 +49,15 @@ export interface PlannedStep extends BoundStep {
 /** A sink of a checked pipeline. */
 export interface PlannedSink {
   readonly name: string;
+  /** Of a sink of somebody's own, what its author calls its version. */
+  readonly version: string | undefined;
   /** Place in the list of the file, from 0. */
   readonly index: number;
   /** Name in messages and reports, like `to[0] parquet`. */
   readonly at: string;
-  /** Absolute path that is published, as far as it is known before a run: its day and its id stay in braces. None for stdout. */
+  /** Whether it prints, and publishes nothing. */
+  readonly prints: boolean;
+  /** Absolute path that is published, as far as it is known before a run: its day and its id stay in braces. None for one that has no path. */
   readonly output: string | undefined;
   /** The path that a run publishes. */
   outputOf(names: PathNames): string | undefined;
@@ -73,7 +80,7 @@ export interface Place {
 /** A step of a file; what is wrong with it is reported. */
 export function planStep(
   entry: Readonly<Record<string, unknown>>,
-  steps: StepDefinitions,
+  { steps, sinks }: Definitions,
   index: number,
   problem: Problem,
 ): BoundStep | undefined {
@@ -87,6 +94,7 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
   if (config === undefined) return undefined;
   return {
     name: definition.name,
+    version: definition.version,
     at,
     columns: (input, plan) => definition.columns(config, input, plan),
     reads: definition.reads?.(config),
@@ -108,7 +116,7 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
 export function planSink(
   entry: Readonly<Record<string, unknown>>,
   index: number,
-  { steps, ...place }: Place & { readonly steps: StepDefinitions },
+  { definitions: { steps, sinks }, ...place }: Place & { readonly definitions: Definitions },
   problem: Problem,
 ): PlannedSink | undefined {
   const chosen = chooseOne(entry, sinks, ['to', index], { name: 'sink', others: steps, below: 'steps' }, problem);
@@ -128,13 +136,15 @@ function bindSink(
   if (config === undefined) return undefined;
   return {
     name: definition.name,
+    version: definition.version,
     index,
     at,
+    prints: definition.prints ?? false,
     output: definition.output(config, { baseDir, names: unfilled(pipeline) }),
     outputOf: (names) => definition.output(config, { baseDir, names }),
     adds: definition.adds?.(config) ?? false,
     check: (columns, plan) => definition.check?.(config, columns, plan),
-    writes: (columns) => outputColumns(config, columns),
+    writes: (columns) => definition.writes?.(config, columns) ?? outputColumns(config, columns),
     open: (context) => definition.open(config, { ...context, at }),
   };
 }
@@ -165,12 +175,19 @@ function chooseOne<D>(
   if (definition === undefined) {
     problem(
       [...path, name],
-      Object.hasOwn(elsewhere, name) ? `'${name}' is no ${kind}; it stands under ${below}` : unknownName(kind, name, known),
+      Object.hasOwn(elsewhere, name)
+        ? `'${name}' is no ${kind}; it stands under ${below}`
+        : `${unknownName(kind, name, known)}${meant(name, known) === undefined ? ownNeeds(kind) : ''}`,
       true,
     );
     return undefined;
   }
   return { name, definition, value: entry[name] };
+}
+
+/** Where one of that name may come from which leadstream does not have. */
+function ownNeeds(kind: string): string {
+  return `; one of a plug-in needs --plugin FILE, and in a program the option ${kind}s`;
 }
 
 /** Most often the keys of a step stand beside its name instead of below it. */

@@ -1,0 +1,62 @@
+/**
+ * A step and a sink of one's own, for the pipeline file beside this one:
+ *
+ *   leadstream run examples/custom-step-and-sink.yaml --plugin examples/custom-step-and-sink.mjs
+ */
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { defineSink, defineStep } from 'leadstream';
+
+/** Options with one text by a name, and no other; schemas of zod, valibot and arktype do, too. */
+const only = (name) => (given) => {
+  const { [name]: value, ...others } = given ?? {};
+  if (typeof value !== 'string' || Object.keys(others).length > 0) throw new TypeError(`takes ${name}, and nothing else`);
+  return { [name]: value };
+};
+
+/** Adds a phone number of North America in the form of E.164, and null where it is none. */
+export const e164 = defineStep('e164', {
+  summary: 'Adds a phone number in the form of E.164.',
+  version: '1',
+  options: only('field'),
+  needs: ({ field }) => [field],
+  adds: { e164: 'text' },
+  open:
+    ({ field }) =>
+    (row) => {
+      const digits = (row[field] ?? '').replaceAll(/\D/g, '').replace(/^1/, '');
+      return { ...row, e164: /^[2-9]\d{9}$/.test(digits) ? `+1${digits}` : null };
+    },
+});
+
+/** Writes compressed lines of JSON to a file, which appears when all rows are there. */
+export const ndjsonGz = defineSink('ndjson_gz', {
+  summary: 'Writes JSON lines, compressed by gzip.',
+  version: '1',
+  options: only('path'),
+  open({ path }, { baseDir }) {
+    const file = resolve(baseDir, path);
+    const gzip = createGzip();
+    const written = finished(gzip.pipe(createWriteStream(`${file}.part`)));
+    written.catch(() => gzip.destroy());
+    return {
+      async write(rows) {
+        const room = gzip.write(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+        if (!room) await Promise.race([once(gzip, 'drain'), written]);
+      },
+      async commit() {
+        gzip.end();
+        await written;
+        await rename(`${file}.part`, file);
+      },
+      async abort() {
+        gzip.destroy();
+        await rm(`${file}.part`, { force: true });
+      },
+    };
+  },
+});

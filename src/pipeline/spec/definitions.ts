@@ -1,0 +1,88 @@
+import { LeadstreamError } from '../../core/index.js';
+import { customSinkOf, sinks, type CustomSink, type SinkDefinition } from '../../sinks/index.js';
+import { customStepOf, loadSteps, type CustomStep, type StepDefinition } from '../../steps/index.js';
+
+/** What a pipeline file can be made of besides what leadstream has. */
+export interface Extensions {
+  /** What `defineStep` made. Default: none. */
+  readonly steps?: readonly CustomStep[] | undefined;
+  /** What `defineSink` made. Default: none. */
+  readonly sinks?: readonly CustomSink[] | undefined;
+}
+
+/** All that a pipeline file can name, by the names. */
+export interface Definitions {
+  readonly steps: Readonly<Record<string, StepDefinition>>;
+  readonly sinks: Readonly<Record<string, SinkDefinition>>;
+}
+
+/**
+ * What a file can be made of: the steps and sinks of leadstream, and those of a program.
+ *
+ * @throws {LeadstreamError} `E_USAGE` for a name that is taken. What is no step or sink, `extensionsProblem` has told.
+ */
+export async function definitionsWith(own: Extensions): Promise<Definitions> {
+  const builtIn: Definitions = { steps: await loadSteps(), sinks };
+  return {
+    steps: merged('step', builtIn.steps, own.steps ?? [], customStepOf),
+    sinks: merged('sink', builtIn.sinks, own.sinks ?? [], customSinkOf),
+  };
+}
+
+/**
+ * The steps and sinks that a module exports, for `loadPipeline` and all that take such.
+ *
+ * @param module What `import` gives. It exports nothing but what `defineStep` and `defineSink` made.
+ * @throws {LeadstreamError} `E_USAGE` for a module without exports, and for an export that is something else.
+ *
+ * @example
+ * const pipeline = await loadPipeline('leads.yaml', extensionsOf(await import('./mine.js')));
+ */
+export function extensionsOf(module: object): Extensions {
+  const exported: readonly (readonly [string, unknown])[] = Object.entries(module);
+  const refuse = (problem: string) => new LeadstreamError('E_USAGE', problem);
+  if (exported.length === 0)
+    throw refuse('exports nothing; export what defineStep or defineSink gives, like `export const mine = defineStep(…)`');
+  for (const [name, value] of exported) {
+    if (isStep(value) || isSink(value)) continue;
+    const remedy = 'export what these give, each by itself, and nothing else';
+    throw refuse(`the export '${name}' is nothing that defineStep or defineSink of this version made; ${remedy}`);
+  }
+  const values = exported.map(([, value]) => value);
+  return { steps: values.filter(isStep), sinks: values.filter(isSink) };
+}
+
+function isStep(value: unknown): value is CustomStep {
+  return customStepOf(value) !== undefined;
+}
+
+function isSink(value: unknown): value is CustomSink {
+  return customSinkOf(value) !== undefined;
+}
+
+/** What is wrong with a list of steps or sinks, in words; `undefined` when nothing is. */
+export function extensionsProblem(kind: 'step' | 'sink', list: unknown): string | undefined {
+  const made = kind === 'step' ? 'defineStep' : 'defineSink';
+  if (!Array.isArray(list)) return `must be a list of what ${made} gives`;
+  const read = kind === 'step' ? customStepOf : customSinkOf;
+  const place = list.findIndex((each: unknown) => read(each) === undefined);
+  return place < 0 ? undefined : `[${place}] is nothing that ${made} of this version made`;
+}
+
+function merged<D extends { readonly name: string }>(
+  kind: string,
+  builtIn: Readonly<Record<string, D>>,
+  own: readonly unknown[],
+  read: (each: unknown) => D | undefined,
+): Readonly<Record<string, D>> {
+  const all = new Map(Object.entries(builtIn));
+  for (const each of own) {
+    const definition = read(each);
+    if (definition === undefined) throw new Error(`no ${kind}`);
+    const { name } = definition;
+    const whose = Object.hasOwn(builtIn, name) ? 'leadstream has' : 'another one of yours has';
+    if (all.has(name)) throw new LeadstreamError('E_USAGE', `the name '${name}' of a ${kind} is one that ${whose}; choose another`);
+    all.set(name, definition);
+  }
+  return Object.fromEntries(all);
+}

@@ -1,0 +1,164 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+import { cli, startCli } from '../../support/cli.js';
+import { duckdb } from '../../support/duckdb.js';
+import { service } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+import { workplace } from './support.js';
+
+const leadstream = pathToFileURL(join(process.cwd(), 'dist', 'leadstream.js')).href;
+
+/** What an author writes, who has installed the package. */
+const plugin = `import { defineSink, defineStep } from '${leadstream}';
+import { appendFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export const shout = defineStep('shout', {
+  version: '1',
+  options: (given) => {
+    if (typeof given?.field !== 'string') throw new TypeError('field: name a field');
+    return given;
+  },
+  needs: ({ field }) => [field],
+  adds: { shouted: { type: 'text', sensitivity: 'plain' } },
+  open: ({ field }) => (row) => {
+    if (row[field] === 'throw') throw new RangeError(row.email);
+    return { ...row, shouted: row[field]?.toUpperCase() };
+  },
+});
+
+export const log = defineSink('log', {
+  options: (given) => given,
+  open: ({ path }, { baseDir }) => {
+    const file = join(baseDir, path);
+    return {
+      write: (rows) => appendFile(file + '.part', rows.map((row) => row.lead_id + ' ' + row.shouted + '\\n').join('')),
+      commit: () => rename(file + '.part', file),
+      abort: () => rm(file + '.part', { force: true }),
+    };
+  },
+});
+`;
+
+const body = `from: leads
+steps:
+  - shout: { field: lead_status }
+to:
+  - log: { path: leads.log }
+  - csv: { path: leads.csv }
+`;
+
+async function place(text = body, module = plugin): Promise<string> {
+  const cwd = await workplace(text);
+  await writeFile(join(cwd, 'mine.mjs'), module);
+  return cwd;
+}
+
+describe('--plugin', () => {
+  test('brings steps and sinks of a module into files', async () => {
+    const [cwd, from] = [await place(), await service()];
+    const { code, stderr } = await cli(['run', 'p.yaml', '--plugin', './mine.mjs'], { cwd, env: from.env });
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('to[0] log') });
+    const lines = (await readFile(join(cwd, 'leads.log'), 'utf8')).trim().split('\n');
+    expect(lines).toHaveLength(1_200);
+    expect(lines.every((line) => /^\d+ [^a-z]+$/.test(line))).toBe(true);
+    expect(existsSync(join(cwd, 'leads.csv'))).toBe(true);
+  });
+
+  test('brings those of examples/custom-step-and-sink.mjs into the installed command', async () => {
+    const [from, cwd] = [await service(), await temporaryFolder()];
+    const example = (ending: string) => join(process.cwd(), 'examples', `custom-step-and-sink.${ending}`);
+    const { code, stderr } = await startCli(['run', example('yaml'), '--plugin', example('mjs')], { cwd, env: from.env }).finished;
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('to[0] ndjson_gz') });
+    const [found] = await duckdb(
+      `SELECT count(*)::INTEGER AS rows, count(DISTINCT lead_id)::INTEGER AS leads, count(e164)::INTEGER > 1000 AS most,
+         bool_and(e164 IS NULL OR e164 = '+1' || right(regexp_replace(cell_phone, '\\D', '', 'g'), 10)) AS equal
+       FROM read_json('${join(cwd, 'phones.ndjson.gz')}', format = 'newline_delimited')`,
+    );
+    expect(found).toEqual({ rows: 1_200, leads: 1_200, most: true, equal: true });
+  });
+
+  test('names the row for which a function throws, and shows nothing of it', async () => {
+    const text = body.replace('steps:\n', "steps:\n  - derive: { lead_status: \"lead_id > '4004200' ? 'throw' : 'x'\" }\n");
+    const [cwd, from] = [await place(text), await service()];
+    const { code, stderr } = await cli(['run', 'p.yaml', '--plugin', 'mine.mjs'], { cwd, env: from.env });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /E_STEP_FUNCTION.*steps\[1\] shout: the function threw RangeError \(at \/.*mine\.mjs:\d+:\d+\) for the row with lead_id '\d+' \(row \d+ of page \d+\)/s,
+    );
+    expect(stderr).not.toContain('@');
+    expect(existsSync(join(cwd, 'leads.log.part'))).toBe(false);
+  });
+
+  test('serves validate, explain, preview and test', async () => {
+    const tests =
+      "tests:\n  - name: one\n    given: { leads: [{ lead_id: '1', lead_status: sold }] }\n    expect: { rows: [{ shouted: SOLD }] }\n";
+    const [cwd, from] = [await place(body + tests), await service()];
+    for (const [verb, said] of [
+      ['validate', 'leads > shout > log + csv'],
+      ['explain', '+shouted text'],
+      ['preview', '+shouted'],
+      ['test', '1 test, 1 passed'],
+    ] as const) {
+      const { code, stdout, stderr } = await cli([verb, 'p.yaml', '--plugin', 'mine.mjs'], { cwd, env: from.env });
+      expect({ verb, code, said: `${stdout}${stderr}`.replaceAll('\u00a0', ' ') }).toMatchObject({
+        code: 0,
+        said: expect.stringContaining(said),
+      });
+    }
+    expect(existsSync(join(cwd, 'leads.log.part'))).toBe(false);
+  });
+
+  test('is named by the error of a file that needs one', async () => {
+    const cwd = await place();
+    const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd });
+    expect(code).toBe(78);
+    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown step 'shout'; there are .*; one of a plug-in needs --plugin FILE/);
+    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown sink 'log'; there are .*; one of a plug-in needs --plugin FILE/);
+  });
+
+  test('has its options checked at their places', async () => {
+    const cwd = await place(body.replace('{ field: lead_status }', '{}'));
+    const { code, stderr } = await cli(['validate', 'p.yaml', '--plugin', 'mine.mjs'], { cwd });
+    expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringMatching(/p\.yaml:\d+:\d+ field: name a field/) });
+  });
+
+  test.each<[string, string, string]>([
+    ['is not there', 'import "./gone.mjs";', '--plugin mine.mjs: cannot be loaded: '],
+    ['throws', 'throw new Error("broken");', '--plugin mine.mjs: cannot be loaded: broken'],
+    ['exports nothing', 'const a = 1;', '--plugin mine.mjs: exports nothing; export what defineStep or defineSink gives'],
+    [
+      'exports something else',
+      'export const helper = () => 1;',
+      "--plugin mine.mjs: the export 'helper' is nothing that defineStep or defineSink of this version made",
+    ],
+    ['exports a list of steps', `${plugin}export default [shout];`, "--plugin mine.mjs: the export 'default' is nothing that"],
+    ['has a name of leadstream', plugin.replace("'shout'", "'select'"), "the name 'select' of a step is one that leadstream has"],
+    [
+      'defines what is wrong',
+      plugin.replace("'shout'", "'Shout!'"),
+      '--plugin mine.mjs: cannot be loaded: defineStep: the first argument is a name',
+    ],
+  ])('is refused before any request when the module %s', async (_what, module, message) => {
+    const [cwd, from] = [await place(body, module), await service()];
+    const { code, stderr } = await cli(['run', 'p.yaml', '--plugin', 'mine.mjs'], { cwd, env: from.env });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+    expect(from.requests).toEqual([]);
+  });
+
+  test('is refused when there is no such file, and given twice brings both', async () => {
+    const cwd = await place(body.replace('  - log: { path: leads.log }\n', ''), plugin);
+    expect(await cli(['validate', 'p.yaml', '--plugin', 'gone.mjs'], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--plugin gone.mjs: cannot be loaded'),
+    });
+    await writeFile(
+      join(cwd, 'two.mjs'),
+      `import { defineStep } from '${leadstream}';\nexport default defineStep('other', { open: () => (row) => row });`,
+    );
+    expect(await cli(['validate', 'p.yaml', '--plugin', 'mine.mjs', '--plugin', 'two.mjs'], { cwd })).toMatchObject({ code: 0 });
+  });
+});

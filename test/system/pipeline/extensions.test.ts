@@ -1,0 +1,325 @@
+import { existsSync } from 'node:fs';
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import {
+  defineSink,
+  defineStep,
+  explainPipeline,
+  lintPipelines,
+  loadPipeline,
+  parsePipeline,
+  previewPipeline,
+  runPipeline,
+  testPipelines,
+  type Extensions,
+  type RunOptions,
+  type Warning,
+} from '../../../src/index.js';
+import { generate } from '../../../src/service/index.js';
+import { duckdb } from '../../support/duckdb.js';
+import { pipelineText, service, type LoggedService } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const inYears = defineStep('in_years', {
+  version: '1',
+  options: z.strictObject({ after: z.number().default(0) }),
+  needs: ['age'],
+  adds: { years: 'integer' },
+  rows: 'fewer',
+  open:
+    ({ after }) =>
+    (row) => {
+      const years = BigInt(String(row.age));
+      return years < after ? null : { ...row, years };
+    },
+});
+
+/** Writes lines beside its file, which appears with the commit. */
+const lines = defineSink('lines', {
+  options: z.strictObject({ path: z.string() }),
+  async open({ path }, { baseDir }) {
+    const file = join(baseDir, path);
+    await writeFile(`${file}.part`, '');
+    return {
+      write: (rows) => appendFile(`${file}.part`, rows.map((row) => `${row.lead_id}\n`).join('')),
+      commit: async ({ rows, partial }) =>
+        writeFile(file, `${rows} rows${partial ? ', partial' : ''}\n${await readFile(`${file}.part`, 'utf8')}`),
+      abort: () => rm(`${file}.part`),
+    };
+  },
+});
+
+const own: Extensions = { steps: [inYears], sinks: [lines] };
+
+const chain = (options = '{}', more = '') => `from: leads
+on_error: fail
+steps:
+  - in_years: ${options}
+to:
+  - lines: { path: lines.txt }
+  - csv: { path: leads.csv }
+${more}`;
+
+async function prepared(from: LoggedService, body: string, extensions = own, baseDir?: string, limit = '100') {
+  const folder = baseDir ?? (await temporaryFolder());
+  const set = { 'service.retry.base': '1ms', 'service.limit': limit };
+  const pipeline = await parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir: folder, set, ...extensions });
+  const run = (options: RunOptions = {}) => runPipeline(pipeline, { stateDir: join(folder, 'state'), ...options });
+  return { folder, pipeline, run };
+}
+
+const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
+const spelled = (folder: string) => readFile(join(folder, 'lines.txt'), 'utf8');
+
+describe('steps and sinks of a program in a file', () => {
+  test('run beside those of leadstream, and every row is accounted for', async () => {
+    const { folder, run } = await prepared(await service(), chain('{ after: 60 }'));
+    const report = await run();
+    const [[found]] = [await duckdb(`SELECT count(*)::INTEGER AS n, min(years)::INTEGER AS least FROM '${join(folder, 'leads.csv')}'`)];
+    const written = Number(found?.n);
+    expect(found).toMatchObject({ least: expect.any(Number) });
+    expect(Number(found?.least)).toBeGreaterThanOrEqual(60);
+    expect(written).toBeGreaterThan(0);
+    const [head, ...ids] = (await spelled(folder)).trim().split('\n');
+    expect([head, ids.length]).toEqual([`${written} rows`, written]);
+    expect(report.sinks.map(({ at, books }) => [at, books.written, books.filtered])).toEqual([
+      ['to[0] lines', written, 1200 - written],
+      ['to[1] csv', written, 1200 - written],
+    ]);
+    expect(report.consistency.mode).toBe('repair');
+  });
+
+  test('are checked like all others, at their places, before any request', async () => {
+    const from = await service();
+    const refused = (body: string, extensions = own) => failureOf(prepared(from, body, extensions));
+    const messages = async (body: string, extensions = own) => String(await refused(body, extensions));
+    expect(await messages(chain('{ after: soon }'))).toMatch(/p\.yaml:\d+:\d+ after: Invalid input: expected number, received string/);
+    expect(await messages(chain('{ afer: 1 }'))).toMatch(/p\.yaml:\d+:\d+ Unrecognized key: "afer"/);
+    expect(await messages(chain().replace('in_years', 'in_yearz'))).toMatch(
+      /p\.yaml:\d+:\d+ unknown step 'in_yearz', did you mean 'in_years'\?/,
+    );
+    expect(await messages(chain().replace('  - in_years', '  - select: [lead_id]\n  - in_years'))).toContain(
+      "field 'age' is gone here: steps[0] select does not pass it on",
+    );
+    expect(await messages(chain().replace('lines:', 'in_years:'))).toContain("'in_years' is no sink; it stands under steps");
+    expect(await messages(chain(), {})).toMatch(
+      /unknown step 'in_years'; there are dedupe, .*; one of a plug-in needs --plugin FILE, and in a program the option steps/,
+    );
+    expect(from.requests).toEqual([]);
+  });
+
+  test.each<[string, Extensions, string]>([
+    [
+      'a name of leadstream',
+      { steps: [defineStep('filter', { open: () => (row) => row })] },
+      "the name 'filter' of a step is one that leadstream has",
+    ],
+    ['a name twice', { sinks: [lines, lines] }, "the name 'lines' of a sink is one that another one of yours has"],
+    ['a sink among steps', { steps: [lines] as never }, 'parsePipeline: steps: [0] is nothing that defineStep of this version made'],
+    ['no list', { sinks: lines as never }, 'parsePipeline: sinks must be a list of what defineSink gives'],
+  ])('are refused for %s', async (_what, extensions, message) => {
+    const failure = await failureOf(parsePipeline(pipelineText(chain()), 'p.yaml', { env: {}, ...extensions }));
+    expect(failure).toMatchObject({ code: 'E_USAGE', message: expect.stringContaining(message) });
+  });
+
+  test('have their names and versions in the fingerprint, and options', async () => {
+    const from = await service();
+    const fingerprint = async (version: string | undefined, options = '{}') => {
+      const step = defineStep('in_years', { version, options: z.object({ after: z.number().optional() }), open: () => (row) => row });
+      return (await prepared(from, chain(options), { steps: [step], sinks: [lines] })).pipeline.fingerprint;
+    };
+    const [first, again, newer, none, other] = [
+      await fingerprint('1'),
+      await fingerprint('1'),
+      await fingerprint('2'),
+      await fingerprint(undefined),
+      await fingerprint('1', '{ after: 1 }'),
+    ];
+    expect(again).toBe(first);
+    expect(new Set([first, newer, none, other]).size).toBe(4);
+  });
+
+  test('are explained, previewed and linted; a preview opens no sink', async () => {
+    const { folder, pipeline } = await prepared(await service(), chain());
+    const { steps, sinks } = explainPipeline(pipeline);
+    expect(steps).toMatchObject([{ at: 'steps[0] in_years', added: ['years'], dropped: [] }]);
+    expect(sinks).toMatchObject([
+      { at: 'to[0] lines', prints: false, path: undefined },
+      { at: 'to[1] csv', prints: false },
+    ]);
+    expect(sinks[0]?.columns.at(-1)).toEqual({ name: 'years', type: 'text' });
+    const { stages } = await previewPipeline(pipeline, { rows: 2 });
+    expect(stages.at(-1)?.rows.map(({ years }) => typeof years)).toEqual(['bigint', 'bigint']);
+    expect(existsSync(join(folder, 'lines.txt.part'))).toBe(false);
+    await writeFile(join(folder, 'p.yaml'), pipelineText(chain()));
+    expect(await lintPipelines('p.yaml', { cwd: folder, env: {}, ...own })).toMatchObject({ ok: true, findings: [] });
+    expect(await lintPipelines('p.yaml', { cwd: folder, env: {} })).toMatchObject({ ok: false });
+  });
+
+  test('are tested by the tests of a file, which open no such sink', async () => {
+    const folder = await temporaryFolder();
+    const tests = `tests:
+  - name: counts years
+    given: { leads: [{ lead_id: '1', age: '41' }, { lead_id: '2', age: '9' }] }
+    expect: { rows: [{ lead_id: '1', years: '41' }] }
+`;
+    await writeFile(join(folder, 'p.yaml'), pipelineText(chain('{ after: 18 }', tests)));
+    const { ok, tests: results } = await testPipelines('p.yaml', { cwd: folder, ...own });
+    expect(results).toMatchObject([{ name: 'counts years', differences: [] }]);
+    expect(ok).toBe(true);
+  });
+});
+
+describe('a step of a program that fails in a file', () => {
+  const failing = (personal: boolean) =>
+    defineStep('in_years', {
+      options: z.strictObject({}),
+      open: () => (row) => {
+        if (Number(row.lead_id) > 4_004_200) throw new RangeError(`no: ${String(row.email)}`);
+        return row;
+      },
+      ...(personal ? { adds: { lead_id: { type: 'text', sensitivity: 'personal' } } } : {}),
+    });
+
+  test('is told with step, key and page, and nothing is published', async () => {
+    const { folder, run } = await prepared(await service(), chain(), { steps: [failing(false)], sinks: [lines] });
+    const failure = await failureOf(run());
+    expect(failure).toMatchObject({ code: 'E_STEP_FUNCTION', exit: 1, cause: expect.any(RangeError) });
+    expect(String(failure)).toMatch(
+      /steps\[0\] in_years: the function threw RangeError \(at .*extensions\.test\.ts:\d+:\d+\) for the row with lead_id '40\d{5}' \(row \d+ of page \d+\)$/,
+    );
+    expect(
+      existsSync(join(folder, 'leads.csv')) || existsSync(join(folder, 'lines.txt')) || existsSync(join(folder, 'lines.txt.part')),
+    ).toBe(false);
+  });
+
+  test('is told without the key behind a step that makes it one of persons', async () => {
+    const hiding = defineStep('hiding', { adds: { lead_id: { type: 'text', sensitivity: 'personal' } }, open: () => (row) => row });
+    const body = chain().replace('  - in_years', '  - hiding: {}\n  - in_years');
+    const { run } = await prepared(await service(), body, { steps: [hiding, failing(true)], sinks: [lines] });
+    expect(String(await failureOf(run()))).toMatch(/ for row \d+ of page \d+$/);
+  });
+});
+
+describe('a sink of a program in a file', () => {
+  test.each(['write', 'commit'] as const)('that fails in %s leaves nothing published, and is aborted once', async (which) => {
+    const calls: string[] = [];
+    const broken = defineSink('lines', {
+      options: z.strictObject({ path: z.string() }),
+      open: () => ({
+        write: () => (which === 'write' ? Promise.reject(new TypeError('jane@example.com')) : undefined),
+        commit: () => Promise.reject(new TypeError('jane@example.com')),
+        abort: () => void calls.push('abort'),
+      }),
+    });
+    const { folder, run } = await prepared(await service(), chain(), { steps: [inYears], sinks: [broken] });
+    const failure = await failureOf(run());
+    expect(failure).toMatchObject({ code: 'E_SINK_FUNCTION', exit: 1 });
+    expect(String(failure)).toMatch(/to\[0\] lines: (write on page \d+|commit) failed with TypeError \(at /);
+    expect(calls).toEqual(['abort']);
+    expect(existsSync(join(folder, 'leads.csv'))).toBe(false);
+  });
+
+  test('is not committed when a gate refuses, nor when another sink fails', async () => {
+    for (const more of ['expect: { min_rows: 5000 }\n', 'expect: { unique: [lead_status] }\n']) {
+      const { folder, run } = await prepared(await service(), chain('{}', more));
+      expect(await failureOf(run())).toMatchObject({ code: 'E_GATE_EXPECT' });
+      expect(existsSync(join(folder, 'lines.txt')) || existsSync(join(folder, 'lines.txt.part'))).toBe(false);
+    }
+  });
+
+  test('that had published before another one failed is named', async () => {
+    const broken = defineSink('broken', {
+      open: () => ({ write: () => {}, commit: () => Promise.reject(new TypeError('no')), abort: () => {} }),
+    });
+    const body = `from: leads\nto:\n  - lines: { path: lines.txt }\n  - broken: {}\n  - csv: { path: leads.csv }\n`;
+    const { folder, run } = await prepared(await service(), body, { sinks: [lines, broken] });
+    const failure = await failureOf(run());
+    expect(failure).toMatchObject({ code: 'E_SINK_FUNCTION' });
+    expect(String(failure)).toMatch(/to\[1\] broken: commit failed .*; to\[0\] lines had published by then, and will get all rows again$/);
+    expect([existsSync(join(folder, 'lines.txt')), existsSync(join(folder, 'leads.csv'))]).toEqual([true, false]);
+  });
+
+  test('gets all rows again after a run that was interrupted, from the pages on disk', async () => {
+    const from = await service(generate({ leads: 1_200, bridges: 20, seed: 7 }));
+    const { folder, pipeline, run } = await prepared(
+      from,
+      chain('{}', '').replace('on_error: fail\n', 'on_error: fail\nconsistency: off\n'),
+      own,
+      undefined,
+      '30',
+    );
+    const controller = new AbortController();
+    const stop = { page: ({ number }: { number: number }) => (number === 20 ? controller.abort() : undefined) };
+    expect(await failureOf(run({ signal: controller.signal, watch: stop }))).toMatchObject({ code: 'E_RUN_ABORTED' });
+    expect(existsSync(join(folder, 'lines.txt.part'))).toBe(false);
+    const before = from.requests.length;
+    const report = await runPipeline(pipeline, { stateDir: join(folder, 'state') });
+    expect(report.resumed).toBeGreaterThan(0);
+    expect(from.requests.length - before).toBeLessThan(report.pages - report.resumed + 4);
+    expect((await spelled(folder)).trim().split('\n')).toHaveLength(1 + 1_200);
+  });
+
+  test('alone is a run that publishes: it is checked, spooled and counted, and one at a time', async () => {
+    const body = 'from: leads\nexpect: { max_shrink: 10% }\nto:\n  - lines: { path: lines.txt }\n';
+    const { pipeline, folder, run } = await prepared(await service(), body);
+    const inside: unknown[] = [];
+    const report = await run({
+      watch: { page: () => void inside.push(failureOf(runPipeline(pipeline, { stateDir: join(folder, 'state') }))) },
+    });
+    expect(await inside[0]).toMatchObject({ code: 'E_RUN_LOCKED' });
+    expect(report.consistency.mode).toBe('repair');
+    expect(await spelled(folder)).toMatch(/^1200 rows\n/);
+    const smaller = await prepared(await service(generate({ leads: 900, bridges: 20, seed: 7 })), body, own, folder);
+    expect(await failureOf(smaller.run({ allowShrink: false }))).toMatchObject({ code: expect.stringMatching(/^E_GATE_/) });
+  });
+
+  test('is told that it gets a part of the list', async () => {
+    const { folder, run } = await prepared(await service(), 'from: leads\nsteps:\n  - limit: 100\nto:\n  - lines: { path: lines.txt }\n');
+    await run();
+    expect(await spelled(folder)).toMatch(/^100 rows, partial\n/);
+  });
+
+  test('takes part in rejects', async () => {
+    const typed = defineSink('typed', { types: 'typed', open: () => ({ write: () => {}, commit: () => {}, abort: () => {} }) });
+    const body = `from: leads\nrejects: { max: 100% }\nsteps:\n  - derive: { zipcode: "lead_id" }\nto:\n  - typed: {}\n`;
+    const { run } = await prepared(await service(), body, { sinks: [typed] });
+    const { sinks } = await run();
+    expect(sinks).toMatchObject([{ at: 'to[0] typed', books: { read: 1200, written: 1200 } }]);
+  });
+
+  test('whose abort fails is a warning, and what went wrong first is told', async () => {
+    const warnings: Warning[] = [];
+    const broken = defineSink('broken', {
+      open: () => ({
+        write: () => Promise.reject(new TypeError('first')),
+        commit: () => {},
+        abort: () => Promise.reject(new TypeError('second')),
+      }),
+    });
+    const { run } = await prepared(await service(), 'from: leads\nto:\n  - broken: {}\n', { sinks: [broken] });
+    expect(await failureOf(run({ watch: { warning: (warning) => void warnings.push(warning) } }))).toMatchObject({
+      cause: new TypeError('first'),
+    });
+    expect(warnings).toMatchObject([
+      { code: 'W_SINK_ABORT', message: expect.stringContaining('to[0] broken: abort failed with TypeError (at') },
+    ]);
+  });
+});
+
+test('a file that names none of them needs nothing', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'p.yaml'), pipelineText('from: users\nto:\n  - csv: { path: users.csv }\n'));
+  const from = await service();
+  const [plain, extended] = [
+    await loadPipeline('p.yaml', { cwd: folder, env: from.env }),
+    await loadPipeline('p.yaml', { cwd: folder, env: from.env, ...own }),
+  ];
+  expect(extended.fingerprint).toBe(plain.fingerprint);
+});
