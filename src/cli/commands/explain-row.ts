@@ -2,6 +2,7 @@ import type { Argv } from 'yargs';
 import { LeadstreamError, printable } from '../../core/index.js';
 import type { RowExplanation, RowField, RowJoin, RowOutput, RowPassage } from '../../index.js';
 import { painterFor, type Painter, type Tone } from '../colour.js';
+import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 import { amount } from '../table.js';
@@ -14,6 +15,7 @@ interface ExplainRowArguments extends CommonArguments {
   readonly reveal: boolean;
   readonly only: string | undefined;
   readonly set: readonly string[];
+  readonly plugin: readonly string[];
 }
 
 /** Adds `leadstream explain-row`. */
@@ -22,7 +24,7 @@ export function addExplainRow(yargs: Argv, runner: Runner): Argv {
     'explain-row <file> <key..>',
     'Say what every step makes of one record, and write nothing',
     (options) =>
-      commonOptions(options)
+      pluginOption(commonOptions(options))
         .positional('file', { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' })
         .positional('key', {
           type: 'string',
@@ -49,7 +51,9 @@ async function explainRow(arguments_: ExplainRowArguments, context: CommandConte
   const { watchers } = await import('../reporting.js');
   const { console, env, cwd, signal, stdout } = context;
   const { file, key, format, scan, reveal } = arguments_;
-  const pipeline = onePipeline(await api.loadPipelines(file, { env, cwd, set: overridesOf(arguments_.set) }), file, arguments_.only);
+  const own = await loadPlugins(arguments_.plugin, cwd);
+  const loaded = await api.loadPipelines(file, { ...own, env, cwd, set: overridesOf(arguments_.set) });
+  const pipeline = onePipeline(loaded, file, arguments_.only);
   console.hide(pipeline.secrets);
   const explanation = await api.explainRow(pipeline, key.map(String), { reveal, scan, signal, watch: watchers(console) });
   const text = format === 'json' ? `${JSON.stringify(explanation, undefined, 2)}\n` : textOf(explanation, painterFor(stdout, env));
