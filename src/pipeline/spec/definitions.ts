@@ -36,7 +36,8 @@ export async function definitionsWith(own: Extensions): Promise<Definitions> {
  * @throws {LeadstreamError} `E_USAGE` for a module without exports, and for an export that is something else.
  *
  * @example
- * const pipeline = await loadPipeline('leads.yaml', extensionsOf(await import('./mine.js')));
+ * const mine: object = await import(new URL('mine.mjs', import.meta.url).href);
+ * const pipeline = await loadPipeline('leads.yaml', extensionsOf(mine));
  */
 export function extensionsOf(module: object): Extensions {
   const exported: readonly (readonly [string, unknown])[] = Object.entries(module);
