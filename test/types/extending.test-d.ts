@@ -1,7 +1,19 @@
 /** Types of steps and sinks of a program's own; `tsc --noEmit` is the test. */
 import { expectTypeOf } from 'expect-type';
 import { z } from 'zod';
-import { defineSink, defineStep, writeTo, type Lead, type Row, type RowStream, type Service, type SinkWriter } from '../../src/index.js';
+import {
+  defineSink,
+  defineStep,
+  extensionsOf,
+  loadPipeline,
+  writeTo,
+  type Extensions,
+  type Lead,
+  type Row,
+  type RowStream,
+  type Service,
+  type SinkWriter,
+} from '../../src/index.js';
 
 declare const service: Service;
 
@@ -82,3 +94,11 @@ void defineSink('typed', {
 })();
 // @ts-expect-error A sink that cannot take back is none.
 defineSink('x', { open: () => ({ write: () => {}, commit: () => {} }) });
+
+// Files take them
+expectTypeOf(extensionsOf({ inEuro, table })).toEqualTypeOf<Extensions>();
+// @ts-expect-error No module.
+extensionsOf('./mine.mjs');
+void loadPipeline('leads.yaml', { steps: [inEuro, kept], sinks: [table] });
+// @ts-expect-error A sink is no step.
+void loadPipeline('leads.yaml', { steps: [table] });
