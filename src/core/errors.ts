@@ -8,14 +8,16 @@ export interface Warning {
   readonly message: string;
 }
 
-/** What all failures have, with a code of `Code`. */
+/** What all failures have, with a code of `Code`. Each class says its name, since bundlers change those of classes. */
 class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
+  /** @internal */
+  static override readonly name: string = 'LeadstreamError';
+
   readonly code: Code;
 
   constructor(code: Code, message: string | readonly string[], options?: ErrorOptions) {
     super([message].flat().map(printable).join('\n'), options);
-    // A bundler puts an underscore before the name of a class that names itself.
-    this.name = new.target === CataloguedError ? 'LeadstreamError' : new.target.name.replace(/^_/, '');
+    this.name = new.target.name;
     this.code = code;
   }
 
@@ -79,6 +81,9 @@ export interface SpecIssue {
  * });
  */
 export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
+  /** @internal */
+  static override readonly name: string = 'SpecError';
+
   readonly issues: readonly SpecIssue[];
 
   constructor(code: CodeOf<'SPEC'>, file: string, issues: readonly SpecIssue[]) {
@@ -110,6 +115,9 @@ export interface SourceFailure {
  * if (error instanceof SourceError && error.code === 'E_SOURCE_AUTH') await renewKey();
  */
 export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
+  /** @internal */
+  static override readonly name: string = 'SourceError';
+
   readonly kind: FailureKind;
   /** HTTP status, when there was an answer. */
   readonly status: number | undefined;
@@ -138,7 +146,10 @@ export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
  * @example
  * if (error instanceof StepError) console.error(error.code, error.message); // E_STEP_FIELD filter: no row has zip
  */
-export class StepError extends CataloguedError<CodeOf<'STEP'>> {}
+export class StepError extends CataloguedError<CodeOf<'STEP'>> {
+  /** @internal */
+  static override readonly name: string = 'StepError';
+}
 
 /**
  * A destination failed.
@@ -146,7 +157,10 @@ export class StepError extends CataloguedError<CodeOf<'STEP'>> {}
  * @example
  * if (error instanceof SinkError && error.code === 'E_SINK_FOREIGN') console.error('the path has files of another program');
  */
-export class SinkError extends CataloguedError<CodeOf<'SINK'>> {}
+export class SinkError extends CataloguedError<CodeOf<'SINK'>> {
+  /** @internal */
+  static override readonly name: string = 'SinkError';
+}
 
 /** What one gate has against publishing. */
 export interface Violation {
@@ -163,6 +177,9 @@ export interface Violation {
  * });
  */
 export class GateError extends CataloguedError<CodeOf<'GATE'>> {
+  /** @internal */
+  static override readonly name: string = 'GateError';
+
   /** Where the outputs are that were put aside for inspection instead of removed; absolute paths. */
   readonly kept: readonly string[];
 

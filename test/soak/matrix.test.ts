@@ -6,7 +6,9 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publint } from 'publint';
 import { start, type Finished } from '../support/cli.js';
+import { blocksIn } from '../support/doc-comments.js';
 import { installed } from '../support/installed.js';
+import { listed, service, testKey } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
 
 const own = (name: string) => join(process.cwd(), 'node_modules', '.bin', name);
@@ -96,6 +98,51 @@ test('a program in CommonJS with module node16 is told to use import()', async (
   const { code, stdout } = await compile([own('tsc')], 'required.cts', ['--module', 'node16', '--noEmit']);
   expect(code).not.toBe(0);
   expect(new Set(stdout.match(/TS\d+/g))).toEqual(new Set(['TS1479']));
+});
+
+test('the first program of the README runs as JavaScript, compiles as TypeScript, and joins what it reads', async () => {
+  const from = await service();
+  const [program = ''] = await blocksIn('README.md');
+  expect(program).toContain('http://127.0.0.1:8080');
+  for (const file of ['sold.mjs', 'sold.mts']) await writeFile(join(folder, file), program.replace('http://127.0.0.1:8080', from.url));
+  expect(await compile([own('tsc')], 'sold.mts', ['--module', 'nodenext', '--noEmit'])).toMatchObject({ code: 0, stdout: '' });
+  const env = { LEADSTREAM_REST_API_KEY: testKey };
+  const { code, stdout, stderr } = await start(process.execPath, ['sold.mjs'], { cwd: folder, env }).finished;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const titles = new Map((await listed(from, 'bridges')).map(({ id, title }) => [id, title]));
+  const sold = (await listed(from, 'leads')).filter((lead) => lead['lead_status'] === 'sold');
+  expect(stdout).toBe(sold.map(({ lead_id, bridge_id }) => `${lead_id} ${titles.get(bridge_id)}\n`).join(''));
+});
+
+test('an error that nobody catches is printed by its name', async () => {
+  await writeFile(
+    join(folder, 'wrong.mjs'),
+    "import { connect } from 'leadstream';\nconnect({ baseUrl: 'nowhere', auth: { rest_api_key: 'key-of-mine' } });\n",
+  );
+  const { code, stderr } = await start(process.execPath, ['wrong.mjs'], { cwd: folder }).finished;
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^SourceError: /m) });
+});
+
+test('typedoc makes pages of all that is exported, without a warning', async () => {
+  const tools = ['typescript@5.9', 'typedoc@0.28', 'typedoc-plugin-missing-exports@4'].flatMap((tool) => ['--package', tool]);
+  const entries = ['leadstream', 'pipelines', 'tables', 'testing', 'service/index'].flatMap((entry) => [
+    '--entryPoints',
+    `src/${entry}.ts`,
+  ]);
+  const options = ['--plugin', 'typedoc-plugin-missing-exports', '--excludeExternals', '--disableSources', '--readme', 'none'];
+  // The compiler of this repository, which typedoc does not know, has checked the types.
+  const parameters = [
+    '--tsconfig',
+    'tsconfig.build.json',
+    '--skipErrorChecking',
+    '--treatWarningsAsErrors',
+    '--out',
+    await temporaryFolder(),
+  ];
+  const { code, stdout } = await start('npx', ['--yes', ...tools, '--', 'typedoc', ...options, ...parameters, ...entries], {
+    cwd: process.cwd(),
+  }).finished;
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.not.stringMatching(/warning|error/) });
 });
 
 test('publint finds nothing in the packed file', async () => {

@@ -10,7 +10,10 @@ import type { Piece, TextTarget } from '../text-sink.js';
  *   if (!(error instanceof ClosedPipeError)) throw error; // who reads has seen enough
  * });
  */
-export class ClosedPipeError extends SinkError {}
+export class ClosedPipeError extends SinkError {
+  /** @internal */
+  static override readonly name: string = 'ClosedPipeError';
+}
 
 /**
  * A stream as a target. `append` resolves when the stream has taken the text, so a reader may pause as long as it likes. A terminal
