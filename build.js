@@ -121,7 +121,7 @@ function edit(filter, loader, change) {
   };
 }
 
-/** The packages whose code is in what was built, each with its licence. */
+/** The packages whose code is in what was built, each with its licence and its notice. */
 async function licences(metafiles) {
   const files = metafiles.flatMap(({ outputs }) => Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs)));
   const folders = new Set(files.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
@@ -129,8 +129,9 @@ async function licences(metafiles) {
     .toSorted((a, b) => (a < b ? -1 : 1))
     .map(async (folder) => {
       const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
-      const [file] = (await readdir(folder)).filter((each) => /^licen[cs]e/i.test(each));
-      return `${name} ${version} (${license})\n\n${file ? (await readFile(join(folder, file), 'utf8')).trim() : 'It has no text of a licence.'}\n`;
+      const files = (await readdir(folder)).filter((each) => /^(?:licen[cs]e|notice)(?:\.|$)/i.test(each));
+      const texts = await Promise.all(files.map(async (file) => (await readFile(join(folder, file), 'utf8')).trim()));
+      return `${name} ${version} (${license})\n\n${texts.join('\n\n') || 'It has no text of a licence.'}\n`;
     });
   return (await Promise.all(texts)).join(`\n${'-'.repeat(80)}\n\n`);
 }

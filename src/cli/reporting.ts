@@ -6,7 +6,7 @@ import { descriptionOf } from './failure.js';
 import { amount } from './table.js';
 
 /** What the flags of a command line say of a run. */
-export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed' | 'allowShrink' | 'allowPartial' | 'limiters'>;
+export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed' | 'allowShrink' | 'allowPartial' | 'limiters' | 'profile'>;
 
 /** Runs a pipeline and tells on stderr what happens: what it is doing, retries, warnings, and in the end the summary. */
 export async function runAndReport(

@@ -1,20 +1,15 @@
+import { version } from '../core/index.js';
 import type { Pipeline } from '../index.js';
 import type { CommandContext } from './context.js';
 import { reportFailure, descriptionOf } from './failure.js';
 import type { LoadedFile } from './run-files.js';
-import { leftByReader } from './closed.js';
-import { runMeasured } from './metrics/measured.js';
 import type { Metrics } from './metrics/metrics.js';
-import type { RunFlags } from './reporting.js';
-
-/** How the run of one pipeline ended, as reports say it: with the report of the run, or with what went wrong. */
-export type Ending =
-  | { readonly status: 'published'; readonly [more: string]: unknown }
-  | { readonly status: 'failed' | 'closed' | 'not_run'; readonly pipeline: string | undefined; readonly [more: string]: unknown };
+import type { PipelineDocument } from './report/document.js';
+import { refusedRun, reportedRun, type ReportedFlags } from './report/reported-run.js';
 
 /** How a series ended. */
 export interface SeriesEnd {
-  readonly endings: readonly Ending[];
+  readonly endings: readonly PipelineDocument[];
   /** Exit code of the failure that stopped the series, or of the first one; 0 without one. */
   readonly exit: number;
 }
@@ -29,7 +24,7 @@ export interface SeriesEnd {
 export async function runSeries(
   pipelines: readonly Pipeline[],
   context: CommandContext,
-  options: RunFlags,
+  options: ReportedFlags,
   files: readonly LoadedFile[],
   metrics: Metrics,
 ): Promise<SeriesEnd> {
@@ -43,8 +38,8 @@ export async function runSeries(
 
 class Series {
   /** Of files that could not be loaded. */
-  readonly #broken: (Ending & { readonly file: string })[] = [];
-  readonly #endings: Ending[] = [];
+  readonly #broken: (PipelineDocument & { readonly file: string })[] = [];
+  readonly #endings: PipelineDocument[] = [];
   /** The failure that gave the exit code. */
   #told: ReturnType<typeof descriptionOf> | undefined;
   #exit = 0;
@@ -53,30 +48,26 @@ class Series {
   constructor(
     private readonly pipelines: readonly Pipeline[],
     private readonly context: CommandContext,
-    private readonly options: RunFlags,
+    private readonly options: ReportedFlags,
     private readonly metrics: Metrics,
   ) {}
 
   /** Tells why a file is left out. */
   async skip(file: string, failure: unknown): Promise<void> {
     this.#tell(failure, undefined);
-    this.#broken.push({ ...(await endingOf(failure, undefined, this.context)), file });
+    this.#broken.push({ ...(await refusedRun(failure, this.context)), file });
   }
 
   async run(pipeline: Pipeline): Promise<void> {
     if (this.#stopped) {
-      this.#endings.push({ status: 'not_run', pipeline: pipeline.name });
+      this.#endings.push({ status: 'not_run', pipeline: pipeline.name, version });
       return;
     }
-    try {
-      this.#endings.push({ status: 'published', ...(await runMeasured(pipeline, this.context, this.options, this.metrics)) });
-    } catch (failure) {
-      const ending = await endingOf(failure, pipeline, this.context);
-      this.#endings.push(ending);
-      if (ending.status === 'closed') return;
-      this.#stopped = this.context.signal.aborted || stopping.includes(descriptionOf(failure).code);
-      this.#tell(failure, this.pipelines.length > 1 ? pipeline.name : undefined);
-    }
+    const { document, failure } = await reportedRun(pipeline, this.context, this.options, this.metrics);
+    this.#endings.push(document);
+    if (!failure) return;
+    this.#stopped = this.context.signal.aborted || stopping.includes(descriptionOf(failure.thrown).code);
+    this.#tell(failure.thrown, this.pipelines.length > 1 ? pipeline.name : undefined);
   }
 
   /** What stops all the others weighs more than what stopped one, and the first more than later ones. */
@@ -90,7 +81,7 @@ class Series {
   /** Tells how all ended. */
   end(): SeriesEnd {
     const { console } = this.context;
-    const names = (status: Ending['status']) =>
+    const names = (status: PipelineDocument['status']) =>
       this.pipelines.filter((_, index) => this.#endings[index]?.status === status).map(({ name }) => name);
     const parts = Object.entries({
       published: names('published'),
@@ -109,15 +100,3 @@ class Series {
 
 /** Failures that every further pipeline would meet. */
 const stopping = ['E_RUN_ABORTED', 'E_SOURCE_AUTH', 'E_USAGE'];
-
-/** What a report says of a run that did not publish. Of one that only prints, a reader who has had enough is no failure. */
-export async function endingOf(failure: unknown, pipeline: Pipeline | undefined, { console }: CommandContext): Promise<Ending> {
-  const closed = await leftByReader(failure, pipeline);
-  const { code, message, kept } = descriptionOf(failure);
-  return {
-    status: closed ? 'closed' : 'failed',
-    pipeline: pipeline?.name,
-    error: { code, message: console.redact(message) },
-    ...(kept.length > 0 ? { kept } : {}),
-  };
-}

@@ -1,8 +1,9 @@
 import type { Argv } from 'yargs';
 import type { Pipeline } from '../../index.js';
+import { version } from '../../core/index.js';
 import type { Metrics } from '../metrics/metrics.js';
-import type { RunFlags } from '../reporting.js';
-import type { ReportFile } from '../report.js';
+import type { ReportFile } from '../report/file.js';
+import type { ReportedFlags } from '../report/reported-run.js';
 import type { LoadedFile } from '../run-files.js';
 import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
@@ -38,7 +39,7 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
           default: [],
           describe: 'Override a value of the file: PATH=VALUE, like service.limit=100',
         })
-        .option('report', { type: 'string', describe: 'File for the report as JSON' })
+        .option('report', { type: 'string', describe: 'File for the report: .html, .md, or JSON' })
         .option('metrics', { type: 'string', describe: 'File of metrics for the node exporter of Prometheus, like leadstream.prom' })
         .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of spooled pages and of the redo log' })
         .option('restart', { type: 'boolean', default: false, describe: 'Read everything again, even if an interrupted run left pages' })
@@ -93,8 +94,9 @@ async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: Comm
 async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: CommandContext, metrics: Metrics): Promise<number> {
   const { loadFiles, refuseClashes, refuseWritingOver } = await import('../run-files.js');
   const { overridesOf } = await import('../overrides.js');
-  const { openReport } = await import('../report.js');
-  const { endingOf, runSeries } = await import('../series.js');
+  const { openReport } = await import('../report/file.js');
+  const { refusedRun } = await import('../report/reported-run.js');
+  const { runSeries } = await import('../series.js');
   const { filesNamed, refuseMissing } = await import('../files.js');
   const { files, set, plugin, report: reportFile, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
   const options = { stateDir, restart, keepFailed, allowShrink, allowPartial };
@@ -103,7 +105,7 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
   const loaded = await loadFiles(filesNamed(files, context.cwd), { ...own, set: overridesOf(set), stateDir }, context);
   const [broken] = loaded.flatMap((file) => ('failure' in file ? [file] : []));
   if (broken && loaded.length === 1) {
-    await (await openReport(reportFile, context)).write(await endingOf(broken.failure, undefined, context));
+    await (await openReport(reportFile, context)).write(await refusedRun(broken.failure, context));
     throw broken.failure;
   }
   const pipelines = await wanted(loaded, only, broken !== undefined);
@@ -111,9 +113,10 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
   refuseWritingOver(pipelines, loaded, { '--report': reportFile, '--metrics': arguments_.metrics, '--env': context.envFile }, context);
   const report = await openReport(reportFile, context);
   const [single, ...others] = pipelines;
-  if (single && others.length === 0 && !broken) return runOne(single, context, options, { report, metrics });
-  const { endings, exit } = await runSeries(pipelines, context, options, loaded, metrics);
-  await report.write({ status: exit === 0 ? 'published' : 'failed', pipelines: endings });
+  const flags = { ...options, reported: report.isWanted };
+  if (single && others.length === 0 && !broken) return runOne(single, context, flags, { report, metrics });
+  const { endings, exit } = await runSeries(pipelines, context, flags, loaded, metrics);
+  await report.write({ status: exit === 0 ? 'published' : 'failed', version, exit, pipelines: endings });
   return exit;
 }
 
@@ -128,19 +131,12 @@ async function wanted(loaded: readonly LoadedFile[], only: readonly string[], is
 async function runOne(
   pipeline: Pipeline,
   context: CommandContext,
-  options: RunFlags,
+  options: ReportedFlags,
   { report, metrics }: { readonly report: ReportFile; readonly metrics: Metrics },
 ): Promise<number> {
-  const { endingOf } = await import('../series.js');
-  const { runMeasured } = await import('../metrics/measured.js');
-  try {
-    const done = await runMeasured(pipeline, context, options, metrics);
-    await report.write({ status: 'published', ...done });
-    return 0;
-  } catch (error) {
-    const ending = await endingOf(error, pipeline, context);
-    await report.write(ending);
-    if (ending.status === 'closed') return 0;
-    throw error;
-  }
+  const { reportedRun } = await import('../report/reported-run.js');
+  const { document, failure } = await reportedRun(pipeline, context, options, metrics);
+  await report.write(document);
+  if (failure) throw failure.thrown;
+  return 0;
 }

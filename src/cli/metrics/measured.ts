@@ -1,4 +1,4 @@
-import type { Pipeline, RunReport } from '../../index.js';
+import type { Pipeline, RunReport, Watcher } from '../../index.js';
 import { leftByReader } from '../closed.js';
 import type { CommandContext } from '../context.js';
 import { descriptionOf } from '../failure.js';
@@ -6,10 +6,16 @@ import { runAndReport, type RunFlags } from '../reporting.js';
 import type { Metrics } from './metrics.js';
 
 /** Runs a pipeline, tells what happens, and measures it. */
-export async function runMeasured(pipeline: Pipeline, context: CommandContext, options: RunFlags, metrics: Metrics): Promise<RunReport> {
+export async function runMeasured(
+  pipeline: Pipeline,
+  context: CommandContext,
+  options: RunFlags,
+  metrics: Metrics,
+  watching: readonly Watcher[] = [],
+): Promise<RunReport> {
   const { name } = pipeline;
   try {
-    const report = await runAndReport(pipeline, context, options, [metrics.watcher(name)]);
+    const report = await runAndReport(pipeline, context, options, [metrics.watcher(name), ...watching]);
     metrics.ended(name, { exit: 0, published: true, report });
     return report;
   } catch (failure) {

@@ -13,7 +13,7 @@ export interface Profile {
 export interface ColumnProfile {
   readonly name: string;
   readonly type: DeclaredType;
-  /** Of a column that is not `plain`, and of a field that nobody declared, no value is in a report, nor how many there are. */
+  /** Of a column that is not `plain` no value is in a report, nor how many there are. A field that nobody declared counts as `personal`. */
   readonly sensitivity: Sensitivity;
   /** Rows whose value is null or an empty text. */
   readonly empty: number;
@@ -50,13 +50,15 @@ interface Counted {
 
 /** One column. */
 class ColumnProfiler {
+  readonly #sensitivity: Sensitivity;
   #empty = 0;
   /** The values so far; `undefined` where they are not, or no longer, counted. */
   #counted: Map<string, Counted> | undefined;
   readonly #countedIn: (vector: Vector) => (row: number) => Counted | undefined;
 
   constructor(private readonly column: Column) {
-    if (column.sensitivity === 'plain' && !column.undeclared) this.#counted = new Map();
+    this.#sensitivity = column.undeclared ? 'personal' : column.sensitivity;
+    if (this.#sensitivity === 'plain') this.#counted = new Map();
     this.#countedIn = memoOf((value) => this.#find(value), mostValues);
   }
 
@@ -76,8 +78,8 @@ class ColumnProfiler {
   }
 
   profile(): ColumnProfile {
-    const { name, type, sensitivity } = this.column;
-    const known = { name, type, sensitivity, empty: this.#empty };
+    const { name, type } = this.column;
+    const known = { name, type, sensitivity: this.#sensitivity, empty: this.#empty };
     if (!this.#counted) return known;
     const often = [...this.#counted]
       .filter(([, { rows }]) => rows > 1)

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { version } from '../../../src/core/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { service, testKey } from '../../support/services.js';
 import { visible } from '../../support/temporary.js';
@@ -30,7 +31,9 @@ describe('leadstream run --report', () => {
     ).toBe(78);
     expect(await reportIn(cwd)).toEqual({
       status: 'failed',
-      error: { code: 'E_SPEC_INVALID', message: expect.stringContaining('p.yaml:7:7 ') },
+      exit: 78,
+      error: { code: 'E_SPEC_INVALID', message: expect.stringContaining('p.yaml:7:7 '), help: expect.any(String) },
+      version,
     });
   });
 

@@ -1,17 +1,20 @@
 import { constants, type Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { LeadstreamError, SinkError, reasonOf, jsonOf } from '../core/index.js';
-import { fixedPath } from '../store/index.js';
-import type { CommandContext } from './context.js';
+import { LeadstreamError, SinkError, reasonOf, jsonOf } from '../../core/index.js';
+import { fixedPath } from '../../store/index.js';
+import type { CommandContext } from '../context.js';
+import type { ReportDocument } from './document.js';
 
 /** The file of `--report`, or nothing. */
 export interface ReportFile {
+  /** Whether there is one, for which runs are observed. */
+  readonly isWanted: boolean;
   /** Puts the report in place. That it cannot is a warning: what was published stays published, and the first failure comes first. */
-  write(report: object): Promise<void>;
+  write(report: ReportDocument): Promise<void>;
 }
 
-/** What a report begins with. */
-const beginning = /^\{\s*"status":/;
+/** What a report begins with, in each of its formats. */
+const beginning = /^(?:\{\s*"status":|<!-- leadstream report -->|<!doctype html>\n<!-- leadstream report -->)/;
 
 /**
  * Makes the report's file, empty: one that cannot be written is told before the first request, and the report of an earlier run
@@ -22,7 +25,7 @@ const beginning = /^\{\s*"status":/;
  * @throws {SinkError} `E_SINK_PATH`.
  */
 export async function openReport(file: string | undefined, { console, cwd }: CommandContext): Promise<ReportFile> {
-  if (file === undefined) return { write: () => Promise.resolve() };
+  if (file === undefined) return { isWanted: false, write: () => Promise.resolve() };
   const path = fixedPath(file, '--report', cwd);
   try {
     await empty(path);
@@ -31,14 +34,34 @@ export async function openReport(file: string | undefined, { console, cwd }: Com
     throw new SinkError('E_SINK_PATH', `--report ${file}: ${reasonOf(error)}`);
   }
   return {
+    isWanted: true,
     write: async (report) => {
       try {
-        await put(path, `${jsonOf(report, { redact: console.redact, indent: 2 })}\n`);
+        await put(path, await textOf(redacted(report, console.redact), formatOf(file)));
       } catch (error) {
         console.log('warn', `the report was not written: --report ${file}: ${reasonOf(error)}`);
       }
     },
   };
+}
+
+/** The formats of a report, by the end of its name; JSON where that says nothing. */
+type Format = 'json' | 'markdown' | 'html';
+
+function formatOf(file: string): Format {
+  if (/\.(?:md|markdown)$/i.test(file)) return 'markdown';
+  return /\.html?$/i.test(file) ? 'html' : 'json';
+}
+
+/** A copy without credentials, before anything is escaped: an escaped one would not be found. */
+function redacted(report: ReportDocument, redact: (text: string) => string): ReportDocument {
+  return JSON.parse(jsonOf(report, { redact })) as ReportDocument;
+}
+
+async function textOf(report: ReportDocument, format: Format): Promise<string> {
+  if (format === 'json') return `${jsonOf(report, { indent: 2 })}\n`;
+  if (format === 'markdown') return (await import('./markdown.js')).markdownOf(report);
+  return (await import('./html/page.js')).pageOf(report);
 }
 
 const { O_CREAT, O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY } = constants;

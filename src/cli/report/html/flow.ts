@@ -1,0 +1,94 @@
+import { amount } from '../../table.js';
+import type { PipelineDocument } from '../document.js';
+
+/** Rows on their way from the source to a destination, as a picture shows them. */
+export interface Flow {
+  readonly nodes: readonly FlowNode[];
+  readonly links: readonly { readonly source: string; readonly target: string; readonly value: number }[];
+}
+
+export interface FlowNode {
+  /** Unique in the flow. */
+  readonly name: string;
+  readonly label: string;
+  /** Rows on the way, rows that left it, and rows that were added. */
+  readonly kind: 'way' | 'lost' | 'added';
+}
+
+const exits = {
+  filtered: 'filtered',
+  duplicates: 'duplicates',
+  beyondLimit: 'beyond the limit',
+  unmatched: 'unmatched',
+  rejected: 'rejected',
+  grouped: 'grouped',
+} as const;
+const entries = { expanded: 'expanded', groups: 'groups' } as const;
+
+/** The way of the rows into the first sink; others are in the table of the books. Steps that change no number of rows are left out. */
+export function flowOf(document: PipelineDocument): Flow | undefined {
+  const { collection, read = 0, consistency, steps = [], sinks: [sink] = [], status } = document;
+  if (collection === undefined || read === 0) return undefined;
+  const flow = new FlowBuilder(`${collection}`, read);
+  if (consistency) {
+    flow.pass('whole list', { repaired: consistency.repaired }, { 'read twice': consistency.duplicates });
+  }
+  for (const { at, tally } of steps) flow.pass(at, named(entries, { ...tally }), named(exits, { ...tally }));
+  if (!sink) return flow.end([['on their way,\nnot published', undefined]]);
+  const { unchanged, rejected, written } = sink.books;
+  const before = steps.reduce((sum, { tally }) => sum + tally.rejected, 0);
+  const last = status === 'published' ? `written by ${sink.at}` : `prepared by ${sink.at},\nnot published`;
+  return flow.end([
+    [last, written],
+    ['unchanged', unchanged],
+    [`rejected by ${sink.at}`, rejected - before],
+  ]);
+}
+
+function named(words: Readonly<Record<string, string>>, tally: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(words).map(([key, word]) => [word, tally[key] ?? 0]));
+}
+
+class FlowBuilder {
+  readonly #nodes: FlowNode[] = [];
+  readonly #links: Flow['links'][number][] = [];
+  #last: string;
+
+  constructor(
+    start: string,
+    private rows: number,
+  ) {
+    this.#last = this.#node(start, rows, 'way');
+  }
+
+  /** Rows come to a place, where some are added and some leave. */
+  pass(at: string, added: Readonly<Record<string, number>>, lost: Readonly<Record<string, number>>): void {
+    const [more, less] = [Object.entries(added).filter(([, rows]) => rows > 0), Object.entries(lost).filter(([, rows]) => rows > 0)];
+    if (more.length + less.length === 0) return;
+    const through = this.rows + more.reduce((sum, [, rows]) => sum + rows, 0);
+    const node = this.#node(at, undefined, 'way');
+    this.#link(this.#last, node, this.rows);
+    for (const [word, rows] of more) this.#link(this.#node(word, rows, 'added'), node, rows);
+    for (const [word, rows] of less) this.#link(node, this.#node(word, rows, 'lost'), rows);
+    this.rows = Math.max(0, through - less.reduce((sum, [, rows]) => sum + rows, 0));
+    this.#last = node;
+  }
+
+  /** @param ends Where the rows are in the end; where no number is known, all that are left. */
+  end(ends: readonly (readonly [string, number | undefined])[]): Flow {
+    ends.forEach(([word, rows = this.rows], index) => {
+      if (rows > 0) this.#link(this.#last, this.#node(word, rows, index === 0 ? 'way' : 'lost'), rows);
+    });
+    return { nodes: this.#nodes, links: this.#links };
+  }
+
+  #node(word: string, rows: number | undefined, kind: FlowNode['kind']): string {
+    const name = `${this.#nodes.length}`;
+    this.#nodes.push({ name, label: rows === undefined ? word : `${word}\n${amount(rows)}`, kind });
+    return name;
+  }
+
+  #link(source: string, target: string, value: number): void {
+    if (value > 0) this.#links.push({ source, target, value });
+  }
+}

@@ -1,0 +1,116 @@
+import type { OperationEvent, Watcher } from '../../index.js';
+import type { Clock } from '../clock.js';
+import { Latencies, type LatencySummary } from './latencies.js';
+import { TimelineBuilder, type Timeline } from './timeline.js';
+
+/** What a report says of a run that its books do not tell, however it ended. */
+export interface Observed {
+  readonly runId: string | undefined;
+  readonly durationMs: number;
+  readonly requests: RequestsReport;
+  /** What took how long, in the order in which it began; some of it goes on at the same time. */
+  readonly stages: readonly Stage[];
+  readonly timeline: Timeline;
+}
+
+export interface RequestsReport {
+  /** All attempts. */
+  readonly total: number;
+  /** Those of them that only checked. */
+  readonly probes: number;
+  /** Bytes of all answers, after decompression. */
+  readonly bytes: number;
+  readonly retries: readonly { readonly code: string; readonly status?: number; readonly count: number }[];
+  readonly latency?: LatencySummary;
+}
+
+export interface Stage {
+  readonly stage: string;
+  /** Milliseconds since the start of the run. */
+  readonly startMs: number;
+  readonly ms: number;
+}
+
+/** Observes a run by its events. Memory is bounded, however long it takes. */
+export class Observer {
+  readonly #started: number;
+  #runId: string | undefined;
+  #total = 0;
+  #probes = 0;
+  #bytes = 0;
+  readonly #retries = new Map<string, { readonly code: string; readonly status?: number; count: number }>();
+  readonly #latencies = new Latencies();
+  readonly #timeline = new TimelineBuilder();
+  readonly #stages: { stage: string; startMs: number; ms: number }[] = [];
+  readonly #begun = new WeakMap<object, number>();
+
+  constructor(private readonly clock: Clock) {
+    this.#started = clock.now();
+  }
+
+  readonly watcher: Watcher = {
+    run: { start: ({ run }) => void (this.#runId = run) },
+    request: { start: (event) => void this.#begun.set(event, this.#now()), asyncEnd: (event) => this.#request(event) },
+    retry: ({ error: { code, status } }) => {
+      const key = `${code} ${status ?? ''}`;
+      const known = this.#retries.get(key) ?? { code, ...(status !== undefined && { status }), count: 0 };
+      known.count += 1;
+      this.#retries.set(key, known);
+      this.#timeline.add(this.#now(), { retries: 1 });
+    },
+    page: ({ at, rows }) => {
+      if (at === undefined) this.#timeline.add(this.#now(), { rows });
+    },
+    read: this.#stage(({ collection, at }: OperationEvent<'read'>) => `reading ${collection}${at === undefined ? '' : ` for ${at}`}`),
+    finish: this.#stage(({ at }: OperationEvent<'finish'>) => `finishing ${at}`),
+    commit: this.#stage(() => 'publishing'),
+  };
+
+  observed(): Observed {
+    const latency = this.#latencies.summary();
+    return {
+      runId: this.#runId,
+      durationMs: Math.round(this.#now()),
+      requests: {
+        total: this.#total,
+        probes: this.#probes,
+        bytes: this.#bytes,
+        retries: [...this.#retries.values()],
+        ...(latency && { latency }),
+      },
+      stages: this.#stages.map(({ stage, startMs, ms }) => ({ stage, startMs: Math.round(startMs), ms: Math.round(ms) })),
+      timeline: this.#timeline.timeline(),
+    };
+  }
+
+  #request(event: OperationEvent<'request'>): void {
+    this.#total += 1;
+    if (event.purpose === 'probe') this.#probes += 1;
+    this.#bytes += event.bytes ?? 0;
+    const ms = this.#now() - (this.#begun.get(event) ?? this.#now());
+    if (event.aborted) return;
+    this.#latencies.add(ms);
+    this.#timeline.add(this.#now(), { requests: 1, latencyMs: ms, longestMs: ms });
+  }
+
+  /** What an operation takes as a stage of the run. */
+  #stage<E extends object>(nameOf: (event: E) => string) {
+    const stages = new WeakMap<object, { startMs: number; ms: number }>();
+    return {
+      start: (event: E) => {
+        const stage = { stage: nameOf(event), startMs: this.#now(), ms: 0 };
+        stages.set(event, stage);
+        // A join on lists of its own reads as often as it likes; so many stages nobody reads.
+        if (this.#stages.length < 100) this.#stages.push(stage);
+      },
+      asyncEnd: (event: E) => {
+        const stage = stages.get(event);
+        if (stage) stage.ms = this.#now() - stage.startMs;
+      },
+    };
+  }
+
+  #now(): number {
+    return this.clock.now() - this.#started;
+  }
+}

@@ -1,0 +1,60 @@
+import type { Pipeline } from '../../index.js';
+import { leftByReader } from '../closed.js';
+import { realClock } from '../clock.js';
+import type { CommandContext } from '../context.js';
+import { descriptionOf } from '../failure.js';
+import { runMeasured } from '../metrics/measured.js';
+import type { Metrics } from '../metrics/metrics.js';
+import type { RunFlags } from '../reporting.js';
+import { documentOf, type PipelineDocument } from './document.js';
+import { Observer } from './observed.js';
+
+/** How the run of one pipeline ended. */
+export interface ReportedRun {
+  readonly document: PipelineDocument;
+  /** What it failed with, if it did; none of a run that only prints and whose reader has had enough. */
+  readonly failure?: { readonly thrown: unknown };
+}
+
+/** What a command line says of a run, and of its report. */
+export interface ReportedFlags extends RunFlags {
+  /** Whether there is a report to write, for which a run is observed. */
+  readonly reported: boolean;
+}
+
+/** Runs a pipeline, tells on stderr what happens, and gives what a report says of it, however it ends. */
+export async function reportedRun(
+  pipeline: Pipeline,
+  context: CommandContext,
+  { reported, ...flags }: ReportedFlags,
+  metrics: Metrics,
+): Promise<ReportedRun> {
+  const { failedRunOf } = await import('../../index.js');
+  const observer = reported ? new Observer(context.clock ?? realClock) : undefined;
+  const observed = () => observer?.observed();
+  try {
+    const report = await runMeasured(pipeline, context, { ...flags, profile: reported }, metrics, observer ? [observer.watcher] : []);
+    return { document: documentOf(pipeline, { status: 'published', exit: 0, report, observed: observed() }) };
+  } catch (thrown) {
+    const end = await endOf(thrown, pipeline, context);
+    const document = documentOf(pipeline, { ...end, report: failedRunOf(thrown), observed: observed() });
+    return end.status === 'closed' ? { document } : { document, failure: { thrown } };
+  }
+}
+
+/** What a report says of a pipeline that was not run, because its file or its options are wrong. */
+export async function refusedRun(thrown: unknown, context: CommandContext): Promise<PipelineDocument> {
+  return documentOf(undefined, { ...(await endOf(thrown, undefined, context)), report: undefined, observed: undefined });
+}
+
+/** How a run ended that did not publish. Of one that only prints, a reader who has had enough is no failure. */
+async function endOf(thrown: unknown, pipeline: Pipeline | undefined, { console }: CommandContext) {
+  const closed = await leftByReader(thrown, pipeline);
+  const { code, message, help, exit, kept } = descriptionOf(thrown);
+  return {
+    status: closed ? ('closed' as const) : ('failed' as const),
+    exit: closed ? 0 : exit,
+    error: { code, message: console.redact(message), help },
+    ...(kept.length > 0 && { kept }),
+  };
+}

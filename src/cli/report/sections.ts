@@ -1,0 +1,154 @@
+import type { RowCounts } from '../../index.js';
+import { lengthOf, sizeOf } from '../status/line.js';
+import { amount } from '../table.js';
+import type { PipelineDocument } from './document.js';
+
+/** A part of a report for people: a table. */
+export interface Section {
+  readonly title: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** What a report for people says of a pipeline; sections about which nothing is known are left out. */
+export function sectionsOf(document: PipelineDocument): readonly Section[] {
+  const all = [facts, gates, files, books, steps, lists, requests, stages, columns, warnings].map((section) => section(document));
+  return all.filter(({ rows }) => rows.length > 0);
+}
+
+/** How a run ended, in a line. */
+export function headlineOf({ status, exit, error }: PipelineDocument): string {
+  const how = { published: 'Published', failed: 'Failed', closed: 'Left by its reader', not_run: 'Not run' }[status];
+  return error && status === 'failed' ? `${how}: ${error.code} (exit ${exit ?? 1})` : how;
+}
+
+function facts(document: PipelineDocument): Section {
+  const { service, runId, startedAt, finishedAt, durationMs, read, pages, collection, resumed, keptPages, error, kept, file, partial } =
+    document;
+  const known: readonly (readonly [string, string | undefined])[] = [
+    ['file', file],
+    ['error', error?.message.split('\n').join('; ')],
+    ['what to do', error?.help],
+    ['kept for inspection', kept?.join(', ')],
+    ['run', runId],
+    ['service', service?.baseUrl],
+    ['started', startedAt],
+    ['finished', finishedAt],
+    ['duration', durationMs === undefined ? undefined : lengthOf(durationMs / 1000)],
+    [
+      'read',
+      read === undefined
+        ? undefined
+        : `${amount(read)} ${collection} in ${amount(pages ?? 0)} pages${partial ? ', a part of the list' : ''}`,
+    ],
+    ['pages of an interrupted run', resumed ? amount(resumed) : undefined],
+    ['pages kept for the next run', keptPages ? amount(keptPages) : undefined],
+    ['leadstream', document.version],
+  ];
+  return { title: 'Run', head: ['', ''], rows: known.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])) };
+}
+
+function gates({ gates: found = [] }: PipelineDocument): Section {
+  const rows = found.map(({ gate, at, passed, violations }) => [
+    gate,
+    at ?? '',
+    passed ? 'passed' : 'refused',
+    violations.map(({ message }) => message).join('; '),
+  ]);
+  return { title: 'Gates', head: ['gate', 'of', 'result', 'why'], rows };
+}
+
+function files({ sinks = [], status }: PipelineDocument): Section {
+  const rows = sinks.map(({ at, path, total, bytes }) => [
+    at,
+    path === undefined ? 'stdout' : status === 'published' ? path : `${path} (not published)`,
+    amount(total),
+    sizeOf(bytes),
+  ]);
+  return { title: 'Files', head: ['sink', 'file', 'rows', 'size'], rows };
+}
+
+const counts = [
+  'read',
+  'repaired',
+  'expanded',
+  'groups',
+  'written',
+  'filtered',
+  'duplicates',
+  'beyondLimit',
+  'unmatched',
+  'rejected',
+  'unchanged',
+  'grouped',
+] as const satisfies readonly (keyof RowCounts)[];
+
+function books({ sinks = [] }: PipelineDocument): Section {
+  const used = counts.filter((count) => count === 'read' || count === 'written' || sinks.some((sink) => sink.books[count] > 0));
+  const rows = sinks.map((sink) => [sink.at, ...used.map((count) => amount(sink.books[count]))]);
+  return { title: 'Books', head: ['sink', ...used.map((count) => (count === 'beyondLimit' ? 'beyond the limit' : count))], rows };
+}
+
+function steps({ steps: all = [], joins = [] }: PipelineDocument): Section {
+  const rows = all.map(({ at, tally }) => {
+    const parts = Object.entries<number>({ ...tally }).flatMap(([name, rows]) =>
+      rows > 0 ? [`${name === 'beyondLimit' ? 'beyond the limit' : name} ${amount(rows)}`] : [],
+    );
+    const join = joins.find((one) => one.at === at);
+    return [at, parts.join(', '), join ? `${(Math.floor(join.rate * 10_000) / 100).toFixed(2)}%` : ''];
+  });
+  return { title: 'Steps', head: ['step', 'rows', 'match rate'], rows };
+}
+
+function lists({ collection, read, consistency, sides = [], lookups = [] }: PipelineDocument): Section {
+  const source =
+    collection === undefined || consistency === undefined ? [] : [[collection, 'source', amount(read ?? 0), consistency.outcome]];
+  return {
+    title: 'Collections',
+    head: ['collection', 'read by', 'rows', 'consistency'],
+    rows: [
+      ...source,
+      ...sides.map((side) => [side.collection, side.at, amount(side.rows), side.consistency.outcome]),
+      ...lookups.map(({ collection: name, at, requests: asked }) => [name, at, `${amount(asked)} single records`, 'not checked']),
+    ],
+  };
+}
+
+function requests({ requests: made }: PipelineDocument): Section {
+  if (!made) return { title: 'Requests', head: [], rows: [] };
+  const { total, probes, bytes, retries, latency } = made;
+  const rows = [
+    ['requests', `${amount(total)}, of them ${amount(probes)} that only checked`],
+    ['bytes', sizeOf(bytes)],
+    ...(latency ? [['latency', `median ${latency.median} ms, 95% within ${latency.p95} ms, longest ${latency.max} ms`]] : []),
+    ...retries.map(({ code, status, count }) => [`retries after ${code}${status === undefined ? '' : ` (HTTP ${status})`}`, amount(count)]),
+  ];
+  return { title: 'Requests', head: ['', ''], rows };
+}
+
+function stages({ stages: all = [] }: PipelineDocument): Section {
+  return {
+    title: 'Stages',
+    head: ['stage', 'began after', 'took'],
+    rows: all.map(({ stage, startMs, ms }) => [stage, `${(startMs / 1000).toFixed(1)} s`, `${(ms / 1000).toFixed(1)} s`]),
+  };
+}
+
+function columns({ profile }: PipelineDocument): Section {
+  const rows = (profile?.columns ?? []).map(({ name, type, sensitivity, empty, distinct, top }) => [
+    name,
+    type,
+    share(empty, profile?.rows ?? 0),
+    distinct === undefined ? (sensitivity === 'plain' ? 'more than 1,000' : sensitivity) : amount(distinct),
+    (top ?? []).map(({ value, rows: count }) => `${value} (${amount(count)})`).join(', '),
+  ]);
+  return { title: 'Columns', head: ['column', 'type', 'empty', 'different', 'most frequent'], rows };
+}
+
+function share(part: number, of: number): string {
+  return of === 0 ? '' : `${Number(((100 * part) / of).toFixed(2))}%`;
+}
+
+function warnings({ warnings: said = [] }: PipelineDocument): Section {
+  return { title: 'Warnings', head: ['code', 'message'], rows: said.map(({ code, message }) => [code, message]) };
+}

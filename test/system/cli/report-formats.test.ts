@@ -1,0 +1,120 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { version } from '../../../src/core/index.js';
+import { cli } from '../../support/cli.js';
+import { pipelineText, service, serviceOf, testKey } from '../../support/services.js';
+import { toCsv, workplace } from './support.js';
+
+const joined = `from: leads
+steps:
+  - join: { with: bridges, on: { bridge_id: id }, as: bridge, select: [title] }
+to:
+  - csv: { path: out/leads.csv }
+`;
+
+const run = (report: string) => ['run', 'p.yaml', '--report', report, '--set', 'service.retry.base=1ms'];
+
+async function textIn(cwd: string, file: string): Promise<string> {
+  return readFile(join(cwd, file), 'utf8');
+}
+
+describe('a report as JSON', () => {
+  test('has requests, retries by kind, stages, joins, gates, columns, service and version, and the books of the run', async () => {
+    const from = await service(undefined, { faults: ['503@collection=leads,purpose=page,page=2-3,times=1'] });
+    const cwd = await workplace(joined);
+    expect((await cli(run('r.json'), { cwd, env: from.env })).code).toBe(0);
+    const report = JSON.parse(await textIn(cwd, 'r.json'));
+    expect(report).toMatchObject({
+      status: 'published',
+      exit: 0,
+      version,
+      service: { baseUrl: from.url, limit: 100 },
+      read: 1_200,
+      sinks: [{ books: { read: 1_200, written: 1_200 } }],
+      requests: {
+        total: from.requests.length + from.probes.length,
+        probes: from.probes.length,
+        retries: [{ code: 'E_SOURCE_UNAVAILABLE', status: 503, count: 2 }],
+      },
+      joins: [{ at: 'steps[0] join', matched: 1_200, missed: 0, rate: 1 }],
+      profile: { rows: 1_200 },
+    });
+    expect(report.stages.map(({ stage }: { stage: string }) => stage)).toEqual(
+      expect.arrayContaining(['reading leads', 'reading bridges for steps[0] join', 'finishing to[0] csv', 'publishing']),
+    );
+    const rows = report.timeline.intervals.reduce((sum: number, interval: { rows: number }) => sum + interval.rows, 0);
+    expect(rows).toBe(1_200);
+    expect(JSON.stringify(report)).not.toContain(testKey);
+  });
+
+  test('has of a run that a gate refused what one that published has, and why it failed', async () => {
+    const [from, cwd] = [await service(), await workplace(`${joined}expect: { min_rows: 5000 }`)];
+    expect((await cli(run('r.json'), { cwd, env: from.env })).code).toBe(65);
+    const report = JSON.parse(await textIn(cwd, 'r.json'));
+    expect(report).toMatchObject({
+      status: 'failed',
+      exit: 65,
+      error: { code: 'E_GATE_EXPECT', help: expect.any(String) },
+      runId: expect.any(String),
+      read: 1_200,
+      keptPages: 0,
+      requests: { total: from.requests.length + from.probes.length },
+    });
+    expect(report.gates.filter(({ passed }: { passed: boolean }) => !passed)).toMatchObject([{ gate: 'expect.min_rows' }]);
+  });
+
+  test('has of a run that was refused its credentials when it ran and what it asked for', async () => {
+    const [from, cwd] = [await service(), await workplace(joined)];
+    expect((await cli(run('r.json'), { cwd, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' } })).code).toBe(77);
+    expect(JSON.parse(await textIn(cwd, 'r.json'))).toMatchObject({ status: 'failed', exit: 77, runId: expect.any(String), read: 0 });
+  });
+});
+
+describe.each([
+  ['Markdown', 'r.md'],
+  ['a page', 'r.html'],
+])('a report as %s', (_, file) => {
+  test('takes the place of an earlier report of any format', async () => {
+    const [from, cwd] = [await service(), await workplace(joined)];
+    for (let time = 0; time < 2; time += 1) expect((await cli(run(file), { cwd, env: from.env })).code).toBe(0);
+    expect(await textIn(cwd, file)).toContain('1,200 leads in 12 pages');
+  });
+
+  test('escapes what comes from the service, and shows nothing personal', async () => {
+    const odd = '<img src=x onerror=alert(1)>|`*_';
+    const users = Array.from({ length: 3 }, (_each, index) => ({
+      uid: String(index),
+      affid: odd,
+      email: 'person@example.com',
+      [odd]: 'x',
+    }));
+    const [from, cwd] = [await serviceOf({ users }), await workplace(toCsv.replace('leads', 'users'))];
+    expect((await cli(run(file), { cwd, env: from.env })).code).toBe(0);
+    const text = await textIn(cwd, file);
+    expect(text).not.toContain('<img');
+    if (file === 'r.md') expect(text).not.toContain('|`*_');
+    expect(text).not.toContain('person@example.com');
+    expect(text).toContain('&lt;img src=x');
+  });
+
+  test('tells of several pipelines, also of those that were not run', async () => {
+    const [from, cwd] = [await service(), await workplace(joined)];
+    await writeFile(join(cwd, 'q.yaml'), pipelineText(toCsv.replace('leads.csv', 'q.csv')).replace('name: test', 'name: other'));
+    const env = { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' };
+    expect((await cli(['run', 'p.yaml', 'q.yaml', '--report', file], { cwd, env })).code).toBe(77);
+    const text = await textIn(cwd, file);
+    expect(text).toMatch(/Failed: E(?:\\)?_SOURCE(?:\\)?_AUTH \(exit 77\)/);
+    expect(text).toContain('Not run');
+  });
+});
+
+test('the page has pictures, no script and a policy against it', async () => {
+  const [from, cwd] = [await service(), await workplace(joined)];
+  expect((await cli(run('r.html'), { cwd, env: from.env })).code).toBe(0);
+  const page = await textIn(cwd, 'r.html');
+  expect(page.match(/<svg /g)).toHaveLength(6);
+  expect(page).not.toContain('<script');
+  expect(page).toContain(`content="default-src 'none';`);
+  expect(page).not.toContain('#0a0b0');
+});
