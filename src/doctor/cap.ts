@@ -2,7 +2,7 @@ import { bounds } from '../options/index.js';
 import { cameOf, type Findings } from './findings.js';
 import type { Pages } from './first-page.js';
 import type { Subject } from './lists.js';
-import { namesOf, overlapOf } from './names.js';
+import { namesOf } from './names.js';
 import type { Reply } from './reply.js';
 import type { Requester } from './requester.js';
 
@@ -47,26 +47,33 @@ export class CapSearch {
   /** A page that is short is the end of the list, or its length is the cap. */
   async #short(page: Reply, asked: number): Promise<number | undefined> {
     const rows = page.records.length;
-    const next = await this.#page(1, asked);
-    const isMore = (reply: Reply) => reply.records.length > 0 && overlapOf(this.#names(reply), this.#names(page)) < 0.5;
-    if (next.kind === 'failed' || next.kind === 'unasked' || next.kind === 'strange') return this.#unknown(cameOf(next));
-    // The next page may begin where one of the limit that was asked for would.
-    const behind = isMore(next) ? next : await this.#page(1, rows);
-    if (behind.kind === 'failed' || behind.kind === 'unasked' || behind.kind === 'strange') return this.#unknown(cameOf(behind));
-    if (isMore(behind)) {
-      this.findings.add('limit', 'note', `${rows} is the cap: limit=${asked} gives ${rows} rows, and more follow`, this.#replies);
-      return rows;
-    }
+    const follows = await this.#isFollowed(page, asked);
+    if (follows === undefined) return undefined;
+    if (follows) return this.#silent(page, asked);
     const { name } = this.subject.collection;
     const message = `limit=${asked} is accepted; whether pages have so many rows is not determined, since ${name} has only ${rows}`;
     this.findings.add('limit', 'note', message, this.#replies);
     return asked;
   }
 
+  /** Whether other rows come after a first page. `undefined` when that cannot be told, which is a finding by then. */
+  async #isFollowed(page: Reply, asked: number): Promise<boolean | undefined> {
+    const known = new Set(this.#names(page));
+    // The next page may begin where one of the limit that was asked for would.
+    for (const limit of [asked, page.records.length]) {
+      const next = await this.#page(1, limit);
+      if (next.kind === 'failed' || next.kind === 'unasked' || next.kind === 'strange') return this.#unknown(cameOf(next));
+      // One is enough: a limit that is too small costs requests, and one that is too large rows.
+      if (this.#names(next).some((name) => !known.has(name))) return true;
+    }
+    return false;
+  }
+
   /** Finds the greatest limit that is taken, between one that is and one that is not. */
   async #refused(refusal: Reply): Promise<number | undefined> {
     let taken = this.pages.taken;
     let refused: number = most;
+    let isEnd = false;
     while (refused - taken > 1) {
       // What services are likely to have comes first.
       const likely = [100, 200, 250, 50, 60, 30].find((size) => size > taken && size < refused && this.#replies.length < 3);
@@ -74,12 +81,23 @@ export class CapSearch {
       const reply = await this.#page(0, size);
       if (reply.kind === 'refused') refused = size;
       else if (reply.kind !== 'rows') return this.#unknown(`limit=${size}: ${cameOf(reply)}`);
-      else if (reply.records.length < size) return this.#short(reply, size);
       else taken = size;
+      if (reply.kind !== 'rows' || reply.records.length >= size || isEnd) continue;
+      // A limit can be accepted and not be kept to.
+      const follows = await this.#isFollowed(reply, size);
+      if (follows === undefined) return undefined;
+      if (follows) return this.#silent(reply, size);
+      isEnd = true;
     }
     const message = `${taken} is the cap: limit=${refused} is refused with ${cameOf(refusal)}`;
     this.findings.add('limit', 'note', message, this.#replies);
     return taken;
+  }
+
+  #silent({ records }: Reply, asked: number): number {
+    const rows = records.length;
+    this.findings.add('limit', 'note', `${rows} is the cap: limit=${asked} gives ${rows} rows, and more follow`, this.#replies);
+    return rows;
   }
 
   async #page(number: number, limit: number): Promise<Reply> {

@@ -18,72 +18,115 @@ export interface Pages {
 /** Sizes that are tried until one is taken. */
 const sizes = [100, 30, 10, 1];
 
+/** How often pages 0 and 1 are read again where they have a single row each. */
+const doubted = 3;
+
+/** Finds out the number of the first page, and whether `page` and `limit` are honoured. */
+export async function findFirstPage(asking: Requester, findings: Findings, subject: Subject): Promise<Pages | undefined> {
+  const { tried, sample, taken } = await sampleOf(asking, subject);
+  if (sample === undefined) {
+    findings.unknown('first_page', `no page of ${subject.collection.name} could be read`, tried);
+    return undefined;
+  }
+  const rows = sample.records.length;
+  const size = rows >= 3 ? Math.min(20, Math.floor(rows / 3)) : 1;
+  const read = (page: number) => asking.ask({ ...subject, page, limit: size });
+  const [zeros, ones, two] = [[await read(0), await read(0)], [await read(1), await read(1)], await read(2)];
+  const [zero] = zeros;
+  // A single row can be on a page by chance.
+  for (let more = 0; more < doubted && size === 1 && zero?.kind === 'rows' && zero.records.length > 0; more += 1)
+    for (const [page, reads] of [zeros, ones].entries()) reads.push(await read(page));
+  const probed = [...zeros, ...ones, two];
+  const replies = [...tried, ...probed];
+  const failed = probed.find(({ kind }) => kind === 'failed' || kind === 'unasked' || kind === 'strange');
+  if (failed) {
+    findings.unknown('first_page', `${failed.evidence.request}: ${cameOf(failed)}`, replies);
+    return undefined;
+  }
+  const names = (reply: Reply) => namesOf(reply.records, subject.collection);
+  const honoursLimit = probed.every(({ records }) => records.length <= size);
+  const pages = { sample: names(sample), zeros: zeros.map(names), ones: ones.map(names), two: names(two) };
+  const verdict = verdictOf(pages, honoursLimit ? size : undefined);
+  if (verdict.firstPage === undefined) {
+    findings.add(
+      'first_page',
+      verdict.isKnown ? 'problem' : 'unknown',
+      verdict.isKnown ? verdict.why : `not determined: ${verdict.why}`,
+      replies,
+    );
+    return undefined;
+  }
+  const came = zero?.records.length === 0 ? `; page 0 is answered with ${cameOf(zero)}` : verdict.why;
+  const fixed = honoursLimit ? '' : `; limit changes nothing: a page has ${rows} rows`;
+  findings.add('first_page', 'ok', `page ${verdict.firstPage} is the first${came}${fixed}`, replies);
+  return { firstPage: verdict.firstPage, taken, honoursLimit, rows };
+}
+
+/** The first page, whatever number it has, in the greatest size that is taken. */
+async function sampleOf(asking: Requester, subject: Subject) {
+  const tried: Reply[] = [];
+  for (const taken of sizes) {
+    const reply = await asking.ask({ ...subject, limit: taken });
+    tried.push(reply);
+    if (reply.kind === 'rows') return { tried, sample: reply.records.length > 0 ? reply : undefined, taken };
+  }
+  return { tried, sample: undefined, taken: 1 };
+}
+
+/** What follows from the pages. */
+type Verdict =
+  | { readonly firstPage: 0 | 1; readonly why: string }
+  | { readonly firstPage: undefined; /** Whether that is known to be so. */ readonly isKnown: boolean; readonly why: string };
+
+type Names = readonly string[];
+
 /** Rows that two reads of one page share at least, where the list has an order; fewer than `other` have two pages in common. */
 const alike = 0.75;
 const other = 0.5;
 
-/** Finds out the number of the first page, and whether `page` and `limit` are honoured. */
-export async function findFirstPage(asking: Requester, findings: Findings, subject: Subject): Promise<Pages | undefined> {
-  const ask = (page: number | undefined, limit: number) => asking.ask({ ...subject, limit, ...(page !== undefined && { page }) });
-  const names = (reply: Reply) => namesOf(reply.records, subject.collection);
-  const tried: Reply[] = [];
-  let taken = 1;
-  for (taken of sizes) {
-    tried.push(await ask(undefined, taken));
-    if (tried.at(-1)?.kind === 'rows') break;
-  }
-  const sample = tried.at(-1);
-  if (sample?.kind !== 'rows' || sample.records.length === 0) {
-    findings.unknown('first_page', `no page of ${subject.collection.name} could be read`, tried);
-    return undefined;
-  }
-  const { length } = sample.records;
-  const size = length >= 3 ? Math.min(20, Math.floor(length / 3)) : 1;
-  const [zero, one, again, two] = [await ask(0, size), await ask(1, size), await ask(1, size), await ask(2, size)];
-  const replies = [...tried, zero, one, again, two];
-  const unsure = (why: string) => {
-    findings.unknown('first_page', why, replies);
-    return undefined;
-  };
-  const failed = [zero, one, again, two].find(({ kind }) => kind === 'failed' || kind === 'unasked' || kind === 'strange');
-  if (failed) return unsure(`${failed.evidence.request.replace(/^GET /, '')}: ${cameOf(failed)}`);
-  const honoursLimit = one.records.length <= size && zero.records.length <= size;
-  const pages = (firstPage: 0 | 1): Pages => ({ firstPage, taken, honoursLimit, rows: length });
-  const same = (a: Reply, b: Reply) => overlapOf(names(a), names(b)) >= other;
-  const hasRows = ({ records }: Reply) => records.length > 0;
-  const limitWord = honoursLimit ? '' : `; limit changes nothing: a page has ${length} rows`;
+/** The rows that pages had. */
+interface PagesRead {
+  /** Of the first page, of whatever number. */
+  readonly sample: Names;
+  /** Of page 0, and of page 1, each time that they were read. */
+  readonly zeros: readonly Names[];
+  readonly ones: readonly Names[];
+  readonly two: Names;
+}
 
-  if (!hasRows(one) && hasRows(zero)) {
-    findings.add('first_page', 'ok', `page 0 is the first: page 1 has no rows${limitWord}`, replies);
-    return pages(0);
+/**
+ * Judges by what the rows of pages have in common.
+ *
+ * @param size Rows that were asked for, where pages have no more.
+ */
+function verdictOf({ sample, zeros, ones, two }: PagesRead, size: number | undefined): Verdict {
+  const [zero = []] = zeros;
+  const [one = []] = ones;
+  const unsure = (why: string): Verdict => ({ firstPage: undefined, isKnown: false, why });
+  const same = (a: Names, b: Names) => overlapOf(a, b) >= other;
+  const isEmpty = (page: Names) => page.length === 0;
+  for (const [page, reads] of [zeros, ones].entries())
+    if (reads.some(isEmpty) && !reads.every(isEmpty)) return unsure(`page ${page} is empty one time and not another`);
+  if (isEmpty(one)) return isEmpty(zero) ? unsure('neither page 0 nor page 1 has rows') : { firstPage: 0, why: ': page 1 has no rows' };
+  if (!isEmpty(zero) && [zeros, ones].some(([first = [], ...others]) => others.some((again) => overlapOf(first, again) < alike)))
+    return unsure('two reads of a page have other rows, so that pages cannot be told apart');
+  if (same(one, two)) {
+    if (size !== undefined && sample.length > size)
+      return {
+        firstPage: undefined,
+        isKnown: true,
+        why: 'page is ignored: page 1 and page 2 have the same rows, and the list has more; it cannot be read page by page',
+      };
+    if (size === undefined && same(zero, one))
+      return unsure(`neither page nor limit changes anything: each answer has the same ${sample.length} rows`);
+    if (!isEmpty(zero)) return unsure('the list has too few rows to tell pages apart');
   }
-  if (!hasRows(one)) return unsure('neither page 0 nor page 1 has rows');
-  if (overlapOf(names(one), names(again)) < alike && hasRows(zero))
-    return unsure('two reads of page 1 have other rows, so that pages cannot be told apart');
-  if (hasRows(two) && same(one, two) && same(one, again)) {
-    if (length > size && honoursLimit) {
-      findings.add(
-        'first_page',
-        'problem',
-        'page is ignored: page 1 and page 2 have the same rows, and the list has more; it cannot be read page by page',
-        replies,
-      );
-      return undefined;
-    }
-    if (!honoursLimit && hasRows(zero) && same(zero, one))
-      return unsure(`neither page nor limit changes anything: each answer has the same ${length} rows`);
-    if (hasRows(zero)) return unsure('the list has too few rows to tell pages apart');
-  }
-  if (!hasRows(zero)) {
-    findings.add('first_page', 'ok', `page 1 is the first; page 0 is answered with ${cameOf(zero)}${limitWord}`, replies);
-    return pages(1);
-  }
-  if (same(zero, one)) {
-    findings.add('first_page', 'ok', `page 1 is the first; page 0 is answered like it${limitWord}`, replies);
-    return pages(1);
-  }
-  if (overlapOf(names(sample), names(zero)) < alike)
+  if (isEmpty(zero)) return { firstPage: 1, why: '' };
+  // Without another page behind them, two that are alike may be one whose rows moved.
+  if (same(zero, one))
+    return isEmpty(two) ? unsure('the list has too few rows to tell pages apart') : { firstPage: 1, why: '; page 0 is answered like it' };
+  if (same(zero, two)) return unsure('page 0 has rows of page 2');
+  if (overlapOf(sample, zero) < alike)
     return unsure('page 0 has other rows than page 1, and is not the first page without a number either');
-  findings.add('first_page', 'ok', `page 0 is the first: it has other rows than page 1${limitWord}`, replies);
-  return pages(0);
+  return { firstPage: 0, why: ': it has other rows than page 1' };
 }

@@ -136,6 +136,11 @@ describe('doctor', () => {
       { first_page: 'problem: page is ignored: page 1 and page 2 have the same rows' },
     ],
     ['400 past the end', { faults: ['400@page=8-'] }, { end_of_list: 'problem: a page past the end is answered with HTTP 400' }],
+    [
+      'a page 0 that is empty one time and not another',
+      { faults: ['empty-list@page=0,times=1'], quirks: { 'first-page': 0 } },
+      { first_page: 'unknown: not determined: page 0 is empty one time and not another' },
+    ],
     ['503 on page 0', { faults: ['503=0@page=0'] }, { first_page: 'unknown: not determined: ' }],
     ['a collection that is not there', { faults: ['404@collection=links'] }, { collections: 'problem: links: HTTP 404' }],
     [
