@@ -138,7 +138,7 @@ describe('doctor', () => {
     ['400 past the end', { faults: ['400@page=8-'] }, { end_of_list: 'problem: a page past the end is answered with HTTP 400' }],
     [
       'a page 0 that is empty one time and not another',
-      { faults: ['empty-list@page=0,times=1'], quirks: { 'first-page': 0 } },
+      { faults: ['empty-list@requests=9'], quirks: { 'first-page': 0 } },
       { first_page: 'unknown: not determined: page 0 is empty one time and not another' },
     ],
     ['503 on page 0', { faults: ['503=0@page=0'] }, { first_page: 'unknown: not determined: ' }],

@@ -65,7 +65,7 @@ describe('explain-row', () => {
     expect(written.length).toBeGreaterThan(20);
     expect(written.length).toBeLessThan(60);
     const pipeline = await loadPipeline('p.yaml', { cwd, env: from.env });
-    for (const { lead_id = '' } of generated) {
+    for (const { lead_id = '' } of generated.slice(0, 15)) {
       const { outputs, rows } = await explainRow(pipeline, [lead_id], { reveal: true });
       const row = written.find((each) => each['lead_id'] === lead_id);
       expect([lead_id, rows]).toEqual([lead_id, row === undefined ? 0 : 1]);
