@@ -31,6 +31,8 @@ describe('the import table', () => {
     ['source/x.ts', '../pipeline/index.js'],
     ['pipeline/run/x.ts', '../../service/index.js'],
     ['pipeline/ops/x.ts', '../../index.js'],
+    ['doctor/x.ts', '../pipeline/index.js'],
+    ['pipeline/ops/x.ts', '../../doctor/index.js'],
     ['cli/x.ts', '../pipeline/index.js'],
     ['cli/commands/x.ts', '../../source/index.js'],
     ['pipeline/spec/x.ts', '../../http/retry.js'],
