@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -6,22 +5,17 @@ import { parse, parseAllDocuments } from 'yaml';
 import { catalogue } from '../../src/core/catalogue.js';
 import { start, type Finished } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
+import { testBy } from '../support/program.js';
 import { service, testKey } from '../support/services.js';
-import { temporaryFolder } from '../support/temporary.js';
+import { folderWith, temporaryFolder } from '../support/temporary.js';
+import { webhook } from '../support/webhook.js';
 
-/** Exit codes that no repetition changes; a scheduler must leave the others (69, 75, signals) worth another try. */
+/** Exit codes that no repetition changes; a scheduler must leave the others (69, 75, signals) worth another try. 76 is of `doctor`. */
 const final = [...new Set(Object.values(catalogue).map(({ exit }) => exit))]
-  .filter((exit) => ![69, 75, 130].includes(exit))
+  .filter((exit) => ![69, 75, 76, 130].includes(exit))
   .sort((a, b) => a - b);
 
 const example = (name: string) => readFile(join('examples', 'nightly', name), 'utf8');
-
-/** A test by a program that not every machine has; without it, the report shows a skipped test that names it. */
-function testBy(tool: string, title: string, body: () => Promise<void>): void {
-  const { error } = spawnSync(tool, ['--help']);
-  if (error === undefined) test(`${tool} ${title}`, body);
-  else test.skip(`${tool} ${title}: it is not installed here`, body);
-}
 
 /** A machine as the examples' comments prepare it, in a folder that takes the place of `/`. */
 interface Host {
@@ -49,6 +43,8 @@ async function host(key = testKey): Promise<Host> {
   const main = join(process.cwd(), 'dist', 'cli', 'main.js');
   await write('usr/local/bin/leadstream', `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
   await chmod(join(root, 'usr/local/bin/leadstream'), 0o755);
+  await write('run/secrets/leadstream-alert/alert-url', `${url}/nobody-is-told`);
+  await write('etc/leadstream/alert-url', `${url}/nobody-is-told`);
   for (const folder of ['var/lib/leadstream', 'srv/lake', 'data']) await mkdir(join(root, folder), { recursive: true });
   return { root, place };
 }
@@ -69,7 +65,7 @@ function expectNightly(schedule: string): void {
 }
 
 describe('systemd', () => {
-  const units = ['leadstream.service', 'leadstream.timer'];
+  const units = ['leadstream.service', 'leadstream.timer', 'leadstream-alert@.service'];
 
   /** The settings of a unit; a line that ends in a backslash goes on. */
   async function unit(name: string, { place }: Host): Promise<ReadonlyMap<string, string>> {
@@ -131,6 +127,23 @@ describe('systemd', () => {
   });
 });
 
+describe('the alert of systemd', () => {
+  test('tells the webhook which unit failed, and shows its address to no list of processes', async () => {
+    const { url, told } = await webhook();
+    const credentials = await folderWith({ 'alert-url': `${url}\n` });
+    const line = /^ExecStart=\/bin\/sh -c '(.*)'$/m.exec(await example('leadstream-alert@.service'))?.[1] ?? '';
+    // What systemd makes of it: its specifiers, and escapes within quotes.
+    const specifiers: Readonly<Record<string, string>> = { '%%': '%', '%i': 'leadstream', '%H': 'machine' };
+    const script = line.replaceAll(/%[%iH]/g, (mark) => specifiers[mark] ?? mark).replaceAll('\\\\', '\\');
+    const finished = await start('/bin/sh', ['-c', script], { cwd: '/', env: { CREDENTIALS_DIRECTORY: credentials } }).finished;
+    expect(finished).toMatchObject({ code: 0, stderr: '' });
+    expect(told.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      { text: 'leadstream failed on machine: journalctl -u leadstream.service' },
+    ]);
+    expect(script).toMatch(/printf .*\| curl --config - /);
+  });
+});
+
 describe('cron', () => {
   interface Job {
     readonly schedule: string;
@@ -160,6 +173,19 @@ describe('cron', () => {
     await expectPublished(finished, { lake: join(at.root, 'srv/lake'), report: join(at.root, 'var/lib/leadstream/report.json') });
     expect(finished).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(await readFile(join(at.root, 'var/lib/leadstream/log.ndjson'), 'utf8')).toContain('"level":"info"');
+  });
+
+  testBy('logrotate', 'reads the rotation of the log', async () => {
+    const at = await host();
+    const log = join(at.root, 'var/lib/leadstream/log.ndjson');
+    await writeFile(log, '{}\n');
+    const config = at.place(await example('logrotate')).replace(/^ *su .*\n/m, '');
+    expect(config).toContain(`${log} {`);
+    await writeFile(join(at.root, 'logrotate'), config, { mode: 0o644 });
+    const read = await start('logrotate', ['--force', '--state', join(at.root, 'rotated'), join(at.root, 'logrotate')], { cwd: at.root })
+      .finished;
+    expect(read).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await readFile(`${log}.1`, 'utf8')).toBe('{}\n');
   });
 
   test('a failed run mails one line that has the code, the exit status and the next step, and no key', async () => {

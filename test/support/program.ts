@@ -1,0 +1,9 @@
+import { spawnSync } from 'node:child_process';
+import { test } from '@jest/globals';
+
+/** A test by a program that not every machine has; without it, the report shows a skipped test that names it. */
+export function testBy(tool: string, title: string, body: () => Promise<void>): void {
+  const { error } = spawnSync(tool, ['--help']);
+  if (error === undefined) test(`${tool} ${title}`, body);
+  else test.skip(`${tool} ${title}: it is not installed here`, body);
+}
