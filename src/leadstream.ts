@@ -72,6 +72,7 @@ export {
 export {
   watch,
   type EventError,
+  type Logger,
   type MomentEvent,
   type MomentName,
   type Moments,

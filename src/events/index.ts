@@ -11,4 +11,5 @@ export type {
   RequestBegun,
   RequestDone,
 } from './map.js';
+export { type Logger, loggerProblem, logging } from './logger.js';
 export { watch, type Watcher, type Watchers, watchersProblem } from './watcher.js';

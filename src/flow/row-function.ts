@@ -1,5 +1,5 @@
 import { catchError, throwError, type MonoTypeOperatorFunction } from 'rxjs';
-import { LeadstreamError, StepError, textOf, whatWasThrown, type Column, type Row } from '../core/index.js';
+import { LeadstreamError, saidDiscreetly, StepError, textOf, whatWasThrown, type Column, type Row } from '../core/index.js';
 import type { Page } from './page.js';
 
 /** Where a function of a program was when it failed. */
@@ -94,7 +94,7 @@ function withKey(failure: unknown, at: string | undefined, known: () => KnownRow
   failures.delete(failure);
   const rows = failed.place.at === at ? known() : undefined;
   const key = rows && keyOf(failed.place.row, rows);
-  return key === undefined ? failure : failureOf(failed, key);
+  return key === undefined ? failure : saidDiscreetly(failureOf(failed, key), failure.message);
 }
 
 /** @param key Of the row, in words. */

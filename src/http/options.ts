@@ -1,5 +1,5 @@
 import { SourceError, createRedactor } from '../core/index.js';
-import { watchersProblem } from '../events/index.js';
+import { loggerProblem, watchersProblem } from '../events/index.js';
 import {
   addressProblem,
   bounds,
@@ -31,6 +31,7 @@ export const clientChecks: Checks = {
   threads: number(bounds.threads),
   secrets: texts(),
   watch: judged(watchersProblem),
+  logger: judged(loggerProblem),
   proxy: judged(proxyProblem),
   ca: judged(authoritiesProblem),
   random: callable,

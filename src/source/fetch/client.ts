@@ -1,7 +1,7 @@
 import { Subject, takeUntil, type MonoTypeOperatorFunction, type Observable, type SchedulerLike } from 'rxjs';
 import type { Collection, RowOf } from '../../collections/index.js';
 import { SourceError, createRedactor } from '../../core/index.js';
-import { connectionId, Events, type Watchers } from '../../events/index.js';
+import { connectionId, Events, logging, type Logger, type Watchers } from '../../events/index.js';
 import {
   headersOf,
   queryOf,
@@ -48,6 +48,11 @@ export interface ClientOptions {
   /** Receives what happens. Default: nobody but the subscribers of the channels. */
   readonly watch?: Watchers | undefined;
   /**
+   * Gets lines of what happens, like `console`: requests and pages as `debug`, ends of reads as `info`, retries and warnings as `warn`, failed
+   * reads as `error`. No line holds a row or a credential. Default: none.
+   */
+  readonly logger?: Logger | undefined;
+  /**
    * Address of an HTTP proxy, with user and password where it wants them, as `http://user:password@proxy.example:3128`; `false` for none.
    * Default: that of the environment, `HTTPS_PROXY` for a service with TLS and `HTTP_PROXY` for one without, unless `NO_PROXY` has its host.
    */
@@ -82,9 +87,9 @@ export interface ServiceClient {
 const taken = object(clientChecks, ['baseUrl', 'auth'], 'open');
 
 /** The events of a connection of its own. */
-export function eventsOf({ baseUrl, auth, secrets = [], proxy, watch }: ClientOptions): Events {
+export function eventsOf({ baseUrl, auth, secrets = [], proxy, watch = [], logger }: ClientOptions): Events {
   const withheld = [...secretsOf(auth), ...proxySecrets(proxyFor(baseUrl, proxy)), ...secrets];
-  return new Events(connectionId(), createRedactor(withheld), watch);
+  return new Events(connectionId(), createRedactor(withheld), [...[watch].flat(), ...(logger ? [logging(logger)] : [])]);
 }
 
 /**
