@@ -14,5 +14,6 @@ th, td:first-child { white-space: nowrap; overflow-wrap: normal; }
 .refused td { color: var(--lost); }
 svg { display: block; max-width: 100%; height: auto; }
 .narrow { display: none; }
+@media (max-width: 620px) { th, td { min-width: 0; padding-right: 0.4rem; } td:first-child { white-space: normal; overflow-wrap: anywhere; } }
 @media (max-width: 620px) { .narrow { display: block; } .wide { display: none; } }
 `;
