@@ -19,7 +19,7 @@ import {
 } from '../../../src/index.js';
 import { generate } from '../../../src/service/index.js';
 import { duckdb } from '../../support/duckdb.js';
-import { pipelineText, service, type LoggedService } from '../../support/services.js';
+import { pipelineText, service, serviceOf, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const inYears = defineStep('in_years', {
@@ -292,11 +292,22 @@ describe('a sink of a program in a file', () => {
   });
 
   test('takes part in rejects', async () => {
-    const typed = defineSink('typed', { types: 'typed', open: () => ({ write: () => {}, commit: () => {}, abort: () => {} }) });
-    const body = `from: leads\nrejects: { max: 100% }\nsteps:\n  - derive: { zipcode: "lead_id" }\nto:\n  - typed: {}\n`;
-    const { run } = await prepared(await some(), body, { sinks: [typed] });
-    const { sinks } = await run();
-    expect(sinks).toMatchObject([{ at: 'to[0] typed', books: { read: 300, written: 300 } }]);
+    const rows: unknown[] = [];
+    const typed = defineSink('typed', {
+      types: 'typed',
+      open: () => ({ write: (some) => void rows.push(...some), commit: () => {}, abort: () => {} }),
+    });
+    const from = await serviceOf({
+      leads: [
+        { lead_id: '1', age: '41' },
+        { lead_id: '2', age: 'forty' },
+      ],
+    });
+    const body = 'from: leads\nrejects: { max: 100% }\nsteps:\n  - select: [lead_id, age]\nto:\n  - typed: {}\n';
+    const { run } = await prepared(from, body, { sinks: [typed] });
+    const { sinks, rejects } = await run();
+    expect(sinks).toMatchObject([{ at: 'to[0] typed', books: { read: 2, written: 1, rejected: 1 } }]);
+    expect([rows, rejects]).toEqual([[{ lead_id: '1', age: 41n }], { path: undefined, rows: 1 }]);
   });
 
   test('whose abort fails is a warning, and what went wrong first is told', async () => {
