@@ -1,17 +1,74 @@
-import { defer, switchMap, timer, type Observable, type SchedulerLike } from 'rxjs';
+import { Observable, switchMap, timer, type SchedulerLike, type Subscription } from 'rxjs';
 
 /** Spreads the requests of a run over time. */
 export interface Pacer {
-  /** Lets the source be subscribed when its turn has come. */
+  /** Lets the source be subscribed when its turn has come. Who leaves before, gives the turn to those behind. */
   paced<T>(request$: Observable<T>): Observable<T>;
   /** Holds every request that has not started for so many milliseconds from now: the service asked for it. */
   pause(delayMs: number): void;
 }
 
-/** When the next request to a service may start, for all who ask it. Times in milliseconds of the clock of the pacer. */
-export interface RateLimiter {
-  nextStart: number;
-  pausedUntil: number;
+interface Waiting {
+  /** Time from its start to the next one, in milliseconds. */
+  readonly intervalMs: number;
+  readonly start: () => void;
+}
+
+/** The line of requests to a service, for all who ask it. Times in milliseconds of its clock. */
+export class RateLimiter {
+  /** In the order of their turns. */
+  readonly #waiting = new Set<Waiting>();
+  #nextStart = 0;
+  #pausedUntil = 0;
+  #timer: Subscription | undefined;
+
+  /** @param scheduler Clock and timer. Default: a clock that never goes back. */
+  constructor(private readonly scheduler?: SchedulerLike) {}
+
+  /** Emits once, when the turn has come. */
+  turn$(intervalMs: number): Observable<void> {
+    return new Observable((subscriber) => {
+      const waiting = { intervalMs, start: () => (subscriber.next(), subscriber.complete()) };
+      this.#waiting.add(waiting);
+      this.#advance();
+      return () => {
+        this.#waiting.delete(waiting);
+        if (this.#waiting.size === 0) this.#stopTimer();
+      };
+    });
+  }
+
+  pause(delayMs: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#now() + delayMs);
+  }
+
+  /** Starts those whose turn has come, and waits for the next one. */
+  #advance(): void {
+    for (const waiting of this.#waiting) {
+      const now = this.#now();
+      const start = Math.max(this.#nextStart, this.#pausedUntil);
+      if (start > now) {
+        this.#timer ??= timer(start - now, this.scheduler).subscribe(() => {
+          this.#stopTimer();
+          this.#advance();
+        });
+        return;
+      }
+      this.#waiting.delete(waiting);
+      // A timer that came late does not slow the ones behind, and makes no burst of them.
+      this.#nextStart = Math.max(start, now - waiting.intervalMs) + waiting.intervalMs;
+      waiting.start();
+    }
+  }
+
+  #stopTimer(): void {
+    this.#timer?.unsubscribe();
+    this.#timer = undefined;
+  }
+
+  #now(): number {
+    return this.scheduler?.now() ?? performance.now();
+  }
 }
 
 /**
@@ -27,46 +84,20 @@ export class RateLimiters {
   /** @param baseUrl What stands below it is the same service. */
   of(baseUrl: string): RateLimiter {
     const { origin } = new URL(baseUrl);
-    const limiter = this.#services.get(origin) ?? newRateLimiter();
+    const limiter = this.#services.get(origin) ?? new RateLimiter();
     this.#services.set(origin, limiter);
     return limiter;
   }
 }
 
-export function newRateLimiter(): RateLimiter {
-  return { nextStart: 0, pausedUntil: 0 };
-}
-
 /**
  * @param perSecond Requests that may start per second; `Infinity` does not limit.
- * @param scheduler Clock and timer. Default: a clock that never goes back.
- * @param limiter What it has in common with other pacers of the same clock. Default: nothing.
+ * @param limiter The line in which they stand. Default: one of their own.
  */
-export function createPacer(perSecond: number, scheduler?: SchedulerLike, limiter: RateLimiter = newRateLimiter()): Pacer {
-  const now = () => scheduler?.now() ?? performance.now();
+export function createPacer(perSecond: number, limiter = new RateLimiter()): Pacer {
   const intervalMs = 1000 / perSecond;
-
-  function reserve(): number {
-    const time = now();
-    const start = Math.max(time, limiter.nextStart);
-    limiter.nextStart = start + intervalMs;
-    return start - time;
-  }
-
-  /** A pause that began while a request waited sends it to the end of the line. */
-  function paced<T>(request$: Observable<T>): Observable<T> {
-    return defer(() => {
-      const waitMs = reserve();
-      if (waitMs <= 0) return request$;
-      return timer(waitMs, scheduler).pipe(switchMap(() => (now() < limiter.pausedUntil ? paced(request$) : request$)));
-    });
-  }
-
   return {
-    paced,
-    pause: (delayMs) => {
-      limiter.pausedUntil = Math.max(limiter.pausedUntil, now() + delayMs);
-      limiter.nextStart = Math.max(limiter.nextStart, limiter.pausedUntil);
-    },
+    paced: (request$) => limiter.turn$(intervalMs).pipe(switchMap(() => request$)),
+    pause: (delayMs) => limiter.pause(delayMs),
   };
 }

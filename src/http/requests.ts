@@ -1,7 +1,7 @@
 import { catchError, defer, map, tap, throwError, type Observable, type SchedulerLike } from 'rxjs';
 import { SourceError, type Redactor } from '../core/index.js';
 import { eventError, type Events, type RequestBegun, type RequestDone } from '../events/index.js';
-import { createPacer, type RateLimiter } from './pacer.js';
+import { createPacer, RateLimiter } from './pacer.js';
 import { retryAttempts, type RetryPolicy } from './retry.js';
 import { createThrottle } from './throttle.js';
 import type { Answer, Target, Transport } from './transport.js';
@@ -38,7 +38,7 @@ export interface Requests<A extends Answer> {
 
 export function createRequests<A extends Answer>(transport: Transport<A>, options: RequestOptions): Requests<A> {
   const { events } = options;
-  const pacer = createPacer(options.ratePerSecond, options.scheduler, options.limiter);
+  const pacer = createPacer(options.ratePerSecond, options.limiter ?? new RateLimiter(options.scheduler));
   const throttle = createThrottle(options.concurrency);
 
   /** What a fetching thread does is told here as well: its answers come by way of this one. */

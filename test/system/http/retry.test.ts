@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Subject, lastValueFrom, throwError, VirtualTimeScheduler } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { collections } from '../../../src/collections/index.js';
-import { createPacer, newRateLimiter } from '../../../src/http/pacer.js';
+import { createPacer, RateLimiter } from '../../../src/http/pacer.js';
 import { retryAfterMs } from '../../../src/http/retry-after.js';
 import { retryAttempts, type RetryNotice } from '../../../src/http/retry.js';
 import { SourceError } from '../../../src/core/errors.js';
@@ -177,7 +177,7 @@ describe('pace', () => {
 
   test('spaces the starts of requests evenly', () => {
     paced((now, scheduler) => {
-      const pacer = createPacer(20, scheduler);
+      const pacer = createPacer(20, new RateLimiter(scheduler));
       const starts: number[] = [];
       for (let n = 0; n < 4; n += 1)
         scheduler
@@ -191,8 +191,8 @@ describe('pace', () => {
 
   test('spaces those of several pacers that share a limiter, and holds them all', () => {
     paced((now, scheduler) => {
-      const limiter = newRateLimiter();
-      const pacers = [createPacer(20, scheduler, limiter), createPacer(10, scheduler, limiter)];
+      const limiter = new RateLimiter(scheduler);
+      const pacers = [createPacer(20, limiter), createPacer(10, limiter)];
       const starts: number[] = [];
       const start = (): void => {
         for (const pacer of pacers)
@@ -211,9 +211,28 @@ describe('pace', () => {
     });
   });
 
+  test('gives the turns of those who left to those behind them', () => {
+    paced((now, scheduler) => {
+      const pacer = createPacer(10, new RateLimiter(scheduler));
+      const starts: string[] = [];
+      const start = (name: string) =>
+        scheduler
+          .createColdObservable('|')
+          .pipe(pacer.paced)
+          .subscribe({ complete: () => starts.push(`${name} at ${now()}`) });
+      start('first');
+      const leaving = Array.from({ length: 60 }, () => start('left'));
+      start('last');
+      scheduler.schedule(() => leaving.forEach((each) => each.unsubscribe()), 50);
+      scheduler.schedule(() => start('later'), 150);
+      scheduler.flush();
+      expect(starts).toEqual(['first at 0', 'last at 100', 'later at 200']);
+    });
+  });
+
   test('lets a request start at once after a time without any', () => {
     paced((now, scheduler) => {
-      const pacer = createPacer(20, scheduler);
+      const pacer = createPacer(20, new RateLimiter(scheduler));
       const starts: number[] = [];
       const start = (): void =>
         void scheduler
@@ -229,7 +248,7 @@ describe('pace', () => {
 
   test('holds every request that has not started, also those that wait for their turn', () => {
     paced((now, scheduler) => {
-      const pacer = createPacer(20, scheduler);
+      const pacer = createPacer(20, new RateLimiter(scheduler));
       const starts: number[] = [];
       for (let n = 0; n < 4; n += 1)
         scheduler
@@ -244,7 +263,7 @@ describe('pace', () => {
 
   test('without a limit starts everything at once, and holds it while paused', () => {
     paced((now, scheduler) => {
-      const pacer = createPacer(Number.POSITIVE_INFINITY, scheduler);
+      const pacer = createPacer(Number.POSITIVE_INFINITY, new RateLimiter(scheduler));
       const starts: number[] = [];
       const start = (): void =>
         void scheduler
