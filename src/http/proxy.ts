@@ -1,16 +1,27 @@
 import { SourceError } from '../core/index.js';
 
-const asked = 'must be the address of an HTTP proxy, as http://proxy.example:3128';
-
 /** What is wrong with the proxy that a program names, in words that tell none of its address: it may hold a password. */
 export function proxyProblem(proxy: unknown): string | undefined {
-  return proxy === false || isProxy(proxy) ? undefined : `${asked}, or false for none`;
+  const fault = proxy === false ? undefined : faultOf(proxy);
+  return fault && `${fault}, or false for none`;
 }
 
-function isProxy(proxy: unknown): boolean {
-  if (typeof proxy !== 'string' || !URL.canParse(proxy)) return false;
-  const { protocol, pathname, search, hash } = new URL(proxy);
-  return /^https?:$/.test(protocol) && /^\/?$/.test(pathname) && search === '' && hash === '';
+function faultOf(proxy: unknown): string | undefined {
+  const asked = 'must be the address of an HTTP proxy, as http://proxy.example:3128';
+  if (typeof proxy !== 'string' || !URL.canParse(proxy)) return asked;
+  const { protocol, pathname, search, hash, username, password } = new URL(proxy);
+  if (!/^https?:$/.test(protocol) || !/^\/?$/.test(pathname) || search !== '' || hash !== '') return asked;
+  return decodes(username) && decodes(password) ? undefined : `${asked}, with % in its user and password written as %25`;
+}
+
+/** Whether each percent sign begins a character of UTF-8. */
+function decodes(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** What an environment says of the way to a service. */
@@ -29,12 +40,14 @@ export function proxyIn(baseUrl: string, env: Readonly<Record<string, string | u
   // What is wrong with that address is said elsewhere.
   if (!URL.canParse(baseUrl)) return { proxy: undefined, problem: undefined };
   const { protocol, hostname, port } = new URL(baseUrl);
+  const usualPort = protocol === 'https:' ? '443' : '80';
   const small = protocol === 'https:' ? 'https_proxy' : 'http_proxy';
   const name = env[small] ? small : small.toUpperCase();
   const given = env[name];
-  if (!given || isExempt(hostname, port, env.no_proxy || env.NO_PROXY || '')) return { proxy: undefined, problem: undefined };
+  if (!given || isExempt(hostname, port || usualPort, env.no_proxy || env.NO_PROXY || '')) return { proxy: undefined, problem: undefined };
   const proxy = given.includes('://') ? given : `http://${given}`;
-  return isProxy(proxy) ? { proxy, problem: undefined } : { proxy: undefined, problem: `the ${name} of the environment ${asked}` };
+  const fault = faultOf(proxy);
+  return fault === undefined ? { proxy, problem: undefined } : { proxy: undefined, problem: `the ${name} of the environment ${fault}` };
 }
 
 /**
@@ -52,7 +65,7 @@ export function proxyFor(baseUrl: string, proxy: string | false | undefined): st
 
 /** What of the address of a proxy no text may show. */
 export function proxySecrets(proxy: string | false | undefined): readonly string[] {
-  if (!proxy || !URL.canParse(proxy)) return [];
+  if (!proxy || faultOf(proxy) !== undefined) return [];
   const { password } = new URL(proxy);
   return password === '' ? [] : [password, decodeURIComponent(password)];
 }

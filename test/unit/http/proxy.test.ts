@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { proxyFor, proxyIn, proxyProblem } from '../../../src/http/proxy.js';
+import { proxyFor, proxyIn, proxyProblem, proxySecrets } from '../../../src/http/proxy.js';
 
 const proxy = 'http://proxy.example:3128';
 
@@ -22,6 +22,9 @@ test.each<[string, Readonly<Record<string, string>>, string | undefined]>([
   ['http://[::1]:8080', { HTTP_PROXY: proxy, NO_PROXY: '::1' }, undefined],
   ['http://[::1]:8080', { HTTP_PROXY: proxy, NO_PROXY: '[::1]:8080' }, undefined],
   ['http://[::1]:8080', { HTTP_PROXY: proxy, NO_PROXY: '[::1]:80' }, proxy],
+  ['https://data.example', { HTTPS_PROXY: proxy, NO_PROXY: 'data.example:443' }, undefined],
+  ['http://data.example', { HTTP_PROXY: proxy, NO_PROXY: 'data.example:80' }, undefined],
+  ['http://data.example', { HTTP_PROXY: proxy, NO_PROXY: 'data.example:443' }, proxy],
   ['https://data.example', { HTTPS_PROXY: proxy, NO_PROXY: ' , ' }, proxy],
 ])('the way to %s with %j', (baseUrl, env, expected) => {
   expect(proxyIn(baseUrl, env)).toEqual({ proxy: expected, problem: undefined });
@@ -36,6 +39,16 @@ test.each([
   expect(problem).toBe(`the ${name} of the environment must be the address of an HTTP proxy, as http://proxy.example:3128`);
   expect(proxyIn('https://data.example', { [name]: given, NO_PROXY: '*' })).toEqual({ proxy: undefined, problem: undefined });
 });
+
+test.each(['http://user:100%25%@proxy.example', 'http://100%:password@proxy.example', 'http://u:%e9@proxy.example'])(
+  'a percent sign that begins no character is refused in %s, which tells nothing of it',
+  (given) => {
+    const problem = 'must be the address of an HTTP proxy, as http://proxy.example:3128, with % in its user and password written as %25';
+    expect(proxyIn('http://data.example', { HTTP_PROXY: given }).problem).toBe(`the HTTP_PROXY of the environment ${problem}`);
+    expect(proxyProblem(given)).toBe(`${problem}, or false for none`);
+    expect(proxySecrets(given)).toEqual([]);
+  },
+);
 
 test('an address of a service that cannot be has no way to it', () => {
   expect(proxyIn('data.example', { HTTPS_PROXY: proxy })).toEqual({ proxy: undefined, problem: undefined });
