@@ -29,10 +29,10 @@ class SharedRead<T> {
   #complete = false;
   #reading: Subscription | undefined;
 
-  /** @param given Called when the read is of no use to anybody any more: it failed, or was left by all. */
+  /** @param ended Called at the end of the read, and whether it is of no use to anybody: it failed, or was left by all. */
   constructor(
     readonly read: CachedRead<T>,
-    private readonly given: () => void,
+    private readonly ended: (isUseless: boolean) => void,
   ) {}
 
   isFresh(maxAgeMs: number): boolean {
@@ -59,12 +59,13 @@ class SharedRead<T> {
         for (const each of [...this.#subscribers]) each.next(kept);
       },
       error: (error: unknown) => {
-        this.given();
+        this.ended(true);
         for (const each of this.#taken()) each.error(error);
       },
       complete: () => {
         this.#complete = true;
         for (const each of this.#taken()) each.complete();
+        this.ended(false);
       },
     });
   }
@@ -77,7 +78,7 @@ class SharedRead<T> {
 
   #leave(subscriber: Subscriber<Page<T>>): void {
     if (!this.#subscribers.delete(subscriber) || this.#subscribers.size > 0) return;
-    this.given();
+    this.ended(true);
     this.#reading?.unsubscribe();
   }
 }
@@ -86,6 +87,7 @@ class SharedRead<T> {
 export class PageCache<T> {
   #current: SharedRead<T> | undefined;
   #last: CachedRead<T> | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly open: () => CachedRead<T>,
@@ -104,16 +106,27 @@ export class PageCache<T> {
 
   #begin(): SharedRead<T> {
     const read = this.open();
-    const shared: SharedRead<T> = new SharedRead(read, () => this.#forget(shared));
+    const shared: SharedRead<T> = new SharedRead(read, (isUseless) => this.#ended(shared, isUseless));
     this.#last = read;
-    // What is too old need not stay in memory until somebody asks again; whoever gets it now, gets all of it.
-    const { maxAgeMs } = this;
-    // A timer may fire a little early.
-    if (maxAgeMs < maxTimerMs) setTimeout(() => shared.isFresh(maxAgeMs) || this.#forget(shared), maxAgeMs + 1).unref();
+    this.#wait();
     return shared;
   }
 
-  #forget(shared: SharedRead<T>): void {
-    if (this.#current === shared) this.#current = undefined;
+  /** In a function of its own, so that the timer holds no read: one that is given up is not to stay in memory until then. */
+  #wait(): void {
+    clearTimeout(this.#timer);
+    // A timer may fire a little early.
+    if (this.maxAgeMs < maxTimerMs) this.#timer = setTimeout(() => this.#forgetOld(), this.maxAgeMs + 1).unref();
+  }
+
+  #ended(shared: SharedRead<T>, isUseless: boolean): void {
+    if (this.#current !== shared) return;
+    if (isUseless) this.#current = undefined;
+    else this.#forgetOld();
+  }
+
+  /** What is too old need not stay in memory until somebody asks again; whoever gets it now, gets all of it. */
+  #forgetOld(): void {
+    if (!this.#current?.isFresh(this.maxAgeMs)) this.#current = undefined;
   }
 }

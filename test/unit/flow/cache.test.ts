@@ -1,7 +1,13 @@
+import { setTimeout } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
-import { Observable, lastValueFrom, toArray } from 'rxjs';
-import { deliver, fromPages, pagedSource } from '../../../src/flow/index.js';
+import { EMPTY, Observable, concat, lastValueFrom, of, throwError, timer, ignoreElements, toArray } from 'rxjs';
+import { deliver, fromPages, pagedSource, type Page } from '../../../src/flow/index.js';
 import { countedFetch, listOf, turns } from '../../support/pages.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
 
 const all = listOf(5)(1).concat(...[2, 3, 4, 5].map(listOf(5)));
 
@@ -27,7 +33,7 @@ describe('a cached stream', () => {
   test('is read again when it is too old', async () => {
     const { asked, read } = cached(1);
     await read();
-    await new Promise((done) => setTimeout(done, 5));
+    await setTimeout(5);
     expect(await read()).toEqual(all);
     expect(asked.filter((page) => page === 1)).toHaveLength(2);
   });
@@ -90,6 +96,25 @@ describe('a cached stream', () => {
       if (seen.length === 3) break;
     }
     expect(seen).toEqual(all.slice(0, 3));
+  });
+
+  test.each([
+    ['failed', 600_000, throwError(() => new Error('gone'))],
+    ['took longer than they may stay', 5, timer(30).pipe(ignoreElements())],
+    ['are too old', 5, EMPTY],
+  ])('holds no rows of reads that %s', async (_what, maxAgeMs, end$) => {
+    const held: WeakRef<object>[] = [];
+    const pages$ = new Observable<Page<object>>((subscriber) => {
+      const row = { text: 'x'.repeat(100) };
+      held.push(new WeakRef(row));
+      return concat(of({ number: 1, rows: [row], lease: { release: () => {} } }), end$).subscribe(subscriber);
+    });
+    const stream = fromPages(pages$).cached({ maxAgeMs });
+    for (let reads = 0; reads < 3; reads += 1) await lastValueFrom(stream.rows$, { defaultValue: undefined }).catch(() => undefined);
+    await setTimeout(20);
+    collectGarbage();
+    expect(held.filter((row) => row.deref() !== undefined)).toEqual([]);
+    expect(stream.columns).toBeUndefined();
   });
 
   test.each([0, -1, Number.NaN, '5', undefined])('refuses %j as an age', (maxAgeMs) => {
