@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { cast, collections, connect, csv, filter, join, typesOf, writeTo, type ConnectOptions } from '../../../src/index.js';
@@ -52,6 +53,20 @@ describe('one read', () => {
     await expect(aborted.find('1')).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
     await expect(leads.find('1', { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
     expect(from.requests.length).toBe(asked);
+  });
+
+  test('has one listener on a signal, however many reads take it, and none when they have ended', async () => {
+    const { users } = open(await service(few()));
+    const { signal } = new AbortController();
+    const reads = Array.from({ length: 15 }, () => users.find('1', { signal }));
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await Promise.all(reads);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+
+    const stop = new AbortController();
+    const stopped = Array.from({ length: 15 }, () => users.find('1', { signal: stop.signal }));
+    stop.abort();
+    for (const read of await Promise.allSettled(stopped)) expect(read).toMatchObject({ reason: { code: 'E_RUN_ABORTED' } });
   });
 
   test('gives typed rows after a cast by the declared types', async () => {
