@@ -42,7 +42,8 @@ export function leavingColumns(
   for (const name of [...(needs ?? []), ...removes]) requireColumn(name, input, context, []);
   for (const name of Object.keys(adds))
     if (!columnName().safeParse(name).success) context.problem([], `adds '${name}', and a name is made of a-z, 0-9 and _`);
-  const computedFrom = strictest(needs === undefined ? input : input.filter(({ name }) => needs.includes(name)));
+  // The function gets whole rows: what it reads beside `needs`, nobody can tell.
+  const computedFrom = strictest(input);
   const derived = Object.entries(adds).map(([name, added]): Derived => {
     const own = typeof added === 'string' ? undefined : added.sensitivity;
     return { name, type: typeOf(added), sensitivity: own ?? computedFrom };

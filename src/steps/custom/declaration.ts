@@ -2,7 +2,10 @@ import type { DeclaredType, Row, Sensitivity, Value, ValueOf } from '../../core/
 import type { Step } from '../../flow/index.js';
 import type { Extension, ExtensionDeclaration } from '../../options/index.js';
 
-/** The columns that a step adds, or gives new values: by name the type, and the sensitivity where it is not that of the columns it needs. */
+/**
+ * The columns that a step adds, or gives new values: by name the type, and the sensitivity. Default: as sensitive as the most sensitive column
+ * of the rows, since the function is given all of them.
+ */
 export type AddedColumns = Readonly<Record<string, DeclaredType | { readonly type: DeclaredType; readonly sensitivity?: Sensitivity }>>;
 
 /** Something, or what makes it of the options of a step. */

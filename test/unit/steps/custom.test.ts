@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';
 import { RowStream, type Step } from '../../../src/flow/index.js';
-import { customStepOf, defineStep, filter } from '../../../src/steps/index.js';
+import { customStepOf, defineStep, filter, select } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
 import { opened, pages, parsed, planned, rowsThrough, runtime, sample, through } from './support.js';
 
@@ -33,16 +33,26 @@ const scaled = defineStep('scaled', {
 });
 
 describe('a step of a program', () => {
-  test('adds columns to rows, and to the columns of the stream, as sensitive as what they are computed from', async () => {
+  test('adds columns to rows, and to the columns of the stream, as sensitive as the rows that it is given', async () => {
     const stream = leads().pipe(scaled({ field: 'age', by: 2 }));
     expect(await read(stream)).toEqual(rows.map((row) => ({ ...row, scaled: Number(row.age) * 2 })));
     const added = { name: 'scaled', original: 'scaled', type: 'decimal', cast: true, sensitivity: 'personal' };
     expect(stream.columns).toEqual([...columns, added]);
-    expect(
-      leads()
-        .pipe(scaled({ field: 'lead_id', by: 2 }))
-        .columns?.at(-1),
-    ).toEqual({ ...added, sensitivity: 'plain' });
+    const plain = leads().pipe(select(['lead_id', 'lead_status']), scaled({ field: 'lead_id', by: 2 }));
+    expect(plain.columns?.at(-1)).toEqual({ ...added, sensitivity: 'plain' });
+  });
+
+  test('does not take a column for plain because only plain ones are needed: the function sees the whole row', () => {
+    const contact = defineStep('contact', {
+      needs: ['lead_id'],
+      adds: { contact: 'text', seen: { type: 'flag', sensitivity: 'plain' } },
+      open: () => (row) => ({ ...row, contact: row.email, seen: true }),
+    });
+    const added = leads().pipe(contact()).columns?.slice(-2);
+    expect(added?.map(({ name, sensitivity }) => [name, sensitivity])).toEqual([
+      ['contact', 'personal'],
+      ['seen', 'plain'],
+    ]);
   });
 
   test('removes columns, and gives others new values in their places', async () => {
