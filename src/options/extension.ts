@@ -1,5 +1,6 @@
 import { zod } from '../core/index.js';
 import type { z } from 'zod';
+import { callable, check, faultsIn, object, type Checks } from './check.js';
 import { checkedOptions, isOptionsCheck, type OptionsCheck } from './standard-schema.js';
 
 /** What steps and sinks of somebody's own are declared with. */
@@ -37,19 +38,23 @@ function isMade(made: unknown): made is Extension[typeof extensionKey] {
   return (made.kind === 'step' || made.kind === 'sink') && made.format === 1;
 }
 
-/** What is wrong with a name or declaration, in words. */
-export function extensionProblem(name: unknown, declaration: unknown, functions: readonly string[]): string | undefined {
+/**
+ * What is wrong with a name or declaration, in words.
+ *
+ * @param own What it may have besides what all extensions may; it needs `open`.
+ */
+export function extensionProblem(name: unknown, declaration: unknown, own: Checks): string | undefined {
   if (typeof name !== 'string' || !/^[a-z][a-z0-9_]*$/.test(name)) return 'the first argument is a name made of a-z, 0-9 and _';
-  if (typeof declaration !== 'object' || declaration === null)
-    return `${name}: the second argument is an object with ${functions.join(', ')}`;
-  const missing = functions.find((key) => typeof Reflect.get(declaration, key) !== 'function');
-  if (missing !== undefined) return `${name}: ${missing} must be a function`;
-  const version: unknown = Reflect.get(declaration, 'version');
-  if (version !== undefined && typeof version !== 'string') return `${name}: version must be a text, like '1.2'`;
-  const check: unknown = Reflect.get(declaration, 'options');
-  if (check !== undefined && !isOptionsCheck(check)) return `${name}: options must be a schema (of zod, valibot, arktype, …) or a function`;
-  return undefined;
+  if (typeof declaration !== 'object' || declaration === null) return `${name}: the second argument is an object with open`;
+  const problems = faultsIn(object({ ...common, open: callable, ...own }, ['open']), declaration);
+  return problems.length === 0 ? undefined : `${name}: ${problems.join('; ')}`;
 }
+
+const common: Checks = {
+  summary: check('a text', (value) => typeof value === 'string'),
+  version: check("a text, like '1.2'", (value) => typeof value === 'string'),
+  options: check('a schema (of zod, valibot, arktype, …) or a function', isOptionsCheck),
+};
 
 /** The schema of options in a file, whose problems are told at their places. */
 export function extensionConfig<O>(check: OptionsCheck<unknown, O> | undefined): z.ZodType<O> {

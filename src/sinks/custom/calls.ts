@@ -59,8 +59,10 @@ export async function sinkCall<T>(at: string, what: string, work: () => T | Prom
 /** @throws {SinkError} `E_SINK_FUNCTION` for what lacks a function that a writer has. */
 export function checkWriter(at: string, writer: unknown): AnyWriter {
   const missing = ['write', 'commit', 'abort'].filter((name) => typeof functionIn(writer, name) !== 'function');
-  if (missing.length === 0) return writer as AnyWriter;
-  const what = typeof writer === 'object' && writer !== null ? `an object without ${missing.join(', ')}` : given(writer);
+  const begin = functionIn(writer, 'begin');
+  if (missing.length === 0 && (begin === undefined || typeof begin === 'function')) return writer as AnyWriter;
+  const lacks = missing.length === 0 ? 'whose begin is no function' : `without ${missing.join(', ')}`;
+  const what = typeof writer === 'object' && writer !== null ? `an object ${lacks}` : given(writer);
   throw new SinkError('E_SINK_FUNCTION', `${at}: open gave ${what}; it gives an object with write, commit and abort`);
 }
 

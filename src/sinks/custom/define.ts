@@ -1,5 +1,5 @@
 import { outputColumn, SinkError, type Warning } from '../../core/index.js';
-import { checkedOptions, extensionConfig, extensionKey, extensionOf, extensionProblem } from '../../options/index.js';
+import { checkedOptions, extensionConfig, extensionKey, extensionOf, extensionProblem, oneOf } from '../../options/index.js';
 import { standaloneSink } from '../context.js';
 import type { SinkDefinition, SinkWriter } from '../sink.js';
 import type { AnySink, CustomSink, SinkDeclaration } from './declaration.js';
@@ -30,7 +30,7 @@ export function defineSink<O = undefined, I = O, const T extends 'text' | 'typed
   name: string,
   declaration: SinkDeclaration<I, O, T>,
 ): CustomSink<I> {
-  const problem = extensionProblem(name, declaration, ['open']);
+  const problem = extensionProblem(name, declaration, { types: oneOf(['text', 'typed']) });
   if (problem !== undefined) throw new SinkError('E_SINK_CONFIG', `defineSink: ${problem}`);
   // What the types of options and rows are, only the declaration has to know.
   const sink = declaration as unknown as AnySink;

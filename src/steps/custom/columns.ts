@@ -1,7 +1,9 @@
 import type { Column, DeclaredType } from '../../core/index.js';
 import type { ColumnsContext } from '../../flow/index.js';
+import { faultsIn, object } from '../../options/index.js';
 import { derivedColumns, type Derived } from '../derive/columns.js';
 import { columnName, requireColumn, strictest } from '../fields.js';
+import { columnChecks, contradiction } from './check.js';
 import type { AddedColumns, AnyStep } from './declaration.js';
 
 /** The columns of a step, for the options that it has. */
@@ -11,9 +13,12 @@ export interface StepColumns {
   readonly removes: readonly string[];
 }
 
-/** @throws What a function of the declaration throws. */
+/** @throws What a function of the declaration throws, and `TypeError` for what it gives that is no such list or map. */
 export function columnsFor({ needs, adds, removes }: AnyStep, options: unknown): StepColumns {
-  return { needs: valueOf(needs, options), adds: valueOf(adds, options) ?? {}, removes: valueOf(removes, options) ?? [] };
+  const columns = { needs: valueOf(needs, options), adds: valueOf(adds, options), removes: valueOf(removes, options) };
+  const [problem = contradiction(columns)] = faultsIn(object(columnChecks), columns);
+  if (problem !== undefined) throw new TypeError(problem);
+  return { needs: columns.needs, adds: columns.adds ?? {}, removes: columns.removes ?? [] };
 }
 
 function valueOf<T>(given: T | ((options: unknown) => T), options: unknown): T {

@@ -13,6 +13,7 @@ import {
 } from '../../flow/index.js';
 import { checkedOptions, extensionConfig, extensionKey, extensionOf, extensionProblem, given } from '../../options/index.js';
 import type { StepDefinition } from '../step.js';
+import { contradiction, stepChecks } from './check.js';
 import { columnsFor, leavingColumns, type StepColumns } from './columns.js';
 import type { AddedColumns, AnyStep, CustomStep, StepDeclaration } from './declaration.js';
 import { GivenRows } from './rows.js';
@@ -42,7 +43,7 @@ export function defineStep<
   const A extends AddedColumns = Readonly<Record<never, never>>,
   const R extends string = never,
 >(name: string, declaration: StepDeclaration<I, O, A, R>): CustomStep<I, A, R> {
-  const problem = extensionProblem(name, declaration, ['open']);
+  const problem = extensionProblem(name, declaration, stepChecks) ?? contradictionOf(name, declaration);
   if (problem !== undefined) throw new StepError('E_STEP_CONFIG', `defineStep: ${problem}`);
   // What the types of options and columns are, only the declaration has to know.
   const step = declaration as unknown as AnyStep;
@@ -50,6 +51,11 @@ export function defineStep<
   Object.defineProperty(make, 'name', { value: name });
   const made = { kind: 'step', format: 1, name, declaration } as const;
   return Object.assign(make, { [extensionKey]: made }) as unknown as CustomStep<I, A, R>;
+}
+
+function contradictionOf(name: string, declaration: object): string | undefined {
+  const problem = contradiction(declaration);
+  return problem === undefined ? undefined : `${name}: ${problem}`;
 }
 
 /** A step of one's own as pipeline files know it; `undefined` for what is none. */

@@ -174,6 +174,11 @@ describe('a sink of a program', () => {
 
   test.each<[string, unknown, string]>([
     ['nothing', undefined, 'open gave undefined; it gives an object with write, commit and abort'],
+    [
+      'a begin that is no function',
+      { begin: 1, write: () => {}, commit: () => {}, abort: () => {} },
+      'open gave an object whose begin is no function',
+    ],
     ['half a writer', { write: () => {}, abort: () => {} }, 'open gave an object without commit'],
   ])('whose open gives %s is refused', async (_what, writer, message) => {
     const broken = defineSink('broken', { open: () => writer as never });
@@ -202,7 +207,18 @@ describe('a sink of a program', () => {
 describe('a sink of a program is refused at once', () => {
   test.each<[string, () => unknown, string]>([
     ['for a name that files cannot have', () => defineSink('My Sink', { open: throwing }), 'a name made of a-z, 0-9 and _'],
-    ['without open', () => defineSink('x', {} as never), 'defineSink: x: open must be a function'],
+    ['without open', () => defineSink('x', {} as never), 'defineSink: x: open is missing: it must be a function'],
+    [
+      'for types that there are not',
+      () => defineSink('x', { types: 'type' as never, open: throwing }),
+      "defineSink: x: types must be one of text, typed, not the text 'type'",
+    ],
+    [
+      'for a misspelled key',
+      () => defineSink('x', { type: 'typed', open: throwing } as never),
+      "defineSink: x: unknown option 'type', did you mean 'types'?",
+    ],
+    ['for a summary that is no text', () => defineSink('x', { summary: 1 as never, open: throwing }), 'summary must be a text, not 1'],
   ])('%s', (_what, work, message) => {
     expect(work).toThrow(expect.objectContaining({ code: 'E_SINK_CONFIG', message: expect.stringContaining(message) }));
   });

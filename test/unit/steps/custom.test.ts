@@ -119,11 +119,11 @@ const definition = (step: unknown) => {
 describe('a step of a program is refused at once', () => {
   test.each<[string, () => unknown, string]>([
     ['for a name that files cannot have', () => defineStep('In Euro', { open: () => (row) => row }), 'a name made of a-z, 0-9 and _'],
-    ['without open', () => defineStep('x', {} as never), 'defineStep: x: open must be a function'],
+    ['without open', () => defineStep('x', {} as never), 'defineStep: x: open is missing: it must be a function'],
     [
       'for another version',
       () => defineStep('x', { version: 1 as never, open: () => (row) => row }),
-      "x: version must be a text, like '1.2'",
+      "x: version must be a text, like '1.2', not 1",
     ],
     ['for what checks no options', () => defineStep('x', { options: {} as never, open: () => (row) => row }), 'options must be a schema'],
     ['for options that are wrong', () => scaled({ field: 'age', by: -1 }), 'scaled: by: Too small'],
@@ -151,6 +151,45 @@ describe('a step of a program is refused at once', () => {
     ],
   ])('%s', (_what, work, message) => {
     expect(work).toThrow(expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringContaining(message) }));
+  });
+
+  const declared = (more: object) => () => defineStep('x', { open: () => (row: Row) => row, ...more });
+  test.each<[object, string]>([
+    [{ adds: { a: 'number' } }, "adds.a must be one of text, flag, integer, decimal, timestamp, date, not the text 'number'"],
+    [{ adds: { a: { type: 'numbr' } } }, "adds.a.type must be one of text, flag, integer, decimal, timestamp, date, not the text 'numbr'"],
+    [
+      { adds: { a: { type: 'text', sensitivity: 'personnal' } } },
+      "adds.a.sensitivity must be one of plain, personal, secret, not the text 'personnal'; did you mean 'personal'?",
+    ],
+    [{ adds: { a: { type: 'text', sensitive: true } } }, "unknown option of adds.a 'sensitive', did you mean 'sensitivity'?"],
+    [{ adds: { a: { sensitivity: 'plain' } } }, 'adds.a.type is missing: it must be one of text, flag'],
+    [{ adds: ['a'] }, "adds must be a map of names to types, like { euro: 'decimal' }, not a list"],
+    [{ adds: { a: 'text' }, removes: ['a'] }, "'a' stands under adds and under removes; a step does one of them"],
+    [{ adds: new Map([['a', 'text']]) }, 'adds must be a map of names to types'],
+    [{ needs: 'uid' }, "needs must be a list, not the text 'uid'"],
+    [{ needs: ['uid', 7] }, 'needs[1] must be a text, not 7'],
+    [{ removes: ['uid', 'uid'] }, "removes[1]: 'uid' is listed twice; list it once"],
+    [{ need: ['uid'] }, "unknown option 'need', did you mean 'needs'?"],
+    [{ versoin: '1' }, "unknown option 'versoin', did you mean 'version'?"],
+    [{ summary: 7 }, 'summary must be a text, not 7'],
+    [{ rows: 'few' }, "rows must be one of same, fewer, any, not the text 'few'; did you mean 'fewer'?"],
+  ])('for a declaration that is wrong: %j', (more, message) => {
+    const refused = { code: 'E_STEP_CONFIG', message: expect.stringContaining(`defineStep: x: ${message}`) };
+    expect(declared(more)).toThrow(expect.objectContaining(refused));
+  });
+
+  test.each<[object, string]>([
+    [{ adds: { a: 'number' } }, 'adds.a must be one of text'],
+    [{ adds: { a: { type: 'text', sensitivity: 'personnal' } } }, 'adds.a.sensitivity must be one of plain'],
+    [{ needs: 'uid' }, "needs must be a list, not the text 'uid'"],
+    [{ removes: [undefined] }, 'removes[0] is missing: it must be a text'],
+    [{ adds: { a: 'text' }, removes: ['a'] }, "'a' stands under adds and under removes"],
+    [{ adds: Promise.resolve({}) }, 'adds must be a map of names to types'],
+  ])('for what its functions give: %j', (gives, message) => {
+    const functions = Object.fromEntries(Object.entries(gives).map(([key, value]) => [key, (): unknown => value]));
+    const step = declared(functions)();
+    expect(() => step()).toThrow(expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringContaining(message) }));
+    expect(planned(definition(step), {}).problems).toEqual([{ path: [], message: expect.stringContaining(message) }]);
   });
 
   test('by what a function says of its options', () => {
