@@ -62,7 +62,8 @@ function isNothing(given: unknown): boolean {
 
 function byFunction<O>(check: (given: unknown) => O, given: unknown): CheckedOptions<O> {
   try {
-    return { value: check(given) };
+    const value = check(given);
+    return isThenable(value) ? asynchronous('function', value) : { value };
   } catch (thrown) {
     return { problems: [{ path: [], message: thrown instanceof Error ? thrown.message : whatWasThrown(thrown) }] };
   }
@@ -70,8 +71,7 @@ function byFunction<O>(check: (given: unknown) => O, given: unknown): CheckedOpt
 
 function bySchema<O>(schema: StandardSchema<unknown, O>, given: unknown): CheckedOptions<O> {
   const result = schema['~standard'].validate(given);
-  if (result instanceof Promise)
-    return { problems: [{ path: [], message: 'its schema is asynchronous, and options are checked at once' }] };
+  if (isThenable(result)) return asynchronous('schema', result);
   if (result.issues === undefined) return { value: result.value };
   return {
     problems: result.issues.map(({ message, path = [] }) => {
@@ -81,6 +81,16 @@ function bySchema<O>(schema: StandardSchema<unknown, O>, given: unknown): Checke
       return { path: keys, message: keys.length === 0 ? message : `${keys.join('.')}: ${message}` };
     }),
   };
+}
+
+/** What comes later is nobody's, also when it fails. */
+function asynchronous(what: string, later: PromiseLike<unknown>): { readonly problems: readonly OptionProblem[] } {
+  later.then(undefined, () => {});
+  return { problems: [{ path: [], message: `its ${what} is asynchronous, and options are checked at once` }] };
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return isRecord(value) && 'then' in value && typeof value.then === 'function';
 }
 
 /** The same with numbers and flags where texts spell them and are refused; `undefined` when there are none. */

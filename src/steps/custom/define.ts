@@ -133,7 +133,9 @@ interface Stepping {
 /** A page behind the step. Each row has a place in the tally. */
 function stepped(page: Page, of: (row: Row) => unknown, { step, columns, context }: Stepping): Page {
   const { at, tally } = context;
-  const taken = new GivenRows(batchOf(page), columns, step.rows ?? 'same');
+  // The rows of a batch are frozen: a change in place throws, where it would be lost.
+  const batch = batchOf(page);
+  const taken = new GivenRows(batch, columns, step.rows ?? 'same');
   let index = 0;
   const take = (row: Row): void => {
     const before = taken.rows.length;
@@ -144,6 +146,6 @@ function stepped(page: Page, of: (row: Row) => unknown, { step, columns, context
     else tally.expanded += more;
     index += 1;
   };
-  ofEachRow(page, { at, of: take });
+  ofEachRow(withBatch(page, batch), { at, of: take });
   return withBatch(page, taken.toBatch());
 }

@@ -4,7 +4,7 @@ import { lastValueFrom, toArray } from 'rxjs';
 import { z } from 'zod';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';
-import { RowStream, type Step } from '../../../src/flow/index.js';
+import { fromPages, mapRows, RowStream, type Step } from '../../../src/flow/index.js';
 import { customStepOf, defineStep, filter, select } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
 import { opened, pages, parsed, planned, rowsThrough, runtime, sample, through } from './support.js';
@@ -201,6 +201,16 @@ describe('a step of a program is refused at once', () => {
     expect(() => step('a' as never)).toThrow('x: a number, please');
   });
 
+  test.each([
+    ['gives a promise', async (given: unknown) => Promise.resolve(given)],
+    ['gives one that fails', () => Promise.reject(new TypeError('later'))],
+  ])('for a function of options that %s', async (_what, options) => {
+    const step = defineStep('x', { options, open: () => (row) => row });
+    expect(() => step({} as never)).toThrow('x: its function is asynchronous, and options are checked at once');
+    // What fails later must not end the process.
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+
   test('for a schema that has to be waited for', () => {
     const later = z.string().refine(() => Promise.resolve(true));
     const step = defineStep('x', {
@@ -239,6 +249,25 @@ describe('a step of a program fails with the row, and says what to do', () => {
       code: 'E_STEP_FUNCTION',
       message: expect.stringContaining(`mine: the function ${message}`),
     });
+  });
+
+  test('when the function changes a row in place, whoever made the row', async () => {
+    const trimmed = defineStep('trimmed', {
+      open: () => (row) => {
+        (row as Record<string, unknown>)['age'] = '1';
+        return row;
+      },
+    });
+    const message = expect.stringMatching(/^trimmed: the function threw TypeError .* for (?:the )?row .*of page 1/);
+    expect(await failureOf(() => read(fromPages(leasedPages([[{ lead_id: '1', age: ' 1' }]]).pages$).pipe(trimmed())))).toMatchObject({
+      code: 'E_STEP_FUNCTION',
+      message,
+    });
+    const behind = leads().pipe(
+      mapRows((row) => ({ ...row })),
+      trimmed(),
+    );
+    expect(await failureOf(() => read(behind))).toMatchObject({ code: 'E_STEP_FUNCTION', message });
   });
 
   test.each([
