@@ -4,10 +4,9 @@
  *   leadstream run examples/custom-step-and-sink.yaml --plugin examples/custom-step-and-sink.mjs
  */
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { finished } from 'node:stream/promises';
+import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { defineSink, defineStep } from 'leadstream';
 
@@ -38,11 +37,13 @@ export const ndjsonGz = defineSink('ndjson_gz', {
   summary: 'Writes JSON lines, compressed by gzip.',
   version: '1',
   options: only('path'),
-  open({ path }, { baseDir }) {
+  async open({ path }, { baseDir }) {
     const file = resolve(baseDir, path);
+    const handle = await open(`${file}.part`, 'w'); // a folder that is not there is told before the first request
+    const stream = handle.createWriteStream();
     const gzip = createGzip();
-    const written = finished(gzip.pipe(createWriteStream(`${file}.part`)));
-    written.catch(() => gzip.destroy());
+    const written = pipeline(gzip, stream); // ends both when one of them fails
+    written.catch(() => {}); // told by the call that waits for it
     return {
       async write(rows) {
         const room = gzip.write(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
@@ -55,6 +56,7 @@ export const ndjsonGz = defineSink('ndjson_gz', {
       },
       async abort() {
         gzip.destroy();
+        await written.catch(() => {}); // the file is closed by then
         await rm(`${file}.part`, { force: true });
       },
     };
