@@ -1,19 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Argv } from 'yargs';
 import { LeadstreamError, reasonOf } from '../core/index.js';
 import type { Extensions } from '../index.js';
-
-/** The flag of commands that read pipeline files. */
-export function pluginOption<T>(yargs: Argv<T>) {
-  return yargs.option('plugin', {
-    type: 'string',
-    array: true,
-    nargs: 1,
-    default: [] as string[],
-    describe: 'Module with steps and sinks of your own, which is run: ./mine.mjs',
-  });
-}
 
 /**
  * Loads the modules of `--plugin`. Each exports nothing but what `defineStep` and `defineSink` made.

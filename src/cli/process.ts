@@ -4,8 +4,9 @@ import { secretsIn } from './context.js';
 import { reportFailure } from './failure.js';
 import { boundGarbage } from './memory.js';
 import { createSecrets } from './secrets.js';
+import { namesPlugin } from './plugin-option.js';
 import { onSignals } from './signals.js';
-import { outliveReaders } from './streams.js';
+import { flushed, outliveReaders } from './streams.js';
 import { logFormatIn } from './usage.js';
 
 const { env, stdout, stderr } = process;
@@ -25,6 +26,10 @@ export async function runProcess(): Promise<void> {
   signals.release();
   // Everything is cleaned up: a reader of stdout that takes its time must not hold a process that was told to end.
   if (signals.exitCode !== undefined) process.exit();
+  // What a plug-in left open, like a pool of connections, must not hold it either; what was printed has to arrive first.
+  if (!namesPlugin(argv)) return;
+  await Promise.all([flushed(stdout), flushed(stderr)]);
+  process.exit();
 }
 
 /** @throws {LeadstreamError} `E_RUN_FOLDER` when it was removed, as of a shell that still stands in it. */

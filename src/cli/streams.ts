@@ -19,3 +19,8 @@ export async function print(stdout: NodeJS.WritableStream, text: string): Promis
   if (!failure || ('code' in failure && failure.code === 'EPIPE')) return;
   throw new SinkError('E_SINK_WRITE', `stdout: ${reasonOf(failure)}`);
 }
+
+/** Resolves when what was written to a stream has left this process, or never will because nobody reads it any more. */
+export async function flushed(stream: NodeJS.WritableStream): Promise<void> {
+  await new Promise<void>((done) => void stream.write('', () => done()));
+}

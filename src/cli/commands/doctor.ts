@@ -3,7 +3,8 @@ import { collectionNames, type CollectionName } from '../../collections/index.js
 import { LeadstreamError } from '../../core/index.js';
 import type { ConnectOptions, Diagnosis, DiagnosisFinding } from '../../index.js';
 import { painterFor, type Painter, type Tone } from '../colour.js';
-import { loadPlugins, pluginOption } from '../plugins.js';
+import { pluginOption } from '../plugin-option.js';
+import { loadPlugins } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 

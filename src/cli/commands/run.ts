@@ -5,7 +5,8 @@ import type { Metrics } from '../metrics/metrics.js';
 import type { ReportFile } from '../report/file.js';
 import type { ReportedFlags } from '../report/reported-run.js';
 import type { LoadedFile } from '../run-files.js';
-import { loadPlugins, pluginOption } from '../plugins.js';
+import { pluginOption } from '../plugin-option.js';
+import { loadPlugins } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 
 interface RunArguments extends CommonArguments {

@@ -32,7 +32,7 @@ export async function definitionsWith(own: Extensions): Promise<Definitions> {
 /**
  * The steps and sinks that a module exports, for `loadPipeline` and all that take such.
  *
- * @param module What `import` gives. It exports nothing but what `defineStep` and `defineSink` made.
+ * @param module What `import` gives, also of a module of CommonJS. It exports nothing but what `defineStep` and `defineSink` made.
  * @throws {LeadstreamError} `E_USAGE` for a module without exports, and for an export that is something else.
  *
  * @example
@@ -40,7 +40,7 @@ export async function definitionsWith(own: Extensions): Promise<Definitions> {
  * const pipeline = await loadPipeline('leads.yaml', extensionsOf(mine));
  */
 export function extensionsOf(module: object): Extensions {
-  const exported: readonly (readonly [string, unknown])[] = Object.entries(module);
+  const exported = exportsOf(module);
   const refuse = (problem: string) => new LeadstreamError('E_USAGE', problem);
   if (exported.length === 0)
     throw refuse('exports nothing; export what defineStep or defineSink gives, like `export const mine = defineStep(…)`');
@@ -49,8 +49,26 @@ export function extensionsOf(module: object): Extensions {
     const remedy = 'export what these give, each by itself, and nothing else';
     throw refuse(`the export '${name}' is nothing that defineStep or defineSink of this version made; ${remedy}`);
   }
-  const values = exported.map(([, value]) => value);
+  // What is exported by two names is one thing.
+  const values = [...new Set(exported.map(([, value]) => value))];
   return { steps: values.filter(isStep), sinks: values.filter(isSink) };
+}
+
+type Exported = readonly [name: string, value: unknown];
+
+/** The exports of a module; of one of CommonJS, and of an object by `default`, what is in that object. */
+function exportsOf(module: object): readonly Exported[] {
+  const exported: readonly Exported[] = Object.entries(module);
+  return exported.flatMap(([name, value]): readonly Exported[] => {
+    // What compilers mark a module with.
+    if (name === '__esModule' && value === true) return [];
+    if ((name !== 'default' && name !== 'module.exports') || !isBag(value)) return [[name, value]];
+    return exportsOf(value);
+  });
+}
+
+function isBag(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isStep(value) && !isSink(value);
 }
 
 function isStep(value: unknown): value is CustomStep {

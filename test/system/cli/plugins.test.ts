@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { cli, startCli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
@@ -81,6 +83,29 @@ describe('--plugin', () => {
     expect(found).toEqual({ rows: 1_200, leads: 1_200, most: true, equal: true });
   });
 
+  test('has an example whose sink leaves neither a file nor a descriptor behind when it is aborted, early or late', async () => {
+    const cwd = await temporaryFolder();
+    const script = `import { readdir } from 'node:fs/promises';
+import { concat, range, map, throwError } from 'rxjs';
+import { fromPages, writeTo } from 'leadstream';
+import { ndjsonGz } from './examples/custom-step-and-sink.mjs';
+const open = async () => (await readdir('/proc/self/fd')).length;
+const columns = [{ name: 'a', original: 'a', type: 'text', cast: false, sensitivity: 'plain' }];
+const page = (number) => ({ number, rows: Array.from({ length: 2000 }, (_, i) => ({ a: String(Math.sin(i + number)) })), lease: { release() {} } });
+let before; // behind the first round: Node keeps some of its own
+const codes = new Set();
+for (const pages of [0, 0, 1, 1, 20, 20]) {
+  const failing = concat(range(1, pages).pipe(map(page)), throwError(() => new RangeError('mine')));
+  await writeTo(fromPages(failing), ndjsonGz({ path: '${cwd}/a.gz' }), { columns }).catch((error) => codes.add(error.message));
+  await (await ndjsonGz({ path: '${cwd}/b.gz' })).abort();
+  before ??= await open();
+}
+const there = await ndjsonGz({ path: '${cwd}/gone/a.gz' }).catch((error) => error.code);
+console.log(JSON.stringify({ more: (await open()) - before, files: await readdir('${cwd}'), codes: [...codes], there }));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+    expect(JSON.parse(stdout)).toEqual({ more: 0, files: [], codes: ['mine'], there: 'E_SINK_FUNCTION' });
+  });
+
   test('names the row for which a function throws, and shows nothing of it', async () => {
     const text = body.replace('steps:\n', "steps:\n  - derive: { lead_status: \"lead_id > '4004200' ? 'throw' : 'x'\" }\n");
     const [cwd, from] = [await place(text), await service()];
@@ -147,6 +172,40 @@ describe('--plugin', () => {
     const { code, stderr } = await cli(['run', 'p.yaml', '--plugin', 'mine.mjs'], { cwd, env: from.env });
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
     expect(from.requests).toEqual([]);
+  });
+
+  const again = `${plugin}export default shout;`;
+  const one = 'open: () => (row) => row';
+  const commonJs = (exported: string) => `const { defineSink, defineStep } = require('${join(process.cwd(), 'dist', 'leadstream.js')}');
+const shout = defineStep('shout', { options: (given) => given, adds: { shouted: 'text' }, ${one} });
+const log = defineSink('log', { options: (given) => given, open: () => ({ write() {}, commit() {}, abort() {} }) });
+${exported}`;
+  test.each<[string, string, string]>([
+    ['of one thing by two names', 'mine.mjs', again],
+    ['of an object', 'mine.mjs', plugin.replaceAll('export const', 'const') + 'export default { shout, log };'],
+    ['of CommonJS', 'mine.cjs', commonJs('exports.shout = shout; exports.log = log;')],
+    ['of CommonJS, as one object', 'mine.cjs', commonJs('const all = { shout, log }; module.exports = all;')],
+    [
+      'of CommonJS that a compiler made',
+      'mine.cjs',
+      commonJs("Object.defineProperty(exports, '__esModule', { value: true }); exports.default = shout; exports.log = log;"),
+    ],
+  ])('takes the exports %s', async (_what, file, module) => {
+    const cwd = await place();
+    await writeFile(join(cwd, file), module);
+    const { code, stderr } = await startCli(['validate', 'p.yaml', '--plugin', file], { cwd }).finished;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('p.yaml: ok, leads > shout > log + csv') });
+  });
+
+  test('ends with the command, whatever a module leaves open, and loses no output', async () => {
+    const module = `${plugin}\nsetInterval(() => {}, 60_000);`;
+    const [cwd, from] = [
+      await place(body.replace('  - csv: { path: leads.csv }\n', '  - stdout: { format: ndjson }\n'), module),
+      await service(),
+    ];
+    const { code, stdout } = await startCli(['run', 'p.yaml', '--plugin=mine.mjs'], { cwd, env: from.env }).finished;
+    expect([code, stdout.trim().split('\n').length]).toEqual([0, 1_200]);
+    expect(await startCli(['validate', 'gone.yaml', '--plugin', 'mine.mjs'], { cwd }).finished).toMatchObject({ code: 78 });
   });
 
   test('is refused when there is no such file, and given twice brings both', async () => {

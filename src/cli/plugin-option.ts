@@ -1,0 +1,17 @@
+import type { Argv } from 'yargs';
+
+/** The flag of commands that read pipeline files. */
+export function pluginOption<T>(yargs: Argv<T>) {
+  return yargs.option('plugin', {
+    type: 'string',
+    array: true,
+    nargs: 1,
+    default: [] as string[],
+    describe: 'Module with steps and sinks of your own, which is run: ./mine.mjs',
+  });
+}
+
+/** Whether the words behind the program's name have that flag. */
+export function namesPlugin(argv: readonly string[]): boolean {
+  return argv.some((word) => word === '--plugin' || word.startsWith('--plugin='));
+}
