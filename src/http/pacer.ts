@@ -8,6 +8,9 @@ export interface Pacer {
   pause(delayMs: number): void;
 }
 
+/** What a timer may come late on a machine that has other things to do. */
+const lateMs = 20;
+
 interface Waiting {
   /** Time from its start to the next one, in milliseconds. */
   readonly intervalMs: number;
@@ -55,8 +58,8 @@ export class RateLimiter {
         return;
       }
       this.#waiting.delete(waiting);
-      // A timer that came late does not slow the ones behind, and makes no burst of them.
-      this.#nextStart = Math.max(start, now - waiting.intervalMs) + waiting.intervalMs;
+      // A timer that came late does not slow those behind, unless it came so late that they would follow close upon each other.
+      this.#nextStart = Math.max(start, now - Math.max(waiting.intervalMs / 2, lateMs)) + waiting.intervalMs;
       waiting.start();
     }
   }

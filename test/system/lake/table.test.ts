@@ -38,6 +38,7 @@ describe('a table', () => {
     await writer.prepare();
     expect(await filesBelow(folder)).toEqual([
       'lake',
+      'lake/.t.lock',
       'lake/.t.runs',
       'lake/.t.runs/run-1',
       'lake/.t.runs/run-1/part-00000-run-1.parquet.partial',

@@ -6,10 +6,11 @@ import { collections, columnsOf } from '../../../src/collections/index.js';
 import { lockOutputs, commitUnlogged } from '../../../src/store/index.js';
 import { writeTo, rollbackTable } from '../../../src/pipeline/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
+import { sinks } from '../../../src/sinks/registry.js';
 import { RunLog, tableRuns, verifyTable } from '../../../src/lake/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { pageOf } from '../../support/pages.js';
-import { commitOf } from '../../support/sinks.js';
+import { commitOf, elsewhere } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 /** A table with several kept runs; the only row of a run is its number. */
@@ -134,7 +135,8 @@ describe('rollbackTable', () => {
 
   test('leaves a commit alone that was cut short and is in another redo log', async () => {
     const { path, stateDir } = await lake(2);
-    const writer = await parquet({ path, keep: 5 }, { runId: 'run-3' });
+    // One that locks nothing, as if its process had been killed.
+    const writer = await elsewhere(sinks.parquet, { path, keep: 5 })({ runId: 'run-3' });
     await writer.begin(columnsOf(collections.users));
     const { outputs, actions } = await commitOf(await writer.prepare());
     for (const action of actions) {
