@@ -1,2 +1,71 @@
-/** Many seeds of a list that changes while it is read. */
-import '../system/pipeline/drift.test.js';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { parsePipeline, runPipeline } from '../../src/pipeline/index.js';
+import { generate } from '../../src/service/index.js';
+import { pipelineText, service } from '../support/services.js';
+import { temporaryFolder } from '../support/temporary.js';
+
+/** Forty pages, one change per ten reads of them. `npm run bench:drift` reads 200 seeds; here it is some of them. */
+const [pages, limit] = [40, 25];
+const source = generate({ leads: pages * limit, bridges: 5, links: 5, users: 5, seed: 3 });
+
+async function read(mode: string, seed: number, more = '') {
+  const [server, folder] = [await service(source, { drift: { every: 10 }, seed }), await temporaryFolder()];
+  const text = pipelineText(`from: leads\nconsistency: ${mode}\n${more}\nto:\n  - ndjson: { path: rows.ndjson }`);
+  const set = { 'service.limit': String(limit), 'service.retry.base': '1ms' };
+  const report = await runPipeline(await parsePipeline(text, 'p.yaml', { env: server.env, baseDir: folder, set }));
+  const keys = (await readFile(join(folder, 'rows.ndjson'), 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line): string => JSON.parse(line).lead_id);
+  const seen = new Set(keys);
+  return { report, keys, lost: server.drift.survivors('leads').filter((key) => !seen.has(key)) };
+}
+
+describe('a list that changes while it is read', () => {
+  test.each(Array.from({ length: 60 }, (_, seed) => seed))(
+    'has all rows that were there throughout, under prove (seed %i)',
+    async (seed) => {
+      const { report, keys, lost } = await read('prove', seed, 'max_passes: 30');
+      expect(lost).toEqual([]);
+      expect(new Set(keys).size).toBe(keys.length);
+      expect(report.consistency).toMatchObject({ outcome: 'proven' });
+      expect(report.sinks[0]?.books.written).toBe(keys.length);
+    },
+  );
+
+  test('is told to have drifted, under check', async () => {
+    const reports = await Promise.all([0, 1, 2, 3].map(async (seed) => (await read('check', seed)).report));
+    const drifted = reports.filter(({ consistency }) => consistency.outcome === 'drifted');
+    expect(drifted.length).toBeGreaterThan(0);
+    expect(drifted.every(({ warnings }) => warnings.some(({ code }) => code === 'W_SOURCE_DRIFT'))).toBe(true);
+  });
+
+  test('has what was missed added behind it, under repair, and the books say so', async () => {
+    const results = await Promise.all([0, 1, 2, 3, 4, 5].map((seed) => read('repair', seed, 'max_passes: 30')));
+    const repaired = results.filter(({ report }) => report.consistency.repaired > 0);
+    expect(repaired.length).toBeGreaterThan(0);
+    for (const { report, keys } of repaired) {
+      expect(report.consistency.outcome).toBe('repaired');
+      const books = report.sinks[0]?.books;
+      expect((books?.read ?? 0) + (books?.repaired ?? 0)).toBe(keys.length + (books?.duplicates ?? 0));
+    }
+  });
+
+  test('is refused as unstable when passes do not come to an end', async () => {
+    await expect(read('prove', 1, 'max_passes: 1')).rejects.toMatchObject({ code: 'E_GATE_CONSISTENCY', exit: 65 });
+    const { report } = await read('prove', 1, 'max_passes: 1\nallow_unstable: true');
+    expect(report.consistency.outcome).toBe('unstable');
+  });
+});
+
+describe('a list that stands still', () => {
+  test.each(['check', 'repair'])('is stable under %s, for eight probes', async (mode) => {
+    const [server, folder] = [await service(source), await temporaryFolder()];
+    const text = pipelineText(`from: leads\nconsistency: ${mode}\nto:\n  - csv: { path: rows.csv }`);
+    const set = { 'service.limit': String(limit) };
+    const { consistency } = await runPipeline(await parsePipeline(text, 'p.yaml', { env: server.env, baseDir: folder, set }));
+    expect(consistency).toMatchObject({ outcome: 'stable', probes: 8, passes: 0, repaired: 0, duplicates: 0, changed: 0 });
+  });
+});

@@ -1,2 +1,88 @@
-/** The nightly export, by more values of every column. */
-import '../system/pipelines.test.js';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { generate } from '../../src/service/index.js';
+import { cli } from '../support/cli.js';
+import { duckdb } from '../support/duckdb.js';
+import { service } from '../support/services.js';
+import { temporaryFolder } from '../support/temporary.js';
+
+// The nightly export has a run of its own below.
+const files = (await readdir('pipelines')).filter((name) => name.endsWith('.yaml') && name !== 'nightly-export.yaml');
+
+describe('every pipeline file', () => {
+  test.each(files)('%s runs against the service', async (file) => {
+    const [from, cwd] = [await service(), await temporaryFolder()];
+    const { code, stderr } = await cli(['run', join(process.cwd(), 'pipelines', file)], { cwd, env: from.env });
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(' written') });
+  });
+});
+
+/** `LEADSTREAM_LEADS=1000000` makes it the real size. */
+const leadCount = Number(process.env.LEADSTREAM_LEADS ?? 3_001);
+
+describe('the nightly export', () => {
+  let cwd: string;
+  let lake: string;
+
+  beforeAll(async () => {
+    cwd = await mkdtemp(join(tmpdir(), 'leadstream-nightly-'));
+    const from = await service(generate({ leads: leadCount, bridges: 20, seed: 7 }));
+    const { code, stderr } = await cli(['run', join(process.cwd(), 'pipelines/nightly-export.yaml')], { cwd, env: from.env });
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    lake = join(cwd, 'lake');
+  }, 600_000);
+
+  afterAll(() => rm(cwd, { recursive: true }));
+
+  test('puts all five collections into one lake, which DuckDB reads through globs', async () => {
+    const counts = await Promise.all(
+      ['leads', 'bridges', 'areacodes', 'links', 'users'].map(
+        async (table) => (await duckdb(`select count(*)::int as rows from '${lake}/${table}/**/*.parquet'`))[0]?.rows,
+      ),
+    );
+    expect(counts.slice(0, 2)).toEqual([leadCount, 20]);
+    expect(counts.every((rows) => Number(rows) > 0)).toBe(true);
+  });
+
+  test('withholds credential-like columns and what identifies a person most', async () => {
+    const columnsOf = async (table: string) =>
+      (await duckdb(`select column_name from (describe select * from '${lake}/${table}/**/*.parquet')`)).map(
+        ({ column_name }) => column_name,
+      );
+    expect(await columnsOf('bridges')).not.toContain('crm_key');
+    expect(await columnsOf('leads')).not.toContain('sin_number');
+    expect(await duckdb(`select distinct ip_address from '${lake}/leads/**/*.parquet'`)).toEqual([{ ip_address: '[redacted]' }]);
+  });
+
+  test('prunes by Hive partitions, and every lead is in that of its month', async () => {
+    const table = `read_parquet('${lake}/leads/**/*.parquet', hive_partitioning = true, hive_types = {'month': varchar})`;
+    expect(await duckdb(`select count(*)::int as rows from ${table} where strftime(yearmonthday, '%Y%m') <> month`)).toEqual([{ rows: 0 }]);
+    const months = await duckdb(`select month, count(*)::int as rows from ${table} group by month order by month`);
+    expect(months.length).toBeGreaterThan(leadCount > 100_000 ? 1 : 0);
+    for (const { month, rows } of months.slice(0, 3)) {
+      expect(await duckdb(`select count(*)::int as rows from ${table} where month = '${String(month)}'`)).toEqual([{ rows }]);
+    }
+  });
+
+  test('gives every sampled value of every column as often as a full scan does', async () => {
+    const table = `read_parquet('${lake}/leads/**/*.parquet', hive_partitioning = true)`;
+    const columns = (await duckdb(`select column_name, column_type from (describe select * from ${table})`)).map(
+      ({ column_name: name, column_type: type }) => ({ name: String(name), type: String(type) }),
+    );
+    expect(columns.length).toBeGreaterThan(30);
+    for (const { name, type } of columns) {
+      const samples = await duckdb(
+        `select distinct "${name}"::varchar as value from (select "${name}" from ${table} using sample 12 rows)`,
+      );
+      for (const { value } of samples.filter((sample) => sample.value !== null)) {
+        const literal = `'${String(value).replaceAll("'", "''")}'::${type}`;
+        const [pruned] = await duckdb(`select count(*)::int as rows from ${table} where "${name}" = ${literal}`);
+        const [scanned] = await duckdb(`select (count(*) filter (where "${name}" = ${literal}))::int as rows from ${table}`);
+        expect([name, value, pruned?.rows]).toEqual([name, value, scanned?.rows]);
+        expect(pruned?.rows).not.toBe(0);
+      }
+    }
+  }, 600_000);
+});

@@ -7,4 +7,7 @@ import '../system/pipeline/shrink.test.js';
 import '../system/lake/verify.test.js';
 import '../system/store/redo-log.test.js';
 import '../system/cli/init.test.js';
-import '../system/cli/threads.test.js';
+import '../system/collections/sequential.test.js';
+import '../system/pipeline/lookup.test.js';
+import '../system/pipeline/aggregate.test.js';
+import '../system/pipeline/watching.test.js';

@@ -47,8 +47,8 @@ function keysOf(collection: 'leads' | 'links' | 'users'): readonly string[] {
   });
 }
 
-/** Every second of them is known to `source/traps` and `http/failures`, too; soak asks pipelines for all. */
-const sampled = (_: unknown, index: number): boolean => rung(index % 2 === 0, true);
+/** Every third of them is known to `source/traps` and `http/failures`, too; soak asks pipelines for all. */
+const sampled = (_: unknown, index: number): boolean => rung(index % 3 === 0, true);
 
 const warnings = (report: RunReport | undefined) => report?.warnings.map(({ code }) => code);
 const asked = (server: LoggedService, page: number) =>
