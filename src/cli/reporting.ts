@@ -71,14 +71,15 @@ function begun(console: Console): Watcher {
   return { run: { start: ({ pipeline, run }) => console.event('run.started', { pipeline, run }) } };
 }
 
-/** Ends with what the summary says; of what the report has of steps and outputs, machines are told in lines of their own. */
+/** Ends with what the summary says, without the profile, which is for the report alone; of what the report has of steps and outputs, machines are told in lines of their own. */
 function finished(console: Console, report: RunReport, summary: readonly string[]): void {
   const { pipeline, runId: run } = report;
   for (const { at, tally } of report.steps) console.event('step.finished', { pipeline, run, at, tally });
   for (const { at, path, total, bytes } of report.sinks)
     if (path !== undefined) console.event('output.published', { pipeline, run, at, path, rows: total, bytes });
   // What the summary would repeat of the warnings was said a moment before.
-  console.event('run.finished', { pipeline, run, report }, console.format === 'json' ? summary.slice(0, 1) : summary);
+  const { profile: _values, ...facts } = report;
+  console.event('run.finished', { pipeline, run, report: facts }, console.format === 'json' ? summary.slice(0, 1) : summary);
 }
 
 /** What of a run that failed is not lost. */

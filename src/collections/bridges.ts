@@ -18,7 +18,7 @@ export const bridges = serviceCollection({
     tc_campaign_id: text({ original: 'TC_campaignId' }),
     name: personal(),
     niche: text(),
-    method: text(),
+    method: text({ enumerated: true }),
     timestamp: timestamp(),
     campaign_id: text(),
     campaign_name: text(),

@@ -95,7 +95,7 @@ function steps({ steps: all = [], joins = [] }: PipelineDocument): Section {
       rows > 0 ? [`${name === 'beyondLimit' ? 'beyond the limit' : name} ${amount(rows)}`] : [],
     );
     const join = joins.find((one) => one.at === at);
-    return [at, parts.join(', '), join ? `${(Math.floor(join.rate * 10_000) / 100).toFixed(2)}%` : ''];
+    return [at, parts.join(', '), join ? share(join.matched, join.matched + join.missed) : ''];
   });
   return { title: 'Steps', head: ['step', 'rows', 'match rate'], rows };
 }
@@ -135,18 +135,26 @@ function stages({ stages: all = [] }: PipelineDocument): Section {
 }
 
 function columns({ profile }: PipelineDocument): Section {
-  const rows = (profile?.columns ?? []).map(({ name, type, sensitivity, empty, distinct, top }) => [
+  const rows = (profile?.columns ?? []).map(({ name, type, sensitivity, empty, distinct, uncounted, top }) => [
     name,
     type,
     share(empty, profile?.rows ?? 0),
-    distinct === undefined ? (sensitivity === 'plain' ? 'more than 1,000' : sensitivity) : amount(distinct),
+    distinct === undefined ? (uncounted === undefined ? sensitivity : notCounted[uncounted]) : amount(distinct),
     (top ?? []).map(({ value, rows: count }) => `${value} (${amount(count)})`).join(', '),
   ]);
   return { title: 'Columns', head: ['column', 'type', 'empty', 'different', 'most frequent'], rows };
 }
 
+/** Why different values of a column were not counted. */
+const notCounted = { many: 'more than 1,000', long: 'not counted: long texts' } as const;
+
+/** What is not all is never 100%, and what is something never 0%. */
 function share(part: number, of: number): string {
-  return of === 0 ? '' : `${Number(((100 * part) / of).toFixed(2))}%`;
+  if (of === 0) return '';
+  const percent = (100 * part) / of;
+  if (part > 0 && percent < 0.01) return '< 0.01%';
+  if (part < of && percent > 99.99) return '> 99.99%';
+  return `${Number(percent.toFixed(2))}%`;
 }
 
 function warnings({ warnings: said = [] }: PipelineDocument): Section {

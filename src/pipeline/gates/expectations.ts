@@ -1,4 +1,4 @@
-import { textOf, type Column } from '../../core/index.js';
+import { isWord, textOf, type Column } from '../../core/index.js';
 import { keysOf, memoOf, type RecordBatch } from '../../vector/index.js';
 import { batchOf, KeySet, type Page } from '../../flow/index.js';
 import type { Published } from '../../lake/index.js';
@@ -123,7 +123,7 @@ function checkUnique(names: readonly string[]): Check {
   };
 }
 
-/** Values of a column that is about persons, or secret, are only counted. */
+/** Values of a column that is about persons, or secret, are only counted, and so are those that are no words: a URL may hold an address. */
 function checkValues(name: string, accepted: readonly string[], column: Column | undefined): Check {
   const values = new Set(accepted);
   const samples = new Set<string>();
@@ -141,7 +141,9 @@ function checkValues(name: string, accepted: readonly string[], column: Column |
       for (let row = 0; row < vector.length; row += 1) {
         if (isAccepted(row)) continue;
         others += 1;
-        if (samples.size < 5 && column?.sensitivity === 'plain') samples.add((textOf(vector.value(row), type) ?? '').slice(0, 40));
+        if (samples.size >= 5 || column?.sensitivity !== 'plain') continue;
+        const text = textOf(vector.value(row), type) ?? '';
+        if (isWord(text)) samples.add(text);
       }
     },
     refuse: (rows) => {

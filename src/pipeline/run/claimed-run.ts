@@ -54,7 +54,7 @@ export class ClaimedRun {
     this.#ledger = new Ledger(pipeline, this.#bare, attempt?.found ?? []);
     this.#expectations = expect && openExpectations(expect, plan.columns());
     this.#stop = new EarlyStop(plan);
-    this.#profiler = options.profile ? new Profiler() : undefined;
+    this.#profiler = options.profile ? new Profiler(plan.collection) : undefined;
   }
 
   /** @throws {BeginAgain} When the run has to begin again. @throws {StaleDay} When it needs other paths. */

@@ -1,4 +1,5 @@
-import { textOf, type Column, type DeclaredType, type Sensitivity, type Value } from '../../core/index.js';
+import { isWord, parserOf, textOf, type Column, type DeclaredType, type Sensitivity, type Value } from '../../core/index.js';
+import type { Collection } from '../../collections/index.js';
 import { batchOf, type Page } from '../../flow/index.js';
 import { memoOf, type RecordBatch, type Vector } from '../../vector/index.js';
 
@@ -17,9 +18,14 @@ export interface ColumnProfile {
   readonly sensitivity: Sensitivity;
   /** Rows whose value is null or an empty text. */
   readonly empty: number;
-  /** Different values besides these; `undefined` where there are more than 1,000, or texts of more than 100 characters. */
+  /** Different values besides these, of a `plain` column; `undefined` where they were not counted to the end. */
   readonly distinct?: number;
-  /** The most frequent values, at most five, that more than one row has: as text formats write them. */
+  /** Why they were not: more than 1,000 of them, or a text of more than 100 characters. */
+  readonly uncounted?: 'many' | 'long';
+  /**
+   * The most frequent values, at most five, that more than one row has: as text formats write them. Only of flags and of fields whose values
+   * the collection declares to be a few words (`enumerated`), and only if all of them are: any other text may hold something about a person.
+   */
   readonly top?: readonly { readonly value: string; readonly rows: number }[];
 }
 
@@ -31,11 +37,14 @@ export class Profiler {
   #rows = 0;
   #columns: readonly ColumnProfiler[] | undefined;
 
+  /** @param collection That of the rows, whose fields say which values are a few words. */
+  constructor(private readonly collection: Pick<Collection, 'fields'>) {}
+
   /** @param columns Those that leave the last step; they are the same for all pages. */
   observe(page: Page, columns: readonly Column[]): void {
     const batch = batchOf(page);
     this.#rows += batch.length;
-    this.#columns ??= columns.map((column) => new ColumnProfiler(column));
+    this.#columns ??= columns.map((column) => new ColumnProfiler(column, shownOf(column, this.collection)));
     for (const column of this.#columns) column.observe(batch);
   }
 
@@ -48,6 +57,18 @@ interface Counted {
   rows: number;
 }
 
+/** Whether a report may show a value. */
+type Shown = (value: string) => boolean;
+
+/** @returns `undefined` for a column of which no value is shown. */
+function shownOf({ type, source }: Column, { fields }: Pick<Collection, 'fields'>): Shown | undefined {
+  // What is not cast yet is whatever the service sent.
+  if (type === 'flag') return (value) => isFlag(value) !== undefined;
+  return source !== undefined && fields[source]?.enumerated ? isWord : undefined;
+}
+
+const isFlag = parserOf('flag');
+
 /** One column. */
 class ColumnProfiler {
   readonly #sensitivity: Sensitivity;
@@ -56,7 +77,12 @@ class ColumnProfiler {
   #counted: Map<string, Counted> | undefined;
   readonly #countedIn: (vector: Vector) => (row: number) => Counted | undefined;
 
-  constructor(private readonly column: Column) {
+  #uncounted: 'many' | 'long' | undefined;
+
+  constructor(
+    private readonly column: Column,
+    private readonly shown: Shown | undefined,
+  ) {
     this.#sensitivity = column.undeclared ? 'personal' : column.sensitivity;
     if (this.#sensitivity === 'plain') this.#counted = new Map();
     this.#countedIn = memoOf((value) => this.#find(value), mostValues);
@@ -80,18 +106,23 @@ class ColumnProfiler {
   profile(): ColumnProfile {
     const { name, type } = this.column;
     const known = { name, type, sensitivity: this.#sensitivity, empty: this.#empty };
-    if (!this.#counted) return known;
+    if (!this.#counted) return { ...known, ...(this.#uncounted && { uncounted: this.#uncounted }) };
+    const counted = { ...known, distinct: this.#counted.size };
+    if (!this.shown || ![...this.#counted.keys()].every(this.shown)) return counted;
     const often = [...this.#counted]
       .filter(([, { rows }]) => rows > 1)
       .toSorted(([a, one], [b, other]) => other.rows - one.rows || (a < b ? -1 : 1));
-    return { ...known, distinct: this.#counted.size, top: often.slice(0, mostTop).map(([value, { rows }]) => ({ value, rows })) };
+    return { ...counted, top: often.slice(0, mostTop).map(([value, { rows }]) => ({ value, rows })) };
   }
 
   /** @returns `undefined` for a value with which the column has too much to count. */
   #find(value: Value): Counted | undefined {
     const text = textOf(value, this.column.type) ?? '';
     const known = this.#counted?.get(text);
-    if (known || !this.#counted || text.length > longestValue || this.#counted.size >= mostValues) return known;
+    if (known || !this.#counted) return known;
+    if (text.length > longestValue) this.#uncounted = 'long';
+    else if (this.#counted.size >= mostValues) this.#uncounted = 'many';
+    if (this.#uncounted) return undefined;
     const counted = { rows: 0 };
     this.#counted.set(text, counted);
     return counted;

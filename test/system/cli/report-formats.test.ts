@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { leads } from '../../../src/collections/leads.js';
 import { version } from '../../../src/core/index.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, service, serviceOf, testKey } from '../../support/services.js';
@@ -107,6 +108,28 @@ describe.each([
     expect(text).toMatch(/Failed: E(?:\\)?_SOURCE(?:\\)?_AUTH \(exit 77\)/);
     expect(text).toContain('Not run');
   });
+});
+
+test.each(['r.json', 'r.md', 'r.html'])('%s and the log hold no text of rows: any field that is text may name a person', async (file) => {
+  const address = 'jane@example.com';
+  const plain = Object.entries(leads.fields).filter(([, { sensitivity }]) => sensitivity === 'plain');
+  const texts = plain.map(([name, { original = name }]: [string, { readonly original?: string }]) => [original, `/?email=${address}`]);
+  const rows = Array.from({ length: 4 }, (_each, index) => ({ ...Object.fromEntries(texts), lead_id: String(index) }));
+  const from = await serviceOf({ leads: rows });
+  const cwd = await workplace(`${toCsv}\nexpect: { accepted_values: { referer: [direct] } }`);
+  const { code, stderr } = await cli([...run(file), '--log-format', 'json'], { cwd, env: from.env });
+  expect(code).toBe(65);
+  expect(stderr).not.toContain(address);
+  expect(await textIn(cwd, file)).not.toContain(address);
+  await writeFile(join(cwd, 'p.yaml'), pipelineText(toCsv));
+  const published = await cli([...run(file), '--log-format', 'json'], { cwd, env: from.env });
+  expect(published.code).toBe(0);
+  expect(published.stderr).toContain('run.finished');
+  expect(published.stderr).not.toContain(address);
+  expect(published.stderr).not.toContain('"profile"');
+  const text = await textIn(cwd, file);
+  expect(text).toContain('referer');
+  expect(text).not.toContain(address);
 });
 
 test('the page has pictures, no script and a policy against it', async () => {

@@ -9,8 +9,14 @@ const column = (name: string, more: Partial<Column> = {}): Column => {
   return { name, original: name, type: 'text', cast: false, sensitivity: 'plain', ...more };
 };
 
+/** Its field `s` has a few words for values. */
+const collection = {
+  fields: { s: { type: 'text', sensitivity: 'plain', enumerated: true }, referer: { type: 'text', sensitivity: 'plain' } },
+} as const;
+const words = (more: Partial<Column> = {}) => column('s', { source: 's', ...more });
+
 function profileOf(columns: readonly Column[], ...pages: readonly (readonly Row[])[]) {
-  const profiler = new Profiler();
+  const profiler = new Profiler(collection);
   pages.forEach((rows, index) => profiler.observe(pageOf(index + 1, rows), columns));
   return profiler.profile();
 }
@@ -19,7 +25,7 @@ const texts = (name: string, values: readonly Value[]): readonly Row[] => values
 
 describe('the profile of columns', () => {
   test('counts what is empty, and what comes how often, the most frequent first', () => {
-    expect(profileOf([column('s')], texts('s', ['sold', '', 'new', null, 'sold']), texts('s', ['new', 'sold', 'lost']))).toEqual({
+    expect(profileOf([words()], texts('s', ['sold', '', 'new', null, 'sold']), texts('s', ['new', 'sold', 'lost']))).toEqual({
       rows: 8,
       columns: [
         {
@@ -50,20 +56,41 @@ describe('the profile of columns', () => {
 
   test('gives up a column of more than 1,000 values, and goes on counting what is empty', () => {
     const many = (count: number) => texts('id', [...Array.from({ length: count }, (_, index) => `id-${index}`), '']);
-    expect(profileOf([column('id')], many(1_000)).columns[0]).toMatchObject({ distinct: 1_000, top: [], empty: 1 });
+    expect(profileOf([column('id')], many(1_000)).columns[0]).toMatchObject({ distinct: 1_000, empty: 1 });
     const [profile] = profileOf([column('id')], many(1_001), many(7)).columns;
-    expect(profile).toMatchObject({ empty: 2 });
+    expect(profile).toMatchObject({ empty: 2, uncounted: 'many' });
     expect(profile).not.toHaveProperty('distinct');
   });
 
   test('gives up a column of long texts, which would fill the memory', () => {
-    expect(profileOf([column('note')], texts('note', ['x'.repeat(101), 'a'])).columns[0]).not.toHaveProperty('top');
+    const [profile] = profileOf([column('note')], texts('note', ['x'.repeat(101), 'a'])).columns;
+    expect(profile).toMatchObject({ uncounted: 'long' });
+    expect(profile).not.toHaveProperty('distinct');
   });
 
-  test('says dates and times as text formats write them', () => {
+  test('counts dates and times as text formats write them', () => {
     const day = new Date('2026-11-22T00:00:00Z');
     const [profile] = profileOf([column('day', { type: 'date', cast: true })], texts('day', [day, new Date(day), null])).columns;
-    expect(profile).toMatchObject({ distinct: 1, top: [{ value: '2026-11-22', rows: 2 }], empty: 1 });
+    expect(profile).toMatchObject({ distinct: 1, empty: 1 });
+  });
+
+  test('shows flags, cast or as they came', () => {
+    const [cast] = profileOf([column('ok', { type: 'flag', cast: true })], texts('ok', [true, true, false])).columns;
+    expect(cast).toMatchObject({ top: [{ value: 'true', rows: 2 }] });
+    const [came] = profileOf([column('ok', { type: 'flag' })], texts('ok', ['yes', 'yes', '0'])).columns;
+    expect(came).toMatchObject({ top: [{ value: 'yes', rows: 2 }] });
+  });
+
+  test.each([
+    ['is text of any kind', column('referer', { source: 'referer' }), 'jane'],
+    ['was computed', column('s'), 'jane'],
+    ['should have a few words, and has an address', words(), 'jane@example.com'],
+    ['should have a few words, and has a URL', words(), '/?email=jane'],
+    ['should be a flag, and is none', column('ok', { type: 'flag' }), 'jane'],
+  ])('shows no value of a column that %s', (_, one, value) => {
+    const [profile] = profileOf([one], texts(one.name, ['1', '1', value, value])).columns;
+    expect(profile).toMatchObject({ distinct: 2 });
+    expect(profile).not.toHaveProperty('top');
   });
 
   test('is of columns of bytes what it is of rows, and what counting says', () => {
@@ -72,7 +99,7 @@ describe('the profile of columns', () => {
     fc.assert(
       fc.property(pages, (lists) => {
         const columns = [column('a'), column('b')];
-        const byBytes = new Profiler();
+        const byBytes = new Profiler(collection);
         lists.forEach((rows, index) => byBytes.observe(pageWithoutRows(index + 1, batchOfTexts(rows)), columns));
         const profile = profileOf(columns, ...lists);
         expect(byBytes.profile()).toEqual(profile);
