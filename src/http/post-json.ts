@@ -6,6 +6,8 @@ export interface Post {
   readonly label: string;
   /** Time until the answer is there. */
   readonly timeoutMs: number;
+  /** Ends the wait for an answer before that, as a transient failure. Default: nothing does. */
+  readonly signal?: AbortSignal;
   /** Address of the proxy on the way. */
   readonly proxy: string | undefined;
 }

@@ -9,7 +9,7 @@ import type { Post } from './post-json.js';
 const maxAnswer = 64 * 1024;
 
 /** One attempt. @throws {SourceError} Whose message has the host, and nothing else of the address. */
-export async function post({ url, json, label, timeoutMs, proxy }: Post): Promise<void> {
+export async function post({ url, json, label, timeoutMs, signal, proxy }: Post): Promise<void> {
   const agents = await agentsFor(proxy);
   const abort = new AbortController();
   let refused: SourceError | undefined;
@@ -17,7 +17,10 @@ export async function post({ url, json, label, timeoutMs, proxy }: Post): Promis
     refused ??= failure;
     abort.abort();
   };
-  const timer = setTimeout(() => leave(failed(label, 'no answer in time')), timeoutMs);
+  const late = (): void => leave(failed(label, 'no answer in time'));
+  const timer = setTimeout(late, timeoutMs);
+  signal?.addEventListener('abort', late, { once: true });
+  if (signal?.aborted) late();
   try {
     const request = got.post(url, {
       json,
@@ -48,6 +51,7 @@ export async function post({ url, json, label, timeoutMs, proxy }: Post): Promis
     throw networkFailure(label, way, thrown);
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener('abort', late);
     agents.http.destroy();
     agents.https.destroy();
   }

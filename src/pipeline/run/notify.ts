@@ -12,6 +12,9 @@ import type { Run } from './start.js';
 const timeoutMs = 5_000;
 const pauseMs = 500;
 
+/** How long a run that was told to end waits for its webhook, in milliseconds. */
+const stoppedMs = 2_000;
+
 /** What a webhook is told: counts, names and codes; no row, no message, no path and no credential. */
 export interface RunMessage {
   /** One line for people, as chats show it. */
@@ -33,14 +36,17 @@ export interface RunMessage {
 }
 
 /**
- * Tells the webhook of a pipeline how a run ended: at most two attempts of five seconds. It never fails: that nobody could be told is a warning.
+ * Tells the webhook of a pipeline how a run ended: at most two attempts of five seconds, and one, for two seconds more, once the run was told
+ * to end. It never fails: that nobody could be told is a warning.
  *
  * @param end The report of a run that published, or what ended it.
+ * @param stop Aborted when the run has to end.
  */
 export async function notify(
   pipeline: Pipeline,
   run: Run,
   end: { readonly report: RunReport } | { readonly failure: unknown },
+  stop: AbortSignal | undefined,
 ): Promise<void> {
   const { hooks, plan } = pipeline;
   const [name, hook] = 'report' in end ? (['on_success', hooks.success] as const) : (['on_failure', hooks.failure] as const);
@@ -48,20 +54,29 @@ export async function notify(
   const closed = 'failure' in end && end.failure instanceof ClosedPipeError && plan.sinks.every(({ output }) => output === undefined);
   if (hook === undefined || closed) return;
   try {
-    await send(hook, messageOf(pipeline, run, end), `${name}: the webhook at ${new URL(hook.url).host}`);
+    await send(hook, messageOf(pipeline, run, end), `${name}: the webhook at ${new URL(hook.url).host}`, stop);
   } catch (failure) {
     run.warn({ code: 'W_RUN_HOOK', message: failure instanceof SourceError ? failure.message : `${name}: ${reasonOf(failure)}` });
   }
 }
 
-async function send(hook: Hook, json: RunMessage, label: string): Promise<void> {
-  const message = { ...hook, json, label, timeoutMs };
+async function send(hook: Hook, json: RunMessage, label: string, stop: AbortSignal | undefined): Promise<void> {
+  const patience = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const hurry = (): void => void (timer = setTimeout(() => patience.abort(), stoppedMs));
+  if (stop?.aborted) hurry();
+  else stop?.addEventListener('abort', hurry, { once: true });
+  const message = { ...hook, json, label, timeoutMs, signal: patience.signal };
   try {
-    await postJson(message);
-  } catch (failure) {
-    if (!(failure instanceof SourceError) || failure.kind === 'permanent') throw failure;
-    await wait(pauseMs);
-    await postJson(message);
+    await postJson(message).catch(async (failure: unknown) => {
+      if (!(failure instanceof SourceError) || failure.kind === 'permanent' || stop?.aborted) throw failure;
+      // Who is told to end meanwhile waits no longer.
+      await wait(pauseMs, undefined, stop && { signal: stop }).catch(() => Promise.reject(failure));
+      await postJson(message);
+    });
+  } finally {
+    stop?.removeEventListener('abort', hurry);
+    clearTimeout(timer);
   }
 }
 

@@ -32,10 +32,10 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
       () => runStarted(pipeline, options, run),
       ({ pages, read }) => ({ pages, read }),
     );
-    await notify(pipeline, run, { report });
+    await notify(pipeline, run, { report }, options.signal);
     return report;
   } catch (failure) {
-    await notify(pipeline, run, { failure });
+    await notify(pipeline, run, { failure }, options.signal);
     throw failure;
   }
 }
