@@ -46,11 +46,12 @@ export class RunRecorder {
       ...of('leadstream_run_duration_seconds', this.#seconds),
       ...of('leadstream_run_pages', report?.pages),
       ...of('leadstream_run_read_rows', report?.read),
-      ...(report?.sinks ?? []).flatMap(({ at, bytes, books }) => [
-        ...Object.entries<number>({ ...books }).flatMap(([count, rows]) =>
+      ...(report?.sinks ?? []).flatMap(({ at, bytes, books: { written, ...others } }) => [
+        // What was not published is nowhere written.
+        ...Object.entries<number>(published ? { ...others, written } : others).flatMap(([count, rows]) =>
           of('leadstream_run_rows', rows, { output: at, count: snakeCase(count) }),
         ),
-        ...of('leadstream_run_output_bytes', bytes, { output: at }),
+        ...of('leadstream_run_output_bytes', published ? bytes : undefined, { output: at }),
       ]),
       ...[...this.#requests].flatMap(([purpose, count]) => of('leadstream_run_requests', count, { purpose })),
       ...[...this.#retries].flatMap(([reason, count]) => of('leadstream_run_retries', count, { reason })),

@@ -28,7 +28,7 @@ export interface RunMessage {
   /** ISO 8601 in UTC. */
   readonly started_at: string;
   readonly duration_seconds: number;
-  /** Rows of the collection that were read, and those that each output was given. */
+  /** Rows of the collection that were read, and those that each output was given; none of a run that published nothing. */
   readonly rows: { readonly read: number; readonly written: Readonly<Record<string, number>> };
   /** Codes of warnings. */
   readonly warnings: readonly string[];
@@ -84,7 +84,7 @@ function messageOf({ name }: Pipeline, run: Run, end: { readonly report: RunRepo
   const report = 'report' in end ? end.report : failedRunOf(end.failure);
   const failure = 'failure' in end ? failureOf(end.failure) : undefined;
   const seconds = Math.max(0, Date.now() - Date.parse(run.startedAt)) / 1000;
-  const sinks = report?.sinks.map(({ at, books }) => [at, books.written] as const) ?? [];
+  const sinks = 'report' in end ? end.report.sinks.map(({ at, books }) => [at, books.written] as const) : [];
   const read = report?.read ?? 0;
   const ending = failure ? `failed, ${failure.code} (exit ${failure.exit})` : `published, ${read.toLocaleString('en-US')} rows read`;
   return {

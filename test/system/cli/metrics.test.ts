@@ -69,6 +69,9 @@ describe('run --metrics', () => {
       'leadstream_run_exit_code{pipeline="night"}': 65,
       'leadstream_run_read_rows{pipeline="night"}': 300,
     });
+    const names = Object.keys(second);
+    expect(names).toContain('leadstream_run_rows{pipeline="night",output="to[0] csv",count="filtered"}');
+    expect(names.filter((name) => /count="written"|output_bytes/.test(name))).toEqual([]);
     const last = 'leadstream_run_last_timestamp_seconds{pipeline="night"}';
     expect(second[last]).toBeGreaterThan(first[last] ?? Infinity);
   });

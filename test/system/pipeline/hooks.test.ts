@@ -48,7 +48,13 @@ describe('on_success and on_failure', () => {
     const { code } = await ran(url, `${toCsv}\nexpect: { accepted_values: { uid: ["nobody"] } }`);
     expect(code).toBe(65);
     expect(told.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
-      expect.objectContaining({ status: 'failed', exit: 65, error: 'E_GATE_EXPECT', text: 'test: failed, E_GATE_EXPECT (exit 65)' }),
+      expect.objectContaining({
+        status: 'failed',
+        exit: 65,
+        error: 'E_GATE_EXPECT',
+        text: 'test: failed, E_GATE_EXPECT (exit 65)',
+        rows: { read: 100, written: {} },
+      }),
     ]);
     expect(Object.keys(JSON.parse(told[0]?.body ?? '') as object).toSorted()).toEqual(
       ['duration_seconds', 'error', 'exit', 'pipeline', 'rows', 'run', 'started_at', 'status', 'text', 'version', 'warnings'].toSorted(),
