@@ -31,5 +31,8 @@ export type Side<T> = RowStream<T> | Observable<Page<T>>;
 
 /** The pages of a side, read for what its rows are wanted for. */
 export function pagesOf<T>(side: Side<T>, purpose: Purpose): Observable<Page<T>> {
-  return side instanceof RowStream ? defer(() => RowStream.opened(side, purpose).pages$) : side;
+  if (side instanceof RowStream) return defer(() => RowStream.opened(side, purpose).pages$);
+  // Of what type the rows are, the stream says again.
+  const pages$ = (side as Observable<unknown> as Observable<Page>).pipe(tap(checkPage('the other side: the observable')));
+  return pages$ as Observable<unknown> as Observable<Page<T>>;
 }

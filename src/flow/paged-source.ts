@@ -1,6 +1,7 @@
 import { EMPTY, Observable, type Subscriber, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
 import { SourceError, type Row } from '../core/index.js';
-import { bounds, defaults, faultsIn, number, object } from '../options/index.js';
+import { bounds, callable, check, defaults, faultsIn, flag, given, number, object } from '../options/index.js';
+import { fetchedRows } from './fetched-rows.js';
 import { handOver } from './lease.js';
 import { refuseDry } from './stalled.js';
 import { delayErrors } from './delay-errors.js';
@@ -49,15 +50,18 @@ type Slot<C> = { readonly number: number } & ({ readonly content: C } | { readon
  * page was released. Unsubscribing unsubscribes the requests in flight.
  *
  * @param fetch Reads one page by number: emits its rows once.
- * @throws {SourceError} `E_SOURCE_ORDER` when rows come after the end; `E_SOURCE_CONFIG`, at once, for bounds that a pipeline
- * file could not have either; `E_RUN_STALLED` when pages are not released and nothing is left that could.
+ * @throws {SourceError} `E_SOURCE_ORDER` when rows come after the end; `E_SOURCE_CONFIG`, at once, for options that cannot be right;
+ * `E_RUN_STALLED` when pages are not released and nothing is left that could.
+ * @throws {StepError} `E_STEP_FUNCTION`, behind the pages before it, when the function gives something other than one list of rows.
  *
  * @example
  * const orders$ = pagedSource((number) => defer(() => fetchOrders(number)), { window: 4, concurrency: 2 });
  * for await (const order of fromPages(orders$)) console.log(order.no);
  */
 export function pagedSource<T>(fetch: (page: number) => Observable<readonly T[]>, options: PagedSourceOptions = {}): Observable<Page<T>> {
-  return paged(fetch, (number, rows, lease) => ({ number, rows, lease }), options).pipe(handOver());
+  if (typeof fetch !== 'function') throw refused(`pagedSource: the first argument must be a function, not ${given(fetch)}`);
+  const pageOf = (number: number, rows: readonly T[], lease: Lease) => ({ number, rows, lease });
+  return paged(fetchedRows(fetch), pageOf, options).pipe(handOver());
 }
 
 /** The same by columns. */
@@ -88,6 +92,7 @@ function paged<T, C extends Content>(
   pageOf: (number: number, content: C, lease: Lease) => Page<T>,
   options: PagedSourceOptions,
 ): Observable<Page<T>> {
+  checkTaken(options);
   const {
     name = 'the list',
     window = 2 * defaults.concurrency,
@@ -96,7 +101,6 @@ function paged<T, C extends Content>(
     paged: hasPages = true,
   } = options;
   const { confirmEnd = (end) => lookAgain(fetch, end) } = options;
-  checkBounds({ window, concurrency, firstPage });
   const reading = { fetch, pageOf, confirmEnd, hasPages, chains: hasPages ? Math.min(concurrency, window) : 1 };
   return defer(() => stretchesFrom(reading, createWindow(window), firstPage)).pipe(delayErrors(), refuseDry(name));
 }
@@ -222,13 +226,21 @@ export function rowsAfterEnd(page: number, end: number): SourceError {
   return new SourceError('E_SOURCE_ORDER', 'permanent', `page ${page} has rows, but page ${end} has none`);
 }
 
-// A read may go on from any page.
-const taken = object(
-  { window: number(bounds.window), concurrency: number(bounds.concurrency), firstPage: number({ whole: true, min: 0 }) },
-  ['window', 'concurrency', 'firstPage'],
-);
+const taken = object({
+  name: check('a text', (value) => typeof value === 'string'),
+  window: number(bounds.window),
+  concurrency: number(bounds.concurrency),
+  // A read may go on from any page.
+  firstPage: number({ whole: true, min: 0 }),
+  paged: flag,
+  confirmEnd: callable,
+});
 
-function checkBounds(options: Readonly<Record<'window' | 'concurrency' | 'firstPage', number>>): void {
+function checkTaken(options: unknown): void {
   const [problem] = faultsIn(taken, options);
-  if (problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', problem);
+  if (problem !== undefined) throw refused(problem);
+}
+
+function refused(problem: string): SourceError {
+  return new SourceError('E_SOURCE_CONFIG', 'permanent', problem);
 }

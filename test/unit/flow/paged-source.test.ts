@@ -276,12 +276,14 @@ describe('pagedSource', () => {
 
     test('fails when a page gets no answer at all, instead of waiting for it for ever', async () => {
       const fetch = (page: number): Observable<readonly number[]> => (page === 2 ? EMPTY : of([page]));
-      await expect(readAll(pagedSource(fetch, { window: 4, concurrency: 2 }))).rejects.toThrow('no elements');
+      await expect(readAll(pagedSource(fetch, { window: 4, concurrency: 2 }))).rejects.toThrow('an observable without a value for page 2');
     });
 
     test('fails when a page is answered twice, instead of losing rows', async () => {
       const fetch = (page: number): Observable<readonly number[]> => (page === 2 ? of([2], [22]) : of(page > 4 ? [] : [page]));
-      await expect(readAll(pagedSource(fetch, { window: 4, concurrency: 2 }))).rejects.toThrow('Too many');
+      await expect(readAll(pagedSource(fetch, { window: 4, concurrency: 2 }))).rejects.toThrow(
+        'an observable of several values for page 2',
+      );
     });
   });
 
@@ -398,6 +400,57 @@ describe('pagedSource', () => {
       sink.subscription.unsubscribe();
       expect(list.aborted).toEqual([1]);
     });
+  });
+
+  describe('what is no list of rows is no end of the list', () => {
+    test.each<[string, unknown]>([
+      ['an observable of an object', of({ data: [1] })],
+      ['an observable of undefined', of(undefined)],
+      ['an observable of null', of(null)],
+      ["an observable of the text 'rows'", of('rows')],
+      ['an observable without a value', EMPTY],
+      ['an observable of several values', of([1], [2])],
+      ['a promise, which has to be awaited', Promise.resolve([1])],
+      ['a list', [1]],
+      ['undefined', undefined],
+    ])('%s', async (what, wrong) => {
+      const seen: number[] = [];
+      const answers: readonly unknown[] = [of([1]), wrong];
+      const fetch = (page: number) => (page > answers.length ? of([]) : answers[page - 1]) as Observable<readonly number[]>;
+      const read = lastValueFrom(
+        pagedSource(fetch, { concurrency: 1 }).pipe(
+          rows(),
+          tap((row) => void seen.push(row)),
+        ),
+      );
+      await expect(read).rejects.toMatchObject({
+        code: 'E_STEP_FUNCTION',
+        message: expect.stringContaining(`pagedSource: the function gave ${what} for page 2; it gives an observable of one value`),
+      });
+      expect(seen).toEqual([1]);
+    });
+
+    test('nor when the end is asked for again', async () => {
+      let asked = 0;
+      const fetch = () => of(((asked += 1) === 1 ? [] : { data: [] }) as readonly number[]);
+      await expect(readAll(pagedSource(fetch, { concurrency: 1, window: 1 }))).rejects.toThrow(
+        'gave an observable of an object for page 1',
+      );
+    });
+  });
+
+  test.each<[object, string]>([
+    [{ windw: 3 }, "unknown option 'windw', did you mean 'window'?"],
+    [{ paged: 'yes' }, "paged must be true or false, not the text 'yes'"],
+    [{ name: 5 }, 'name must be a text, not 5'],
+    [{ confirmEnd: 5 }, 'confirmEnd must be a function, not 5'],
+  ])('refuses %j at once', (options, message) => {
+    const refused = expect.objectContaining({ code: 'E_SOURCE_CONFIG', message });
+    expect(() => pagedSource(immediate(listOf(3)), options)).toThrow(refused);
+  });
+
+  test('refuses what is no function at once', () => {
+    expect(() => pagedSource(of([1]) as never)).toThrow('pagedSource: the first argument must be a function, not an object');
   });
 
   test('does not starve the next page in order while later ones hold every place', async () => {

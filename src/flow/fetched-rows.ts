@@ -1,0 +1,39 @@
+import { defer, EmptyError, isObservable, map, type Observable, SequenceError, catchError, single, throwError } from 'rxjs';
+import { StepError } from '../core/index.js';
+import { given } from '../options/index.js';
+
+/** What `pagedSource` is given to read a page with. */
+type Fetch<T> = (page: number) => Observable<readonly T[]>;
+
+/**
+ * The same function, held to its word: what is no list of rows would pass for an empty page, and so for the end of the list.
+ *
+ * @throws {StepError} `E_STEP_FUNCTION`, by the observable, when it gives no observable of one list.
+ */
+export function fetchedRows<T>(fetch: Fetch<T>): Fetch<T> {
+  return (page) =>
+    defer(() => {
+      const answer$: unknown = fetch(page);
+      if (!isObservable(answer$)) throw wrong(given(answer$), page);
+      return answer$.pipe(
+        single(),
+        catchError((error: unknown) => throwError(() => miscounted(error, page))),
+        map((rows) => listIn<T>(rows, page)),
+      );
+    });
+}
+
+function listIn<T>(rows: unknown, page: number): readonly T[] {
+  if (Array.isArray(rows)) return rows as readonly T[];
+  throw wrong(`an observable of ${given(rows)}`, page);
+}
+
+function miscounted(error: unknown, page: number): unknown {
+  if (error instanceof EmptyError) return wrong('an observable without a value', page);
+  return error instanceof SequenceError ? wrong('an observable of several values', page) : error;
+}
+
+function wrong(what: string, page: number): StepError {
+  const remedy = 'it gives an observable of one value, the list of its rows, as defer(() => fetchOrders(page))';
+  return new StepError('E_STEP_FUNCTION', `pagedSource: the function gave ${what} for page ${page}; ${remedy}`);
+}
