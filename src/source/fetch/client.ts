@@ -109,6 +109,7 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
     timeoutMs = defaults.timeoutMs,
     maxBodyBytes = defaults.maxBodyBytes,
     threads = 0,
+    retry: { attempts = defaults.attempts, baseMs = defaults.baseMs, capMs = defaults.capMs } = {},
   } = options;
   const baseUrl = addressOf(options.baseUrl);
   const transport = openFetching(
@@ -122,7 +123,7 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
   const requests = createRequests(transport, {
     concurrency,
     ratePerSecond,
-    retry: { attempts: defaults.attempts, baseMs: defaults.baseMs, capMs: defaults.capMs, ...options.retry },
+    retry: { attempts, baseMs, capMs },
     random: options.random ?? Math.random,
     scheduler: options.scheduler,
     // A clock of its own is nobody else's.

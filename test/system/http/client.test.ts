@@ -291,6 +291,13 @@ describe('options', () => {
     expect(() => createClient({ ...base, auth }).close()).not.toThrow();
   });
 
+  test('take undefined for what is not given, under retry as elsewhere', async () => {
+    const retry = { attempts: undefined, baseMs: undefined, capMs: undefined } as object;
+    await withClient({ baseUrl: 'http://127.0.0.1:1', retry, random: () => 0 }, async (client) => {
+      expect((await failureOf(client)).message).toContain('(after 6 attempts)');
+    });
+  });
+
   test('take what is wrong with the address for a failure of the read, not of the client', async () => {
     await withClient({ baseUrl: 'http://127.0.0.1:1', retry: { attempts: 1 } }, async (client) => {
       expect((await failureOf(client)).code).toBe('E_SOURCE_UNAVAILABLE');
