@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import type { Observable, Subscription } from 'rxjs';
+import { lineOf } from './json-line.js';
 import { keep } from './lease.js';
 import type { Page } from './page.js';
 
@@ -117,10 +118,20 @@ class ItemIterator<T, I> implements AsyncIterableIterator<I, undefined> {
     while (this.#next >= this.#items.length) {
       const { value: page } = await this.#pages.next();
       if (page === undefined) return done;
-      this.#items = this.itemsOf(page);
+      this.#items = await this.#itemsOf(page);
       this.#next = 0;
     }
     return this.#given();
+  }
+
+  /** A page that cannot be given ends the read, before its error goes on: nobody asks again. */
+  async #itemsOf(page: Page<T>): Promise<readonly I[]> {
+    try {
+      return this.itemsOf(page);
+    } catch (error) {
+      await this.return();
+      throw error;
+    }
   }
 
   #given(): Result<I> {
@@ -167,17 +178,8 @@ function itemsIn(pages$: Observable<Page<unknown>>, format: RowFormat): AsyncIte
 }
 
 /** One text for each page: a chunk for each row would cost more than the row. */
-function linesOf({ rows }: Page<unknown>): readonly Uint8Array[] {
-  return rows.length === 0 ? [] : [new TextEncoder().encode(rows.map(lineOf).join(''))];
-}
-
-/** A row as JSON: whole numbers with all their digits, like those of the sink `ndjson`. */
-function lineOf(row: unknown): string {
-  if (typeof row !== 'object' || row === null || Array.isArray(row)) return `${JSON.stringify(row)}\n`;
-  const members = Object.entries(row).flatMap(([name, value]) => (value === undefined ? [] : [`${JSON.stringify(name)}:${jsonOf(value)}`]));
-  return `{${members.join(',')}}\n`;
-}
-
-function jsonOf(value: unknown): string {
-  return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
+function linesOf({ number, rows }: Page<unknown>): readonly Uint8Array[] {
+  return rows.length === 0
+    ? []
+    : [new TextEncoder().encode(rows.map((row, index) => lineOf(row, `page ${number}: row ${index + 1}`)).join(''))];
 }

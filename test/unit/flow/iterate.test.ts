@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { concat, from, throwError, type Observable } from 'rxjs';
+import { NEVER, concat, finalize, from, throwError, type Observable } from 'rxjs';
 import { fromPages, pagedSource, type Page, type RowStream } from '../../../src/flow/index.js';
 import { countedFetch, leasedPages, listOf, turns } from '../../support/pages.js';
 
@@ -110,6 +110,36 @@ describe('toReadable', () => {
   test('gives lines of JSON, whole numbers with all their digits', async () => {
     const rows$ = leasedPages([[{ a: 'é\n', b: null }], [], [{ a: 2n, b: 2n ** 60n, c: undefined }]]).pages$;
     expect(await text(fromPages(rows$).toReadable('ndjson'))).toBe(`{"a":"é\\n","b":null}\n{"a":2,"b":${2n ** 60n}}\n`);
+  });
+
+  test('gives nested whole numbers, dates and rows that are no objects as JSON has them', async () => {
+    const day = new Date(0);
+    const rows$ = leasedPages<unknown>([[{ a: [2n ** 60n, { b: 1n, c: undefined, d: day }] }, day, 7, null]]).pages$;
+    const lines = [`{"a":[${2n ** 60n},{"b":1,"d":"1970-01-01T00:00:00.000Z"}]}`, '"1970-01-01T00:00:00.000Z"', '7', 'null'];
+    expect(await text(fromPages(rows$).toReadable('ndjson'))).toBe(`${lines.join('\n')}\n`);
+  });
+
+  const circular: Record<string, unknown> = {};
+  circular.self = circular;
+  test.each<[string, unknown]>([
+    ['page 2: row 1: JSON has no undefined', undefined],
+    ['page 2: row 1, f: JSON has no function', { f: () => 1 }],
+    ['page 2: row 1, f[0]: JSON has no symbol', { f: [Symbol('s')] }],
+    ['page 2: row 1, f: JSON has no NaN', { f: Number.NaN }],
+    ['page 2: row 1, f: JSON has no Map', { f: new Map([[1, 2]]) }],
+    ['page 2: row 1, self holds itself', circular],
+  ])('refuses what is no JSON and ends the read: %s', async (message, row) => {
+    const take = async (as: 'toReadable' | 'toWeb') => {
+      const left = { times: 0 };
+      const pages$ = concat(leasedPages<unknown>([[{ a: 1 }], [row]]).pages$, NEVER).pipe(finalize(() => (left.times += 1)));
+      await expect(text(fromPages(pages$)[as]('ndjson'))).rejects.toMatchObject({
+        code: 'E_STEP_VALUE',
+        message: expect.stringContaining(message),
+      });
+      expect(left.times).toBe(1);
+    };
+    await take('toReadable');
+    await take('toWeb');
   });
 
   test.each(['objects', 'ndjson'] as const)('leaves the source when it is destroyed, as %s', async (format) => {
