@@ -1,4 +1,4 @@
-import { EMPTY, concat, defer, firstValueFrom, map, type Observable } from 'rxjs';
+import { EMPTY, firstValueFrom, map, type Observable } from 'rxjs';
 import { columnsOf, withheldOf, type Collection } from '../collections/index.js';
 import { GateError, newConsistency, type Column, type Consistency, type Row } from '../core/index.js';
 import type { Events } from '../events/index.js';
@@ -99,10 +99,12 @@ function open({ client, events, options }: Connection, collection: Collection, r
   const consistency = newConsistency(read.consistency ?? options.consistency ?? (purpose === 'writing' ? 'repair' : 'check'));
   let undeclared: readonly Column[] | undefined;
   const onPage = (page: Page) => (undeclared ??= discoveredIn(batchOf(page), reader.findings, reveal));
-  const all$: Observable<Page> = concat(
-    readPages(reader, { ...settings, onPage }, consistency).pipe(handOver()),
-    defer(() => conclude(collection.name, consistency, settings)),
-  ).pipe(client.whileOpen(), untilAborted(collection.name, signal));
+  const judged = () => conclude(collection.name, consistency, settings);
+  const all$: Observable<Page> = readPages(reader, { ...settings, onPage }, consistency, judged).pipe(
+    handOver(),
+    client.whileOpen(),
+    untilAborted(collection.name, signal),
+  );
   return {
     pages$: fields === undefined ? all$ : all$.pipe(map((page) => withBatch(page, batchOf(page).select(fields)))),
     undeclared: () => (fields === undefined && undeclared ? undeclared : []),

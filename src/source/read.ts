@@ -24,6 +24,7 @@ import { watched } from './watched.js';
  * page those rows that further passes find it missed.
  *
  * @param consistency Gets what the check finds out, before the stream completes.
+ * @param conclude Judges what was found out, behind the last page; what fails here, the read has failed with.
  * @throws {SourceError} `E_SOURCE_ORDER`, `E_SOURCE_PAGE_CAP`, `E_SOURCE_ENDLESS`, `E_SOURCE_PAGE_IGNORED` where the list cannot be
  * read to its end, and whatever a page fails with.
  */
@@ -31,19 +32,22 @@ export function readPages<T extends Row>(
   reader: CollectionReader<T>,
   options: ReadingOptions,
   consistency: Consistency = newConsistency(options.consistency),
+  conclude: () => Observable<never> = () => EMPTY,
 ): Observable<Page<T>> {
   const read = { ...options, firstPage: firstPageOf(reader.collection, options) };
-  const pages$ = watched(reader, read, consistency, (watching) => {
-    if (isSequential(reader.collection.served)) return new SequentialRead(reader, watching, consistency).pages();
-    return openList(reader, watching).pipe(
-      switchMap((list) => {
-        if (list.paged) return new ListRead(reader, list, watching, consistency).pages();
-        return new AnswerRead(list, watching, reader.collection.key, consistency).pages();
-      }),
-    );
-  });
+  const pages$ = watched(reader, read, consistency, (watching) => concat(pagesOf(reader, watching, consistency), defer(conclude)));
   // Batches have rows of the type that their reader says.
   return pages$ as Observable<Page<T>>;
+}
+
+function pagesOf(reader: ListReader, options: ReadingOptions, consistency: Consistency): Observable<Page> {
+  if (isSequential(reader.collection.served)) return new SequentialRead(reader, options, consistency).pages();
+  return openList(reader, options).pipe(
+    switchMap((list) => {
+      if (list.paged) return new ListRead(reader, list, options, consistency).pages();
+      return new AnswerRead(list, options, reader.collection.key, consistency).pages();
+    }),
+  );
 }
 
 /** The first read of a list by pages, with all that is known of it. */

@@ -62,6 +62,17 @@ describe.each([0, 1])('with %i threads, a logger', (threads) => {
   });
 });
 
+test('a logger is told of a read that its verdict fails', async () => {
+  const from = await service(generate({ leads: 1_200, seed: 7 }), { drift: { every: 3, changes: ['delete'] } });
+  const logger = new Lines();
+  await using connection = connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, limit: 100, endWaitMs: 1, strict: true, logger });
+  const read = async () => {
+    for await (const _ of connection.leads);
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'E_GATE_STRICT' });
+  expect(logger.lines.at(-1)).toMatch(/^error leadstream: leads: failed: E_GATE_STRICT .* after \d+ rows in \d+ pages$/);
+});
+
 test('a logger that throws is reported and left alone, and the read goes on', async () => {
   const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
   const broken: Logger = {
