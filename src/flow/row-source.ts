@@ -24,6 +24,8 @@ export interface OpenedSource {
   undeclared(): readonly Column[];
   /** What was found out of the list; complete when the pages have ended. `undefined` where nothing is checked. */
   readonly consistency: Consistency | undefined;
+  /** Whether its rows are known to be a part of a list. Default: they are all that there is. */
+  readonly partial?: boolean;
 }
 
 /** One read of a stream. */
@@ -32,4 +34,6 @@ export interface OpenedStream<T> {
   /** The columns of the rows, with those that nobody declared and came so far; `undefined` when nobody knows. */
   columns(): readonly Column[] | undefined;
   readonly consistency: Consistency | undefined;
+  /** Whether a step, like `limit`, left the source before it had ended. */
+  readonly partial: boolean;
 }

@@ -175,7 +175,8 @@ export class RowStream<T> implements AsyncIterable<T> {
    */
   cached(options: CacheOptions): RowStream<T> {
     checkGiven('cached', age, { options });
-    const cache = new PageCache(() => this.#open('writing'), options.maxAgeMs);
+    let last: OpenedStream<T> | undefined;
+    const cache = new PageCache(() => (last = this.#open('writing')), options.maxAgeMs);
     const declared = new Set(this.columns?.map(({ name }) => name));
     const opened: OpenedSource = {
       // Of what type the rows are, the stream says again.
@@ -184,13 +185,17 @@ export class RowStream<T> implements AsyncIterable<T> {
       get consistency() {
         return cache.last?.consistency;
       },
+      get partial() {
+        return last?.partial ?? false;
+      },
     };
     return new RowStream<T>({ columns: this.columns, withheld: this.withheld, key: this.#source.key, open: () => opened });
   }
 
   #open(purpose: Purpose): OpenedStream<T> {
     const opened = this.#source.open(purpose);
-    const pages$ = this.#chain.through(opened.pages$, purpose);
+    let wasRead = false;
+    const pages$ = this.#chain.through(opened.pages$.pipe(tap({ complete: () => (wasRead = true) })), purpose);
     const ended = () => (this.#consistency = opened.consistency);
     // What goes through the steps is of the type that theirs say.
     const made$ = pages$.pipe(tap({ complete: ended, error: ended })) as Observable<unknown> as Observable<Page<T>>;
@@ -199,6 +204,9 @@ export class RowStream<T> implements AsyncIterable<T> {
       columns: () => this.#chain.columnsWith(opened.undeclared()),
       get consistency() {
         return opened.consistency;
+      },
+      get partial() {
+        return !wasRead || opened.partial === true;
       },
     };
   }

@@ -96,8 +96,8 @@ class Writing {
       () => this.sink.prepare(),
       ({ rows, bytes }) => ({ rows, bytes }),
     );
-    const { consistency } = stream;
-    await this.#commit(prepared, name, consistency, events);
+    const { consistency, partial } = stream;
+    await this.#commit(prepared, name, { consistency, partial }, events);
     return { rows: prepared.rows, bytes: prepared.bytes, path: prepared.path, consistency };
   }
 
@@ -119,10 +119,15 @@ class Writing {
     await this.sink.begin(columns);
   }
 
-  async #commit(prepared: PreparedOutput, name: string, consistency: Consistency | undefined, events: Events): Promise<void> {
+  async #commit(
+    prepared: PreparedOutput,
+    name: string,
+    { consistency, partial }: Pick<OpenedStream<unknown>, 'consistency' | 'partial'>,
+    events: Events,
+  ): Promise<void> {
     const facts = {
       ...{ pipeline: name, fingerprint: '', collection: name, pages: this.#pages, startedAt: this.#startedAt },
-      ...{ consistency: consistency?.outcome ?? 'off', books: {} },
+      ...{ consistency: consistency?.outcome ?? 'off', books: {}, partial },
     };
     const { path } = prepared;
     const commit = { outputs: path === undefined ? [] : [path], actions: await prepared.actions(facts) };
@@ -130,7 +135,7 @@ class Writing {
       'commit',
       () => ({ outputs: commit.outputs, actions: commit.actions.length }),
       async () => {
-        await prepared.commit?.(false);
+        await prepared.commit?.(partial);
         await commitUnlogged(commit);
       },
     );

@@ -14,15 +14,19 @@ export interface CustomSinkContext extends Pick<SinkContext, 'at' | 'pipeline' |
 export interface ToCommit {
   /** Rows that were written. */
   readonly rows: number;
-  /** Whether a limit stopped the read, so that they are a part of the list. */
+  /**
+   * Whether a limit stopped the read, so that they may be a part of the list. Of an observable of pages it is `false` when the observable
+   * completes: what is missing in front of it, nobody can tell.
+   */
   readonly partial: boolean;
 }
 
 /**
  * One output of one run. Calls come one at a time, and promises that they give are waited for: `begin`, `write`…, then `commit` or `abort`.
  *
- * - `commit` is called once, when all rows were read and written, all checks and gates passed, and all other outputs are ready. If it fails,
- *   nothing else is published either.
+ * - `commit` is called once, when all rows were read and written, all checks and gates passed, and all other outputs are ready. Sinks of one's
+ *   own commit one after another, in the order of the file, and then files are published. If a commit fails, no file and no later sink is
+ *   published; earlier ones stay as they are, and the error names them: the next run gives them all rows again.
  * - `abort` is called once, whenever `commit` was not called or failed. A write that is under way then has ended, or had ten seconds to.
  * - Neither is called when the process is killed. The next run opens the sink again, and writes all rows from the first: it must not
  *   matter that some, or all, were there before.

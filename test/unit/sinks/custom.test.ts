@@ -1,11 +1,12 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import { NEVER, of, throwError, timer, mergeMap, concat } from 'rxjs';
+import { NEVER, of, take, throwError, timer, mergeMap, concat } from 'rxjs';
 import { z } from 'zod';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';
 import { RowStream } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/pipeline/index.js';
 import { customSinkOf, defineSink, type CustomWriter } from '../../../src/sinks/index.js';
+import { limit, sort } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
 
 const users = [
@@ -63,6 +64,21 @@ describe('a sink of a program', () => {
     ]);
     expect(written).toEqual({ rows: 3, bytes: 0, path: undefined, consistency: undefined });
     expect(released).toEqual([1, 2, 3]);
+  });
+
+  test.each<[string, (stream: RowStream<Row>) => RowStream<Row>, number, boolean]>([
+    ['behind a limit that stopped the read', (stream) => stream.pipe(limit(1)), 1, true],
+    ['behind a limit that did not', (stream) => stream.pipe(limit(5)), 3, false],
+    ['behind a limit of what had been read to its end', (stream) => stream.pipe(sort([{ field: 'uid' }]), limit(1)), 1, false],
+    ['behind an operator of RxJS that left', (stream) => stream.pipe(take(1)), 2, true],
+    ['of a cached part', (stream) => stream.pipe(limit(1)).cached({ maxAgeMs: 1_000 }), 1, true],
+    ['of all that is cached', (stream) => stream.cached({ maxAgeMs: 1_000 }), 3, false],
+  ])('is told %s whether it got a part of the list', async (_what, of, rows, partial) => {
+    const { sink, calls } = noting();
+    const stream = of(streamOf());
+    for (let time = 0; time < 2; time += 1) await writeTo(stream, sink(), { columns: columnsOf(collections.users) });
+    const commits = calls.filter(([name]) => name === 'commit');
+    expect(commits).toEqual([1, 2].map(() => ['commit', { rows, partial }]));
   });
 
   test('is told the columns and committed when there are no rows', async () => {
