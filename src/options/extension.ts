@@ -62,8 +62,10 @@ export function extensionConfig<O>(check: OptionsCheck<unknown, O> | undefined):
     .unknown()
     .transform((given, context) => {
       const checked = checkedOptions(check, given, true);
-      if ('value' in checked) return checked.value;
-      for (const { path, message } of checked.problems) context.addIssue({ code: 'custom', path: [...path], message });
+      if ('value' in checked && checked.value !== undefined) return checked.value;
+      const nothing = [{ path: [], message: 'its options came out as undefined; give them, or throw' }];
+      for (const { path, message } of 'problems' in checked ? checked.problems : nothing)
+        context.addIssue({ code: 'custom', path: [...path], message });
       return zod().NEVER;
     });
 }

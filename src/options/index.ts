@@ -20,5 +20,5 @@ export {
   texts,
 } from './check.js';
 export { callback, judgedBy, optionProblems } from './problems.js';
-export { checkedOptions, type CheckedOptions, type OptionsCheck, type StandardSchema } from './standard-schema.js';
+export { checkedOptions, type CheckedOptions, type OptionsCheck, type StandardSchema, takesTyped } from './standard-schema.js';
 export { settings, windowHoldsConcurrency, type Windowed } from './settings.js';

@@ -32,7 +32,7 @@ export interface OptionProblem {
  * Checks the options of a step or sink that somebody else defined.
  *
  * @param check Default: it takes none.
- * @param isText Whether scalars came as text, as from a file; where a schema refuses one that spells a number or a flag, it gets that.
+ * @param isText Whether scalars came as text, as from a file; where a schema refuses one that spells a number or a flag, it gets that. A function gets what is given.
  */
 export function checkedOptions<O>(check: OptionsCheck<unknown, O> | undefined, given: unknown, isText: boolean): CheckedOptions<O> {
   // Without a check there are no options, and O is that.
@@ -48,6 +48,11 @@ export function checkedOptions<O>(check: OptionsCheck<unknown, O> | undefined, g
 /** Whether something can check options. */
 export function isOptionsCheck(check: unknown): check is OptionsCheck {
   return typeof check === 'function' || (typeof check === 'object' && check !== null && '~standard' in check);
+}
+
+/** Whether it is a function, which cannot say that it wants a number where a text stands; a schema can. */
+export function takesTyped(check: OptionsCheck<unknown, unknown> | undefined): boolean {
+  return check !== undefined && !isSchema(check);
 }
 
 /** The schemas of some libraries are functions, too. */

@@ -87,6 +87,8 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   readonly summary: string;
   /** Of a step of somebody's own, what its author calls its version; part of the fingerprint. Others have none. */
   readonly version?: string | undefined;
+  /** Whether `config` takes numbers, flags and `null` as such, and not as the texts that a file has. Default `false`. */
+  readonly takesTyped?: boolean | undefined;
   /** Schema of the configuration. */
   readonly config: () => z.ZodType<C>;
   /** Configurations that are valid for a chain of leads; they stand in the reference and are checked by a test. */

@@ -58,7 +58,7 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, fil
   // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
   const parts = shape ?? readableParts(resolved);
   const collections = registryOf(resolved, problem);
-  const context = { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY, definitions };
+  const context = { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY, definitions, isPlain: document.isPlain };
   const findings = { problem: shape ? problem : issues.ofUnreported(problem), warn: warnings.add, unset: issues.unsetOf() };
   const plan = parts && collections && planPipeline(parts, { ...context, collections }, findings);
   const connection =

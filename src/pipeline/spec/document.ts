@@ -13,6 +13,8 @@ export interface SpecDocument {
   readonly value: unknown;
   /** Paths of values that took the place of the file's, and so stand nowhere in it. */
   readonly overridden: readonly Path[];
+  /** Whether a scalar stands there without quotes, and not as a block. */
+  isPlain(path: Path): boolean;
   /** Whether a value, or the nearest part above it, stands in the defaults of the file. */
   inherits(path: Path): boolean;
   /**
@@ -69,6 +71,10 @@ export function parseSpecDocuments(file: string, text: string, overrides: readon
       file,
       overridden,
       value: value ?? {},
+      isPlain: (path) => {
+        const node = document.getIn(path, true);
+        return isScalar(node) && (node.type === undefined || node.type === 'PLAIN');
+      },
       inherits: (path) => offsetOf(document, path, false) < end,
       locate: (path, onKey = false, at) =>
         placeOf(lines, (at === undefined ? undefined : within(path, at)) ?? offsetOf(document, path, onKey)),

@@ -5,6 +5,7 @@ import { refuseSharedOutputs } from './collide.js';
 import { ColumnFlow, type Findings } from './column-flow.js';
 import { refuseLimits, stopOf } from './limits.js';
 import type { Definitions } from './definitions.js';
+import type { Path } from './document.js';
 import { planSink, planStep, type Place, type PlannedSink, type PlannedStep } from './planned.js';
 import type { Problem } from './references.js';
 import type { PipelineShape } from './spec.js';
@@ -32,6 +33,8 @@ interface Surroundings extends Place {
   readonly hmacKey: string | undefined;
   readonly definitions: Definitions;
   readonly collections: Registry;
+  /** Whether a scalar of the file stands there without quotes. */
+  isPlain(path: Path): boolean;
 }
 
 /**
@@ -41,15 +44,15 @@ interface Surroundings extends Place {
  */
 export function planPipeline(
   shape: ChainShape,
-  { hmacKey, definitions, collections, ...place }: Surroundings,
+  { hmacKey, definitions, collections, isPlain, ...place }: Surroundings,
   findings: Findings,
 ): Plan | undefined {
   const { problem } = findings;
   const collection = collectionOf(shape, collections, problem);
   if (!collection) return undefined;
   const { reveal = [] } = shape;
-  const bound = (shape.steps ?? []).map((entry, index) => planStep(entry, definitions, index, problem));
-  const sinks = shape.to.flatMap((entry, index) => planSink(entry, index, { ...place, definitions }, problem) ?? []);
+  const bound = (shape.steps ?? []).map((entry, index) => planStep(entry, { definitions, isPlain }, index, problem));
+  const sinks = shape.to.flatMap((entry, index) => planSink(entry, index, { ...place, definitions, isPlain }, problem) ?? []);
   refuseSharedOutputs(sinks, problem);
 
   const flow = new ColumnFlow(bound, { collection, collections, reveal, hmacKey });

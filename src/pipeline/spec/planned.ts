@@ -7,6 +7,7 @@ import { outputColumns } from '../gates/schema.js';
 import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
 import type { Problem } from './references.js';
+import { typedScalars } from './typed-scalars.js';
 import { validated } from './validate.js';
 
 /** A step of a pipeline file with its configuration inside. */
@@ -77,16 +78,23 @@ export interface Place {
   readonly pipeline: string;
 }
 
+/** What entries of a file can be, and how its scalars stand there. */
+interface Entries {
+  readonly definitions: Definitions;
+  isPlain(path: Path): boolean;
+}
+
 /** A step of a file; what is wrong with it is reported. */
 export function planStep(
   entry: Readonly<Record<string, unknown>>,
-  { steps, sinks }: Definitions,
+  { definitions: { steps, sinks }, isPlain }: Entries,
   index: number,
   problem: Problem,
 ): BoundStep | undefined {
   const chosen = chooseOne(entry, steps, ['steps', index], { name: 'step', others: sinks, below: 'to' }, problem);
   if (!chosen) return undefined;
-  return bindStep(chosen.definition, chosen.value, ['steps', index, chosen.name], `steps[${index}] ${chosen.name}`, problem);
+  const path = ['steps', index, chosen.name];
+  return bindStep(chosen.definition, givenTo(chosen, path, isPlain), path, `steps[${index}] ${chosen.name}`, problem);
 }
 
 function bindStep(definition: StepDefinition, value: unknown, path: Path, at: string, problem: Problem): BoundStep | undefined {
@@ -116,12 +124,21 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
 export function planSink(
   entry: Readonly<Record<string, unknown>>,
   index: number,
-  { definitions: { steps, sinks }, ...place }: Place & { readonly definitions: Definitions },
+  { definitions: { steps, sinks }, isPlain, ...place }: Place & Entries,
   problem: Problem,
 ): PlannedSink | undefined {
   const chosen = chooseOne(entry, sinks, ['to', index], { name: 'sink', others: steps, below: 'steps' }, problem);
   if (!chosen) return undefined;
-  return bindSink(chosen.definition, chosen.value, index, place, problem);
+  return bindSink(chosen.definition, givenTo(chosen, ['to', index, chosen.name], isPlain), index, place, problem);
+}
+
+/** The value of an entry as its definition takes it. */
+function givenTo(
+  { definition, value }: { readonly definition: Pick<StepDefinition, 'takesTyped'>; readonly value: unknown },
+  path: Path,
+  isPlain: Entries['isPlain'],
+): unknown {
+  return definition.takesTyped === true ? typedScalars(value, path, isPlain) : value;
 }
 
 function bindSink(

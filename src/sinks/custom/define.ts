@@ -1,5 +1,5 @@
 import { outputColumn, SinkError, type Warning } from '../../core/index.js';
-import { checkedOptions, extensionConfig, extensionKey, extensionOf, extensionProblem, oneOf } from '../../options/index.js';
+import { checkedOptions, extensionConfig, extensionKey, extensionOf, extensionProblem, oneOf, takesTyped } from '../../options/index.js';
 import { standaloneSink } from '../context.js';
 import type { SinkDefinition, SinkWriter } from '../sink.js';
 import type { AnySink, CustomSink, SinkDeclaration } from './declaration.js';
@@ -50,6 +50,7 @@ export function customSinkOf(value: unknown): SinkDefinition | undefined {
   const { summary = 'A sink of a plug-in.', version = '', types = 'text' } = sink;
   return {
     ...{ name, summary, examples: [], version },
+    takesTyped: takesTyped(sink.options),
     config: () => extensionConfig(sink.options),
     output: () => undefined,
     writes: (_, columns) => columns.map((column) => outputColumn(column, { naming: 'snake_case', types })),

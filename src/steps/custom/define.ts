@@ -11,7 +11,7 @@ import {
   type Step,
   type StepContext,
 } from '../../flow/index.js';
-import { checkedOptions, extensionConfig, extensionKey, extensionOf, extensionProblem, given } from '../../options/index.js';
+import { checkedOptions, extensionConfig, extensionKey, extensionOf, extensionProblem, given, takesTyped } from '../../options/index.js';
 import type { StepDefinition } from '../step.js';
 import { contradiction, stepChecks } from './check.js';
 import { columnsFor, leavingColumns, type StepColumns } from './columns.js';
@@ -68,6 +68,7 @@ export function customStepOf(value: unknown): StepDefinition | undefined {
   const { summary = 'A step of a plug-in.', version = '', rows = 'same' } = step;
   return {
     ...{ name, summary, examples: [], version },
+    takesTyped: takesTyped(step.options),
     config: () => extensionConfig(step.options),
     addsRows: () => rows === 'any',
     columns: (options, input, plan) => {

@@ -116,6 +116,41 @@ describe('steps and sinks of a program in a file', () => {
     expect(from.requests).toEqual([]);
   });
 
+  test('give a function of options what the file spells: quoted scalars are text, others have their types', async () => {
+    const from = await some();
+    const given: unknown[] = [];
+    const seen = defineStep('seen', { options: (options) => given.push(options), open: () => (row) => row });
+    const noted = defineSink('noted', {
+      options: (options) => given.push(options),
+      open: () => ({ write: () => {}, commit: () => {}, abort: () => {} }),
+    });
+    const options = `{ on: false, quoted: 'false', n: 5, digits: "5", list: [1.5, -2, 1e3, '1'], id: 0123, big: 12345678901234567890, yes: yes,
+      none: null, set: x, deep: { a: true }, text: "\${LEADSTREAM_TEST_N:-7}" }`;
+    const typed = {
+      ...{ on: false, quoted: 'false', n: 5, digits: '5', list: [1.5, -2, 1000, '1'], id: '0123', big: '12345678901234567890', yes: 'yes' },
+      ...{ none: null, set: 'x', deep: { a: true }, text: '7' },
+    };
+    await prepared(
+      from,
+      `from: leads\nsteps:\n  - seen: ${options}\n  - seen:\n      env: \${LEADSTREAM_TEST_N:-7}\n  - seen:\nto:\n  - noted: ${options}\n`,
+      {
+        ...{ steps: [seen], sinks: [noted] },
+      },
+    );
+    const distinct = new Set(given.map((each) => JSON.stringify(each)));
+    expect([...distinct].map((each) => JSON.parse(each) as unknown)).toEqual([typed, { env: 7 }, null]);
+  });
+
+  test('are refused when the function of their options gives nothing', async () => {
+    const silent = defineStep('silent', { options: () => {}, open: () => (row) => row });
+    const failure = await failureOf(
+      prepared(await some(), 'from: leads\nsteps:\n  - silent: {}\nto:\n  - lines: { path: a }\n', {
+        ...{ steps: [silent], sinks: [lines] },
+      }),
+    );
+    expect(String(failure)).toMatch(/p\.yaml:\d+:\d+ .*came out as undefined/);
+  });
+
   test.each<[string, Extensions, string]>([
     [
       'a name of leadstream',
