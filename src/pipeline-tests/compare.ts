@@ -57,8 +57,9 @@ function warningDifferences({ warnings }: Expected, outcome: Outcome): readonly 
 }
 
 function bookDifferences({ books = {} }: Expected, { report }: Outcome): readonly Difference[] {
-  // Of a run that did not publish, its end says enough.
-  if (report === undefined) return [];
+  if (Object.keys(books).length === 0) return [];
+  if (report === undefined || report.sinks.length === 0)
+    return [{ at: 'books', expected: 'those of the outputs', received: 'the run ended before it had books' }];
   return report.sinks.flatMap(({ at, books: counted }) =>
     Object.entries(bookNames).flatMap(([name, key]) => {
       const wanted = Object.entries(books).find(([given]) => given === name)?.[1];

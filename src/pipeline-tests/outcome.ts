@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { LeadstreamError, limitReached } from '../core/index.js';
-import { runPipeline, type ObservedPipeline, type PipelineTest, type RunReport, type TextRow } from '../pipeline/index.js';
+import { failedRunOf, runPipeline, type ObservedPipeline, type PipelineTest, type RunReport, type TextRow } from '../pipeline/index.js';
 
 /** What a run came to. */
 export interface Outcome {
@@ -12,7 +12,7 @@ export interface Outcome {
   readonly warnings: readonly string[];
   /** The rows that left the last step. */
   readonly rows: readonly TextRow[];
-  /** Present when it published. */
+  /** What it did, be it in vain; none where it failed before it could begin. */
   readonly report: RunReport | undefined;
   readonly stdout: string;
 }
@@ -32,6 +32,7 @@ export async function outcomeOf(
     report = await runPipeline(pipeline, options);
   } catch (thrown) {
     signal?.throwIfAborted();
+    report = failedRunOf(thrown);
     failure = failureOf(thrown);
   }
   return { exit: failure?.exit ?? 0, failure, warnings, rows: rows(), report, stdout: stdout.text };

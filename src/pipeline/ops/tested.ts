@@ -4,6 +4,7 @@ import type { Collection } from '../../collections/index.js';
 import { SpecError, textOf } from '../../core/index.js';
 import { batchOf } from '../../flow/index.js';
 import type { Checked } from '../spec/check.js';
+import { wrongFiles } from '../spec/check-test-files.js';
 import { credentialReferences } from '../spec/credentials.js';
 import { fileText } from '../spec/file-text.js';
 import type { Extensions } from '../spec/definitions.js';
@@ -73,7 +74,9 @@ export async function loadTests(file: string, cwd: string, own: Extensions = {})
       const checked = await checkDocuments(text, file, options, true, (documents) => madeUp(documents, test, place, cwd));
       const [document] = checked.pipelines.slice(index);
       if (document === undefined || document.issues.length > 0) throw failureOf(file, document?.issues ?? checked.issues);
-      return observed(testing(soundIn(document, test, file), document, place, file), place);
+      const pipeline = soundIn(document, test, file);
+      refuseOtherFiles(document, test, place, file);
+      return observed(testing(pipeline, document, place, file), place);
     },
   }));
 }
@@ -111,6 +114,13 @@ function soundIn({ pipeline, unset, document }: Checked, { line }: PipelineTest,
   if (pipeline) return pipeline;
   const message = `a test has no other environment than its own: set ${unset.join(', ')} under env`;
   throw new SpecError('E_SPEC_REFERENCE', file, [{ message, line, column: document.locate(['tests']).column }]);
+}
+
+/** @throws {SpecError} `E_SPEC_INVALID` for a file that the test expects and its run does not write. */
+function refuseOtherFiles({ document, outputs }: Checked, test: PipelineTest, { folder }: TestPlace, file: string): void {
+  const [message] = wrongFiles(test, { outputs, baseDir: folder });
+  if (message === undefined) return;
+  throw new SpecError('E_SPEC_INVALID', file, [{ message, line: test.line, column: document.locate(['tests']).column }]);
 }
 
 /** The pipeline against the service of a test, which nobody has to wait for. */

@@ -4,6 +4,7 @@ import type { Collection } from '../../collections/index.js';
 import { SpecError } from '../../core/index.js';
 import { runTemplate } from '../../store/index.js';
 import { checkDefaults, checkPipeline, inheritedOf, type Checked, collectionsOf } from './check.js';
+import { checkTestFiles } from './check-test-files.js';
 import { collide } from './collide.js';
 import { definitionsWith } from './definitions.js';
 import { credentialsIn } from './credentials.js';
@@ -34,13 +35,12 @@ export async function checkDocuments(
   file: string,
   options: LoadOptions,
   lenient = false,
-  sourceOf: (documents: readonly unknown[]) => ReferenceSource = () =>
-    referenceSource(options.env ?? process.env, options.baseDir ?? options.cwd ?? process.cwd()),
+  sourceOf?: (documents: readonly unknown[]) => ReferenceSource,
 ): Promise<CheckedFile> {
   const { set = {}, stateDir } = options;
   const { defaults, pipelines } = parseSpecDocuments(file, text, overridesOf(file, set));
   const documents = [...(defaults ? [inheritedOf(defaults)] : []), ...pipelines.map(({ value }) => value)];
-  const from = sourceOf(documents);
+  const from = sourceOf?.(documents) ?? referenceSource(options.env ?? process.env, options.baseDir ?? options.cwd ?? process.cwd());
   const context = { credentials: credentialsIn(documents, from), lenient };
   const definitions = await definitionsWith(options);
   const checked = pipelines.map((document) => checkPipeline(document, from, context, definitions));
@@ -48,6 +48,8 @@ export async function checkDocuments(
     for (const earlier of checked.slice(0, index)) refuseClashes(earlier, later);
   });
   if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(from.baseDir, stateDir));
+  // With other values, outputs are other ones than those that its tests name.
+  if (sourceOf === undefined && Object.keys(set).length === 0) for (const document of checked) checkTestFiles(document, from.baseDir);
   const issues = issuesOfFile(defaults ? checkDefaults(defaults, from, context) : [], checked);
   return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ unset }) => unset))] };
 }

@@ -53,6 +53,7 @@ function onDay(path: string, day: string): string {
   return path.replaceAll(dayTemplate, day);
 }
 
-function escaped(text: string): string {
+/** A text that a pattern takes literally. */
+export function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }

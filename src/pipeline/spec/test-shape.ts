@@ -70,11 +70,11 @@ export const expectationShape = schema((z) => {
       books: z
         .partialRecord(z.enum(books), z.number().int().min(0))
         .optional()
-        .describe('Counts of rows in the books of each output, like { read: 3, written: 2 }; others are not compared.'),
+        .describe('Counts of rows in the books of each output, like { read: 3, written: 2 }, also of a run that fails; others are not compared.'),
       files: z
         .record(z.string(), expectedFileShape())
         .optional()
-        .describe('What is written, by path, as the outputs of the pipeline name it.'),
+        .describe('What is written, by the relative path of an output or of the rejects, as the pipeline names it.'),
       stdout: z.string().optional().describe('The whole text that is printed.'),
     })
     .refine((expected) => Object.keys(expected).length > 0, 'a test has to expect something, like rows');

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -57,7 +57,6 @@ describe('test', () => {
     expect:
       files:
         out/leads.csv: { rows: [{ lead_id: 1, lead_status: NEW }, { lead_id: 2, lead_status: sold }] }
-        out/leads.cvs: { rows: [] }
         out/leads.csv.rejects.ndjson: { exists: false }
   - name: a column
     ${given}
@@ -72,7 +71,19 @@ describe('test', () => {
   - name: another failure
     ${given}
     set: { expect.min_rows: 3 }
-    expect: { error: E_GATE_REJECTS, message: nothing of that }`),
+    expect: { error: E_GATE_REJECTS, message: nothing of that }
+  - name: books of a refused run
+    ${given}
+    set: { expect.min_rows: 3 }
+    expect: { error: E_GATE_EXPECT, books: { read: 2, written: 7 } }
+  - name: books of a run that began not to write
+    ${given}
+    service: { faults: ["401"] }
+    expect: { error: E_SOURCE_AUTH, books: { read: 0 } }
+  - name: a file that is not there
+    ${given}
+    service: { faults: ["401"] }
+    expect: { error: E_SOURCE_AUTH, files: { out/leads.csv: { rows: [] } } }`),
     );
     expect(code).toBe(1);
     expect(stdout.split('\n').map((line) => line.replace(/^(\w+ +p\.yaml):\d+/, '$1'))).toEqual([
@@ -90,7 +101,6 @@ describe('test', () => {
       'FAIL p.yaml night: files',
       '       files out/leads.csv: expected 2 rows, received 2 rows',
       '         row 2, lead_status: expected "sold", received "Sold"',
-      '       files out/leads.cvs: expected a file, received it is not there',
       '       files out/leads.csv.rejects.ndjson: expected no file, received it is there',
       'FAIL p.yaml night: a column',
       '       files out/leads.csv: expected a column leadid, received none; did you mean lead_id?',
@@ -101,9 +111,15 @@ describe('test', () => {
       'FAIL p.yaml night: another failure',
       expect.stringMatching(/^ {7}error: expected E_GATE_REJECTS, received E_GATE_EXPECT: /),
       expect.stringMatching(/^ {7}message: expected nothing of that, received /),
+      'FAIL p.yaml night: books of a refused run',
+      '       books of to[0] csv: written: expected 7, received 2',
+      'FAIL p.yaml night: books of a run that began not to write',
+      '       books: expected those of the outputs, received the run ended before it had books',
+      'FAIL p.yaml night: a file that is not there',
+      '       files out/leads.csv: expected a file, received it is not there',
       '',
     ]);
-    expect(stderr).toBe('8 tests, 0 passed, 8 failed\n');
+    expect(stderr).toBe('11 tests, 0 passed, 11 failed\n');
   });
 
   test('starts a run when it is told to, with the variables and values of the test', async () => {
@@ -305,6 +321,38 @@ describe('validate, of tests', () => {
       "p.yaml:11:11 the name 'a' is taken by tests[0]",
       '',
     ]);
+  });
+
+  test('finds files that no run of the pipeline writes', async () => {
+    const of = (name: string) => `  - name: '${name}'\n    ${given}\n    expect: { files: { '${name}': { exists: false } } }`;
+    const names = [
+      'out/leads.csv',
+      './out/leads.csv',
+      'out/leads.csv.rejects.ndjson',
+      'out/leads.cvs',
+      '/tmp/leads.csv',
+      '../out/leads.csv',
+      'out',
+    ];
+    const cwd = await folderWith({ 'p.yaml': file(names.map(of).join('\n')) });
+    const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd });
+    expect(code).toBe(78);
+    expect(stderr.split('\n')).toEqual([
+      "p.yaml:19:24 unknown output 'out/leads.cvs', did you mean 'out/leads.csv'?",
+      'p.yaml:22:24 /tmp/leads.csv is absolute, and a test writes into a folder of its own; name the output by its relative path',
+      expect.stringMatching(/^p\.yaml:25:24 unknown output '\.\.\/out\/leads\.csv', did you mean /),
+      "p.yaml:28:24 unknown output 'out', did you mean 'out/leads.csv'?",
+      '',
+    ]);
+    const other = file(
+      `  - name: a\n    ${given}\n    env: { TO: b.csv }\n    expect: { files: { a.csv: { exists: false } } }`,
+      'from: leads\nto:\n  - csv: { path: "${TO}" }',
+    );
+    await writeFile(join(cwd, 'p.yaml'), other);
+    expect(await cli(['test', 'p.yaml'], { cwd })).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("E_SPEC_INVALID: p.yaml:6:1 unknown output 'a.csv'"),
+    });
   });
 
   test('leaves the fingerprint of a pipeline and its texts alone', async () => {
