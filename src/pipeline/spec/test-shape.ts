@@ -70,7 +70,9 @@ export const expectationShape = schema((z) => {
       books: z
         .partialRecord(z.enum(books), z.number().int().min(0))
         .optional()
-        .describe('Counts of rows in the books of each output, like { read: 3, written: 2 }, also of a run that fails; others are not compared.'),
+        .describe(
+          'Counts of rows in the books of each output, like { read: 3, written: 2 }, also of a run that fails; others are not compared.',
+        ),
       files: z
         .record(z.string(), expectedFileShape())
         .optional()
