@@ -38,7 +38,7 @@ export interface Checked {
   readonly unset: readonly string[];
   readonly issues: readonly Issue[];
   /** Adds a problem that it has with others. */
-  problem(path: Path, message: string): void;
+  problem(path: Path, message: string, onKey?: boolean): void;
 }
 
 /**
