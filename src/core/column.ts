@@ -44,3 +44,8 @@ export function snakeCase(name: string): string {
     .filter((word) => word !== '');
   return words.length === 0 ? 'field' : words.join('_').toLowerCase();
 }
+
+/** The column of a field that nobody declared: text, as it came. @param sensitivity Default: it may be about a person. */
+export function undeclaredColumn(name: string, original = name, sensitivity: Sensitivity = 'personal'): Column {
+  return { name, original, type: 'text', cast: false, sensitivity, undeclared: true };
+}

@@ -1,6 +1,6 @@
 import { tap } from 'rxjs';
 import type { Column, Row } from '../../core/index.js';
-import { LeadstreamError } from '../../core/index.js';
+import { LeadstreamError, undeclaredColumn } from '../../core/index.js';
 import type { Watcher, Watchers } from '../../events/index.js';
 import { batchOf, type Page } from '../../flow/index.js';
 import { limit } from '../../steps/index.js';
@@ -107,15 +107,7 @@ class Stage {
 
   /** Those that are declared here, and fields that the service has and nobody declared. */
   get columns(): readonly Column[] {
-    const undeclared = this.#unplanned.map((name): Column => ({
-      name,
-      original: name,
-      type: 'text',
-      cast: false,
-      sensitivity: 'personal',
-      undeclared: true,
-    }));
-    return [...this.planned, ...undeclared];
+    return [...this.planned, ...this.#unplanned.map((name) => undeclaredColumn(name))];
   }
 }
 
@@ -164,7 +156,7 @@ class ShownChain {
   /** Lets the sample pass and stops the read. */
   #sampling(sample: number, input: readonly Column[]): PlannedStep {
     return {
-      ...transparent('sample', input),
+      ...transparent('preview', 'sample', input),
       most: sample,
       open: (runtime) => limit(sample, { ...runtime, stop: () => this.#stop(runtime) }),
     };
@@ -176,7 +168,7 @@ class ShownChain {
     // After a step that takes all rows first, everything is read by then.
     const isFirst = !this.#steps.some(({ blocking }) => blocking);
     return {
-      ...transparent(`after ${stage.at}`, stage.columns),
+      ...transparent('preview', `after ${stage.at}`, stage.columns),
       ...(isLast && { most: rows }),
       open: (runtime) => (pages$) => {
         const shown$ = pages$.pipe(tap((page) => stage.take(page)));

@@ -1,10 +1,10 @@
 import type { Column } from '../../core/index.js';
 import type { PlannedStep } from '../spec/planned.js';
 
-/** A step that lets all rows pass as they are. */
-export function transparent(at: string, input: readonly Column[]): Omit<PlannedStep, 'open'> {
+/** A step that lets all rows pass as they are. @param name What it is called. */
+export function transparent(name: string, at: string, input: readonly Column[]): Omit<PlannedStep, 'open'> {
   return {
-    name: 'preview',
+    name,
     version: undefined,
     at,
     input,

@@ -1,6 +1,6 @@
 import { discoveredColumns, discoveredIn, type CollectionReader, type Findings } from '../../source/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
-import type { Column, Row, Warning } from '../../core/index.js';
+import { undeclaredColumn, type Column, type Row, type Warning } from '../../core/index.js';
 import type { RecordBatch } from '../../vector/index.js';
 import { batchOf, type Page } from '../../flow/index.js';
 import type { Published, UndeclaredField } from '../../lake/index.js';
@@ -76,7 +76,7 @@ export function undeclaredColumns(
   for (const { name, original } of earlier.flatMap((published) => published?.undeclared ?? [])) {
     if (collection.unknown === 'secret' || declared.includes(name) || declared.includes(original) || columns.has(original)) continue;
     if (!now.has(original) && names.has(name)) continue;
-    const gone: Column = { name, original, type: 'text', cast: false, sensitivity: collection.unknown, undeclared: true };
+    const gone = undeclaredColumn(name, original, collection.unknown);
     columns.set(original, now.get(original) ?? gone);
   }
   for (const column of discovered) if (!columns.has(column.original)) columns.set(column.original, column);

@@ -1,5 +1,5 @@
 import { originalName, type Collection } from '../../collections/index.js';
-import { snakeCase, SourceError, type Column, type Redactor } from '../../core/index.js';
+import { snakeCase, SourceError, undeclaredColumn, type Column, type Redactor } from '../../core/index.js';
 import type { RecordBatch } from '../../vector/index.js';
 import { freeNames } from './free-names.js';
 
@@ -112,7 +112,7 @@ export class FieldFindings {
     const original = this.#seenNameOf(this.redact(sent));
     const name = this.#reserved.get(original) ?? this.#nameOf(snakeCase(original));
     const sensitivity = this.collection.unknown;
-    const column: Column = { name, original, type: 'text', cast: false, sensitivity, undeclared: true };
+    const column = undeclaredColumn(name, original, sensitivity);
     const found = { column, rows: 0, wanted: sensitivity !== 'secret' || this.reveal.includes(name) };
     this.#sent.set(sent, found);
     this.#seen.set(original, found);

@@ -1,4 +1,4 @@
-import { textOf, type Column, type Row, type Value } from '../../../core/index.js';
+import { textOf, undeclaredColumn, type Column, type Row, type Value } from '../../../core/index.js';
 import type { RowField } from './explanation.js';
 
 /** What is shown of a value that is personal or a credential. */
@@ -28,13 +28,5 @@ export class FieldView {
 export function columnsWith(declared: readonly Column[], rows: readonly Row[]): readonly Column[] {
   const known = new Set(declared.map(({ name }) => name));
   const others = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => !known.has(name));
-  const undeclared = others.map((name): Column => ({
-    name,
-    original: name,
-    type: 'text',
-    cast: false,
-    sensitivity: 'personal',
-    undeclared: true,
-  }));
-  return [...declared, ...undeclared];
+  return [...declared, ...others.map((name) => undeclaredColumn(name))];
 }
