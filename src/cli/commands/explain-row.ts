@@ -59,7 +59,7 @@ async function explainRow(arguments_: ExplainRowArguments, context: CommandConte
   const explanation = await api.explainRow(pipeline, key.map(String), { reveal, scan, signal, watch: watchers(console) });
   const text = format === 'json' ? `${JSON.stringify(explanation, undefined, 2)}\n` : textOf(explanation, painterFor(stdout, env));
   await print(stdout, console.redact(text));
-  const failed = explanation.steps.find(({ outcome }) => outcome === 'failed');
+  const failed = [...explanation.steps, ...explanation.outputs].find(({ outcome }) => outcome === 'failed');
   if (failed) throw new LeadstreamError('E_ROW_FAILED', `${failed.at}: a run fails by this row`);
   return 0;
 }
@@ -67,7 +67,7 @@ async function explainRow(arguments_: ExplainRowArguments, context: CommandConte
 function textOf({ collection, search, record, steps, rows, outputs }: RowExplanation, paint: Painter): string {
   const list = search.because === undefined ? 'found in the list' : `${search.because}; found in the list`;
   const how = search.by === 'single read' ? 'found by a single read' : `${list}, row ${amount(search.looked)}`;
-  const end = rows === 0 ? [`nothing is written of it: ${endOf(steps)}`] : outputs.flatMap(outputLines);
+  const end = rows === 0 ? [`nothing is written of it: ${endOf(steps)}`] : outputs.flatMap((output) => outputLines(output, paint));
   const blocks = [[`from ${collection}: ${how}`, ...table(record)], ...steps.map((step) => stepLines(step, paint)), end];
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
@@ -77,7 +77,9 @@ function endOf(steps: readonly RowPassage[]): string {
   return last ? `${last.at}, ${last.outcome}` : 'no row comes out of the last step';
 }
 
-const tones: Readonly<Record<RowPassage['outcome'], Tone>> = {
+const tones: Readonly<Record<RowPassage['outcome'] | RowOutput['outcome'], Tone>> = {
+  written: 'good',
+  nulled: 'beware',
   passed: 'good',
   dropped: 'beware',
   rejected: 'bad',
@@ -126,12 +128,12 @@ function rowsOf(count: number): string {
   return `${amount(count)} ${count === 1 ? 'row' : 'rows'}`;
 }
 
-function outputLines({ at, path, rows }: RowOutput): readonly string[] {
+function outputLines({ at, path, outcome, rows }: RowOutput, paint: Painter): readonly string[] {
   const where = path === undefined ? '' : ` -> ${path}`;
   return rows.flatMap((row, index) => {
     const name = rows.length === 1 ? '' : `, row ${index + 1}`;
     const problems = row.filter(({ problem }) => problem !== undefined).map((cell) => `  ! ${cell.name} ${cell.problem}`);
-    return [`${at}${where}${name}`, ...table(row), ...problems];
+    return [`${at}${where}${name}: ${paint(tones[outcome], outcome)}`, ...table(row), ...problems];
   });
 }
 

@@ -10,6 +10,7 @@ export const nowhere: PlannedSink = {
   prints: true,
   output: undefined,
   outputOf: () => undefined,
+  onError: undefined,
   adds: false,
   check: () => {},
   writes: () => [],

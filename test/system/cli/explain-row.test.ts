@@ -121,7 +121,7 @@ describe('explain-row', () => {
         'steps[8] sort: passed',
         '  note: puts rows into an order, and a single row has none',
         '',
-        'to[0] csv -> ./out/leads.csv',
+        'to[0] csv -> ./out/leads.csv: written',
         '  lead_id         1',
         '  lower_status    sold',
         '  email           [redacted]',
@@ -229,8 +229,30 @@ describe('explain-row', () => {
     ];
     const { stdout } = await cli(['explain-row', 'p.yaml', '3'], { cwd, env: from.env });
     expect(stdout).toMatch(
-      /to\[0\] parquet -> .*\/lake\n {2}lead_id {2}3\n {2}age {6}\*\*\*\n {2}! age is not a whole number of 64 bits\n$/,
+      /to\[0\] parquet -> .*\/lake: rejected\n {2}lead_id {2}3\n {2}age {6}\*\*\*\n {2}! age is not a whole number of 64 bits\n$/,
     );
+  });
+
+  test.each([
+    ['reject', '', 'rejected', '***'],
+    ['null', '', 'nulled', null],
+    ['fail', '', 'failed', '***'],
+    ['fail', ', on_error: null', 'nulled', null],
+    ['reject', ', on_error: fail', 'failed', '***'],
+  ])('says what becomes of a value that does not fit an output under %s%s', async (onError, own, outcome, value) => {
+    const from = await served();
+    const to = `to:\n  - csv: { path: l.csv }\n  - parquet: { path: lake${own} }`;
+    const cwd = await workplace(`on_error: ${onError}\nfrom: leads\nsteps:\n  - select: [lead_id, age]\n${to}`);
+    const { code, stdout, stderr } = await cli(['explain-row', 'p.yaml', '3', '--format', 'json'], { cwd, env: from.env });
+    const { outputs }: RowExplanation = JSON.parse(stdout);
+    expect(outputs).toMatchObject([
+      { at: 'to[0] csv', outcome: 'written' },
+      { at: 'to[1] parquet', outcome, rows: [[{ name: 'lead_id' }, { name: 'age', value, problem: 'is not a whole number of 64 bits' }]] },
+    ]);
+    const told = outcome === 'failed' ? 'E_ROW_FAILED: to[1] parquet: a run fails by this row' : '';
+    expect({ code, stderr }).toEqual({ code: told === '' ? 0 : 1, stderr: expect.stringContaining(told) });
+    const run = await cli(['run', 'p.yaml', '--set', 'rejects.max=100%'], { cwd, env: from.env });
+    expect(run.code === 0).toBe(told === '');
   });
 
   test.each([

@@ -1,14 +1,13 @@
-import { castText, castTyped } from '../../../sinks/index.js';
 import { columnsOf } from '../../../collections/index.js';
-import { expectations, itemAt, LeadstreamError, type Column, type OutputColumn, type Row } from '../../../core/index.js';
+import { itemAt, LeadstreamError, type Row } from '../../../core/index.js';
 import type { Watchers } from '../../../events/index.js';
 import { bounds } from '../../../options/index.js';
 import { connect, type ConnectOptions } from '../../../source/index.js';
 import type { Pipeline } from '../../spec/pipeline.js';
-import type { PlannedSink } from '../../spec/planned.js';
-import type { RowExplanation, RowOutput, RowPassage } from './explanation.js';
+import type { RowExplanation, RowPassage } from './explanation.js';
 import { columnsWith, FieldView } from './fields.js';
 import { findRecord } from './find-record.js';
+import { outputOf } from './output.js';
 import { Passages } from './passage.js';
 
 /** How a record is explained. */
@@ -22,9 +21,6 @@ export interface ExplainRowOptions {
   /** Receives what happens meanwhile. */
   readonly watch?: Watchers | undefined;
 }
-
-/** Most rows of an output that are shown. */
-const mostRows = 20;
 
 /**
  * Leads one record through the steps of a pipeline and says what each of them makes of it. Nothing is written. The other sides of joins are read
@@ -68,7 +64,10 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
       record: view.fields(record, row),
       steps,
       rows: rows.length,
-      outputs: rows.length === 0 ? [] : plan.sinks.map((sink) => outputOf(sink, leaving, rows, view)),
+      outputs:
+        rows.length === 0
+          ? []
+          : plan.sinks.map((sink) => outputOf(sink, leaving, rows, { view, onError: sink.onError ?? pipeline.onError })),
     };
   } catch (error) {
     if (signal?.aborted) throw new LeadstreamError('E_RUN_ABORTED', `${name}: the explanation was stopped by its signal`);
@@ -94,21 +93,4 @@ function refuseKey({ plan: { collection } }: Pipeline, key: readonly string[], s
 /** For a read that nobody keeps: in few requests, without waiting at ends, and no failure for a warning. */
 function readingOnce(connection: ConnectOptions): ConnectOptions {
   return { ...connection, limit: connection.limit ?? bounds.limit.max, endWaitMs: 0, strict: false };
-}
-
-function outputOf({ at, output, writes }: PlannedSink, columns: readonly Column[], rows: readonly Row[], view: FieldView): RowOutput {
-  const written = writes(columns);
-  const cells = (row: Row) => written.map((column) => cellOf(column, columns, row, view));
-  return { at, path: output, rows: rows.slice(0, mostRows).map(cells) };
-}
-
-function cellOf({ name, field, type }: OutputColumn, columns: readonly Column[], row: Row, view: FieldView) {
-  const column = columns.find((candidate) => candidate.name === field);
-  if (!column) throw new Error(`an output has a column of ${field}, which no row has`);
-  const value = row[field] ?? null;
-  const cast = type === 'text' ? castText(column.type, false) : castTyped(type);
-  const fits = cast(value);
-  const problem = fits === undefined ? `is not ${expectations[type]}` : undefined;
-  const shown = { type: fits === undefined ? 'text' : column.type, sensitivity: column.sensitivity } as const;
-  return { name, type, sensitivity: column.sensitivity, value: view.value(fits ?? value, shown), problem };
 }

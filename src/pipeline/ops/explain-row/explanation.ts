@@ -79,6 +79,11 @@ export interface RowOutput {
   /** Like `to[0] csv`. */
   readonly at: string;
   readonly path: string | undefined;
+  /**
+   * What becomes of its rows, the worst of all: `written`; `nulled`: written, with null for what does not fit; `rejected`: written to the rejects instead;
+   * `failed`: the run would fail here.
+   */
+  readonly outcome: 'written' | 'nulled' | 'rejected' | 'failed';
   /** By the names of the output; `problem` says why a value does not fit. One list per row, at most 20. */
   readonly rows: readonly (readonly (RowField & { readonly problem: string | undefined })[])[];
 }
