@@ -11,6 +11,8 @@ export interface TestOptions extends Extensions {
   readonly cwd?: string;
   /** Names of pipelines or of tests to run. Default: all. */
   readonly only?: readonly string[];
+  /** Called with each result as its test ends, and waited for. Default: nobody. */
+  readonly onResult?: (result: TestResult) => Promise<void> | void;
   /** Stops the tests. */
   readonly signal?: AbortSignal;
 }
@@ -43,7 +45,7 @@ const madeUpKey = 'made-up-key-of-a-test';
 /**
  * Runs the tests that stand in a pipeline file, one after the other: each runs its whole pipeline in a temporary folder, against a service
  * of its own with the rows that are given, and compares rows, files, books and exit code. Neither the environment nor any other service is
- * asked for anything. Backoff and waits are shortened, and `rate_limit` does not count.
+ * asked for anything. Backoff and waits are shortened, an answer is waited for at most 1 s unless a test sets `service.timeout`, and `rate_limit` does not count.
  *
  * @throws {SpecError} With every problem of the file, its tests included.
  *
@@ -52,7 +54,7 @@ const madeUpKey = 'made-up-key-of-a-test';
  * // tests: [{ pipeline: 'leads-enriched', name: 'takes the main area code', ok: true, … }]
  */
 export async function testPipelines(file: string, options: TestOptions = {}): Promise<TestResults> {
-  const { cwd = process.cwd(), only = [], signal, ...own } = options;
+  const { cwd = process.cwd(), only = [], signal, onResult, ...own } = options;
   const { loadTests } = await import('../pipeline/index.js');
   const pipelines = await loadTests(file, cwd, own);
   const tests: TestResult[] = [];
@@ -65,7 +67,9 @@ export async function testPipelines(file: string, options: TestOptions = {}): Pr
         continue;
       }
       const differences = await differencesIn(pipeline, test, { base: dirname(resolve(cwd, file)), signal });
-      tests.push({ pipeline: pipeline.name, name: test.name, line: test.line, ok: differences.length === 0, differences });
+      const result = { pipeline: pipeline.name, name: test.name, line: test.line, ok: differences.length === 0, differences };
+      tests.push(result);
+      await onResult?.(result);
     }
   }
   const untested = pipelines.filter((pipeline) => pipeline.tests.length === 0).map(({ name }) => name);

@@ -1,6 +1,6 @@
 import type { Argv } from 'yargs';
 import { LeadstreamError, unknownName } from '../../core/index.js';
-import type { TestResults } from '../../index.js';
+import type { TestResult, TestResults } from '../../index.js';
 import { painterFor } from '../colour.js';
 import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
@@ -46,10 +46,11 @@ async function test({ files: words, only, format, plugin }: TestArguments, conte
   let exit = 0;
   for (const file of filesNamed(words, cwd)) {
     try {
-      const results = await testPipelines(file, { ...own, cwd, only, signal });
+      const onResult = (result: TestResult) => (format === 'text' ? tell(file, result, context) : undefined);
+      const results = await testPipelines(file, { ...own, cwd, only, signal, onResult });
       tested.push({ file, results });
       if (!results.ok) exit = exit === 0 ? 1 : exit;
-      if (format === 'text') await tell(file, results, context);
+      if (format === 'text' && results.untested.length > 0) console.log('warn', `${file}: no tests of ${results.untested.join(', ')}`);
     } catch (failure) {
       if (signal.aborted) throw new LeadstreamError('E_RUN_ABORTED', 'the tests were stopped', { cause: failure });
       const failed = reportFailure(console, failure);
@@ -58,9 +59,9 @@ async function test({ files: words, only, format, plugin }: TestArguments, conte
       tested.push({ file, failure });
     }
   }
-  if (format === 'json') await print(stdout, `${JSON.stringify(documentOf(tested, exit), undefined, 2)}\n`);
   refuseUnknown(tested, only);
   refuseNothing(tested);
+  if (format === 'json') await print(stdout, `${JSON.stringify(documentOf(tested, exit), undefined, 2)}\n`);
   const all = tested.flatMap((each) => ('results' in each ? each.results.tests : []));
   const failed = all.filter(({ ok }) => !ok).length;
   const counts = `${amount(all.length)} ${all.length === 1 ? 'test' : 'tests'}, ${amount(all.length - failed)} passed, ${amount(failed)} failed`;
@@ -68,20 +69,13 @@ async function test({ files: words, only, format, plugin }: TestArguments, conte
   return exit;
 }
 
-async function tell(file: string, { tests, untested }: TestResults, { stdout, console, env }: CommandContext): Promise<void> {
+async function tell(file: string, result: TestResult, { stdout, env }: CommandContext): Promise<void> {
   const { linesOf } = await import('../differences.js');
   const paint = painterFor(stdout, env);
-  for (const { pipeline, name, line, ok, differences } of tests) {
-    await print(stdout, `${ok ? paint('good', 'ok  ') : paint('bad', 'FAIL')} ${file}:${line} ${pipeline}: ${name}\n`);
-    await print(
-      stdout,
-      differences
-        .flatMap(linesOf)
-        .map((each) => `       ${each}\n`)
-        .join(''),
-    );
-  }
-  if (untested.length > 0) console.log('warn', `${file}: no tests of ${untested.join(', ')}`);
+  const { pipeline, name, line, ok, differences } = result;
+  const head = `${ok ? paint('good', 'ok  ') : paint('bad', 'FAIL')} ${file}:${line} ${pipeline}: ${name}`;
+  const lines = differences.flatMap(linesOf).map((each) => `       ${each}`);
+  await print(stdout, `${[head, ...lines].join('\n')}\n`);
 }
 
 function documentOf(tested: readonly Tested[], exit: number): object {

@@ -76,7 +76,7 @@ export async function loadTests(file: string, cwd: string, own: Extensions = {})
       if (document === undefined || document.issues.length > 0) throw failureOf(file, document?.issues ?? checked.issues);
       const pipeline = soundIn(document, test, file);
       refuseOtherFiles(document, test, place, file);
-      return observed(testing(pipeline, document, place, file), place);
+      return observed(testing(patient(pipeline, test), document, place, file), place);
     },
   }));
 }
@@ -123,6 +123,16 @@ function refuseOtherFiles({ document, outputs }: Checked, test: PipelineTest, { 
   throw new SpecError('E_SPEC_INVALID', file, [{ message, line: test.line, column: document.locate(['tests']).column }]);
 }
 
+/** The longest that a test waits for an answer, unless it says otherwise: its service is on this machine. */
+const longestMs = 1_000;
+
+/** The pipeline with a timeout that the test sets, or one that nobody has to sit out. */
+function patient(pipeline: Pipeline, { set = {} }: PipelineTest): Pipeline {
+  if (Object.hasOwn(set, 'service.timeout')) return pipeline;
+  const { timeoutMs = longestMs } = pipeline.connection;
+  return { ...pipeline, connection: { ...pipeline.connection, timeoutMs: Math.min(timeoutMs, longestMs) } };
+}
+
 /** The pipeline against the service of a test, which nobody has to wait for. */
 function testing(pipeline: Pipeline, { document, outputs }: Checked, { folder, service }: TestPlace, file: string): Pipeline {
   for (const { path, place } of outputs) {
@@ -153,7 +163,7 @@ function observed(pipeline: Pipeline, { folder }: TestPlace): ObservedPipeline {
   const types = new Map(columns.map(({ name, type }) => [name, type]));
   let rows: TextRow[] = [];
   const watching = {
-    ...transparent('test', columns),
+    ...transparent('test', 'test', columns),
     open: () => {
       rows = [];
       return tap<Parameters<typeof batchOf>[0]>((page) => {

@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { loadPipeline } from '../../../src/index.js';
+import { loadPipeline, testPipelines } from '../../../src/index.js';
 import { cli } from '../../support/cli.js';
 import { folderWith, visible } from '../../support/temporary.js';
 
@@ -263,10 +263,24 @@ to:
       'right.yaml': file(`  - name: a\n    ${given}\n    expect: { exit: 3 }`).replace('exit: 3', 'exit: 1'),
     });
     expect(await cli(['test', 'none.yaml'], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('no tests of a') });
+    expect(await cli(['test', 'none.yaml', '--format', 'json'], { cwd })).toMatchObject({ code: 2, stdout: '' });
+    expect(await cli(['test', 'right.yaml', '--only', 'b', '--format', 'json'], { cwd })).toMatchObject({ code: 2, stdout: '' });
     const { code, stdout, stderr } = await cli(['test', '*.yaml'], { cwd });
     expect(code).toBe(78);
     expect(stdout).toMatch(/^FAIL right\.yaml/);
     expect(stderr).toContain("wrong.yaml:2:7 unknown collection 'lead', did you mean 'leads'?");
+  });
+
+  test('tells each test as it ends, and waits a second at most for an answer', async () => {
+    const hanging = `    service: { faults: [hang@page=1] }\n    expect: { error: E_SOURCE_UNAVAILABLE, message: no answer in time }`;
+    const [quick, slow] = [`  - name: quick\n    ${given}\n    expect: { exit: 0 }`, `  - name: slow\n    ${given}\n${hanging}`];
+    const cwd = await folderWith({
+      'p.yaml': file(`${quick}\n${slow}`).replace('name: night', 'name: night\nservice: { retry: { attempts: 1 } }'),
+    });
+    const told: string[] = [];
+    const results = await testPipelines('p.yaml', { cwd, onResult: ({ name }) => void told.push(name) });
+    expect(told).toEqual(['quick', 'slow']);
+    expect(results.tests.map(({ differences }) => differences)).toEqual([[], []]);
   });
 
   test('stops when it is told to', async () => {
@@ -351,7 +365,7 @@ describe('validate, of tests', () => {
     await writeFile(join(cwd, 'p.yaml'), other);
     expect(await cli(['test', 'p.yaml'], { cwd })).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining("E_SPEC_INVALID: p.yaml:6:1 unknown output 'a.csv'"),
+      stdout: expect.stringContaining("E_SPEC_INVALID: p.yaml:6:3 unknown output 'a.csv'"),
     });
   });
 
