@@ -52,10 +52,11 @@ export async function reach(
   }
   if (!isDenied(first) && !(await isService(asking, findings, first, collections))) return undefined;
   findings.add('reachable', 'ok', 'the service answers', [first]);
-  const replies: [CredentialForm, Reply][] = [[configured, first]];
-  for (const form of others) replies.push([form, await askList(asking, collections[0], form.auth)]);
+  const replies: [CredentialForm, Reply][] = [[configured, await settled(asking, collections, configured, first)]];
+  for (const form of others)
+    replies.push([form, await settled(asking, collections, form, await askList(asking, collections[0], form.auth))]);
   const wrong = await askList(asking, collections[0], wrongKey(configured.auth));
-  const working = replies.filter(([, reply]) => !isDenied(reply) && reply.kind !== 'failed' && reply.kind !== 'unasked');
+  const working = replies.filter(([, reply]) => standingOf(reply) === 'works');
   if (!isDenied(wrong) && working.length > 0) tellUnchecked(findings, wrong);
   else if (isDenied(wrong)) findings.add('wrong_key', 'ok', `a wrong key is refused: ${cameOf(wrong)}`, [wrong]);
   else findings.unknown('wrong_key', `a request with a wrong key came to ${cameOf(wrong)}`, [wrong]);
@@ -72,6 +73,20 @@ export async function askList(asking: Requester, collection: Collection, auth?: 
   }
   if (!reply) throw new Error(`the collection ${collection.name} has no path`);
   return reply;
+}
+
+/** What a form of credentials is known to be worth: it works where a list came. */
+function standingOf(reply: Reply): 'works' | 'refused' | 'unknown' {
+  if (isDenied(reply)) return 'refused';
+  return isList(reply) ? 'works' : 'unknown';
+}
+
+/** The first reply to a form that says whether it works; where none does, that of the first collection. */
+async function settled(asking: Requester, collections: readonly Collection[], { auth }: CredentialForm, first: Reply): Promise<Reply> {
+  const [, next] = collections;
+  if (standingOf(first) !== 'unknown' || next === undefined) return first;
+  const reply = await askList(asking, next, auth);
+  return standingOf(reply) === 'unknown' ? first : reply;
 }
 
 function isDenied({ evidence: { status } }: Reply): boolean {
@@ -119,18 +134,23 @@ function tellForms(
   replies: readonly (readonly [CredentialForm, Reply])[],
   working: readonly (readonly [CredentialForm, Reply])[],
 ): CredentialForm | undefined {
-  const told = replies.map(
-    ([form, reply]) => `${form.name} ${isDenied(reply) ? 'is refused' : reply.kind === 'unasked' ? 'was not tried' : 'works'}`,
-  );
+  const standings = replies.map(([, reply]) => standingOf(reply));
+  const told = replies.map(([form, reply]) => `${form.name} ${sayingOf(reply)}`).join('; ');
   const [best] = working;
   const all = replies.map(([, reply]) => reply);
-  if (!best) {
-    findings.add('credentials', 'problem', `${told.join('; ')}; check the key, and that the account may read`, all);
-    return undefined;
+  if (best) {
+    findings.add('credentials', best[0].remark === undefined ? 'ok' : 'note', told, all);
+    return best[0];
   }
-  const { remark } = best[0];
-  findings.add('credentials', remark === undefined ? 'ok' : 'note', told.join('; '), all);
-  return best[0];
+  if (standings.includes('unknown')) findings.unknown('credentials', told, all);
+  else findings.add('credentials', 'problem', `${told}; check the key, and that the account may read`, all);
+  return undefined;
+}
+
+function sayingOf(reply: Reply): string {
+  const standing = standingOf(reply);
+  if (standing !== 'unknown') return standing === 'works' ? 'works' : 'is refused';
+  return reply.kind === 'unasked' ? 'was not tried' : `came to ${cameOf(reply)}`;
 }
 
 /** Credentials of the same form whose key is no key of anybody. */

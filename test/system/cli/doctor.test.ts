@@ -162,6 +162,30 @@ describe('doctor', () => {
     },
   );
 
+  test.each<[string, number, string, boolean]>([
+    [
+      '503',
+      503,
+      'unknown: not determined: .*authorized_rest_api_key is refused; rest_api_key, the key of the user came to HTTP 503 .*MD5.* came to HTTP 503 ',
+      false,
+    ],
+    ['429', 429, 'came to HTTP 429 ', false],
+    ['400', 400, 'came to HTTP 400 ', false],
+    ['503 for leads alone', 503, '^note: .*refused; rest_api_key, the key of the user works; .* works$', true],
+  ])('does not say of credentials that they work, where they came to %s', async (_name, status, expected, onlyLeads) => {
+    const handler: Handler = (...asked) => {
+      const [, url] = asked;
+      if (url.searchParams.has('authorized_uid')) return answer(401, '{}')(...asked);
+      return onlyLeads && !url.pathname.includes('leads') ? json([])(...asked) : answer(status, '{}')(...asked);
+    };
+    await withServer(handler, async ({ url }) => {
+      const env = { LEADSTREAM_BASE_URL: url, LEADSTREAM_AUTHORIZED_UID: '7', LEADSTREAM_AUTHORIZED_REST_API_KEY: 'key-of-the-user-1' };
+      const { told } = await found(env);
+      expect(told['credentials']).toMatch(new RegExp(expected));
+      if (!onlyLeads) expect(told['credentials']).not.toContain('works');
+    });
+  });
+
   test('is right that a run fails by 400 past the end', async () => {
     const [from, cwd] = [await service(generate({ leads: 700, seed: 3 }), { faults: ['400@page=3-'] }), await temporaryFolder()];
     await writeFile(join(cwd, 'p.yaml'), 'name: p\nservice: { limit: 500, end_wait: 1ms }\nfrom: leads\nto:\n  - csv: { path: l.csv }\n');
