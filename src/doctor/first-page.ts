@@ -30,12 +30,8 @@ export async function findFirstPage(asking: Requester, findings: Findings, subje
   }
   const rows = sample.records.length;
   const size = rows >= 3 ? Math.min(20, Math.floor(rows / 3)) : 1;
-  const read = (page: number) => asking.ask({ ...subject, page, limit: size });
-  const [zeros, ones, two] = [[await read(0), await read(0)], [await read(1), await read(1)], await read(2)];
+  const { zeros, ones, two } = await firstPages(asking, subject, size);
   const [zero] = zeros;
-  // A single row can be on a page by chance.
-  for (let more = 0; more < doubted && size === 1 && zero?.kind === 'rows' && zero.records.length > 0; more += 1)
-    for (const [page, reads] of [zeros, ones].entries()) reads.push(await read(page));
   const probed = [...zeros, ...ones, two];
   const replies = [...tried, ...probed];
   const failed = probed.find(({ kind }) => kind === 'failed' || kind === 'unasked' || kind === 'strange');
@@ -60,6 +56,17 @@ export async function findFirstPage(asking: Requester, findings: Findings, subje
   const fixed = honoursLimit ? '' : `; limit changes nothing: a page has ${rows} rows`;
   findings.add('first_page', 'ok', `page ${verdict.firstPage} is the first${came}${fixed}`, replies);
   return { firstPage: verdict.firstPage, taken, honoursLimit, rows };
+}
+
+/** Pages 0 and 1, read several times, and page 2. */
+async function firstPages(asking: Requester, subject: Subject, size: number) {
+  const read = (page: number) => asking.ask({ ...subject, page, limit: size });
+  const [zeros, ones, two] = [[await read(0), await read(0)], [await read(1), await read(1)], await read(2)];
+  const [zero] = zeros;
+  // A single row can be on a page by chance.
+  for (let more = 0; more < doubted && size === 1 && zero?.kind === 'rows' && zero.records.length > 0; more += 1)
+    for (const [page, reads] of [zeros, ones].entries()) reads.push(await read(page));
+  return { zeros, ones, two };
 }
 
 /** The first page, whatever number it has, in the greatest size that is taken. */
