@@ -60,6 +60,7 @@ class Series {
 
   async run(pipeline: Pipeline): Promise<void> {
     if (this.#stopped) {
+      this.metrics.notRun(pipeline.name, this.#exit);
       this.#endings.push({ status: 'not_run', pipeline: pipeline.name, version });
       return;
     }

@@ -86,8 +86,8 @@ async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: Comm
     return exit;
   } catch (failure) {
     const { code, exit } = descriptionOf(failure);
-    // What was typed by mistake says nothing of the pipelines, and the file may be one of theirs.
-    if (code !== 'E_USAGE') await metrics.write(exit);
+    // What is typed by mistake makes no file, and leaves none of a night that went wrong as it was.
+    if (code !== 'E_USAGE' || metrics.known) await metrics.write(exit);
     throw failure;
   }
 }

@@ -3,7 +3,7 @@ export const definitions = {
   leadstream_exit_code: { help: 'Exit code of the last command that wrote this file.', labels: [] },
   leadstream_run_last_timestamp_seconds: { help: 'When the last run ended, since 1970.', labels: ['pipeline'] },
   leadstream_run_last_success_timestamp_seconds: { help: 'When the last run that published ended, since 1970.', labels: ['pipeline'] },
-  leadstream_run_exit_code: { help: 'Exit code of the last run.', labels: ['pipeline'] },
+  leadstream_run_exit_code: { help: 'Exit code of the last run, or of the command that did not come to it.', labels: ['pipeline'] },
   leadstream_run_duration_seconds: { help: 'How long the last run took.', labels: ['pipeline'] },
   leadstream_run_pages: { help: 'Pages of the collection that the last run read.', labels: ['pipeline'] },
   leadstream_run_read_rows: { help: 'Rows of the collection that the last run read.', labels: ['pipeline'] },

@@ -16,12 +16,12 @@ export async function runMeasured(
   const { name } = pipeline;
   try {
     const report = await runAndReport(pipeline, context, options, [metrics.watcher(name), ...watching]);
-    metrics.ended(name, { exit: 0, published: true, report });
+    await metrics.ended(name, { exit: 0, published: true, report });
     return report;
   } catch (failure) {
     const { failedRunOf } = await import('../../index.js');
     const exit = (await leftByReader(failure, pipeline)) ? 0 : descriptionOf(failure).exit;
-    metrics.ended(name, { exit, published: false, report: failedRunOf(failure) });
+    await metrics.ended(name, { exit, published: false, report: failedRunOf(failure) });
     throw failure;
   }
 }

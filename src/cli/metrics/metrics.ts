@@ -12,14 +12,24 @@ import { samplesIn, textOf } from './text.js';
 export interface Metrics {
   /** Counts what a run of a pipeline does, from now on. */
   watcher(pipeline: string): Watcher;
-  /** Takes the end of that run. */
-  ended(pipeline: string, end: RunEnd): void;
+  /** Whether the file was there, with metrics. */
+  readonly known: boolean;
+  /** Takes the end of that run, and puts its metrics in place: what ends the command later does not take them away. */
+  ended(pipeline: string, end: RunEnd): Promise<void>;
+  /** Takes that a pipeline was not run, since the command was to end with that exit code. What its last run did stays. */
+  notRun(pipeline: string, exit: number): void;
   /** Puts them in place. That it cannot is a warning. */
   write(exit: number): Promise<void>;
 }
 
 /** For a command that writes none. */
-const none: Metrics = { watcher: () => ({}), ended: () => {}, write: () => Promise.resolve() };
+const none: Metrics = {
+  known: false,
+  watcher: () => ({}),
+  ended: () => Promise.resolve(),
+  notRun: () => {},
+  write: () => Promise.resolve(),
+};
 
 /**
  * The metrics of a file that the textfile collector of the node exporter reads. What it holds of other pipelines stays, and so does the time of
@@ -34,20 +44,22 @@ export async function openMetrics(file: string | undefined, context: CommandCont
   if (!file.endsWith('.prom'))
     throw new LeadstreamError('E_USAGE', '--metrics names a file that ends in .prom: the node exporter reads no others');
   const path = fixedPath(file, '--metrics', context.cwd);
-  await earlier(path, file);
+  const known = (await earlier(path, file)).length > 0;
   await access(dirname(path), constants.W_OK).catch((error: unknown) => {
     throw new SinkError('E_SINK_PATH', `--metrics ${file}: ${reasonOf(error)}`);
   });
-  return new MetricsFile(path, file, context);
+  return new MetricsFile(path, file, known, context);
 }
 
 class MetricsFile implements Metrics {
   readonly #recorders = new Map<string, RunRecorder>();
   readonly #samples = new Map<string, readonly Sample[]>();
+  readonly #notRun = new Map<string, Sample>();
 
   constructor(
     private readonly path: string,
     private readonly file: string,
+    readonly known: boolean,
     private readonly context: CommandContext,
   ) {}
 
@@ -57,26 +69,37 @@ class MetricsFile implements Metrics {
     return recorder.watcher;
   }
 
-  ended(pipeline: string, end: RunEnd): void {
+  async ended(pipeline: string, end: RunEnd): Promise<void> {
     const recorder = this.#recorders.get(pipeline) ?? new RunRecorder(pipeline);
     this.#samples.set(pipeline, recorder.samples(end, Date.now()));
+    await this.#write(undefined);
   }
 
-  async write(exit: number): Promise<void> {
+  notRun(pipeline: string, exit: number): void {
+    this.#notRun.set(pipeline, { name: 'leadstream_run_exit_code', labels: { pipeline }, value: exit });
+  }
+
+  write(exit: number): Promise<void> {
+    return this.#write({ name: 'leadstream_exit_code', labels: {}, value: exit });
+  }
+
+  /** @param command Exit code of the command; until it has one, that of the last one stays. */
+  async #write(command: Sample | undefined): Promise<void> {
     try {
       const before = await earlier(this.path, this.file);
-      const own = [...this.#samples.values()].flat();
-      const kept = before.filter((sample) => this.#isKept(sample, own));
-      const text = await textOf([{ name: 'leadstream_exit_code', labels: {}, value: exit }, ...kept, ...own]);
+      const own = [...this.#samples.values(), ...this.#notRun.values()].flat();
+      const kept = before.filter((sample) => (sample.name === 'leadstream_exit_code' ? !command : this.#isKept(sample, own)));
+      const text = await textOf([...(command ? [command] : []), ...kept, ...own]);
       await replaceFile(this.path, text, { mode: 0o644, exactly: true });
     } catch (error) {
       this.context.console.log('warn', `the metrics were not written: --metrics ${this.file}: ${reasonOf(error)}`);
     }
   }
 
-  /** What runs of other pipelines left, and the last success of one that failed. */
+  /** What runs of other pipelines left, the last success of one that failed, and all but the exit code of one that was not run. */
   #isKept({ name, labels: { pipeline } }: Sample, own: readonly Sample[]): boolean {
     if (pipeline === undefined) return false;
+    if (this.#notRun.has(pipeline)) return name !== 'leadstream_run_exit_code';
     if (!this.#samples.has(pipeline)) return true;
     const isSuccess = name === 'leadstream_run_last_success_timestamp_seconds';
     return isSuccess && !own.some((sample) => sample.name === name && sample.labels['pipeline'] === pipeline);

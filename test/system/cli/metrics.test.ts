@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -92,6 +93,46 @@ describe('run --metrics', () => {
     expect(exits(valuesIn(await textIn(cwd)))).toEqual(after);
     expect(await cli(['run', 'wrong.yaml', '--metrics', 'm.prom'], { cwd, env: from.env })).toMatchObject({ code: 78 });
     expect(exits(valuesIn(await textIn(cwd)))).toEqual({ ...after, leadstream_exit_code: 78 });
+  });
+
+  test('has of pipelines that were not run the exit code of the command, and what their last run left', async () => {
+    const [from, cwd] = [await service(), await folderWith({ 'p.yaml': `${users('a')}---\n${users('b')}` })];
+    const args = ['run', 'p.yaml', '--metrics', 'm.prom'];
+    await cli(args, { cwd, env: from.env });
+    const first = valuesIn(await textIn(cwd));
+    expect(await cli(args, { cwd, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' } })).toMatchObject({ code: 77 });
+    const second = valuesIn(await textIn(cwd));
+    expect(second).toMatchObject({
+      leadstream_exit_code: 77,
+      'leadstream_run_exit_code{pipeline="a"}': 77,
+      'leadstream_run_exit_code{pipeline="b"}': 77,
+    });
+    const rows = 'leadstream_run_read_rows{pipeline="b"}';
+    expect([first[rows], second[rows]]).toEqual([300, 300]);
+  });
+
+  test('has each pipeline as soon as it has ended', async () => {
+    const cwd = await folderWith({ 'p.yaml': `${users('a')}---\n${users('b')}` });
+    const texts: string[] = [];
+    const from = await service(undefined, {
+      onRequest: () => texts.push(existsSync(join(cwd, 'm.prom')) ? readFileSync(join(cwd, 'm.prom'), 'utf8') : ''),
+    });
+    expect(await cli(['run', 'p.yaml', '--metrics', 'm.prom'], { cwd, env: from.env })).toMatchObject({ code: 0 });
+    const last = valuesIn(texts.at(-1) ?? '');
+    expect(last).toMatchObject({ 'leadstream_run_exit_code{pipeline="a"}': 0 });
+    expect(last).not.toHaveProperty('leadstream_exit_code');
+    expect(valuesIn(await textIn(cwd))).toMatchObject({ leadstream_exit_code: 0, 'leadstream_run_exit_code{pipeline="b"}': 0 });
+  });
+
+  test('has the exit code of wrong usage where there are metrics, and makes no file for it', async () => {
+    const [from, cwd] = [await service(), await folderWith({ 'p.yaml': users('night') })];
+    const args = ['run', 'p.yaml', '--metrics', 'm.prom'];
+    const wrong = [...args, '--only', 'nobody'];
+    expect(await cli(wrong, { cwd, env: from.env })).toMatchObject({ code: 2 });
+    expect(await visible(cwd)).toEqual(['p.yaml']);
+    await cli(args, { cwd, env: from.env });
+    expect(await cli(wrong, { cwd, env: from.env })).toMatchObject({ code: 2 });
+    expect(valuesIn(await textIn(cwd))).toMatchObject({ leadstream_exit_code: 2, 'leadstream_run_exit_code{pipeline="night"}': 0 });
   });
 
   test('refuses before any request what is no file of its own, and what cannot be written', async () => {
