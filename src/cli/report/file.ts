@@ -1,7 +1,8 @@
 import { constants, type Stats } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { access, lstat, open, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { LeadstreamError, SinkError, reasonOf, jsonOf } from '../../core/index.js';
-import { fixedPath } from '../../store/index.js';
+import { fixedPath, replaceFile } from '../../store/index.js';
 import type { CommandContext } from '../context.js';
 import type { ReportDocument } from './document.js';
 
@@ -37,7 +38,7 @@ export async function openReport(file: string | undefined, { console, cwd }: Com
     isWanted: true,
     write: async (report) => {
       try {
-        await put(path, await textOf(redacted(report, console.redact), formatOf(file)));
+        await replace(path, await textOf(redacted(report, console.redact), formatOf(file)));
       } catch (error) {
         console.log('warn', `the report was not written: --report ${file}: ${reasonOf(error)}`);
       }
@@ -82,7 +83,21 @@ async function empty(path: string): Promise<void> {
   }
 }
 
-/** Writes at once or fails: a pipe that nobody reads would let the run wait for ever. */
+/** Puts a whole report in place: who reads it, and a run that is killed, finds all of it or none. */
+async function replace(path: string, text: string): Promise<void> {
+  const found = await lstat(path).catch((): Stats | undefined => undefined);
+  const isAlone = found === undefined || (found.isFile() && found.nlink === 1);
+  const canReplace =
+    isAlone &&
+    (await access(dirname(path), constants.W_OK).then(
+      () => true,
+      () => false,
+    ));
+  if (!canReplace) return put(path, text);
+  await replaceFile(path, text, found && { mode: found.mode & 0o777, exactly: true });
+}
+
+/** Writes what has other names, or is no file, as it stands, at once or not at all: a pipe that nobody reads would let the run wait for ever. */
 async function put(path: string, text: string): Promise<void> {
   const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK, 0o666);
   try {

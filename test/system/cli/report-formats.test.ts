@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { chmod, lstat, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { leads } from '../../../src/collections/leads.js';
@@ -108,6 +108,23 @@ describe.each([
     expect(text).toMatch(/Failed: E(?:\\)?_SOURCE(?:\\)?_AUTH \(exit 77\)/);
     expect(text).toContain('Not run');
   });
+});
+
+test('a report is put in place as a whole, with the permissions that it had; what is a link stays one', async () => {
+  const [from, cwd] = [await service(), await workplace(toCsv)];
+  const done = async (file: string) => (await cli(run(file), { cwd, env: from.env })).code;
+  expect(await done('r.json')).toBe(0);
+  await chmod(join(cwd, 'r.json'), 0o640);
+  const before = await stat(join(cwd, 'r.json'));
+  expect(await done('r.json')).toBe(0);
+  const after = await stat(join(cwd, 'r.json'));
+  expect(after.ino).not.toBe(before.ino);
+  expect(after.mode & 0o777).toBe(0o640);
+  await symlink('r.json', join(cwd, 'link.json'));
+  expect(await done('link.json')).toBe(0);
+  expect((await lstat(join(cwd, 'link.json'))).isSymbolicLink()).toBe(true);
+  expect((await stat(join(cwd, 'r.json'))).ino).toBe(after.ino);
+  expect(JSON.parse(await textIn(cwd, 'link.json'))).toMatchObject({ status: 'published' });
 });
 
 test.each(['r.json', 'r.md', 'r.html'])('%s and the log hold no text of rows: any field that is text may name a person', async (file) => {
