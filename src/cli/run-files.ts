@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { LeadstreamError } from '../core/index.js';
 import { writesOver, type LoadOptions, type Pipeline } from '../index.js';
 import type { CommandContext } from './context.js';
@@ -49,6 +50,38 @@ export function refuseClashes(loaded: readonly LoadedFile[]): void {
     }
     earlier.push(...pipelines.map((pipeline) => ({ file, pipeline })));
   }
+}
+
+/**
+ * Refuses to write two things to one file.
+ *
+ * @param files Files that are written, by their options.
+ * @throws {LeadstreamError} `E_USAGE`.
+ */
+export function refuseSameFile(files: Readonly<Record<string, string | undefined>>, { cwd }: CommandContext): void {
+  const options = new Map<string, string>();
+  for (const [option, file] of Object.entries(files)) {
+    if (file === undefined) continue;
+    const path = realPath(resolve(cwd, file));
+    const other = options.get(path);
+    if (other !== undefined) throw new LeadstreamError('E_USAGE', `${other} and ${option} name one file, ${file}: name two`);
+    options.set(path, option);
+  }
+}
+
+/** The path without links, as far as it is there. */
+function realPath(path: string): string {
+  for (const [known, rest] of [
+    [path, ''],
+    [dirname(path), basename(path)],
+  ] as const) {
+    try {
+      return join(realpathSync(known), rest);
+    } catch {
+      // It is not there yet.
+    }
+  }
+  return path;
 }
 
 /**

@@ -79,6 +79,8 @@ async function run({ files, stateDir, ...rest }: RunArguments, context: CommandC
 async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: CommandContext): Promise<number> {
   const { openMetrics } = await import('../metrics/metrics.js');
   const { descriptionOf } = await import('../failure.js');
+  const { refuseSameFile } = await import('../run-files.js');
+  refuseSameFile({ '--report': arguments_.report, '--metrics': arguments_.metrics }, context);
   const metrics = await openMetrics(arguments_.metrics, context);
   try {
     const exit = await runLoaded(arguments_, context, metrics);

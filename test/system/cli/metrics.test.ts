@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -149,6 +149,15 @@ describe('run --metrics', () => {
     expect(await refusal('nowhere/m.prom')).toMatchObject({ code: 1, stderr: expect.stringContaining('E_SINK_PATH') });
     expect(from.requests).toEqual([]);
     expect(await readFile(join(cwd, 'other.prom'), 'utf8')).toBe('node_load1 0.5\n');
+  });
+
+  test.each(['m.prom', './m.prom', 'link/m.prom'])('refuses the file of the report, under the name %s, too', async (report) => {
+    const [from, cwd] = [await service(), await folderWith({ 'p.yaml': users('night') })];
+    await symlink('.', join(cwd, 'link'));
+    const { code, stderr } = await cli(['run', 'p.yaml', '--metrics', 'm.prom', '--report', report], { cwd, env: from.env });
+    expect(code).toBe(2);
+    expect(stderr).toContain('--report and --metrics name one file');
+    expect({ requests: from.requests, files: await visible(cwd) }).toEqual({ requests: [], files: ['link', 'p.yaml'] });
   });
 
   test('takes an empty file, and one of another version, whose metrics it does not know', async () => {
