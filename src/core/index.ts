@@ -1,6 +1,7 @@
 export { catalogue, type CodeOf, type ErrorCode, type GeneralCode } from './catalogue.js';
 export { type Column, type Row, type Sensitivity, snakeCase, undeclaredColumn } from './column.js';
 export { type Consistency, type ConsistencyMode, type ConsistencyOutcome, newConsistency } from './consistency.js';
+export { defined } from './defined.js';
 export { discreetMessage, saidDiscreetly } from './discreet.js';
 export { environment, type EnvironmentName, secretVariables } from './environment.js';
 export {

@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import { StepError, type Row } from '../core/index.js';
+import { defined, StepError, type Row } from '../core/index.js';
 
 /** What a step did to the rows that passed it, in rows. */
 export interface Tally {
@@ -89,6 +89,6 @@ export function standalone(at: string, overrides: Partial<StepContext> = {}): St
     reject: (_row, fault) => {
       throw new StepError('E_STEP_VALUE', `${at}: field ${fault.field}: ${fault.reason}`);
     },
-    ...overrides,
+    ...defined(overrides),
   };
 }

@@ -1,4 +1,4 @@
-import { newRunId, SinkError } from '../core/index.js';
+import { defined, newRunId, SinkError } from '../core/index.js';
 import type { SinkContext } from './sink.js';
 
 /**
@@ -19,6 +19,6 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
       throw new SinkError('E_SINK_VALUE', `${at}: field ${fault.field} ${fault.reason}`);
     },
     nulled: () => undefined,
-    ...overrides,
+    ...defined(overrides),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../core/index.js';
 import { keyProblem, proxyIn, wrongOption, type Credentials } from '../../http/index.js';
 import type { ConnectOptions } from '../../source/index.js';
 import type { Environment } from './reference-source.js';
@@ -112,10 +113,4 @@ function reachedBy(env: Environment, problem: Problem, unset: Unset): Account | 
   const wrong = keyProblem(found.auth);
   if (wrong) problem([], `the ${wrong.field.join('.')} of the environment ${wrong.message}`);
   return found;
-}
-
-/** The same without keys that have no value, so that defaults apply. */
-function defined<T extends object>(value: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> };
 }
