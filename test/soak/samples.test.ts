@@ -11,3 +11,4 @@ import '../system/collections/sequential.test.js';
 import '../system/pipeline/lookup.test.js';
 import '../system/pipeline/aggregate.test.js';
 import '../system/pipeline/watching.test.js';
+import '../system/cli/explain-row.test.js';

@@ -5,6 +5,7 @@ import { explainRow, loadPipeline, type RowExplanation } from '../../../src/inde
 import { generate, type DataSource } from '../../../src/service/index.js';
 import { cli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
+import { rung } from '../../support/rung.js';
 import { service, serviceOf } from '../../support/services.js';
 import { visible } from '../../support/temporary.js';
 import { workplace } from './support.js';
@@ -65,7 +66,7 @@ describe('explain-row', () => {
     expect(written.length).toBeGreaterThan(20);
     expect(written.length).toBeLessThan(60);
     const pipeline = await loadPipeline('p.yaml', { cwd, env: from.env });
-    for (const { lead_id = '' } of generated.slice(0, 15)) {
+    for (const { lead_id = '' } of generated.slice(0, rung(4, 15))) {
       const { outputs, rows } = await explainRow(pipeline, [lead_id], { reveal: true });
       const row = written.find((each) => each['lead_id'] === lead_id);
       expect([lead_id, rows]).toEqual([lead_id, row === undefined ? 0 : 1]);

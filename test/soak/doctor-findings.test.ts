@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { diagnoseService, type Diagnosis } from '../../../src/index.js';
-import { generate, type StartOptions } from '../../../src/service/index.js';
-import { cli } from '../../support/cli.js';
-import { answer, json, withServer, type Handler } from '../../support/odd-server.js';
-import { service, serviceOf, testKey } from '../../support/services.js';
-import { temporaryFolder, visible } from '../../support/temporary.js';
+import { diagnoseService, type Diagnosis } from '../../src/index.js';
+import { generate, type StartOptions } from '../../src/service/index.js';
+import { cli } from '../support/cli.js';
+import { answer, json, withServer, type Handler } from '../support/odd-server.js';
+import { service, serviceOf, testKey } from '../support/services.js';
+import { temporaryFolder, visible } from '../support/temporary.js';
 
 const fast = ['--rate-limit', '500'];
 
