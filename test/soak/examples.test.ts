@@ -1,6 +1,12 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { firstLine, startExample } from '../support/examples.js';
+import { duckdb } from '../support/duckdb.js';
 import { listed, service } from '../support/services.js';
+import { startCli } from '../support/cli.js';
+import { temporaryFolder } from '../support/temporary.js';
 import { generate } from '../../src/service/index.js';
 
 test('first-thousand.ts prints a thousand joined leads and asks for no page that it does not need', async () => {
@@ -74,5 +80,43 @@ describe('lead-server.ts', () => {
     await expect(cut.text()).rejects.toThrow('terminated');
     server.process.kill('SIGTERM');
     await server.finished;
+  });
+});
+
+describe('custom-step-and-sink.mjs', () => {
+  test('brings those of examples/custom-step-and-sink.mjs into the installed command', async () => {
+    const [from, cwd] = [await service(), await temporaryFolder()];
+    const example = (ending: string) => join(process.cwd(), 'examples', `custom-step-and-sink.${ending}`);
+    const { code, stderr } = await startCli(['run', example('yaml'), '--plugin', example('mjs')], { cwd, env: from.env }).finished;
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('to[0] ndjson_gz') });
+    const [found] = await duckdb(
+      `SELECT count(*)::INTEGER AS rows, count(DISTINCT lead_id)::INTEGER AS leads, count(e164)::INTEGER > 1000 AS most,
+         bool_and(e164 IS NULL OR e164 = '+1' || right(regexp_replace(cell_phone, '\\D', '', 'g'), 10)) AS equal
+       FROM read_json('${join(cwd, 'phones.ndjson.gz')}', format = 'newline_delimited')`,
+    );
+    expect(found).toEqual({ rows: 1_200, leads: 1_200, most: true, equal: true });
+  });
+
+  test('has an example whose sink leaves neither a file nor a descriptor behind when it is aborted, early or late', async () => {
+    const cwd = await temporaryFolder();
+    const script = `import { readdir } from 'node:fs/promises';
+import { concat, range, map, throwError } from 'rxjs';
+import { fromPages, writeTo } from 'leadstream';
+import { ndjsonGz } from './examples/custom-step-and-sink.mjs';
+const open = async () => (await readdir('/proc/self/fd')).length;
+const columns = [{ name: 'a', original: 'a', type: 'text', cast: false, sensitivity: 'plain' }];
+const page = (number) => ({ number, rows: Array.from({ length: 2000 }, (_, i) => ({ a: String(Math.sin(i + number)) })), lease: { release() {} } });
+let before; // behind the first round: Node keeps some of its own
+const codes = new Set();
+for (const pages of [0, 0, 1, 1, 20, 20]) {
+  const failing = concat(range(1, pages).pipe(map(page)), throwError(() => new RangeError('mine')));
+  await writeTo(fromPages(failing), ndjsonGz({ path: '${cwd}/a.gz' }), { columns }).catch((error) => codes.add(error.message));
+  await (await ndjsonGz({ path: '${cwd}/b.gz' })).abort();
+  before ??= await open();
+}
+const there = await ndjsonGz({ path: '${cwd}/gone/a.gz' }).catch((error) => error.code);
+console.log(JSON.stringify({ more: (await open()) - before, files: await readdir('${cwd}'), codes: [...codes], there }));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+    expect(JSON.parse(stdout)).toEqual({ more: 0, files: [], codes: ['mine'], there: 'E_SINK_FUNCTION' });
   });
 });

@@ -12,3 +12,6 @@ import '../system/pipeline/lookup.test.js';
 import '../system/pipeline/aggregate.test.js';
 import '../system/pipeline/watching.test.js';
 import '../system/cli/explain-row.test.js';
+import '../system/pipeline/paths.test.js';
+import '../system/http/failures.test.js';
+import '../system/source/end.test.js';

@@ -4,7 +4,6 @@ import type { Collection } from '../../collections/index.js';
 import { SpecError, textOf } from '../../core/index.js';
 import { batchOf } from '../../flow/index.js';
 import type { Checked } from '../spec/check.js';
-import { wrongFiles } from '../spec/check-test-files.js';
 import { credentialReferences } from '../spec/credentials.js';
 import { fileText } from '../spec/file-text.js';
 import type { Extensions } from '../spec/definitions.js';
@@ -75,7 +74,7 @@ export async function loadTests(file: string, cwd: string, own: Extensions = {})
       const [document] = checked.pipelines.slice(index);
       if (document === undefined || document.issues.length > 0) throw failureOf(file, document?.issues ?? checked.issues);
       const pipeline = soundIn(document, test, file);
-      refuseOtherFiles(document, test, place, file);
+      await refuseOtherFiles(document, test, place, file);
       return observed(testing(patient(pipeline, test), document, place, file), place);
     },
   }));
@@ -117,7 +116,8 @@ function soundIn({ pipeline, unset, document }: Checked, { line }: PipelineTest,
 }
 
 /** @throws {SpecError} `E_SPEC_INVALID` for a file that the test expects and its run does not write. */
-function refuseOtherFiles({ document, outputs }: Checked, test: PipelineTest, { folder }: TestPlace, file: string): void {
+async function refuseOtherFiles({ document, outputs }: Checked, test: PipelineTest, { folder }: TestPlace, file: string): Promise<void> {
+  const { wrongFiles } = await import('../spec/check-test-files.js');
   const [message] = wrongFiles(test, { outputs, baseDir: folder });
   if (message === undefined) return;
   throw new SpecError('E_SPEC_INVALID', file, [{ message, line: test.line, column: document.locate(['tests']).column }]);

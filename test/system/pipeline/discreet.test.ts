@@ -86,7 +86,7 @@ describe('the key of a run occurs nowhere', () => {
 
   test.each(
     rung(
-      ['hang', 'html'],
+      ['html'],
       [
         ...['500', '503=1', '429=date+1', 'hang', 'stall', 'cut=length', 'cut=chunked', 'cut=close', 'html', 'empty-body'],
         ...['empty-object', 'null', 'non-objects', 'gzip-bomb=100', 'redirect=http://127.0.0.1:9'],

@@ -8,6 +8,7 @@ import { logCommit, storeOf } from '../../../src/store/index.js';
 import { headerOf } from '../../../src/source/spool/record.js';
 import { recoverRuns, parsePipeline, parsePipelines, rollbackTable, runPipeline, type RunOptions } from '../../../src/pipeline/index.js';
 import { csv, ndjson, parquet } from '../../../src/sinks/index.js';
+import { everySecond } from '../../support/rung.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, serviceOf, type LoggedService } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
@@ -31,13 +32,15 @@ async function problems(body: string): Promise<readonly string[]> {
 }
 
 describe('the path of an output', () => {
-  test.each([
-    ['~/x.csv', "'~' is a home folder to a shell only; write the path in full, or ${HOME}/…"],
-    ['~nobody/x.csv', "'~' is a home folder to a shell only"],
-    ['$HOME/x.csv', "'$HOME' is filled in by a shell only; write ${HOME} in the file, or the path in full"],
-    ['out/$DAY.csv', "'$DAY' is filled in by a shell only"],
-    ['out/leads-$DAY.csv', "'$DAY' is filled in by a shell only"],
-  ])('is no %s, which a shell would fill in', async (path, message) => {
+  test.each(
+    everySecond([
+      ['~/x.csv', "'~' is a home folder to a shell only; write the path in full, or ${HOME}/…"],
+      ['~nobody/x.csv', "'~' is a home folder to a shell only"],
+      ['$HOME/x.csv', "'$HOME' is filled in by a shell only; write ${HOME} in the file, or the path in full"],
+      ['out/$DAY.csv', "'$DAY' is filled in by a shell only"],
+      ['out/leads-$DAY.csv', "'$DAY' is filled in by a shell only"],
+    ]),
+  )('is no %s, which a shell would fill in', async (path, message) => {
     expect(await problems(to(path, 'csv'))).toEqual([expect.stringContaining(message)]);
   });
 
@@ -52,7 +55,7 @@ describe('the path of an output', () => {
     expect(await readFile(join(folder, 'real.csv'), 'utf8')).toBe('as it was');
   });
 
-  test.each(sinkNames)('is a path of this machine, for %s', async (sink) => {
+  test.each(everySecond(sinkNames))('is a path of this machine, for %s', async (sink) => {
     for (const path of ['s3://bucket/x', 'gs://b/x', 'file:///tmp/x', 'S3:/bucket/x', 'hdfs://host:9000/x', 'abfss://a@b/x', 'az+x://b']) {
       expect(await problems(to(path, sink))).toEqual([
         expect.stringMatching(/^p\.yaml:9:\d+ '\S+:' is a scheme, and outputs are files of this machine; .*copy/),
@@ -64,7 +67,7 @@ describe('the path of an output', () => {
     expect(await problems(to(path))).toEqual(path === 'x://y' ? [expect.stringContaining('scheme')] : []);
   });
 
-  test.each(sinkNames)('knows a few names in braces and no others, for %s', async (sink) => {
+  test.each(everySecond(sinkNames))('knows a few names in braces and no others, for %s', async (sink) => {
     for (const path of ['{{ run.date }}/x', 'a/{{run.id}}', '{{  pipeline }}', 'a-{{ run.date }}-{{ pipeline }}-{{ run.id }}'])
       expect(await problems(to(path, sink))).toEqual([]);
     for (const name of ['run.day', 'date', '', 'run.Date', 'run', 'run . date', 'env.HOME', '../x', 'run.date | x']) {
@@ -84,7 +87,7 @@ describe('the path of an output', () => {
     },
   );
 
-  test.each(sinkNames)('is well-formed Unicode without NUL, for %s', async (sink) => {
+  test.each(everySecond(sinkNames))('is well-formed Unicode without NUL, for %s', async (sink) => {
     for (const path of ['x\\uD800', 'x\\uDC00.csv', '\\uD800/x', 'a\\uDC00\\uD800', 'x\\0y', '\\0', '{{ run.date }}\\0']) {
       const body = `${to('PATH', sink)}\nrejects: { path: r }`.replace(/'PATH'|"PATH"|PATH/, `"${path}"`);
       expect(await problems(body)).toEqual([expect.stringMatching(/^p\.yaml:9:\d+ path: it has characters that no path has/)]);
@@ -97,20 +100,24 @@ describe('the path of an output', () => {
     expect(await problems(to('../lake/{{ run.date }}'))).toEqual([]);
   });
 
-  test.each([
-    ['s3://bucket/r', 'is a scheme'],
-    ['{{ run.day }}', "did you mean '{{ run.date }}'?"],
-  ])('is checked for the rejects too: %s', async (path, message) => {
+  test.each(
+    everySecond([
+      ['s3://bucket/r', 'is a scheme'],
+      ['{{ run.day }}', "did you mean '{{ run.date }}'?"],
+    ]),
+  )('is checked for the rejects too: %s', async (path, message) => {
     expect(await problems(`${to('x')}\nrejects: { path: '${path}' }`)).toEqual([expect.stringContaining(message)]);
   });
 
-  test.each([
-    ['csv', 'x-{{ run.date }}.csv', 'x-{{run.date}}.csv'],
-    ['parquet', 'x/{{ run.date }}', 'x/2026-10-05'],
-    ['ndjson', 'x/{{ run.date }}/y', 'x/2026-10-05'],
-    ['csv', '{{ pipeline }}.csv', 'test.csv'],
-    ['csv', '{{ run.id }}', 'a/../{{run.id}}'],
-  ])('is that of no other output on any day: %s %s and %s', async (sink, one, other) => {
+  test.each(
+    everySecond([
+      ['csv', 'x-{{ run.date }}.csv', 'x-{{run.date}}.csv'],
+      ['parquet', 'x/{{ run.date }}', 'x/2026-10-05'],
+      ['ndjson', 'x/{{ run.date }}/y', 'x/2026-10-05'],
+      ['csv', '{{ pipeline }}.csv', 'test.csv'],
+      ['csv', '{{ run.id }}', 'a/../{{run.id}}'],
+    ]),
+  )('is that of no other output on any day: %s %s and %s', async (sink, one, other) => {
     expect(await problems(`from: leads\nto:\n  - ${sink}: { path: '${one}' }\n  - csv: { path: '${other}' }`)).toContainEqual(
       expect.stringContaining('to[0] writes to the same path, or one within'),
     );
@@ -119,11 +126,13 @@ describe('the path of an output', () => {
     ]);
   });
 
-  test.each([
-    ['x/{{ run.date }}', 'x/2026-10'],
-    ['x/{{ run.date }}', 'x/{{ run.id }}'],
-    ['{{ run.date }}.csv', '{{ pipeline }}.csv'],
-  ])('is another one: %s and %s', async (one, other) => {
+  test.each(
+    everySecond([
+      ['x/{{ run.date }}', 'x/2026-10'],
+      ['x/{{ run.date }}', 'x/{{ run.id }}'],
+      ['{{ run.date }}.csv', '{{ pipeline }}.csv'],
+    ]),
+  )('is another one: %s and %s', async (one, other) => {
     expect(await problems(`from: leads\nto:\n  - csv: { path: '${one}' }\n  - csv: { path: '${other}' }`)).toEqual([]);
   });
 
@@ -138,15 +147,17 @@ describe('the path of an output', () => {
 });
 
 describe('a key __proto__', () => {
-  test.each([
-    ['steps:\n  - derive: { __proto__: upper(uid) }', 'p.yaml:8:15'],
-    ['steps:\n  - mask: { __proto__: drop }', 'p.yaml:8:13'],
-    ['steps:\n  - rename: { __proto__: x }', 'p.yaml:8:15'],
-    ['steps:\n  - cast: { types: { __proto__: flag } }', 'p.yaml:8:22'],
-    ['steps:\n  - join: { with: bridges, on: { __proto__: id } }', 'p.yaml:8:34'],
-    ['expect: { max_null: { __proto__: 1% } }', 'p.yaml:7:23'],
-    ['__proto__: { x: y }', 'p.yaml:7:1'],
-  ])('is refused at its place, where it would vanish: %s', async (body, place) => {
+  test.each(
+    everySecond([
+      ['steps:\n  - derive: { __proto__: upper(uid) }', 'p.yaml:8:15'],
+      ['steps:\n  - mask: { __proto__: drop }', 'p.yaml:8:13'],
+      ['steps:\n  - rename: { __proto__: x }', 'p.yaml:8:15'],
+      ['steps:\n  - cast: { types: { __proto__: flag } }', 'p.yaml:8:22'],
+      ['steps:\n  - join: { with: bridges, on: { __proto__: id } }', 'p.yaml:8:34'],
+      ['expect: { max_null: { __proto__: 1% } }', 'p.yaml:7:23'],
+      ['__proto__: { x: y }', 'p.yaml:7:1'],
+    ]),
+  )('is refused at its place, where it would vanish: %s', async (body, place) => {
     const found = await problems(`${body}\nfrom: leads\nto:\n  - csv: { path: x }`);
     expect(found).toContainEqual(`${place} '__proto__' is no name: what is given to it would be lost`);
   });
@@ -250,10 +261,12 @@ describe('outputs with names in braces', () => {
 
   const joined = dated('steps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\n');
 
-  test.each([
-    ['that spooled the same collection', dated()],
-    ['that spooled the other side of a join', dated().replace('from: leads', 'from: bridges')],
-  ])('do not bear the day of another pipeline %s', async (_what, other) => {
+  test.each(
+    everySecond([
+      ['that spooled the same collection', dated()],
+      ['that spooled the other side of a join', dated().replace('from: leads', 'from: bridges')],
+    ]),
+  )('do not bear the day of another pipeline %s', async (_what, other) => {
     const folder = await temporaryFolder();
     const from = await serviceOf({ leads: leads(250), bridges: Array.from({ length: 250 }, (_, id) => ({ id, title: 'A' })) });
     const options = { stateDir: join(folder, 'state') };

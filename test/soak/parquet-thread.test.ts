@@ -1,12 +1,12 @@
 import { expect, jest, test } from '@jest/globals';
 import { join } from 'node:path';
-import { parquet } from '../../../src/sinks/index.js';
-import { sinks } from '../../../src/sinks/registry.js';
-import { start } from '../../support/cli.js';
-import { fileSinkContract } from '../sinks/contract.js';
-import { elsewhere } from '../../support/sinks.js';
-import { duckdb } from '../../support/duckdb.js';
-import { temporaryFolder } from '../../support/temporary.js';
+import { parquet } from '../../src/sinks/index.js';
+import { sinks } from '../../src/sinks/registry.js';
+import { start } from '../support/cli.js';
+import { fileSinkContract } from '../system/sinks/contract.js';
+import { elsewhere } from '../support/sinks.js';
+import { duckdb } from '../support/duckdb.js';
+import { temporaryFolder } from '../support/temporary.js';
 
 fileSinkContract({
   name: 'parquet by arrow',
