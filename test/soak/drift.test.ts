@@ -24,7 +24,7 @@ async function read(mode: string, seed: number, more = '') {
 }
 
 describe('a list that changes while it is read', () => {
-  test.each(Array.from({ length: 60 }, (_, seed) => seed))(
+  test.each(Array.from({ length: 30 }, (_, seed) => seed))(
     'has all rows that were there throughout, under prove (seed %i)',
     async (seed) => {
       const { report, keys, lost } = await read('prove', seed, 'max_passes: 30');

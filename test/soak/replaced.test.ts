@@ -10,8 +10,8 @@ import { pipelineText, service, type LoggedService } from '../support/services.j
 import { temporaryFolder } from '../support/temporary.js';
 import { until } from '../support/until.js';
 
-const kills = 20;
-const replaces = 24;
+const kills = 10;
+const replaces = 12;
 
 /** A table of many small files, so that a publication has many renames. */
 const pipeline = pipelineText(`from: leads

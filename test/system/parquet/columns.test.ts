@@ -92,7 +92,7 @@ describe.each(engines.filter((engine) => rung(engine === 'arrow', true)))(
             expect(await run(join(folder, name), 'run', { engine, ...options }, pagesOf(of, table))).toEqual(one);
           }
         }),
-        { numRuns: rung(2, 30) },
+        { numRuns: rung(2, 12) },
       );
     });
 
@@ -116,7 +116,7 @@ describe.each(engines.filter((engine) => rung(engine === 'arrow', true)))(
           expect(runs[1]).toEqual(runs[0]);
           expect(runs[2]).toEqual(runs[0]);
         }),
-        { numRuns: rung(1, 15) },
+        { numRuns: rung(1, 6) },
       );
     });
   },

@@ -148,7 +148,7 @@ test('gives the first rows of what the steps before it give, and balances its bo
       expect(await linesOf(`${name}.part`)).toEqual(all.slice(0, most));
       expect(report.partial).toBe(all.length >= most);
     }),
-    { numRuns: rung(3, 150) },
+    { numRuns: rung(3, 60) },
   );
 });
 

@@ -197,7 +197,7 @@ test.each(cases)('%s %s gives the same whatever vectors its columns have', async
       expect(await outcome(open, batchesOf(definition, lists, dictionaryBatches(true)))).toEqual(expected);
       expect(await outcome(open, batchesOf(definition, lists, dictionaryBatches(false)))).toEqual(expected);
     }),
-    { numRuns: rung(3, 200) },
+    { numRuns: rung(3, 90) },
   );
 });
 
