@@ -38,7 +38,7 @@ const maxWaitMs = 10_000;
 /** Asks a service, at a pace, no more often than it may, and remembers how long each answer took. */
 export class Requester {
   readonly #transports = new Map<string, OpenedTransport>();
-  readonly #timings: { readonly limit: number; readonly rows: number; readonly ms: number }[] = [];
+  readonly #timed: { readonly path: string; readonly limit: number; readonly reply: Reply }[] = [];
   #sent = 0;
   #nextStart = 0;
   #failedInARow = 0;
@@ -68,9 +68,12 @@ export class Requester {
     return this.isGivenUp ? 'the service stopped answering' : `the ${this.options.maxRequests} requests were spent`;
   }
 
-  /** Milliseconds that pages of a size took; only full ones. */
-  timingsOf(limit: number): readonly number[] {
-    return this.#timings.filter((timing) => timing.limit === limit && timing.rows === limit).map(({ ms }) => ms);
+  /** The full pages of a list that came so far, of the size that is asked for. */
+  timed(asked: Asked): readonly Reply[] {
+    const full = this.#timed.filter(
+      ({ path, limit, reply }) => path === pathOf(asked) && limit === asked.limit && reply.records.length === limit,
+    );
+    return full.map(({ reply }) => reply);
   }
 
   /** One request; what may pass is tried again, and counts again. Never throws for what the service does. */
@@ -110,10 +113,9 @@ export class Requester {
     try {
       const answer = await this.#stoppable(lastValueFrom(answer$));
       const reply = replyOf(request, answer, took());
-      // The first one also loads what sends it, and connects.
-      if (limit !== undefined && this.#sent > 1 && !isPassing(answer.status))
-        this.#timings.push({ limit, rows: reply.records.length, ms: reply.evidence.ms });
       const told = { ...reply, evidence: { ...reply.evidence, answer: this.options.redact(reply.evidence.answer) } };
+      // The first one also loads what sends it, and connects.
+      if (limit !== undefined && this.#sent > 1 && !isPassing(answer.status)) this.#timed.push({ path: pathOf(asked), limit, reply: told });
       return { reply: told, retryAfterMs: answer.retryAfterMs };
     } catch (error) {
       if (!(error instanceof SourceError)) throw error;

@@ -18,18 +18,18 @@ export async function measureLatency(
   limit: number,
 ): Promise<Diagnosis['latency']> {
   const sizes = [...new Set([1, 30, 100, limit].filter((size) => size <= limit))].sort((a, b) => a - b);
-  const replies: Reply[] = [];
+  const [latency, replies]: [{ limit: number; ms: number; requests: number }[], Reply[]] = [[], []];
   for (const size of sizes) {
-    while (asking.timingsOf(size).length < samples) {
-      const reply = await asking.ask({ ...subject, page: firstPage, limit: size });
-      replies.push(reply);
-      if (reply.kind !== 'rows' || reply.records.length < size) break;
+    const asked = { ...subject, page: firstPage, limit: size };
+    let unfit: Reply | undefined;
+    while (asking.timed(asked).length < samples && unfit === undefined) {
+      const reply = await asking.ask(asked);
+      if (reply.kind !== 'rows' || reply.records.length < size) unfit = reply;
     }
+    const timed = asking.timed(asked);
+    if (timed.length > 0) latency.push({ limit: size, ms: median(timed.map(({ evidence }) => evidence.ms)), requests: timed.length });
+    replies.push(...timed, ...(unfit ? [unfit] : []));
   }
-  const latency = sizes.flatMap((size) => {
-    const timings = asking.timingsOf(size);
-    return timings.length === 0 ? [] : [{ limit: size, ms: median(timings), requests: timings.length }];
-  });
   const told = latency.map(({ limit: size, ms }) => `limit=${size}: ${ms} ms`).join(', ');
   if (latency.length === 0) findings.unknown('latency', replies[0] ? cameOf(replies[0]) : asking.exhausted, replies);
   else findings.add('latency', 'ok', `median of ${latency.map(({ requests }) => requests).join(', ')} requests: ${told}`, replies);
@@ -47,9 +47,12 @@ export async function measureConcurrency(
   const size = Math.min(limit, 100);
   const wanted = [1, 2, 4, 8].filter((inFlight) => inFlight <= Math.max(1, ratePerSecond));
   const replies: Reply[] = [];
+  /** Pages that have rows, as far as they were asked for: a page behind the end is no page that takes its time. */
+  let filled = 1;
   for (const inFlight of wanted) {
     const began = performance.now();
-    const asked = Array.from({ length: inFlight }, (_, page) => ({ ...subject, page: firstPage + page, limit: size }));
+    const pages = filled < (measured.at(-1)?.inFlight ?? 1) ? filled : inFlight;
+    const asked = Array.from({ length: inFlight }, (_, index) => ({ ...subject, page: firstPage + (index % pages), limit: size }));
     const burst = await asking.askTogether(asked);
     // What went before the burst waited for its turn; the slowest answer is its length.
     const ms = Math.max(1, Math.min(performance.now() - began, Math.max(...burst.map(({ evidence }) => evidence.ms))));
@@ -65,7 +68,9 @@ export async function measureConcurrency(
       );
       return { measured, bearable: measured.at(-1)?.inFlight ?? 1 };
     }
-    measured.push({ inFlight, perSecond: Math.round((10_000 * inFlight) / ms) / 10 });
+    const full = burst.filter(({ records }) => records.length > 0).length;
+    filled = Math.max(1, Math.min(full, pages));
+    measured.push({ inFlight, perSecond: Math.round((10_000 * full) / ms) / 10 });
   }
   if (measured.length === 0) {
     findings.unknown('concurrency', asking.exhausted, replies);

@@ -56,6 +56,20 @@ describe('doctor', () => {
     expect(await visible(cwd)).toEqual([]);
   });
 
+  test('times the list that it measures alone, and no pages behind its end', async () => {
+    const { diagnosis } = await foundOf({}, generate({ leads: 250, bridges: 5, seed: 3 }));
+    const evidence = (check: string) => diagnosis.findings.find((finding) => finding.check === check)?.evidence ?? [];
+    expect(diagnosis.latency.map(({ limit, requests }) => [limit, requests])).toEqual(
+      [1, 30, 100].map((limit) => [limit, expect.any(Number)]),
+    );
+    for (const { request } of evidence('latency')) expect(request).toContain('/api/leads?');
+    expect(evidence('latency').filter(({ request }) => request.includes('limit=1&')).length).toBeGreaterThanOrEqual(3);
+    const pages = evidence('concurrency').map(({ request }) => Number(/[?&]page=(\d+)/.exec(request)?.[1]));
+    // A burst of four finds the end; the one of eight asks for no page behind it.
+    expect(pages.filter((page) => page > 3)).toEqual([4]);
+    expect(pages).toHaveLength(15);
+  });
+
   test('sends no more than 60 requests, counted at the service, and keeps its pace', async () => {
     const starts: number[] = [];
     const onRequest = () => void starts.push(performance.now());

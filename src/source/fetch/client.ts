@@ -102,24 +102,13 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
   const events = worksFor ?? eventsOf(options);
   const { redact } = events;
   const {
-    auth,
     limit = defaults.limit,
     concurrency = defaults.concurrency,
     ratePerSecond = Infinity,
-    timeoutMs = defaults.timeoutMs,
-    maxBodyBytes = defaults.maxBodyBytes,
-    threads = 0,
     retry: { attempts = defaults.attempts, baseMs = defaults.baseMs, capMs = defaults.capMs } = {},
   } = options;
   const baseUrl = addressOf(options.baseUrl);
-  const transport = openFetching(
-    {
-      ...{ baseUrl, query: queryOf(auth), headers: headersOf(auth), concurrency, timeoutMs, maxBodyBytes },
-      proxy: proxyFor(baseUrl, options.proxy),
-      ca: options.ca === undefined ? undefined : [options.ca].flat(),
-    },
-    threads,
-  );
+  const transport = transportOf(options, baseUrl, concurrency);
   const requests = createRequests(transport, {
     concurrency,
     ratePerSecond,
@@ -133,7 +122,7 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
   const closed$ = new Subject<never>();
   const whileOpen = <T>(): MonoTypeOperatorFunction<T> => takeUntil(closed$);
   const onPath = knownPaths();
-  const surroundings = { baseUrl, secrets: secretsOf(auth) };
+  const surroundings = { baseUrl, secrets: secretsOf(options.auth) };
 
   function read<T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
     return requests.read(targetOf(baseUrl, asked), decode, () => factsOf(baseUrl, asked)).pipe(whileOpen());
@@ -150,6 +139,21 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
       return transport.close();
     },
   };
+}
+
+function transportOf(
+  { auth, proxy, ca, timeoutMs = defaults.timeoutMs, maxBodyBytes = defaults.maxBodyBytes, threads = 0 }: ClientOptions,
+  baseUrl: string,
+  concurrency: number,
+): ReturnType<typeof openFetching> {
+  return openFetching(
+    {
+      ...{ baseUrl, query: queryOf(auth), headers: headersOf(auth), concurrency, timeoutMs, maxBodyBytes },
+      proxy: proxyFor(baseUrl, proxy),
+      ca: ca === undefined ? undefined : [ca].flat(),
+    },
+    threads,
+  );
 }
 
 /** Only what the check has seen goes on: a bare `?` or `#` would swallow the path. */
