@@ -9,8 +9,6 @@ export {
   GateError,
   isRetryable,
   LeadstreamError,
-  limitReached,
-  reasonOf,
   type Violation,
   SinkError,
   SourceError,
@@ -26,14 +24,16 @@ export { instantTexts } from './instant-text.js';
 export { type LogEvent, logEvents } from './log-events.js';
 export { nearest } from './nearest.js';
 export { type Naming, type OutputColumn, outputColumn, type OutputOptions, type Refuses } from './output-column.js';
+export { limitReached } from './limit-reached.js';
 export { itemAt } from './item-at.js';
 export { pointerPattern, segmentsOf } from './pointer.js';
 export { jsonOf, printable, printableLines } from './printable.js';
 export { createRedactor, minSecretLength, type Redactor } from './redact.js';
+export { counted, origins, outcomes, type RowCounts, wordOf } from './row-counts.js';
 export { newRunId } from './run-id.js';
 export { schema, zod, type Zod } from './schema.js';
 export { hintAt, meant, unknownName } from './suggestions.js';
-export { whatWasThrown } from './thrown.js';
+export { reasonOf, whatWasThrown } from './thrown.js';
 export { type DeclaredType, declaredTypes, expectations, parserOf, textOf, type Value, type ValueOf } from './types.js';
 export { nodeRequire } from './node-require.js';
 export { packageFile, version } from './version.js';

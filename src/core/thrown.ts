@@ -22,3 +22,9 @@ function placeOf({ stack, message }: Error): string | undefined {
   const frames = at < 0 ? '' : (stack?.slice(at + message.length) ?? '');
   return /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^\n]*?:\d+:\d+)\)?$/m.exec(frames)?.[1];
 }
+
+/** The text of anything thrown, for messages of our own (some libraries throw strings). */
+export function reasonOf(thrown: unknown): string {
+  if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) return String(thrown.message);
+  return typeof thrown === 'string' ? thrown : 'unknown failure';
+}

@@ -57,20 +57,20 @@ export interface StepContext {
   readonly stopped$?: Observable<unknown>;
 }
 
-/** A tally of nothing. */
+/** A tally of nothing. Its order is that in which people read it. */
 export function emptyTally(): Tally {
   return {
     filtered: 0,
     duplicates: 0,
     beyondLimit: 0,
-    unmatched: 0,
-    expanded: 0,
-    grouped: 0,
-    groups: 0,
-    rejected: 0,
     matched: 0,
     missed: 0,
+    unmatched: 0,
+    expanded: 0,
+    rejected: 0,
     nulled: 0,
+    grouped: 0,
+    groups: 0,
   };
 }
 

@@ -19,11 +19,22 @@ export interface ExtensionDeclaration<I, O> {
 }
 
 /** The key under which `defineStep` and `defineSink` leave what they were given; other versions of leadstream find it there, too. */
-export const extensionKey = '~leadstream';
+const extensionKey = '~leadstream';
 
 /** What `defineStep` or `defineSink` made, of whatever copy of leadstream. */
 export interface Extension<K extends 'step' | 'sink' = 'step' | 'sink', D = unknown> {
   readonly [extensionKey]: { readonly kind: K; readonly format: 1; readonly name: string; readonly declaration: D };
+}
+
+/** A function under the name of an extension, with what it was declared as. */
+export function extended<K extends 'step' | 'sink', D, T>(
+  kind: K,
+  name: string,
+  declaration: D,
+  make: (options?: unknown) => T,
+): ((options?: unknown) => T) & Extension<K, D> {
+  Object.defineProperty(make, 'name', { value: name });
+  return Object.assign(make, { [extensionKey]: { kind, format: 1 as const, name, declaration } });
 }
 
 /** What something is that `defineStep` or `defineSink` may have made. */

@@ -1,7 +1,7 @@
 export { checkArguments, checkGiven } from './arguments.js';
 export { defaults, usual, usually } from './defaults.js';
 export { distinct, repeatsIn, standsTwice } from './distinct.js';
-export { type Extension, extensionConfig, type ExtensionDeclaration, extensionKey, extensionOf, extensionProblem } from './extension.js';
+export { type Extension, extensionConfig, type ExtensionDeclaration, extended, extensionOf, extensionProblem } from './extension.js';
 export { getIn, type Issue, issuesOf, keysOf, wantedAt, wrongKey } from './issues.js';
 export { given } from './given.js';
 export { bounds, consistencyModes, addressProblem } from './bounds.js';

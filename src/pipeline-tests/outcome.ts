@@ -1,6 +1,6 @@
-import { Writable } from 'node:stream';
 import { LeadstreamError, limitReached } from '../core/index.js';
 import { failedRunOf, runPipeline, type ObservedPipeline, type PipelineTest, type RunReport, type TextRow } from '../pipeline/index.js';
+import { Collected } from './collected.js';
 
 /** What a run came to. */
 export interface Outcome {
@@ -42,18 +42,4 @@ function failureOf(thrown: unknown): { readonly code: string; readonly message: 
   const failure = limitReached(thrown) ?? thrown;
   if (failure instanceof LeadstreamError) return failure;
   return { code: 'E_RUN_FAILED', message: failure instanceof Error ? failure.message : 'something unknown was thrown', exit: 1 };
-}
-
-/** Keeps what is printed. */
-class Collected extends Writable {
-  readonly #pieces: Buffer[] = [];
-
-  get text(): string {
-    return Buffer.concat(this.#pieces).toString('utf8');
-  }
-
-  override _write(piece: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    this.#pieces.push(piece);
-    done();
-  }
 }

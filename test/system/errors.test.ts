@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { catalogue, type ErrorCode } from '../../src/core/catalogue.js';
-import { GateError, LeadstreamError, reasonOf, SinkError, SourceError, SpecError, StepError } from '../../src/core/errors.js';
+import { GateError, LeadstreamError, SinkError, SourceError, SpecError, StepError } from '../../src/core/errors.js';
+import { reasonOf } from '../../src/core/thrown.js';
 
 /** Exit statuses of the design: failed, usage, gate, service, lock, unknown service, credentials, pipeline file, stopped. */
 const exits = [1, 2, 65, 69, 75, 76, 77, 78, 130, 143];

@@ -1,4 +1,4 @@
-import type { RowCounts } from '../../index.js';
+import { counted, origins, outcomes, wordOf } from '../../core/index.js';
 import { lengthOf, sizeOf } from '../status/line.js';
 import { amount } from '../table.js';
 import type { PipelineDocument } from './document.js';
@@ -68,32 +68,17 @@ function files({ sinks = [], status }: PipelineDocument): Section {
   return { title: 'Files', head: ['sink', 'file', 'rows', 'size'], rows };
 }
 
-const counts = [
-  'read',
-  'repaired',
-  'expanded',
-  'groups',
-  'written',
-  'filtered',
-  'duplicates',
-  'beyondLimit',
-  'unmatched',
-  'rejected',
-  'unchanged',
-  'grouped',
-] as const satisfies readonly (keyof RowCounts)[];
-
 function books({ sinks = [] }: PipelineDocument): Section {
-  const used = counts.filter((count) => count === 'read' || count === 'written' || sinks.some((sink) => sink.books[count] > 0));
+  const used = [...origins, ...outcomes].filter(
+    (count) => count === 'read' || count === 'written' || sinks.some((sink) => sink.books[count] > 0),
+  );
   const rows = sinks.map((sink) => [sink.at, ...used.map((count) => amount(sink.books[count]))]);
-  return { title: 'Books', head: ['sink', ...used.map((count) => (count === 'beyondLimit' ? 'beyond the limit' : count))], rows };
+  return { title: 'Books', head: ['sink', ...used.map(wordOf)], rows };
 }
 
 function steps({ steps: all = [], joins = [] }: PipelineDocument): Section {
   const rows = all.map(({ at, tally }) => {
-    const parts = Object.entries<number>({ ...tally }).flatMap(([name, rows]) =>
-      rows > 0 ? [`${name === 'beyondLimit' ? 'beyond the limit' : name} ${amount(rows)}`] : [],
-    );
+    const parts = counted(tally).map(([word, rows]) => `${word} ${amount(rows)}`);
     const join = joins.find((one) => one.at === at);
     return [at, parts.join(', '), join ? share(join.matched, join.matched + join.missed) : ''];
   });

@@ -13,7 +13,8 @@ import type { Ledger } from './ledger.js';
 import type { OpenedOutputs } from './outputs.js';
 import type { Profiler } from './profile.js';
 import type { Rejects } from './rejects.js';
-import type { Claim, Run } from './start.js';
+import type { Claim } from './claim.js';
+import type { Run } from './start.js';
 
 /** What pages pass on their way from the source to the outputs. */
 export interface Surroundings {

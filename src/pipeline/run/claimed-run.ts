@@ -19,7 +19,8 @@ import { Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import { restsOnPages } from './rests-on-pages.js';
 import type { RunOptions } from './run-options.js';
-import type { Claim, Run } from './start.js';
+import type { Claim } from './claim.js';
+import type { Run } from './start.js';
 
 /** The outputs have the day of an interrupted run, whose pages are not used: they need other paths. */
 export class StaleDay extends Error {}

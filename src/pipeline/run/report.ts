@@ -1,9 +1,18 @@
-import { type WarningCode, type Warning, printable, type Consistency } from '../../core/index.js';
+import {
+  counted,
+  origins,
+  outcomes,
+  type RowCounts,
+  wordOf,
+  type WarningCode,
+  type Warning,
+  printable,
+  type Consistency,
+} from '../../core/index.js';
 import type { Tally } from '../../flow/index.js';
 import type { LookupCounts } from '../../steps/index.js';
 import type { GateResult } from '../gates/result.js';
 import type { Profile } from './profile.js';
-import { wordOf, type RowCounts } from './row-counts.js';
 import { amount } from '../spec/units.js';
 
 /** What a run did, for people and machines. It holds no credential and no person's data. */
@@ -132,23 +141,7 @@ function consistencyLine(consistency: Consistency): readonly string[] {
 }
 
 function stepLine(at: string, tally: Tally): string | undefined {
-  const parts = (
-    [
-      'filtered',
-      'duplicates',
-      'beyondLimit',
-      'matched',
-      'missed',
-      'unmatched',
-      'expanded',
-      'rejected',
-      'nulled',
-      'grouped',
-      'groups',
-    ] as const
-  )
-    .filter((key) => tally[key] > 0)
-    .map((key) => `${wordOf(key)} ${amount(tally[key])}`);
+  const parts = counted(tally).map(([word, rows]) => `${word} ${amount(rows)}`);
   return parts.length === 0 ? undefined : `  ${at}: ${parts.join(', ')}`;
 }
 
@@ -160,8 +153,8 @@ function lookupLine({ at, collection, requests, hits, misses }: RunReport['looku
 function sinkLine({ at, path, bytes, changed, nulled, books }: SinkReport): string {
   const more = (names: readonly (keyof typeof books)[]) =>
     names.flatMap((name) => (books[name] > 0 ? [` + ${amount(books[name])} ${wordOf(name)}`] : [])).join('');
-  const came = `${amount(books.read)} read${more(['repaired', 'expanded', 'groups'])}`;
-  const went = `${amount(books.written)} written${more(['filtered', 'duplicates', 'beyondLimit', 'unmatched', 'rejected', 'unchanged', 'grouped'])}`;
+  const came = `${amount(books.read)} read${more(origins.slice(1))}`;
+  const went = `${amount(books.written)} written${more(outcomes.slice(1))}`;
   const differing = changed > 0 ? ` (${amount(changed)} of them with other content)` : '';
   const emptied = nulled > 0 ? `, ${amount(nulled)} values null` : '';
   return `  ${at}: ${came} = ${went}${differing}${emptied}, ${amount(bytes)} bytes${path === undefined ? '' : ` -> ${path}`}`;

@@ -1,28 +1,5 @@
-import type { Violation } from '../../core/index.js';
+import { origins, outcomes, type RowCounts, type Violation, wordOf } from '../../core/index.js';
 import { emptyTally, type Tally } from '../../flow/index.js';
-
-/** The books of one sink, in rows. Both sides of the sum must agree before anything is published. */
-export interface RowCounts {
-  readonly read: number;
-  /** Rows that further passes over the list added. */
-  readonly repaired: number;
-  /** Extra rows of one-to-many joins and of lists. */
-  readonly expanded: number;
-  /** Rows that steps made of groups, one each. */
-  readonly groups: number;
-  readonly written: number;
-  readonly filtered: number;
-  readonly duplicates: number;
-  /** Rows that a limit cut off; those that were never read are not counted. */
-  readonly beyondLimit: number;
-  /** Rows without a match in inner joins. */
-  readonly unmatched: number;
-  readonly rejected: number;
-  /** Rows that an append left out because the output has their key already. */
-  readonly unchanged: number;
-  /** Rows that went into groups. */
-  readonly grouped: number;
-}
 
 /** Adds up what all steps did. */
 export function sumTallies(tallies: readonly Tally[]): Tally {
@@ -66,24 +43,4 @@ export function refuseCounts(at: string, books: RowCounts): readonly Violation[]
   const sumOf = (names: readonly (keyof RowCounts)[]) => names.map((name) => `${wordOf(name)} ${books[name]}`).join(' + ');
   const message = `${at}: ${sumOf(origins)} = ${came}, but ${sumOf(outcomes)} = ${went}`;
   return [{ code: 'E_GATE_BOOKS', message }];
-}
-
-/** Where rows came from. */
-const origins = ['read', 'repaired', 'expanded', 'groups'] as const satisfies readonly (keyof RowCounts)[];
-
-/** What became of the rows. */
-const outcomes = [
-  'written',
-  'filtered',
-  'duplicates',
-  'beyondLimit',
-  'unmatched',
-  'rejected',
-  'unchanged',
-  'grouped',
-] as const satisfies readonly (keyof RowCounts)[];
-
-/** A count as people read it. */
-export function wordOf(count: keyof Tally | keyof RowCounts): string {
-  return count === 'beyondLimit' ? 'beyond the limit' : count;
 }

@@ -7,7 +7,8 @@ import { failedRunOf, noteFailed } from './failed-run.js';
 import { notify } from './notify.js';
 import type { RunReport } from './report.js';
 import type { RunOptions } from './run-options.js';
-import { Run, type Claim } from './start.js';
+import type { Claim } from './claim.js';
+import { Run } from './start.js';
 
 /**
  * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes.

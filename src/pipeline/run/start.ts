@@ -3,7 +3,7 @@ import { defaults } from '../../options/index.js';
 import { RateLimiters } from '../../http/index.js';
 import { sourceOf, spooledSince, sweepSpools, noSpools, openSpools, type Spools } from '../../source/index.js';
 import { Events } from '../../events/index.js';
-import { createRedactor, newRunId, reasonOf, SinkError, type Warning } from '../../core/index.js';
+import { createRedactor, newRunId, reasonOf, type Warning } from '../../core/index.js';
 import {
   type Action,
   attempt,
@@ -12,8 +12,6 @@ import {
   makePrivate,
   logCommit,
   type LoggedCommit,
-  overlap,
-  type Lock,
   type PathNames,
   type PreparedCommit,
   recoverCommits,
@@ -21,6 +19,7 @@ import {
   reworded,
   storeOf,
 } from '../../store/index.js';
+import { type Claim, pathsOf, refuseIn, refuseOverlaps } from './claim.js';
 import { readBegun, removeBegun, writeBegun } from './began.js';
 import { noCounts, openCounts, type Counts } from './counts.js';
 import type { Collection } from '../../collections/index.js';
@@ -28,19 +27,6 @@ import type { Pipeline } from '../spec/pipeline.js';
 import type { Plan } from '../spec/plan.js';
 import type { RunOptions } from './run-options.js';
 import { StateFolder } from './state-folder.js';
-
-/** Outputs that are a run's own, under the names that they have in it. */
-export interface Claim {
-  readonly lock: Lock;
-  /** When the run was first started, ISO 8601: when an interrupted run of this pipeline was whose pages are used. */
-  readonly firstStart: string;
-  /** The UTC date of that, `YYYY-MM-DD`. */
-  readonly date: string;
-  /** What the sinks publish. Absolute paths. */
-  readonly outputs: readonly string[];
-  /** Absolute path of the rejects; `undefined` when they are only counted. */
-  readonly rejects: string | undefined;
-}
 
 /** A run that has begun: what is settled before anything is touched, and what it does to the disk beside its outputs. */
 export class Run {
@@ -242,27 +228,4 @@ function readOf({ collections }: Plan, name: string): Collection {
   const collection = collections[name];
   if (!collection) throw new Error(`no collection ${name}`);
   return collection;
-}
-
-function pathsOf({ outputs, rejects }: Pick<Claim, 'outputs' | 'rejects'>): readonly string[] {
-  return rejects === undefined ? outputs : [...outputs, rejects];
-}
-
-function refuseOverlaps(paths: readonly string[]): void {
-  paths.forEach((path, index) => {
-    const first = paths.slice(0, index).find((other) => overlap(other, path));
-    if (first === undefined) return;
-    const remedy = 'two outputs need two places';
-    throw new SinkError('E_SINK_PATH', `${path} is ${first} through a link, or one is within the other; ${remedy}`);
-  });
-}
-
-/** What is in the state folder is read as leadstream's own, and written over. */
-function refuseIn(stateDir: string, paths: readonly string[]): void {
-  const path = paths.find((output) => overlap(stateDir, output));
-  if (path === undefined) return;
-  throw new SinkError(
-    'E_SINK_PATH',
-    `${path} is in the state folder ${stateDir}, or around it; write to another place, or choose another one by --state-dir`,
-  );
 }

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
-import { catalogue, exitCodes, hintAt, schema, warningCatalogue, zod } from '../../core/index.js';
-import type { RowCounts } from '../run/row-counts.js';
+import { catalogue, exitCodes, hintAt, type RowCounts, schema, warningCatalogue, zod } from '../../core/index.js';
 
 /** A value as files have it, which is its text; editors may take it for a number or a flag. */
 const scalar = schema((z) => z.union([z.string(), z.number(), z.boolean(), z.null()]));

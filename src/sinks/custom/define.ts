@@ -1,5 +1,5 @@
 import { outputColumn, SinkError, type Warning } from '../../core/index.js';
-import { checkedOptions, extensionConfig, extensionKey, extensionOf, extensionProblem, oneOf, takesTyped } from '../../options/index.js';
+import { checkedOptions, extended, extensionConfig, extensionOf, extensionProblem, oneOf, takesTyped } from '../../options/index.js';
 import { standaloneSink } from '../context.js';
 import type { SinkDefinition, SinkWriter } from '../sink.js';
 import type { AnySink, CustomSink, SinkDeclaration } from './declaration.js';
@@ -34,10 +34,7 @@ export function defineSink<O = undefined, I = O, const T extends 'text' | 'typed
   if (problem !== undefined) throw new SinkError('E_SINK_CONFIG', `defineSink: ${problem}`);
   // What the types of options and rows are, only the declaration has to know.
   const sink = declaration as unknown as AnySink;
-  const make = (options?: unknown): Promise<SinkWriter> => openInCode(name, sink, options);
-  Object.defineProperty(make, 'name', { value: name });
-  const made = { kind: 'sink', format: 1, name, declaration } as const;
-  return Object.assign(make, { [extensionKey]: made });
+  return extended('sink', name, declaration, (options?: unknown): Promise<SinkWriter> => openInCode(name, sink, options));
 }
 
 /** A sink of one's own as pipeline files know it; `undefined` for what is none. */

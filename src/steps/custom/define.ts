@@ -11,7 +11,7 @@ import {
   type Step,
   type StepContext,
 } from '../../flow/index.js';
-import { checkedOptions, extensionConfig, extensionKey, extensionOf, extensionProblem, given, takesTyped } from '../../options/index.js';
+import { checkedOptions, extended, extensionConfig, extensionOf, extensionProblem, given, takesTyped } from '../../options/index.js';
 import type { StepDefinition } from '../step.js';
 import { contradiction, stepChecks } from './check.js';
 import { columnsFor, leavingColumns, type StepColumns } from './columns.js';
@@ -47,10 +47,11 @@ export function defineStep<
   if (problem !== undefined) throw new StepError('E_STEP_CONFIG', `defineStep: ${problem}`);
   // What the types of options and columns are, only the declaration has to know.
   const step = declaration as unknown as AnyStep;
-  const make = (options?: unknown): Step => stepInCode(name, step, options);
-  Object.defineProperty(make, 'name', { value: name });
-  const made = { kind: 'step', format: 1, name, declaration } as const;
-  return Object.assign(make, { [extensionKey]: made }) as unknown as CustomStep<I, A, R>;
+  return extended('step', name, declaration, (options?: unknown): Step => stepInCode(name, step, options)) as unknown as CustomStep<
+    I,
+    A,
+    R
+  >;
 }
 
 function contradictionOf(name: string, declaration: object): string | undefined {

@@ -2,7 +2,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { LeadstreamError, limitReached, SinkError } from '../../../src/core/errors.js';
+import { LeadstreamError, limitReached, SinkError } from '../../../src/core/index.js';
 import { attempt } from '../../../src/store/index.js';
 import { start } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';

@@ -1,3 +1,4 @@
+import { counted, origins, outcomes } from '../../../core/index.js';
 import { amount } from '../../table.js';
 import type { PipelineDocument } from '../document.js';
 
@@ -15,25 +16,15 @@ export interface FlowNode {
   readonly kind: 'way' | 'lost' | 'added';
 }
 
-const exits = {
-  filtered: 'filtered',
-  duplicates: 'duplicates',
-  beyondLimit: 'beyond the limit',
-  unmatched: 'unmatched',
-  rejected: 'rejected',
-  grouped: 'grouped',
-} as const;
-const entries = { expanded: 'expanded', groups: 'groups' } as const;
-
 /** The way of the rows into the first sink; others are in the table of the books. Steps that change no number of rows are left out. */
 export function flowOf(document: PipelineDocument): Flow | undefined {
   const { collection, read = 0, consistency, steps = [], sinks: [sink] = [], status } = document;
   if (collection === undefined || read === 0) return undefined;
   const flow = new FlowBuilder(`${collection}`, read);
   if (consistency) {
-    flow.pass('whole list', { repaired: consistency.repaired }, { 'read twice': consistency.duplicates });
+    flow.pass('whole list', [['repaired', consistency.repaired]], [['read twice', consistency.duplicates]]);
   }
-  for (const { at, tally } of steps) flow.pass(at, named(entries, { ...tally }), named(exits, { ...tally }));
+  for (const { at, tally } of steps) flow.pass(at, counted(tally, origins), counted(tally, outcomes));
   if (!sink) return flow.end([['on their way,\nnot published', undefined]]);
   const { unchanged, rejected, written } = sink.books;
   const before = steps.reduce((sum, { tally }) => sum + tally.rejected, 0);
@@ -45,9 +36,8 @@ export function flowOf(document: PipelineDocument): Flow | undefined {
   ]);
 }
 
-function named(words: Readonly<Record<string, string>>, tally: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
-  return Object.fromEntries(Object.entries(words).map(([key, word]) => [word, tally[key] ?? 0]));
-}
+/** Rows that came or went in one way. */
+type Counted = readonly [word: string, rows: number];
 
 class FlowBuilder {
   readonly #nodes: FlowNode[] = [];
@@ -62,8 +52,8 @@ class FlowBuilder {
   }
 
   /** Rows come to a place, where some are added and some leave. */
-  pass(at: string, added: Readonly<Record<string, number>>, lost: Readonly<Record<string, number>>): void {
-    const [more, less] = [Object.entries(added).filter(([, rows]) => rows > 0), Object.entries(lost).filter(([, rows]) => rows > 0)];
+  pass(at: string, added: readonly Counted[], lost: readonly Counted[]): void {
+    const [more, less] = [added.filter(([, rows]) => rows > 0), lost.filter(([, rows]) => rows > 0)];
     if (more.length + less.length === 0) return;
     const through = this.rows + more.reduce((sum, [, rows]) => sum + rows, 0);
     const node = this.#node(at, undefined, 'way');
