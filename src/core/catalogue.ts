@@ -198,7 +198,7 @@ export const catalogue = {
   E_ROW_FAILED: {
     exit: 1,
     retry: false,
-    help: 'What the step says of the row stands above; correct the step, clean the value before it, or choose on_error: reject or null.',
+    help: 'What the step, the output or the gate says of the row stands above; correct the step, clean the value before it, or choose on_error: reject or null.',
   },
   E_SERVICE_UNKNOWN: {
     exit: 76,

@@ -33,7 +33,7 @@ export class BegunRun {
   ) {}
 
   static async begin(run: Run, layout: TableLayout): Promise<BegunRun> {
-    const { table, engine, options, context, before } = run;
+    const { folder, engine, options, context, before } = run;
     const { at, runId } = context;
     const { columns } = layout;
     const partitioning = partitionBy(columns, options.partition_by, context.runDate());
@@ -44,7 +44,7 @@ export class BegunRun {
     checkFit(at, options.mode, before?.manifest, columns, partitioning.names);
     const key = keyColumns(layout);
     const index = options.mode === 'append' ? await openIndex(run, key) : undefined;
-    const files = new DataFiles(table.folder(runId), runId, engine, inFiles, {
+    const files = new DataFiles(folder, runId, engine, inFiles, {
       ...options,
       encoding: layout.encoding(inFiles),
       partitioned: partitioning.kept.length < columns.length,

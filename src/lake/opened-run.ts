@@ -1,6 +1,9 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Refuses } from '../core/index.js';
 import type { ParquetEngine } from '../parquet/index.js';
-import { removeFolders } from '../store/index.js';
+import { attempt, removeFolders } from '../store/index.js';
 import { runBefore } from './before.js';
 import { BegunRun } from './begun-run.js';
 import type { TableRunContext } from './context.js';
@@ -24,7 +27,19 @@ export class OpenedRun {
     const before = await runBefore(table, options.mode, context);
     await removeDeadRuns(table);
     const made = await table.makeRun(context.runId, options.permissions);
-    return new OpenedRun({ table, engine, options, context, before, made });
+    const remove = async () => {
+      await removeRun(table, context.runId).catch(() => undefined);
+      await removeFolders(made);
+    };
+    return new OpenedRun({ table, engine, options, context, before, folder: table.folder(context.runId), remove });
+  }
+
+  /** The same for a run that is never published: its files go into a private folder of the system's, and the table stays as it is. */
+  static async rehearse(table: Table, engine: ParquetEngine, options: TableRunOptions, context: TableRunContext): Promise<OpenedRun> {
+    const before = await runBefore(table, options.mode, context);
+    const folder = await attempt('E_SINK_PATH', `cannot write in ${tmpdir()}`, () => mkdtemp(join(tmpdir(), 'leadstream-rehearsal-')));
+    const remove = () => rm(folder, { recursive: true, force: true });
+    return new OpenedRun({ table, engine, options, context, before, folder, remove });
   }
 
   /** What the table is before this run. */
@@ -50,9 +65,7 @@ export class OpenedRun {
 
   /** Removes everything that this run wrote. */
   async abort(): Promise<void> {
-    const { table, context, made } = this.run;
     await this.#begun?.discard();
-    await removeRun(table, context.runId).catch(() => undefined);
-    await removeFolders(made);
+    await this.run.remove();
   }
 }

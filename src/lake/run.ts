@@ -33,6 +33,8 @@ export interface Run {
   readonly options: TableRunOptions;
   readonly context: TableRunContext;
   readonly before: Before | undefined;
-  /** Folders that were made for it, outermost first. */
-  readonly made: readonly string[];
+  /** The folder that its files are written into. */
+  readonly folder: string;
+  /** Removes everything that was written and made for it. */
+  remove(): Promise<void>;
 }

@@ -14,8 +14,10 @@ export {
   type KeyPart,
   type RowExplanation,
   type RowField,
+  type RowGate,
   type RowJoin,
   type RowOutput,
+  type RowOutputCounts,
   type RowPassage,
   type RowSearch,
 } from './ops/explain-row/index.js';

@@ -2,6 +2,7 @@ import { SinkError, type DeclaredType, type Value } from '../core/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../vector/index.js';
 import type { Fault, OnError } from '../flow/index.js';
 import { strangeness, type Cast, type QuickCast } from './cast.js';
+import type { SinkContext } from './sink.js';
 
 /** What a column has to go through. */
 export interface CastPlan {
@@ -27,7 +28,7 @@ export class ColumnCast {
   constructor(
     private readonly plan: CastPlan,
     private readonly at: string,
-    private readonly nulled: (field: string) => void,
+    private readonly told: Pick<SinkContext, 'nulled' | 'unfit'>,
   ) {
     this.#cast = mapping((value) => outcomeOf(value, plan), { quick: plan.quick, keepsBytes: plan.plain });
   }
@@ -49,8 +50,9 @@ export class ColumnCast {
 
   #note(reason: string, row: number, faults: Map<number, Fault>): void {
     const { field, onError } = this.plan;
+    this.told.unfit?.({ field, reason });
     if (onError === 'fail') throw new SinkError('E_SINK_VALUE', `${this.at}: field ${field} ${reason}`);
-    if (onError === 'null') this.nulled(field);
+    if (onError === 'null') this.told.nulled(field);
     else if (!faults.has(row)) faults.set(row, { field, reason });
   }
 }

@@ -43,10 +43,9 @@ export function project(columns: readonly Column[], options: ProjectionOptions, 
   const chosen = wanted(columns, options, context);
   const outputs = chosen.map((column) => outputColumn(column, options));
   refuseTwins(outputs, options, context);
-  const nulled = (field: string) => context.nulled(field);
   const casts = chosen.map((column) => ({
     field: column.name,
-    cast: new ColumnCast(planOf(column, options, context), context.at, nulled),
+    cast: new ColumnCast(planOf(column, options, context), context.at, context),
   }));
   return {
     columns: outputs,

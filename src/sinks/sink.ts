@@ -34,6 +34,8 @@ export interface SinkContext {
   reject(row: Row, fault: Fault): void;
   /** Counts a value that became `null` under `on_error: null`. */
   nulled(field: string): void;
+  /** Called with every value that does not fit, before `on_error` decides what becomes of it. Default: nobody. */
+  unfit?(fault: Fault): void;
 }
 
 /** What is written to its end and waits for the commit, or is already out (stdout). Counted in rows and bytes. */
@@ -128,6 +130,13 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
    * @throws {SinkError} `E_SINK_PATH` or `E_SINK_FOREIGN`.
    */
   open(config: C, context: SinkContext): Promise<SinkWriter>;
+  /**
+   * Opens a writer that takes rows as that of `open` does, and refuses the same ones for the same reasons, but reserves and stores nothing at
+   * the output. What stands there is looked at. It is always aborted.
+   *
+   * @throws {SinkError} As `open`, for what stands at the output.
+   */
+  rehearse(config: C, context: SinkContext): Promise<SinkWriter>;
 }
 
 /** Declares a sink for pipeline files. */

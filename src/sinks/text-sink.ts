@@ -40,6 +40,23 @@ export function textSink(target: TextTarget, options: TextSink, context: SinkCon
   });
 }
 
+/** The same sink, whose text goes nowhere. */
+export function rehearsedText(options: TextSink, context: SinkContext): SinkWriter {
+  return textSink(nowhere, options, context);
+}
+
+const nowhere: TextTarget = {
+  bytes: 0,
+  append: () => Promise.resolve(),
+  prepare: () =>
+    Promise.resolve({
+      actions: () => Promise.resolve([]),
+      cleanup: () => Promise.resolve(),
+      quarantine: () => Promise.resolve(undefined),
+    }),
+  abort: () => Promise.resolve(),
+};
+
 /** A text whose columns are fixed. */
 class BegunText implements BegunSink {
   #rows = 0;

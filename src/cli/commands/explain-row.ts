@@ -61,14 +61,22 @@ async function explainRow(arguments_: ExplainRowArguments, context: CommandConte
   await print(stdout, console.redact(text));
   const failed = [...explanation.steps, ...explanation.outputs].find(({ outcome }) => outcome === 'failed');
   if (failed) throw new LeadstreamError('E_ROW_FAILED', `${failed.at}: a run fails by this row`);
+  const [refused] = explanation.gates;
+  if (refused) throw new LeadstreamError('E_ROW_FAILED', `the gate ${refused.gate} refuses a run with this row`);
   return 0;
 }
 
-function textOf({ collection, search, record, steps, rows, outputs }: RowExplanation, paint: Painter): string {
+function textOf({ collection, search, record, steps, rows, outputs, gates }: RowExplanation, paint: Painter): string {
   const list = search.because === undefined ? 'found in the list' : `${search.because}; found in the list`;
   const how = search.by === 'single read' ? 'found by a single read' : `${list}, row ${amount(search.looked)}`;
   const end = rows === 0 ? [`nothing is written of it: ${endOf(steps)}`] : outputs.flatMap((output) => outputLines(output, paint));
-  const blocks = [[`from ${collection}: ${how}`, ...table(record)], ...steps.map((step) => stepLines(step, paint)), end];
+  const refusals = gates.map(({ gate, message }) => `gate ${gate}: ${paint('bad', 'refused')}: ${message}`);
+  const blocks = [
+    [`from ${collection}: ${how}`, ...table(record)],
+    ...steps.map((step) => stepLines(step, paint)),
+    end,
+    ...(refusals.length > 0 ? [refusals] : []),
+  ];
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
@@ -80,6 +88,7 @@ function endOf(steps: readonly RowPassage[]): string {
 const tones: Readonly<Record<RowPassage['outcome'] | RowOutput['outcome'], Tone>> = {
   written: 'good',
   nulled: 'beware',
+  unchanged: 'beware',
   passed: 'good',
   dropped: 'beware',
   rejected: 'bad',
@@ -128,12 +137,20 @@ function rowsOf(count: number): string {
   return `${amount(count)} ${count === 1 ? 'row' : 'rows'}`;
 }
 
-function outputLines({ at, path, outcome, rows }: RowOutput, paint: Painter): readonly string[] {
+function outputLines({ at, path, outcome, reason, counts, rows }: RowOutput, paint: Painter): readonly string[] {
   const where = path === undefined ? '' : ` -> ${path}`;
+  const differing = counts.changed > 0 ? ', whose content is another one' : '';
+  const kept = counts.unchanged > 0 ? [`  the table has ${counts.unchanged > 1 ? 'their keys' : 'its key'} already${differing}`] : [];
   return rows.flatMap((row, index) => {
     const name = rows.length === 1 ? '' : `, row ${index + 1}`;
     const problems = row.filter(({ problem }) => problem !== undefined).map((cell) => `  ! ${cell.name} ${cell.problem}`);
-    return [`${at}${where}${name}: ${paint(tones[outcome], outcome)}`, ...table(row), ...problems];
+    const why = reason === undefined || problems.length > 0 ? '' : `: ${printable(reason)}`;
+    return [
+      `${at}${where}${name}: ${paint(tones[outcome], outcome)}${why}`,
+      ...table(row),
+      ...problems,
+      ...(index === rows.length - 1 ? kept : []),
+    ];
   });
 }
 

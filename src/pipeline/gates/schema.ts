@@ -1,5 +1,4 @@
 import { schema, type Column, type Violation, outputColumn, type OutputColumn } from '../../core/index.js';
-import type { OnError } from '../../flow/index.js';
 import type { Published } from '../../lake/index.js';
 
 /** The columns of an output, now and in the last run. */
@@ -52,14 +51,8 @@ const shared = schema((z) =>
     columns: z.array(z.string()).optional(),
     naming: z.enum(['original', 'snake_case']).optional(),
     types: z.enum(['typed', 'text']).optional(),
-    on_error: z.enum(['reject', 'null', 'fail']).optional(),
   }),
 );
-
-/** What a sink says itself about values that do not cast. @param config Its checked configuration. */
-export function ownOnError(config: unknown): OnError | undefined {
-  return shared().safeParse(config).data?.on_error;
-}
 
 /**
  * The columns that a sink makes of those that arrive.

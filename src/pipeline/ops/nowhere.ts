@@ -1,4 +1,5 @@
 import { batchOf } from '../../flow/index.js';
+import type { SinkWriter } from '../../sinks/index.js';
 import type { PlannedSink } from '../spec/planned.js';
 
 /** Takes the rows and writes them nowhere. */
@@ -10,30 +11,32 @@ export const nowhere: PlannedSink = {
   prints: true,
   output: undefined,
   outputOf: () => undefined,
-  onError: undefined,
   adds: false,
   check: () => {},
   writes: () => [],
-  open: () => {
-    let rows = 0;
-    return Promise.resolve({
-      begin: () => Promise.resolve(),
-      write: (page) => {
-        rows += batchOf(page).length;
-        return Promise.resolve();
-      },
-      prepare: () =>
-        Promise.resolve({
-          rows,
-          bytes: 0,
-          total: rows,
-          unchanged: 0,
-          changed: 0,
-          actions: () => Promise.resolve([]),
-          cleanup: () => Promise.resolve(),
-          quarantine: () => Promise.resolve(undefined),
-        }),
-      abort: () => Promise.resolve(),
-    });
-  },
+  open: opened,
+  rehearse: opened,
 };
+
+function opened(): Promise<SinkWriter> {
+  let rows = 0;
+  return Promise.resolve({
+    begin: () => Promise.resolve(),
+    write: (page) => {
+      rows += batchOf(page).length;
+      return Promise.resolve();
+    },
+    prepare: () =>
+      Promise.resolve({
+        rows,
+        bytes: 0,
+        total: rows,
+        unchanged: 0,
+        changed: 0,
+        actions: () => Promise.resolve([]),
+        cleanup: () => Promise.resolve(),
+        quarantine: () => Promise.resolve(undefined),
+      }),
+    abort: () => Promise.resolve(),
+  });
+}

@@ -1,9 +1,9 @@
 import { meant, unknownName, type Column, type OutputColumn } from '../../core/index.js';
-import type { OnError, Step, Tally } from '../../flow/index.js';
+import type { Step, Tally } from '../../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../../store/index.js';
 import type { SinkContext, SinkDefinition, SinkPlan, SinkWriter } from '../../sinks/index.js';
 import type { JoinedOn, PlanContext, StepDefinition, StepRemark, StepRuntime, StepGate } from '../../steps/index.js';
-import { outputColumns, ownOnError } from '../gates/schema.js';
+import { outputColumns } from '../gates/schema.js';
 import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
 import type { Problem } from './references.js';
@@ -62,14 +62,14 @@ export interface PlannedSink {
   readonly output: string | undefined;
   /** The path that a run publishes. */
   outputOf(names: PathNames): string | undefined;
-  /** Its own `on_error`. Default: that of the pipeline. */
-  readonly onError: OnError | undefined;
   /** Whether the rows are added to those of an output that exists. */
   readonly adds: boolean;
   check(columns: readonly Column[], plan: SinkPlan): void;
   /** The columns that it writes when these arrive. */
   writes(columns: readonly Column[]): readonly OutputColumn[];
   open(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
+  /** Opens a writer that refuses the same rows, and leaves the output as it is. */
+  rehearse(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
 }
 
 /** Where a pipeline belongs. */
@@ -161,11 +161,11 @@ function bindSink(
     prints: definition.prints ?? false,
     output: definition.output(config, { baseDir, names: unfilled(pipeline) }),
     outputOf: (names) => definition.output(config, { baseDir, names }),
-    onError: ownOnError(config),
     adds: definition.adds?.(config) ?? false,
     check: (columns, plan) => definition.check?.(config, columns, plan),
     writes: (columns) => definition.writes?.(config, columns) ?? outputColumns(config, columns),
     open: (context) => definition.open(config, { ...context, at }),
+    rehearse: (context) => definition.rehearse(config, { ...context, at }),
   };
 }
 

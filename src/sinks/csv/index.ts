@@ -5,7 +5,7 @@ import { checkColumns, checked, columns, filePath, naming, onError, permissions,
 import { openAlone } from '../lone-writer.js';
 import { outputAt, outputIn } from '../output-path.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
-import { fileTarget, textSink } from '../text-sink.js';
+import { fileTarget, rehearsedText, textSink, type TextSink } from '../text-sink.js';
 
 const config = schema((z) =>
   z.strictObject({
@@ -60,9 +60,15 @@ export const csvSink = defineSink({
   check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
-    // With fast-csv, which is loaded for whoever writes CSV.
-    const { CsvFormat, nul } = await import('./format.js');
+    const text = await textOf(options);
     const target = await fileTarget(outputIn(options.path, context), context.runId, options.permissions);
-    return textSink(target, { ...options, nul, format: (columns) => new CsvFormat(columns, options) }, context);
+    return textSink(target, text, context);
   },
+  rehearse: async (options, context) => rehearsedText(await textOf(options), context),
 });
+
+async function textOf(options: z.output<ReturnType<typeof config>>): Promise<TextSink> {
+  // With fast-csv, which is loaded for whoever writes CSV.
+  const { CsvFormat, nul } = await import('./format.js');
+  return { ...options, nul, format: (columns) => new CsvFormat(columns, options) };
+}

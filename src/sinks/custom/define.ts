@@ -3,7 +3,7 @@ import { checkedOptions, extended, extensionConfig, extensionOf, extensionProble
 import { standaloneSink } from '../context.js';
 import type { SinkDefinition, SinkWriter } from '../sink.js';
 import type { AnySink, CustomSink, SinkDeclaration } from './declaration.js';
-import { openCustom } from './writer.js';
+import { openCustom, rehearseCustom } from './writer.js';
 
 /**
  * Defines a sink of one's own, for `writeTo` and for pipeline files.
@@ -52,6 +52,7 @@ export function customSinkOf(value: unknown): SinkDefinition | undefined {
     output: () => undefined,
     writes: (_, columns) => columns.map((column) => outputColumn(column, { naming: 'snake_case', types })),
     open: (options, context) => openCustom(sink, options, context),
+    rehearse: (_, context) => Promise.resolve(rehearseCustom(sink, context)),
   };
 }
 

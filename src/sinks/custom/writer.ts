@@ -16,6 +16,12 @@ export async function openCustom(sink: AnySink, options: unknown, context: SinkC
   return new PhasedWriter(at, new OpenedCustom(new SinkCalls(at, writer), sink.types ?? 'text', context, abort));
 }
 
+/** Opens a writer that casts rows as for that sink, and calls none of its functions. */
+export function rehearseCustom({ types = 'text' }: AnySink, context: SinkContext): SinkWriter {
+  const calls = new SinkCalls(context.at, { write: () => undefined, commit: () => undefined, abort: () => undefined });
+  return new PhasedWriter(context.at, new OpenedCustom(calls, types, context, new AbortController()));
+}
+
 /** A sink of somebody's own whose columns are not known yet. */
 class OpenedCustom implements OpenedSink {
   constructor(

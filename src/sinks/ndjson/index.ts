@@ -5,7 +5,7 @@ import { checkColumns, checked, columns, filePath, naming, onError, permissions,
 import { openAlone } from '../lone-writer.js';
 import { outputAt, outputIn } from '../output-path.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
-import { fileTarget, textSink } from '../text-sink.js';
+import { fileTarget, rehearsedText, textSink, type TextSink } from '../text-sink.js';
 import { NdjsonFormat } from './format.js';
 
 const config = schema((z) =>
@@ -48,6 +48,11 @@ export const ndjsonSink = defineSink({
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
     const target = await fileTarget(outputIn(options.path, context), context.runId, options.permissions);
-    return textSink(target, { ...options, surrogates: true, format: (columns) => new NdjsonFormat(columns) }, context);
+    return textSink(target, textOf(options), context);
   },
+  rehearse: (options, context) => Promise.resolve(rehearsedText(textOf(options), context)),
 });
+
+function textOf(options: z.output<ReturnType<typeof config>>): TextSink {
+  return { ...options, surrogates: true, format: (columns) => new NdjsonFormat(columns) };
+}

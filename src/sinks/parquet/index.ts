@@ -7,7 +7,7 @@ import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { checkNames, config, engineOf } from './config.js';
 import { loadEngine } from '../../parquet/index.js';
 import { Table } from '../../lake/index.js';
-import { openRun } from './writer.js';
+import { openRun, rehearseRun } from './writer.js';
 
 /** What `parquet` takes, named as in a pipeline file, whose reference explains each option. */
 export type ParquetOptions = z.input<ReturnType<typeof config>>;
@@ -57,5 +57,10 @@ export const parquetSink = defineSink({
   async open(options, context) {
     const engine = await loadEngine(engineOf(options), options.threads);
     return openRun(new Table(outputIn(options.path, context)), engine, options, context);
+  },
+  async rehearse(options, context) {
+    // So few rows never need a thread.
+    const engine = await loadEngine(engineOf(options), 0);
+    return rehearseRun(new Table(outputIn(options.path, context)), engine, options, context);
   },
 });

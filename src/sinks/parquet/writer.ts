@@ -20,6 +20,16 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
   return new PhasedWriter(context.at, new OpenedTable(run, options, context));
 }
 
+/**
+ * Opens a writer that takes rows as one of a new run does, and leaves the table as it is.
+ *
+ * @throws As `openRun`, for what stands there.
+ */
+export async function rehearseRun(table: Table, engine: ParquetEngine, options: ParquetConfig, context: SinkContext): Promise<SinkWriter> {
+  const run = await OpenedRun.rehearse(table, engine, options, context);
+  return new PhasedWriter(context.at, new OpenedTable(run, options, context));
+}
+
 /** A table whose columns are not known yet. */
 class OpenedTable implements OpenedSink {
   #sorted: SortedRows | undefined;

@@ -7,7 +7,7 @@ import { cli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
 import { rung } from '../../support/rung.js';
 import { service, serviceOf } from '../../support/services.js';
-import { visible } from '../../support/temporary.js';
+import { filesBelow, visible } from '../../support/temporary.js';
 import { workplace } from './support.js';
 
 const enriching = `
@@ -232,6 +232,28 @@ describe('explain-row', () => {
     expect(stdout).toMatch(
       /to\[0\] parquet -> .*\/lake: rejected\n {2}lead_id {2}3\n {2}age {6}\*\*\*\n {2}! age is not a whole number of 64 bits\n$/,
     );
+  });
+
+  test('says what an append leaves out and what a gate refuses, and leaves the table as it is', async () => {
+    const [from, cwd] = [
+      await served(),
+      await workplace(
+        'from: leads\nsteps:\n  - select: [lead_id, age]\nto:\n  - parquet: { path: lake, mode: append }\nrejects: { max: 100% }',
+      ),
+    ];
+    expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
+    const before = await filesBelow(cwd);
+    const other = await serviceOf({ leads: [{ lead_id: '1', age: '42' }], bridges, areacodes });
+    const { code, stdout } = await cli(['explain-row', 'p.yaml', '1'], { cwd, env: other.env });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/lake: unchanged\n.*\n.*\n {2}the table has its key already, whose content is another one\n$/);
+    const strict = await cli(['explain-row', 'p.yaml', '3', '--set', 'rejects.max=0'], { cwd, env: from.env });
+    expect(strict.stdout).toMatch(/\n\ngate rejects: refused: rejects.max: no row may be rejected\n$/);
+    expect(strict).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('E_ROW_FAILED: the gate rejects refuses a run with this row'),
+    });
+    expect(await filesBelow(cwd)).toEqual(before);
   });
 
   test.each([

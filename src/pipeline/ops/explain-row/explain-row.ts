@@ -7,7 +7,8 @@ import type { Pipeline } from '../../spec/pipeline.js';
 import type { RowExplanation, RowPassage } from './explanation.js';
 import { columnsWith, FieldView } from './fields.js';
 import { findRecord } from './find-record.js';
-import { outputOf } from './output.js';
+import { gatesOf } from './gates.js';
+import { rehearsed } from './output.js';
 import { Passages } from './passage.js';
 
 /** How a record is explained. */
@@ -47,16 +48,18 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
     const { row, search } = await findRecord(service, { collection, key, reveal: pipeline.reveal, scan, signal });
     const view = new FieldView(reveal);
     const record = columnsWith(columnsOf(collection, pipeline.reveal), [row]);
-    const leaving = plan.columns(record.filter(({ undeclared }) => undeclared));
-    const passages = new Passages(pipeline, service, view, new Date());
-    const outputs = [...plan.steps.slice(1).map(({ input }) => input), plan.columns()];
+    const firstStart = new Date();
+    const passages = new Passages(pipeline, service, view, firstStart);
+    const after = [...plan.steps.slice(1).map(({ input }) => input), plan.columns()];
     let rows: readonly Row[] = [row];
     const steps: RowPassage[] = [];
     for (const [index, step] of plan.steps.entries()) {
-      const passed = await passages.through(step, rows, itemAt(outputs, index));
+      const passed = await passages.through(step, rows, itemAt(after, index));
       steps.push(passed.passage);
       ({ rows } = passed);
     }
+    const undeclared = record.filter((column) => column.undeclared);
+    const { leaving, outputs } = await rehearsed(rows, undeclared, { pipeline, view, firstStart, signal });
     return {
       pipeline: name,
       collection: collection.name,
@@ -64,10 +67,8 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
       record: view.fields(record, row),
       steps,
       rows: rows.length,
-      outputs:
-        rows.length === 0
-          ? []
-          : plan.sinks.map((sink) => outputOf(sink, leaving, rows, { view, onError: sink.onError ?? pipeline.onError })),
+      outputs,
+      gates: gatesOf(pipeline, { leaving, rows, steps, outputs }),
     };
   } catch (error) {
     if (signal?.aborted) throw new LeadstreamError('E_RUN_ABORTED', `${name}: the explanation was stopped by its signal`);

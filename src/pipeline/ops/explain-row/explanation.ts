@@ -74,6 +74,18 @@ export interface RowPassage {
   readonly alone: string | undefined;
 }
 
+/** What a sink does with rows, in rows, as the books of a run count it. */
+export interface RowOutputCounts {
+  readonly written: number;
+  /** Rows that an append leaves out, because the output has their key already. */
+  readonly unchanged: number;
+  /** Those of them whose content is another one than that of the output. */
+  readonly changed: number;
+  readonly rejected: number;
+  /** Values that become null. */
+  readonly nulled: number;
+}
+
 /** What a sink would write. */
 export interface RowOutput {
   /** Like `to[0] csv`. */
@@ -81,9 +93,12 @@ export interface RowOutput {
   readonly path: string | undefined;
   /**
    * What becomes of its rows, the worst of all: `written`; `nulled`: written, with null for what does not fit; `rejected`: written to the rejects instead;
-   * `failed`: the run would fail here.
+   * `unchanged`: left out, because the output has the key already; `failed`: the run would fail here.
    */
-  readonly outcome: 'written' | 'nulled' | 'rejected' | 'failed';
+  readonly outcome: 'written' | 'nulled' | 'unchanged' | 'rejected' | 'failed';
+  /** Why the run would fail, with the code. */
+  readonly reason: string | undefined;
+  readonly counts: RowOutputCounts;
   /** By the names of the output; `problem` says why a value does not fit. One list per row, at most 20. */
   readonly rows: readonly (readonly (RowField & { readonly problem: string | undefined })[])[];
 }
@@ -100,4 +115,13 @@ export interface RowExplanation {
   readonly rows: number;
   /** Empty where no row comes out. */
   readonly outputs: readonly RowOutput[];
+  /** The gates that refuse a run because of this record alone, whatever the other ones are. */
+  readonly gates: readonly RowGate[];
+}
+
+/** A gate that a single row is enough for. */
+export interface RowGate {
+  /** `rejects`, or `expect.…` as in the file. */
+  readonly gate: string;
+  readonly message: string;
 }

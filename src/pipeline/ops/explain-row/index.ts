@@ -1,2 +1,12 @@
 export { explainRow, type ExplainRowOptions } from './explain-row.js';
-export type { KeyPart, RowExplanation, RowField, RowJoin, RowOutput, RowPassage, RowSearch } from './explanation.js';
+export type {
+  KeyPart,
+  RowExplanation,
+  RowField,
+  RowGate,
+  RowJoin,
+  RowOutput,
+  RowOutputCounts,
+  RowPassage,
+  RowSearch,
+} from './explanation.js';

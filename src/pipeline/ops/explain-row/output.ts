@@ -1,6 +1,9 @@
-import { expectations, type Column, type OutputColumn, type Row, type Value } from '../../../core/index.js';
-import type { OnError } from '../../../flow/index.js';
-import { castText, castTyped } from '../../../sinks/index.js';
+import { LeadstreamError, newRunId, type Column, type OutputColumn, type Row, type Value } from '../../../core/index.js';
+import { pageOf, type Fault } from '../../../flow/index.js';
+import { castText, castTyped, type PreparedOutput, type SinkContext, type SinkWriter } from '../../../sinks/index.js';
+import { batchFromRows } from '../../../vector/index.js';
+import { undeclaredColumns } from '../../run/fields.js';
+import type { Pipeline } from '../../spec/pipeline.js';
 import type { PlannedSink } from '../../spec/planned.js';
 import type { RowOutput } from './explanation.js';
 import type { FieldView } from './fields.js';
@@ -8,53 +11,167 @@ import type { FieldView } from './fields.js';
 /** Most rows of an output that are shown. */
 const mostRows = 20;
 
-/** How an output is told. */
-interface Telling {
+/** What all sinks of a rehearsal share. */
+export interface Rehearsing {
+  readonly pipeline: Pipeline;
   readonly view: FieldView;
-  /** What its sink does with values that do not fit. */
-  readonly onError: OnError;
+  readonly firstStart: Date;
+  readonly signal: AbortSignal | undefined;
 }
 
-/** What becomes of rows with values that do not fit. */
-const outcomes = { reject: 'rejected', null: 'nulled', fail: 'failed' } as const satisfies Record<OnError, RowOutput['outcome']>;
-
-/** What a sink makes of rows. @param columns Those that arrive. */
-export function outputOf(
-  { at, output, writes }: PlannedSink,
-  columns: readonly Column[],
-  rows: readonly Row[],
-  { view, onError }: Telling,
-): RowOutput {
-  const written = writes(columns).map((column) => ({ ...column, arriving: arriving(column, columns) }));
-  const isUnfit = rows.some((row) => written.some((column) => castOf(column)(valueOf(column, row)) === undefined));
-  const cells = (row: Row) => written.map((column) => cellOf(column, row, { view, onError }));
-  return { at, path: output, outcome: isUnfit ? outcomes[onError] : 'written', rows: rows.slice(0, mostRows).map(cells) };
+/** What rows would become in the outputs, and the columns that they come with. */
+export interface Rehearsed {
+  readonly leaving: readonly Column[];
+  readonly outputs: readonly RowOutput[];
 }
 
-interface Written extends OutputColumn {
-  readonly arriving: Column;
+/**
+ * Hands rows to the sinks of a pipeline, which take and refuse them as in a run, and leave their outputs as they are.
+ *
+ * @param discovered Fields of the record that nobody declared.
+ */
+export async function rehearsed(rows: readonly Row[], discovered: readonly Column[], options: Rehearsing): Promise<Rehearsed> {
+  const { plan } = options.pipeline;
+  if (rows.length === 0) return { leaving: plan.columns(discovered), outputs: [] };
+  const sinks: RehearsedSink[] = [];
+  try {
+    for (const sink of plan.sinks) sinks.push(await RehearsedSink.open(sink, options));
+    const earlier = sinks.map((sink) => sink.earlier);
+    const leaving = plan.columns(undeclaredColumns(plan.collection, earlier, discovered));
+    const outputs: RowOutput[] = [];
+    for (const sink of sinks) outputs.push(await sink.take(rows, leaving));
+    return { leaving, outputs };
+  } finally {
+    for (const sink of sinks) await sink.close();
+  }
 }
 
-function arriving({ field }: OutputColumn, columns: readonly Column[]): Column {
-  const column = columns.find((candidate) => candidate.name === field);
-  if (!column) throw new Error(`an output has a column of ${field}, which no row has`);
-  return column;
+/** What a sink says of a row. */
+interface Said {
+  readonly row: Row;
+  readonly faults: readonly Fault[];
+  /** Fields that it made null. */
+  readonly nulled: ReadonlySet<string>;
 }
 
-function valueOf({ field }: Written, row: Row): Value {
-  return row[field] ?? null;
+/** One sink that takes rows and stores none. */
+class RehearsedSink {
+  readonly #said: Said[] = [];
+  #faults: Fault[] = [];
+  #nulled = new Set<string>();
+  #rejected = 0;
+  #values = 0;
+  #writer: SinkWriter | undefined;
+  #failure: LeadstreamError | undefined;
+
+  private constructor(
+    private readonly sink: PlannedSink,
+    private readonly view: FieldView,
+  ) {}
+
+  static async open(sink: PlannedSink, options: Rehearsing): Promise<RehearsedSink> {
+    const rehearsal = new RehearsedSink(sink, options.view);
+    await rehearsal.#attempt(async () => {
+      rehearsal.#writer = await sink.rehearse(rehearsal.#context(options));
+    });
+    return rehearsal;
+  }
+
+  get earlier(): SinkWriter['earlier'] {
+    return this.#writer?.earlier;
+  }
+
+  async take(rows: readonly Row[], columns: readonly Column[]): Promise<RowOutput> {
+    let prepared: PreparedOutput | undefined;
+    await this.#attempt(async () => {
+      await this.#writer?.begin(columns);
+      for (const [index, row] of rows.entries()) await this.#write(row, index + 1);
+      prepared = await this.#writer?.prepare();
+    });
+    return this.#told(rows, columns, prepared);
+  }
+
+  async close(): Promise<void> {
+    await this.#writer?.abort();
+  }
+
+  async #write(row: Row, number: number): Promise<void> {
+    const page = pageOf(number, batchFromRows([row]), { release: () => {} });
+    this.#faults = [];
+    this.#nulled = new Set();
+    try {
+      await this.#writer?.write(page);
+    } finally {
+      this.#said.push({ row, faults: this.#faults, nulled: this.#nulled });
+    }
+  }
+
+  /** What a run fails by ends the rehearsal of this sink, and is told of it. */
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    if (this.#failure) return;
+    try {
+      await work();
+    } catch (failure) {
+      if (!(failure instanceof LeadstreamError) || failure.code === 'E_RUN_ABORTED') throw failure;
+      this.#failure = failure;
+    }
+  }
+
+  #context({ pipeline, firstStart, signal }: Rehearsing): Omit<SinkContext, 'at'> {
+    const { baseDir, onError, name, plan } = pipeline;
+    return {
+      ...{ baseDir, onError, signal, pipeline: name, key: plan.collection.key, runId: newRunId() },
+      stdout: process.stdout,
+      runDate: () => firstStart.toISOString().slice(0, 10),
+      reject: () => void (this.#rejected += 1),
+      nulled: (field) => {
+        this.#values += 1;
+        this.#nulled.add(field);
+      },
+      unfit: (fault) => void this.#faults.push(fault),
+    };
+  }
+
+  #told(rows: readonly Row[], columns: readonly Column[], prepared: PreparedOutput | undefined): RowOutput {
+    const { at, output, writes } = this.sink;
+    const { rows: written = 0, unchanged = 0, changed = 0 } = prepared ?? {};
+    const counts = { written, unchanged, changed, rejected: this.#rejected, nulled: this.#values };
+    const said = this.#said.length > 0 ? this.#said : rows.map((row) => ({ row, faults: [], nulled: new Set<string>() }));
+    const all = this.#failure && this.#said.length === 0 ? [] : writes(columns);
+    return {
+      at,
+      path: output,
+      outcome: this.#failure ? 'failed' : outcomeOf(counts),
+      reason: this.#failure && `${this.#failure.code}: ${this.#failure.message}`,
+      counts,
+      rows: said.slice(0, mostRows).map((each) => all.map((column) => this.#cell(column, columns, each))),
+    };
+  }
+
+  #cell(column: OutputColumn, columns: readonly Column[], { row, faults, nulled }: Said) {
+    const { name, type, field } = column;
+    const arriving = columns.find((candidate) => candidate.name === field);
+    if (!arriving) throw new Error(`an output has a column of ${field}, which no row has`);
+    const { sensitivity } = arriving;
+    const problem = faults.find((fault) => fault.field === field)?.reason;
+    const value = nulled.has(field) ? null : (row[field] ?? null);
+    const shown = problem === undefined ? shownAs(type, arriving, value) : value;
+    return {
+      ...{ name, type, sensitivity, problem },
+      value: this.view.value(shown, { type: problem === undefined ? arriving.type : 'text', sensitivity }),
+    };
+  }
 }
 
-function castOf({ type, arriving: column }: Written) {
-  return type === 'text' ? castText(column.type, false) : castTyped(type);
+/** The worst that became of rows. */
+function outcomeOf({ written, unchanged, rejected, nulled }: RowOutput['counts']): RowOutput['outcome'] {
+  if (rejected > 0) return 'rejected';
+  if (unchanged > 0 && written === 0) return 'unchanged';
+  return nulled > 0 ? 'nulled' : 'written';
 }
 
-function cellOf(column: Written, row: Row, { view, onError }: Telling) {
-  const { name, type, arriving: given } = column;
-  const value = valueOf(column, row);
-  const fits = castOf(column)(value);
-  const problem = fits === undefined ? `is not ${expectations[type]}` : undefined;
-  const shown = { type: fits === undefined ? 'text' : given.type, sensitivity: given.sensitivity } as const;
-  const came = fits ?? (fits === undefined && onError === 'null' ? null : value);
-  return { name, type, sensitivity: given.sensitivity, value: view.value(came, shown), problem };
+/** A value that fits, as it is written. */
+function shownAs(type: OutputColumn['type'], { type: arriving }: Column, value: Value): Value {
+  const cast = type === 'text' ? castText(arriving, true) : castTyped(type);
+  return cast(value) ?? value;
 }

@@ -1,0 +1,49 @@
+import type { Column, Row } from '../../../core/index.js';
+import { emptyTally, pageOf } from '../../../flow/index.js';
+import { batchFromRows } from '../../../vector/index.js';
+import { openExpectations } from '../../gates/expectations.js';
+import type { Pipeline } from '../../spec/pipeline.js';
+import { maxOf } from '../../spec/units.js';
+import type { RowExplanation, RowGate } from './explanation.js';
+
+/** What became of the record. */
+export interface Passed extends Pick<RowExplanation, 'steps' | 'outputs'> {
+  /** The columns that leave the last step. */
+  readonly leaving: readonly Column[];
+  readonly rows: readonly Row[];
+}
+
+/** Rows beside which one is nothing, whatever share of them a gate allows. */
+const many = 1e12;
+
+/** The gates that a record is enough for, in a collection of any size. Those that look at shares of all rows, or at earlier runs, are not asked. */
+export function gatesOf(pipeline: Pipeline, passed: Passed): readonly RowGate[] {
+  return [...matchGates(pipeline, passed), ...rejectsGate(pipeline, passed), ...expectGates(pipeline, passed)];
+}
+
+function matchGates({ plan }: Pipeline, { steps }: Passed): readonly RowGate[] {
+  const missed = new Set(steps.filter(({ join }) => join?.miss !== undefined).map(({ at }) => at));
+  return plan.steps.flatMap((step): readonly RowGate[] => {
+    const found = missed.has(step.at) ? step.gate({ ...emptyTally(), matched: many, missed: 1 }) : undefined;
+    return found?.violation ? [{ gate: found.gate, message: `${step.at}: every row has to match` }] : [];
+  });
+}
+
+function rejectsGate({ rejects }: Pipeline, { steps, outputs }: Passed): readonly RowGate[] {
+  const rejected = [...steps, ...outputs].some(({ outcome }) => outcome === 'rejected');
+  return rejected && maxOf(rejects.max, many) < 1 ? [{ gate: 'rejects', message: 'rejects.max: no row may be rejected' }] : [];
+}
+
+function expectGates({ expect }: Pipeline, { leaving, rows }: Passed): readonly RowGate[] {
+  if (!expect || rows.length === 0) return [];
+  const none = Object.entries(expect.max_null ?? {}).filter(([, most]) => maxOf(most, many) < 1);
+  const absolute = {
+    max_null: Object.fromEntries(none),
+    not_null: expect.not_null,
+    unique: expect.unique,
+    accepted_values: expect.accepted_values,
+  };
+  const expectations = openExpectations({ ...expect, ...absolute, min_rows: undefined }, leaving);
+  expectations.observe(pageOf(1, batchFromRows(rows), { release: () => {} }));
+  return expectations.results([]).flatMap(({ gate, violations }) => violations.map(({ message }) => ({ gate, message })));
+}
