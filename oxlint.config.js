@@ -19,7 +19,7 @@ export const importTable = {
   parquet: ['core', 'threads', 'vector'],
   lake: ['core', 'vector', 'flow', 'store', 'parquet'],
   sinks: ['core', 'options', 'vector', 'flow', 'store', 'sorting', 'parquet', 'lake'],
-  pipeline: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks'],
+  pipeline: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks', 'service'],
   doctor: ['core', 'options', 'json', 'collections', 'http', 'source'],
   service: ['core', 'options', 'json', 'collections'],
   'pipeline-tests': ['core', 'json', 'collections', 'parquet', 'pipeline', 'service'],

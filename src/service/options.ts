@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { LeadstreamError, schema, zod } from '../core/index.js';
+import { LeadstreamError, nearest, schema, zod } from '../core/index.js';
 
 /** A whole number from `min` on; also as text, as the command line gives it. */
 export function whole(min: number) {
@@ -32,16 +32,26 @@ export function someOf<T extends string>(words: readonly T[]) {
 /**
  * Reads `NAME=VALUE` terms; a term without a value is `true`.
  *
+ * @param what How a message begins, for example `quirk`.
+ * @throws {LeadstreamError} `E_USAGE` for a name that comes twice: one of the values would be lost.
+ *
  * @example
- * readTerms(['cap=100', 'bare-record']); // { cap: '100', 'bare-record': true }
+ * readTerms('quirk', ['cap=100', 'bare-record']); // { cap: '100', 'bare-record': true }
  */
-export function readTerms(terms: readonly string[]): Readonly<Record<string, string | true>> {
-  return Object.fromEntries(
-    terms.map((term) => {
-      const [name = '', ...value] = term.split('=');
-      return [name, value.length === 0 ? true : value.join('=')];
-    }),
-  );
+export function readTerms(what: string, terms: readonly string[]): Readonly<Record<string, string | true>> {
+  const read = new Map<string, string | true>();
+  for (const term of terms) {
+    const [name = '', ...value] = term.split('=');
+    if (read.has(name)) throw new LeadstreamError('E_USAGE', `${what}: '${name}' is given twice; keep one`);
+    read.set(name, value.length === 0 ? true : value.join('='));
+  }
+  return Object.fromEntries(read);
+}
+
+/** That there is none of a name, with the nearest one, or all. */
+export function noSuch(name: string, known: readonly string[], others = ''): string {
+  const near = nearest(name, known);
+  return `there is no '${name}', ${near === undefined ? `only ${others}${known.join(', ')}` : `did you mean '${near}'?`}`;
 }
 
 /**
@@ -55,7 +65,7 @@ export function readOptions<S extends z.ZodObject>(what: string, taken: S, given
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   if (issue?.code === 'unrecognized_keys') {
-    throw new LeadstreamError('E_USAGE', `${what}: there is no '${issue.keys[0]}', only ${Object.keys(taken.shape).join(', ')}`);
+    throw new LeadstreamError('E_USAGE', `${what}: ${noSuch(issue.keys[0] ?? '', Object.keys(taken.shape))}`);
   }
   throw new LeadstreamError('E_USAGE', `${what}: ${issue?.path[0] === undefined ? '' : `${String(issue.path[0])} `}${issue?.message}`);
 }

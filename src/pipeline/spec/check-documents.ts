@@ -5,6 +5,7 @@ import { SpecError } from '../../core/index.js';
 import { runTemplate } from '../../store/index.js';
 import { checkDefaults, checkPipeline, inheritedOf, type Checked, collectionsOf } from './check.js';
 import { checkTestFiles } from './check-test-files.js';
+import { checkTestServices } from './check-test-services.js';
 import { collide } from './collide.js';
 import { definitionsWith } from './definitions.js';
 import { credentialsIn } from './credentials.js';
@@ -50,6 +51,7 @@ export async function checkDocuments(
   if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(from.baseDir, stateDir));
   // With other values, outputs are other ones than those that its tests name.
   if (sourceOf === undefined && Object.keys(set).length === 0) for (const document of checked) checkTestFiles(document, from.baseDir);
+  for (const document of checked) await checkTestServices(document);
   const issues = issuesOfFile(defaults ? checkDefaults(defaults, from, context) : [], checked);
   return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ unset }) => unset))] };
 }

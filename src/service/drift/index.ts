@@ -62,6 +62,15 @@ export function still(source: DataSource): DriftingSource {
 }
 
 /**
+ * Reads how lists change, as options or as `NAME=VALUE,…`.
+ *
+ * @throws {LeadstreamError} `E_USAGE` for options that there are not.
+ */
+export function readDrift(given: DriftOptions | string): z.output<ReturnType<typeof driftSchema>> {
+  return readOptions('drift', driftSchema(), typeof given === 'string' ? readTerms('drift', given.split(',')) : given);
+}
+
+/**
  * Changes lists between reads: rows come at the head or the tail and go anywhere. A read is a list request that gets as far
  * as the data, probes included, counted per collection.
  *
@@ -72,7 +81,7 @@ export function still(source: DataSource): DriftingSource {
  * @throws {LeadstreamError} `E_USAGE` for options that there are not.
  */
 export function drifting(source: DataSource, given: DriftOptions | string, seed: number): DriftingSource {
-  const options = readOptions('drift', driftSchema(), typeof given === 'string' ? readTerms(given.split(',')) : given);
+  const options = readDrift(given);
   const { chance, every = 10, changes = ['insert-head', 'insert-tail', 'delete'], collections = ['leads'], most = Infinity } = options;
   const history: DriftEvent[] = [];
   const tables = new Map<CollectionName, DriftingTable>();

@@ -36,7 +36,8 @@ export function faultResponders(specs: readonly FaultSpec[], seed: number): read
     const [name = '', ...value] = spec.slice(0, at).split('=');
     const terms = spec.slice(at + 1);
     const respond = openKind(name, value.length === 0 ? undefined : value.join('='));
-    const isMet = meets(readOptions(`fault ${spec}`, whenSchema(), terms === '' ? {} : readTerms(terms.split(','))), seed, place);
+    const what = `fault ${spec}`;
+    const isMet = meets(readOptions(what, whenSchema(), terms === '' ? {} : readTerms(what, terms.split(','))), seed, place);
     return async (facts, next) => {
       if (!isMet(facts)) return next(facts);
       const answer = await respond(facts, next);

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import type { z } from 'zod';
 import { LeadstreamError, zod } from '../../core/index.js';
 import { failure, json, type Answer, type Responder } from '../answer.js';
-import { oneOf, whole } from '../options.js';
+import { noSuch, oneOf, whole } from '../options.js';
 import { bomb, cut, drip, hang, onBody, redirect, stall } from './wire.js';
 
 /** One kind of fault: what it does, and how its value becomes the responder that does it. */
@@ -73,8 +73,7 @@ export function openKind(name: string, value: string | undefined): Responder {
     if (error instanceof zod().ZodError) throw new LeadstreamError('E_USAGE', `fault ${name}: ${error.issues[0]?.message}`);
     throw error;
   }
-  const names = Object.keys(faultKinds).slice(1).join(', ');
-  throw new LeadstreamError('E_USAGE', `fault: there is no '${name}', only a status from 400 to 599, ${names}`);
+  throw new LeadstreamError('E_USAGE', `fault: ${noSuch(name, Object.keys(faultKinds).slice(1), 'a status from 400 to 599, ')}`);
 }
 
 function kind<T>(summary: string, value: () => z.ZodType<T>, respond: (value: T, name: string) => Responder): Kind {

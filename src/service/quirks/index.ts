@@ -64,7 +64,7 @@ export interface QuirkEffects {
  * @throws {LeadstreamError} `E_USAGE` for a quirk that there is not, or a value that it does not take.
  */
 export function quirkEffects(given: Quirks | readonly string[], seed: number): QuirkEffects {
-  const quirks = readOptions('quirk', quirksSchema(), isList(given) ? readTerms(given) : given);
+  const quirks = readOptions('quirk', quirksSchema(), isList(given) ? readTerms('quirk', given) : given);
   const responders: (Responder | undefined)[] = [
     quirks['areacode-path'] && areacodePath(quirks['areacode-path']),
     quirks['empty-page'] === undefined ? undefined : emptyPage(String(quirks['empty-page'])),

@@ -135,7 +135,9 @@ describe('drift', () => {
   });
 
   test.each([
-    ['evry=3', /no 'evry', only every, chance, changes, collections, most/],
+    ['evry=3', /no 'evry', did you mean 'every'/],
+    ['speed=3', /no 'speed', only every, chance, changes, collections, most/],
+    ['every=3,every=4', /'every' is given twice/],
     ['every=0', /every needs a whole number from 1 on/],
     ['changes=insert', /changes needs one or more of insert-head\+insert-tail\+delete/],
   ])('is refused when wrong: %s', async (drift, message) => {

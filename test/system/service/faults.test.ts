@@ -237,14 +237,17 @@ describe('terms of faults', () => {
   });
 
   test.each([
-    ['hangg', /no 'hangg', only a status from 400 to 599, hang, .*redirect/],
+    ['hangg', /no 'hangg', did you mean 'hang'/],
+    ['nonsense', /no 'nonsense', only a status from 400 to 599, hang, .*redirect/],
     ['STATUS', /no 'STATUS'/],
     ['600', /no '600'/],
     ['503=soon', /503: needs a Retry-After like 2 or date\+2/],
     ['hang=3', /hang: takes no value/],
     ['cut', /cut: needs one of length, chunked, close/],
     ['redirect=elsewhere', /redirect: needs an origin/],
-    ['500@pages=3', /no 'pages', only collection, page, purpose, requests, times, rate/],
+    ['500@pages=3', /no 'pages', did you mean 'page'/],
+    ['500@every=3', /no 'every', only collection, page, purpose, requests, times, rate/],
+    ['500@page=3,page=4', /'page' is given twice/],
     ['500@page=x', /page needs a number or a range/],
     ['500@rate=2', /rate needs a share/],
     ['500@collection=leeds', /collection needs one of leads, bridges/],

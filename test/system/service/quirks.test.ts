@@ -217,7 +217,8 @@ describe('the names of quirks', () => {
   });
 
   test.each([
-    ['capp=3', /no 'capp', only first-page, .*unstable-order/],
+    ['capp=3', /no 'capp', did you mean 'cap'/],
+    ['nonsense', /no 'nonsense', only first-page, .*unstable-order/],
     ['cap', /cap needs a whole number from 1 on/],
     ['cap=0', /cap needs/],
     ['bare-record=yes', /bare-record takes no value/],
