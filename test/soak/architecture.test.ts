@@ -29,7 +29,7 @@ describe('the import table', () => {
     ['sinks/csv/x.ts', '../../steps/index.js'],
     ['sinks/x.ts', '../pipeline/index.js'],
     ['source/x.ts', '../pipeline/index.js'],
-    ['pipeline/run/x.ts', '../../service/index.js'],
+    ['pipeline/run/x.ts', '../../pipeline-tests/index.js'],
     ['pipeline/ops/x.ts', '../../index.js'],
     ['doctor/x.ts', '../pipeline/index.js'],
     ['pipeline/ops/x.ts', '../../doctor/index.js'],
