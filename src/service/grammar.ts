@@ -16,7 +16,12 @@ export interface TermProblem {
   readonly message: string;
 }
 
-/** What is wrong with such terms, by the parser of the service; nothing is started. */
+/**
+ * What is wrong with such terms, by the parser of the service; nothing is started.
+ *
+ * @example
+ * termProblems({ quirks: ['capp=2'] }); // [{ path: ['quirks', 0], message: "quirk: there is no 'capp', did you mean 'cap'?" }]
+ */
 export function termProblems({ faults = [], quirks = [], drift }: ServiceTerms): readonly TermProblem[] {
   const problems: TermProblem[] = [];
   const check = (path: TermProblem['path'], read: () => unknown) => {

@@ -5,7 +5,7 @@ export type { Drift, DriftEvent, DriftOptions } from './drift/index.js';
 export type { Change } from './drift/table.js';
 export type { FaultSpec } from './faults/index.js';
 export { generate, type GenerateOptions } from './generate/index.js';
-export { type ServiceTerms, termProblems } from './grammar.js';
+export { type ServiceTerms, type TermProblem, termProblems } from './grammar.js';
 export { openOwnTables, type OwnTable } from './own-tables.js';
 export type { Quirks } from './quirks/index.js';
 export type { RequestEntry } from './request-log.js';

@@ -82,7 +82,8 @@ test('validate loads no HTTP and no engine of Parquet', async () => {
   expect(packages).toEqual(expect.arrayContaining(['@marcbachmann/cel-js', 'rxjs', 'yaml', 'zod']));
   expect(packages.filter((name) => /^(?:got|hono|@hono|fast-csv|zipcodes|hyparquet|parquet|@bokuweb)/.test(name))).toEqual([]);
   expect(modules.filter((path) => /^src\/(?:http\/transport|parquet\/engines|service\/(?:app|service))/.test(path))).toEqual([]);
-  expect(files.length).toBeLessThan(40);
+  // Some of them are the grammar of the faults that its tests have.
+  expect(files.length).toBeLessThan(50);
 });
 
 test('errors of the bundled module have the names of their classes', async () => {

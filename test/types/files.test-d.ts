@@ -45,10 +45,12 @@ import {
   openOwnTables,
   readAccounts,
   startService,
+  termProblems,
   type Account,
   type DataSource,
   type OwnTable,
   type RunningService,
+  type TermProblem,
 } from '../../src/service/index.js';
 
 declare const pipeline: Pipeline;
@@ -140,6 +142,9 @@ expectTypeOf(readAccounts('accounts.json')).resolves.toEqualTypeOf<readonly Acco
 // @ts-expect-error The file is missing.
 void readAccounts();
 expectTypeOf(startService({ source: generate(), accounts: [{ restApiKey: 'key' }] })).resolves.toEqualTypeOf<RunningService>();
+expectTypeOf(termProblems({ faults: ['hang'], drift: 'every=2' })).toEqualTypeOf<readonly TermProblem[]>();
+// @ts-expect-error Faults are a list.
+termProblems({ faults: 'hang' });
 // @ts-expect-error Nobody could read.
 void startService({ source: generate() });
 

@@ -61,7 +61,7 @@ export interface ObservedPipeline {
 export async function loadTests(file: string, cwd: string, own: Extensions = {}): Promise<readonly TestedPipeline[]> {
   const text = await fileText(file, { cwd });
   const { checkDocuments, failureOf } = await import('../spec/check-documents.js');
-  const { pipelines, issues } = await checkDocuments(text, file, { ...own, env: {}, cwd }, true);
+  const { pipelines, issues } = await checkDocuments(text, file, { ...own, env: {}, cwd }, { lenient: true, services: true });
   if (issues.length > 0) throw failureOf(file, issues);
 
   return pipelines.map(({ name = '', plan, tests = [], document }, index) => ({
@@ -70,7 +70,8 @@ export async function loadTests(file: string, cwd: string, own: Extensions = {})
     tests: tests.map((test, place) => ({ ...test, line: document.locate(['tests', place, 'name']).line })),
     open: async (test, place) => {
       const options = { ...own, cwd, ...(test.set && { set: test.set }) };
-      const checked = await checkDocuments(text, file, options, true, (documents) => madeUp(documents, test, place, cwd));
+      const sourceOf = (documents: readonly unknown[]) => madeUp(documents, test, place, cwd);
+      const checked = await checkDocuments(text, file, options, { lenient: true, sourceOf });
       const [document] = checked.pipelines.slice(index);
       if (document === undefined || document.issues.length > 0) throw failureOf(file, document?.issues ?? checked.issues);
       const pipeline = soundIn(document, test, file);

@@ -23,20 +23,27 @@ export interface CheckedFile {
   readonly unset: readonly string[];
 }
 
+/** How a file is checked. */
+export interface CheckMode {
+  /** Whether the environment may lack what the file asks of it. Default false. */
+  readonly lenient?: boolean;
+  /** Whether the services of its tests are checked, whose parser is loaded for that. Default false: a run has none of them. */
+  readonly services?: boolean;
+  /** Where references lead. Default: into the environment, and to files. */
+  readonly sourceOf?: (documents: readonly unknown[]) => ReferenceSource;
+}
+
 /**
  * Checks every document of a pipeline file, by itself and against the others.
  *
  * @param file Name for messages.
- * @param lenient Whether the environment may lack what the file asks of it.
- * @param sourceOf Where references lead. Default: into the environment, and to files.
  * @throws {SpecError} `E_SPEC_YAML`, and `E_SPEC_INVALID` for misplaced defaults; all else that is wrong is in `issues`.
  */
 export async function checkDocuments(
   text: string,
   file: string,
   options: LoadOptions,
-  lenient = false,
-  sourceOf?: (documents: readonly unknown[]) => ReferenceSource,
+  { lenient = false, services = false, sourceOf }: CheckMode = {},
 ): Promise<CheckedFile> {
   const { set = {}, stateDir } = options;
   const { defaults, pipelines } = parseSpecDocuments(file, text, overridesOf(file, set));
@@ -51,7 +58,7 @@ export async function checkDocuments(
   if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(from.baseDir, stateDir));
   // With other values, outputs are other ones than those that its tests name.
   if (sourceOf === undefined && Object.keys(set).length === 0) for (const document of checked) checkTestFiles(document, from.baseDir);
-  for (const document of checked) await checkTestServices(document);
+  if (services) for (const document of checked) await checkTestServices(document);
   const issues = issuesOfFile(defaults ? checkDefaults(defaults, from, context) : [], checked);
   return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ unset }) => unset))] };
 }

@@ -69,7 +69,10 @@ async function linted(
   { envCheck, strict }: { readonly envCheck: boolean; readonly strict: boolean },
 ): Promise<LintResult> {
   const { checkDocuments } = await import('./check-documents.js');
-  const { pipelines, issues, unset } = await checkDocuments(await fileText(file, options), file, options, !envCheck);
+  const { pipelines, issues, unset } = await checkDocuments(await fileText(file, options), file, options, {
+    lenient: !envCheck,
+    services: true,
+  });
   const errors = issues.map(({ message, line, column, reference }): Finding => {
     return { severity: 'error', code: reference ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID', message, line, column };
   });
