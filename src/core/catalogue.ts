@@ -151,7 +151,7 @@ export const catalogue = {
   E_GATE_EXPECT: {
     exit: 65,
     retry: false,
-    help: 'Look into the rows (run --keep-failed keeps the outputs aside); if they are right, change what the file expects.',
+    help: 'Look into the rows (run --keep-failed keeps the outputs aside); if they are right, change what the file expects, or run once with --allow-shrink where an output shrank.',
   },
   E_GATE_SHRINK: {
     exit: 65,

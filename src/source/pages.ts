@@ -88,13 +88,18 @@ export class Pages implements PagedList {
     );
   }
 
-  /** How a page looked, once that is known; nothing where it failed or may never be asked for. */
+  /** How a page looked, once that is known; nothing where it failed. One that may never be asked for looks like the last page. */
   #fingerprint(page: number): Observable<string> {
-    const known = this.#fingerprints.get(page) ?? (page > this.#seemingEnd && !this.#asked.has(page) ? '' : undefined);
+    const known = this.#fingerprints.get(page) ?? (page > this.#seemingEnd && !this.#asked.has(page) ? this.#lastLook : undefined);
     if (known !== undefined) return of(known);
     const subject = this.#waiting.get(page) ?? new AsyncSubject<string>();
     this.#waiting.set(page, subject);
     return subject;
+  }
+
+  /** What stands behind the seeming end wherever a service repeats its last page there. */
+  get #lastLook(): string {
+    return this.#fingerprints.get(this.#seemingEnd - 1) ?? '';
   }
 
   #take(page: number, fingerprint: string): void {
@@ -111,7 +116,8 @@ export class Pages implements PagedList {
   /** What a page is that has no rows of its own, behind which none need be asked for. */
   #noRowsOn(page: number): ListAnswer {
     this.#seemingEnd = Math.min(this.#seemingEnd, page);
-    for (const awaited of this.#waiting.keys()) if (awaited > this.#seemingEnd && !this.#asked.has(awaited)) this.#announce(awaited, '');
+    for (const awaited of this.#waiting.keys())
+      if (awaited > this.#seemingEnd && !this.#asked.has(awaited)) this.#announce(awaited, this.#lastLook);
     return { batch: RecordBatch.empty, body: new Uint8Array() };
   }
 

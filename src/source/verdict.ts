@@ -9,9 +9,9 @@ export function refuseUnstable(at: string, { outcome, passes, unordered, drift }
   return [{ code: 'E_GATE_CONSISTENCY', message: `${at}: ${why}${because(drift)}` }];
 }
 
-/** That rows can be missing of a read that nothing repaired. */
+/** That rows can be missing of a read that nothing repaired; also of one that nothing checked, where it showed by itself. */
 export function driftOf(at: string, { outcome, drift }: Consistency): readonly Warning[] {
-  if (outcome !== 'drifted') return [];
+  if (outcome !== 'drifted' && (outcome !== 'off' || drift.length === 0)) return [];
   return [{ code: 'W_SOURCE_DRIFT', message: `${at}: the list changed while it was read, so rows can be missing${because(drift)}` }];
 }
 

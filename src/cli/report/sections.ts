@@ -49,10 +49,10 @@ function facts(document: PipelineDocument): Section {
 }
 
 function gates({ gates: found = [] }: PipelineDocument): Section {
-  const rows = found.map(({ gate, at, passed, violations }) => [
+  const rows = found.map(({ gate, at, outcome, violations }) => [
     gate,
     at ?? '',
-    passed ? 'passed' : 'refused',
+    outcome,
     violations.map(({ message }) => message).join('; '),
   ]);
   return { title: 'Gates', head: ['gate', 'of', 'result', 'why'], rows };

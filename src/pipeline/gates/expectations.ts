@@ -1,9 +1,9 @@
-import { isWord, textOf, type Column } from '../../core/index.js';
+import { isWord, textOf, type Column, type Violation } from '../../core/index.js';
 import { keysOf, memoOf, type RecordBatch } from '../../vector/index.js';
 import { batchOf, KeySet, type Page } from '../../flow/index.js';
 import type { Published } from '../../lake/index.js';
 import type { Expect } from './expect.js';
-import { gateResult, type GateResult } from './result.js';
+import { comparedResult, gateResult, type GateResult } from './result.js';
 import { amount, maxOf, percent, written, type Tolerance } from '../spec/units.js';
 
 /** An output as `max_shrink` and `max_growth` see it. */
@@ -62,7 +62,7 @@ export function openExpectations(expect: Expect, columns: readonly Column[]): Ex
       ...(expect.min_rows === undefined ? [] : [resultOf('min_rows', fewOf(expect.min_rows, rows))]),
       ...checks.map((check) => resultOf(check.gate, check.refuse(rows))),
       ...(['max_shrink', 'max_growth'] as const).flatMap((gate) =>
-        expect[gate] === undefined ? [] : outputs.map((output) => resultOf(gate, changeOf(gate, expect[gate], output), output.at)),
+        expect[gate] === undefined ? [] : outputs.map((output) => resultOfChange(gate, expect[gate], output)),
       ),
     ],
   };
@@ -72,18 +72,21 @@ function fewOf(fewest: number, rows: number): string | undefined {
   return rows >= fewest ? undefined : `expect.min_rows: at least ${amount(fewest)} rows have to come, seen ${amount(rows)}`;
 }
 
+function resultOfChange(gate: 'max_shrink' | 'max_growth', most: number | undefined, output: Measured): GateResult {
+  const { at, earlier, mayShrink = false } = output;
+  const options = { compared: earlier !== undefined, allowed: gate === 'max_shrink' && mayShrink };
+  return comparedResult(`expect.${gate}`, at, violationsOf(changeOf(gate, most, output)), options);
+}
+
 /** What is wrong with the size of an output, measured by the last run's. */
-function changeOf(
-  gate: 'max_shrink' | 'max_growth',
-  most = Infinity,
-  { at, total, earlier, mayShrink = false }: Measured,
-): string | undefined {
+function changeOf(gate: 'max_shrink' | 'max_growth', most = Infinity, { at, total, earlier }: Measured): string | undefined {
   if (earlier === undefined || earlier.rows === 0) return undefined;
   const change = total / earlier.rows - 1;
   const seen = `seen ${amount(total)} after ${amount(earlier.rows)}`;
   const [grown, way] = gate === 'max_shrink' ? [-change, 'smaller'] : [change, 'bigger'];
-  if (grown <= most || (gate === 'max_shrink' && mayShrink)) return undefined;
-  return `${at}: expect.${gate}: the output may be at most ${percent(most)} ${way} than the last run's, ${seen} rows (${percent(grown)} ${way})`;
+  if (grown <= most) return undefined;
+  const once = gate === 'max_shrink' ? '; run --allow-shrink publishes it once' : '';
+  return `${at}: expect.${gate}: the output may be at most ${percent(most)} ${way} than the last run's, ${seen} rows (${percent(grown)} ${way})${once}`;
 }
 
 function checkNulls(name: string, gate: string, most: Tolerance): Check {
@@ -154,6 +157,10 @@ function checkValues(name: string, accepted: readonly string[], column: Column |
   };
 }
 
-function resultOf(gate: string, message: string | undefined, at?: string): GateResult {
-  return gateResult(`expect.${gate}`, at, message === undefined ? [] : [{ code: 'E_GATE_EXPECT', message }]);
+function resultOf(gate: string, message: string | undefined): GateResult {
+  return gateResult(`expect.${gate}`, undefined, violationsOf(message));
+}
+
+function violationsOf(message: string | undefined): readonly Violation[] {
+  return message === undefined ? [] : [{ code: 'E_GATE_EXPECT', message }];
 }

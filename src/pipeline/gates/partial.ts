@@ -8,27 +8,44 @@ import type { Plan } from '../spec/plan.js';
  * Refuses to replace outputs by a part of a list, before anything is requested. A table whose manifest says that it is a part itself may
  * be replaced; of a file nothing tells.
  *
- * @param paths Where the sinks that publish something do so, in their order. Absolute.
+ * @param standing Where something stands, by the place of the sink.
  * @param earlier What stands at the outputs of all sinks, as manifests tell.
  * @throws {GateError} `E_GATE_PARTIAL`, with a line for each.
- * @throws {SinkError} `E_SINK_PATH` for a place that cannot be looked at.
  */
-export async function refuseReplacing(
+export function refuseReplacing(
   { stoppedBy, sinks }: Pick<Plan, 'stoppedBy' | 'sinks'>,
-  paths: readonly string[],
+  standing: ReadonlyMap<string, string>,
   earlier: readonly (Published | undefined)[],
-): Promise<void> {
+): void {
   if (!stoppedBy) return;
-  const publishing = sinks.flatMap((sink, index) => (sink.output === undefined ? [] : [{ sink, published: earlier[index] }]));
-  const violations: Violation[] = [];
-  for (const [index, { sink, published }] of publishing.entries()) {
-    const path = paths[index];
-    if (path === undefined || sink.adds || published?.partial === true || !(published || (await exists(path)))) continue;
-    const message = `${sink.at}: ${path} exists, and ${stoppedBy.at} lets the run replace it by a part; write to another place, or run --allow-partial`;
-    violations.push({ code: 'E_GATE_PARTIAL', message });
-  }
+  const violations = sinks.flatMap(({ at, adds }, index): readonly Violation[] => {
+    const path = standing.get(at);
+    if (path === undefined || adds || earlier[index]?.partial === true) return [];
+    const message = `${at}: ${path} exists, and ${stoppedBy.at} lets the run replace it by a part; write to another place, or run --allow-partial`;
+    return [{ code: 'E_GATE_PARTIAL', message }];
+  });
   const failure = GateError.of(violations);
   if (failure) throw failure;
+}
+
+/**
+ * Where something stands that a run replaces or adds to, by the place of the sink.
+ *
+ * @param paths Where the sinks that publish something do so, in their order. Absolute.
+ * @param earlier What stands at the outputs of all sinks, as manifests tell.
+ * @throws {SinkError} `E_SINK_PATH` for a place that cannot be looked at.
+ */
+export async function standingOutputs(
+  { sinks }: Pick<Plan, 'sinks'>,
+  paths: readonly string[],
+  earlier: readonly (Published | undefined)[],
+): Promise<ReadonlyMap<string, string>> {
+  const publishing = sinks.flatMap(({ at, output }, index) => (output === undefined ? [] : [{ at, published: earlier[index] }]));
+  const found = publishing.map(async ({ at, published }, index): Promise<readonly (readonly [string, string])[]> => {
+    const path = paths[index];
+    return path !== undefined && (published || (await exists(path))) ? [[at, path]] : [];
+  });
+  return new Map((await Promise.all(found)).flat());
 }
 
 /** What cannot be looked at counts as nothing no more than what is there. */

@@ -1,4 +1,4 @@
-import { GateError, type Violation } from '../../core/index.js';
+import { GateError, type Violation, type Warning } from '../../core/index.js';
 
 /** What one gate found. */
 export interface GateResult {
@@ -6,16 +6,39 @@ export interface GateResult {
   readonly gate: string;
   /** What it looked at, where there are several: a list, a step or a sink. */
   readonly at: string | undefined;
-  readonly passed: boolean;
+  /** `overridden`: `--allow-shrink` publishes in spite of the violations. `not compared`: no earlier run is known. */
+  readonly outcome: 'passed' | 'refused' | 'overridden' | 'not compared';
   /** What it has against publishing; none when it passed. */
   readonly violations: readonly Violation[];
 }
 
 export function gateResult(gate: string, at: string | undefined, violations: readonly Violation[]): GateResult {
-  return { gate, at, passed: violations.length === 0, violations };
+  return { gate, at, outcome: violations.length === 0 ? 'passed' : 'refused', violations };
+}
+
+/** A gate that looks at what earlier runs counted. */
+export function comparedResult(
+  gate: string,
+  at: string | undefined,
+  violations: readonly Violation[],
+  { compared, allowed }: { /** Whether there was anything to compare with. */ readonly compared: boolean; readonly allowed: boolean },
+): GateResult {
+  const outcome = violations.length > 0 ? (allowed ? 'overridden' : 'refused') : compared ? 'passed' : 'not compared';
+  return { gate, at, outcome, violations };
 }
 
 /** All that was refused, as one error; `undefined` when that is nothing. */
 export function refusalOf(gates: readonly GateResult[]): GateError | undefined {
-  return GateError.of(gates.flatMap(({ violations }) => violations));
+  return GateError.of(gates.flatMap(({ outcome, violations }) => (outcome === 'refused' ? violations : [])));
+}
+
+/** What is published in spite of a gate, since an option says so. */
+export function warningsOfOverridden(gates: readonly GateResult[]): readonly Warning[] {
+  const overridden = gates.filter(({ outcome }) => outcome === 'overridden');
+  return overridden.flatMap(({ violations }) =>
+    violations.map(({ message }): Warning => ({
+      code: 'W_GATE_OVERRIDDEN',
+      message: `published by --allow-shrink in spite of this: ${message}`,
+    })),
+  );
 }

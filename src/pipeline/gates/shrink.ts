@@ -1,6 +1,7 @@
 import type { Violation, Warning } from '../../core/index.js';
 import { defaultReadShrink } from './expect.js';
 import type { Count } from '../run/counts.js';
+import { comparedResult, type GateResult } from './result.js';
 import { amount, percent } from '../spec/units.js';
 
 /** A list that was read. */
@@ -14,11 +15,15 @@ export interface ListCount {
   readonly earlier: Count | undefined;
 }
 
-/** What is against publishing what was made of lists that have become small. */
-export function refuseShrunk(
-  lists: readonly ListCount[],
-  allowed: number | Readonly<Record<string, number | undefined>> | undefined,
-): readonly Violation[] {
+/** What is against publishing what was made of lists that have become small. @param allowed By list; @param allowShrink This once. */
+export function shrinkGate(lists: readonly ListCount[], allowed: Allowed, allowShrink: boolean): GateResult {
+  const compared = lists.some(({ earlier }) => earlier !== undefined);
+  return comparedResult('max_read_shrink', undefined, refuseShrunk(lists, allowed), { compared, allowed: allowShrink });
+}
+
+type Allowed = number | Readonly<Record<string, number | undefined>> | undefined;
+
+function refuseShrunk(lists: readonly ListCount[], allowed: Allowed): readonly Violation[] {
   return lists.flatMap(({ name, collection, rows, earlier }): readonly Violation[] => {
     const most = typeof allowed === 'number' ? allowed : (allowed?.[collection] ?? defaultReadShrink);
     const lost = earlier === undefined ? 0 : earlier.rows - rows;

@@ -3,7 +3,7 @@ import { RunLog } from '../../lake/index.js';
 import { createClient, defaultFetchingThreads, noSpools, type CollectionReader, type Spools } from '../../source/index.js';
 import { evaluateGates } from '../gates/evaluate.js';
 import { openExpectations } from '../gates/expectations.js';
-import { refuseReplacing } from '../gates/partial.js';
+import { refuseReplacing, standingOutputs } from '../gates/partial.js';
 import { refusalOf, type GateResult } from '../gates/result.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import { LateRows, NewFields, type Attempt } from './attempt.js';
@@ -40,6 +40,8 @@ export class ClaimedRun {
   #spools: Spools = noSpools;
   #counts: Counts = noCounts;
   #logged = false;
+  /** Where something stood before the run, by the place of the sink. */
+  #standing: ReadonlyMap<string, string> = new Map();
 
   /** @param attempt What the attempts before this one found out. */
   constructor(
@@ -112,7 +114,8 @@ export class ClaimedRun {
     // A field keeps its column, whatever other comes before it under a name like its own.
     const earlier = outputs.earlier.flatMap((published) => published?.undeclared ?? []);
     this.#bare.reserve([...earlier, ...remembered(this.attempt?.found ?? [])]);
-    if (!options.allowPartial) await refuseReplacing(plan, claim.outputs, outputs.earlier);
+    this.#standing = await standingOutputs(plan, claim.outputs, outputs.earlier);
+    if (!options.allowPartial) refuseReplacing(plan, this.#standing, outputs.earlier);
     return outputs;
   }
 
@@ -152,7 +155,8 @@ export class ClaimedRun {
     this.#stop.warnings().forEach(run.warn);
     const allowShrink = this.options.allowShrink ?? false;
     const expectations = this.#expectations;
-    const judged = { pipeline, report, ledger, outputs, rejects, expectations, counts: this.#counts, allowShrink };
+    const [counts, standing] = [this.#counts, this.#standing];
+    const judged = { pipeline, report, ledger, outputs, rejects, expectations, counts, allowShrink, standing };
     this.#gates = evaluateGates(judged, run.warn);
     const refusal = refusalOf(this.#gates);
     if (refusal) throw refusal;

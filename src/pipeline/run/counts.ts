@@ -10,13 +10,15 @@ import { accountKey, countedName, inState, type ConnectOptions } from '../../sou
 
 const count = schema((z) => z.object({ rows: z.number().int().nonnegative(), run: z.string() }));
 
+const outputCount = schema((z) => count().extend({ reads: z.record(z.string(), z.number().int().nonnegative()) }));
+
 const countsFile = schema((z) =>
   z.object({
     version: z.literal(1),
     /** By list, account and service. */
     sources: z.record(z.string(), count()),
-    /** By path, as far as it is known before a run. */
-    outputs: z.record(z.string(), count()),
+    /** By path, as far as it is known before a run; with the lists that they were made of, by collection. */
+    outputs: z.record(z.string(), outputCount()),
   }),
 );
 
@@ -25,12 +27,15 @@ type CountsFile = z.output<ReturnType<typeof countsFile>>;
 /** What a run counted, in rows. */
 export type Count = z.output<ReturnType<typeof count>>;
 
+/** What the run of an output counted, in rows: of the output, and of the lists that it was made of, by collection. */
+export type OutputCount = z.output<ReturnType<typeof outputCount>>;
+
 /** What the last published runs counted: of lists, whatever their steps left of them, and of outputs. */
 export interface Counts {
   /** The rows of a list, by the last run of this pipeline that read it, or of any with this state folder. */
   ofList(collection: string): Count | undefined;
   /** The rows of an output of this pipeline. @param path As far as it is known before a run. */
-  ofOutput(path: string): Count | undefined;
+  ofOutput(path: string): OutputCount | undefined;
   /** Keeps what a run counted that was published. */
   keep(run: string, lists: ReadonlyMap<string, number>, outputs: ReadonlyMap<string, number>): Promise<void>;
 }
@@ -74,10 +79,11 @@ export async function openCounts({ folder, pipeline, connection, collections, ev
     ofOutput: (path) => own.outputs[path],
     keep: async (run, lists, outputs) => {
       const sources = [...lists].map(([collection, rows]): [string, Count] => [nameOf(collection), { rows, run }]);
+      const reads = Object.fromEntries(lists);
       const kept: CountsFile = {
         version: 1,
         sources: latest({ ...own.sources, ...Object.fromEntries(sources) }),
-        outputs: latest({ ...own.outputs, ...Object.fromEntries([...outputs].map(([path, rows]) => [path, { rows, run }])) }),
+        outputs: latest({ ...own.outputs, ...Object.fromEntries([...outputs].map(([path, rows]) => [path, { rows, run, reads }])) }),
       };
       await replaceFile(pathOf(folder, pipeline), `${JSON.stringify(kept, undefined, 2)}\n`, { mode: 0o600, durable: true });
     },
@@ -91,7 +97,7 @@ function notRead(collection: string): never {
 /** Services come and go, and so do outputs. */
 const maxKept = 100;
 
-function latest(counts: Readonly<Record<string, Count>>): Record<string, Count> {
+function latest<C extends Count>(counts: Readonly<Record<string, C>>): Record<string, C> {
   const entries = Object.entries(counts);
   if (entries.length <= maxKept) return { ...counts };
   return Object.fromEntries(entries.sort(([, a], [, b]) => (a.run < b.run ? 1 : -1)).slice(0, maxKept));

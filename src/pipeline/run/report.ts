@@ -124,6 +124,9 @@ const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>([
   'W_STEP_EMPTY',
   'W_STEP_NO_MATCH',
   'W_RUN_PARTIAL',
+  'W_GATE_BASELINE',
+  'W_GATE_OVERRIDDEN',
+  'W_SINK_EMPTY',
 ]);
 
 function consistencyLine(consistency: Consistency): readonly string[] {

@@ -5,6 +5,7 @@ import { GateError, SpecError } from '../../../src/core/errors.js';
 import { parsePipeline, rollbackTable, runPipeline, summaryOf, type RunReport, type RunOptions } from '../../../src/pipeline/index.js';
 import { everySecond } from '../../support/rung.js';
 import { changing, type Lists } from '../../support/changing.js';
+import { generate } from '../../../src/service/index.js';
 import { cli } from '../../support/cli.js';
 import { leads } from '../../support/pipelines.js';
 import { pipelineText, service, testKey, type LoggedService } from '../../support/services.js';
@@ -59,6 +60,13 @@ async function refused(changes: Lists, how: Night = {}): Promise<readonly string
   expect(await readFile(join(folder, 'leads.csv')).catch(() => undefined)).toEqual(before);
   return failure.message.split('\n');
 }
+
+/** What became of the gates that look for less than before. */
+const shrinkGates = ({ gates }: RunReport) =>
+  gates.filter(({ gate }) => gate.endsWith('_shrink')).map(({ gate, outcome }) => `${gate}: ${outcome}`);
+
+/** Warnings of what is not so in every run of the test. */
+const news = ({ warnings }: RunReport) => warnings.filter(({ code }) => code !== 'W_SOURCE_FIELD_GONE');
 
 const told = (report: RunReport) =>
   report.warnings.filter(({ code }) => /^W_(?:SOURCE_EMPTY|STEP_)/.test(code)).map(({ code, message }) => `${code} ${message}`);
@@ -146,16 +154,25 @@ describe('a list that has become small', () => {
 });
 
 describe('what a list is compared with', () => {
-  test('is the same list of the same service and account', async () => {
-    await night({});
+  test('is the same list of the same service and account, where nothing stands at the output', async () => {
+    const to = (name: string) => ({ body: `from: leads\nto:\n  - csv: { path: ${name}.csv }` });
+    await night({}, to('one'));
     const accounts = [{ restApiKey: testKey }, { restApiKey: 'another-key-of-the-test' }];
     const other = await service(changing(lists), { accounts });
-    expect(told(await night({ leads: [] }, { env: other.env }))).toEqual([expect.stringContaining('W_SOURCE_EMPTY leads: ')]);
-    await night({ leads: bridged(100) }, { env: other.env });
+    expect(told(await night({ leads: [] }, { ...to('two'), env: other.env }))).toEqual([expect.stringContaining('W_SOURCE_EMPTY leads: ')]);
+    await night({ leads: bridged(100) }, { ...to('two'), env: other.env });
     const account = { ...other.env, LEADSTREAM_REST_API_KEY: 'another-key-of-the-test' };
-    expect(await night({ leads: bridged(10) }, { env: account })).toMatchObject({ read: 10 });
-    await refused({}, { env: other.env });
-    await night({}, { env: account });
+    expect(await night({ leads: bridged(10) }, { ...to('three'), env: account })).toMatchObject({ read: 10 });
+    await refused({}, { ...to('four'), env: other.env });
+    await night({}, { ...to('four'), env: account });
+  });
+
+  test('is what the output that stands there was made of, after a new key or under another address too', async () => {
+    await night({});
+    const accounts = [{ restApiKey: testKey }, { restApiKey: 'another-key-of-the-test' }];
+    const moved = await service(changing(lists), { accounts });
+    expect((await refused({ leads: bridged(10) }, { env: moved.env }))[0]).toContain('leads: 10 rows were read, and 100 by run');
+    await refused({}, { env: { ...moved.env, LEADSTREAM_REST_API_KEY: 'another-key-of-the-test' } });
   });
 
   test('is what another pipeline counted, where this one never read it', async () => {
@@ -184,7 +201,31 @@ describe('what a list is compared with', () => {
   });
 
   test('is nothing for a first run, which publishes', async () => {
-    expect(told(await night({ leads: bridged(1), bridges: bridges(1) }))).toEqual([]);
+    const report = await night({ leads: bridged(1), bridges: bridges(1) });
+    expect(news(report)).toEqual([]);
+    expect(shrinkGates(report)).toEqual(['max_read_shrink: not compared']);
+  });
+
+  test.each([
+    ['', ['max_read_shrink: not compared']],
+    ['\nexpect: { max_shrink: 20%, max_growth: 900% }', ['max_read_shrink: not compared', 'expect.max_shrink: not compared']],
+  ])('is told to be missing where an output stands that no run of the state folder made%s', async (gates, expected) => {
+    const body = `from: leads\n${toCsv}${gates}`;
+    await night({}, { body });
+    const elsewhere = { stateDir: join(folder, 'elsewhere') };
+    const report = await night({ leads: bridged(10) }, { body, options: elsewhere });
+    expect(news(report)).toEqual([
+      { code: 'W_GATE_BASELINE', message: expect.stringContaining(`${join(folder, 'leads.csv')} stands there, and no earlier count`) },
+    ]);
+    expect(shrinkGates(report)).toEqual(expected);
+    expect(news(await night({}, { body, options: elsewhere }))).toEqual([]);
+  });
+
+  test('is not missed at a table, whose manifest has it, and not where the path is new', async () => {
+    const body = `from: leads\n${toTable}\n  - csv: { path: '{{ run.id }}.csv' }\nexpect: { max_growth: 20% }`;
+    await night({}, { body });
+    const report = await night({}, { body, options: { stateDir: join(folder, 'elsewhere') } });
+    expect(news(report)).toEqual([]);
   });
 
   test('is told to be missing when it cannot be read', async () => {
@@ -290,6 +331,42 @@ describe('what the file allows', () => {
     expect(await cliRun(body, '--allow-shrink')).toMatchObject({ code: 0 });
     expect(await cliRun(body)).toMatchObject({ code: 0 });
   });
+
+  test.each([
+    ['max_read_shrink: 50%', 49, ['max_read_shrink: overridden']],
+    ['max_shrink: 20%', 70, ['max_read_shrink: passed', 'expect.max_shrink: overridden']],
+    ['max_shrink: 20%', 40, ['max_read_shrink: overridden', 'expect.max_shrink: overridden']],
+    ['max_shrink: 20%', 90, ['max_read_shrink: passed', 'expect.max_shrink: passed']],
+  ])('leaves its trace in report and summary, and only where it was needed: %s at %i rows', async (gate, rows, expected) => {
+    const body = `from: leads\n${toCsv}\nexpect: { ${gate} }`;
+    await night({}, { body });
+    const report = await night({ leads: bridged(rows) }, { body, options: { allowShrink: true } });
+    expect(shrinkGates(report)).toEqual(expected);
+    const overridden = expected.filter((line) => line.endsWith('overridden'));
+    expect(news(report).map(({ code }) => code)).toEqual(overridden.map(() => 'W_GATE_OVERRIDDEN'));
+    expect(summaryOf(report).match(/WARNING: published by --allow-shrink in spite of this: .*100/g) ?? []).toHaveLength(overridden.length);
+  });
+
+  test('is named by a gate of an output that only --allow-shrink opens', async () => {
+    const body = `from: leads\n${toCsv}\nexpect: { max_shrink: 20% }`;
+    await night({}, { body });
+    await expect(night({ leads: bridged(70) }, { body })).rejects.toMatchObject({
+      code: 'E_GATE_EXPECT',
+      message: expect.stringMatching(/seen 70 after 100 rows \(30% smaller\); run --allow-shrink publishes it once$/),
+    });
+  });
+
+  test('is allowed under strict, too', async () => {
+    const strict = async (rows: number, options: RunOptions) => {
+      const { env } = await service(generate({ leads: rows, bridges: 5, seed: 7 }));
+      const text = pipelineText(`from: leads\n${toCsv}`).replace('  limit: 100', '  limit: 100\n  strict: true');
+      const pipeline = await parsePipeline(text, 'p.yaml', { env, baseDir: folder });
+      return runPipeline(pipeline, { stateDir: join(folder, 'state'), ...options });
+    };
+    await strict(100, {});
+    await expect(strict(10, {})).rejects.toMatchObject({ code: 'E_GATE_SHRINK' });
+    expect(news(await strict(10, { allowShrink: true }))).toMatchObject([{ code: 'W_GATE_OVERRIDDEN' }]);
+  });
 });
 
 describe('what is empty or joins to nothing without a memory', () => {
@@ -319,6 +396,14 @@ describe('what is empty or joins to nothing without a memory', () => {
     const text = pipelineText(`from: users\n${toCsv}`).replace('  limit: 100', '  limit: 100\n  strict: true');
     const pipeline = await parsePipeline(text, 'p.yaml', { env: from.env, baseDir: folder, set: { 'service.end_wait': '1ms' } });
     await expect(runPipeline(pipeline, { stateDir: join(folder, 'state') })).rejects.toMatchObject({ code: 'E_GATE_STRICT' });
+  });
+
+  test('is a warning where every row is rejected, by a step or by the sink', async () => {
+    const step = `from: leads\nsteps:\n  - cast: { types: { email: integer } }\n${toCsv}\nrejects: { max: 100% }`;
+    lists.leads = leads(100, () => ({ email: 'a@b' }));
+    expect(news(await night({}, { body: step }))).toEqual([
+      { code: 'W_SINK_EMPTY', message: 'to[0] csv: no row was written, since 100 of 100 were rejected; rejects.max refuses that' },
+    ]);
   });
 
   test('is a warning where a filter keeps nothing, which names the gate', async () => {

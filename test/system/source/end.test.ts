@@ -92,6 +92,24 @@ describe('the end of a list', () => {
     },
   );
 
+  // The page before the one behind the end is never asked for, since the end is known by then.
+  test('is where a last page is repeated for ever, in whatever order the answers come', async () => {
+    const from = await misleading(
+      async (facts, next) => {
+        if (facts.page === 12 && facts.limit === 100) {
+          await from.until((requests) => [13, 14, 15].every((page) => requests.includes(`leads?page=${page}&limit=100`)));
+          await setTimeout(100);
+        }
+        return next(facts);
+      },
+      { quirks: { 'repeat-last': true } },
+    );
+    const report = await runIn(from, toFile, await temporaryFolder());
+    expect(from.requests).toContain('leads?page=17&limit=100');
+    expect(from.requests).not.toContain('leads?page=16&limit=100');
+    expect(report).toMatchObject({ read: rows, consistency: { outcome: 'stable', drift: [], passes: 0 } });
+  });
+
   test('that was refused is looked for anew by the next run, which reads no page of the one before', async () => {
     let wrong = true;
     const from = await misleading((facts, next) => next(wrong && facts.page === 3 && facts.limit > 1 ? { ...facts, page: 2 } : facts));

@@ -1,0 +1,19 @@
+import { describe, expect, test } from '@jest/globals';
+import { newConsistency } from '../../../src/core/index.js';
+import { driftOf } from '../../../src/source/verdict.js';
+
+describe('a list that changed while it was read', () => {
+  test('is told where nothing repaired it, and where nothing was asked for but it showed by itself', () => {
+    const drift = ['row 20 is not where it was read'];
+    const warning = {
+      code: 'W_SOURCE_DRIFT',
+      message: 'leads: the list changed while it was read, so rows can be missing (row 20 is not where it was read)',
+    };
+    const told = (['off', 'drifted', 'repaired', 'stable', 'unstable'] as const).filter(
+      (outcome) => driftOf('leads', { ...newConsistency(), outcome, drift }).length > 0,
+    );
+    expect(told).toEqual(['off', 'drifted']);
+    expect(driftOf('leads', { ...newConsistency(), outcome: 'off', drift })).toEqual([warning]);
+    expect(driftOf('leads', { ...newConsistency(), outcome: 'off' })).toEqual([]);
+  });
+});
