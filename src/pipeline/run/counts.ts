@@ -10,7 +10,7 @@ import { accountKey, countedName, inState, type ConnectOptions } from '../../sou
 
 const count = schema((z) => z.object({ rows: z.number().int().nonnegative(), run: z.string() }));
 
-const outputCount = schema((z) => count().extend({ reads: z.record(z.string(), z.number().int().nonnegative()) }));
+const outputCount = schema((z) => count().extend({ reads: z.record(z.string(), z.number().int().nonnegative()).default({}) }));
 
 const countsFile = schema((z) =>
   z.object({
