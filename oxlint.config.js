@@ -17,12 +17,12 @@ export const importTable = {
   sorting: ['core', 'options', 'vector', 'store', 'flow'],
   steps: ['core', 'options', 'json', 'collections', 'vector', 'flow', 'sorting'],
   parquet: ['core', 'threads', 'vector'],
-  lake: ['core', 'vector', 'flow', 'store', 'parquet'],
+  lake: ['core', 'options', 'vector', 'flow', 'store', 'parquet'],
   sinks: ['core', 'options', 'vector', 'flow', 'store', 'sorting', 'parquet', 'lake'],
   pipeline: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks', 'service'],
   doctor: ['core', 'options', 'json', 'collections', 'http', 'source'],
   service: ['core', 'options', 'json', 'collections'],
-  'pipeline-tests': ['core', 'json', 'collections', 'parquet', 'pipeline', 'service'],
+  'pipeline-tests': ['core', 'options', 'json', 'collections', 'parquet', 'pipeline', 'service'],
   // And the public API, which its commands load when they run.
   cli: ['core', 'collections', 'store', 'service'],
 };

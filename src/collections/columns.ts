@@ -1,4 +1,4 @@
-import type { Column } from '../core/index.js';
+import { LeadstreamError, type Column } from '../core/index.js';
 import type { Collection, Field, RowOf, SecretsOf } from './define.js';
 
 /** The name that the service uses for a column. */
@@ -10,11 +10,13 @@ export function originalName(column: string, field: Field): string {
  * The columns of a collection as the client delivers them, in the order of the service's document.
  *
  * @param reveal Names of secret columns that are wanted all the same.
+ * @throws {LeadstreamError} `E_USAGE` for arguments of another kind.
  *
  * @example
  * columnsOf(collections.users); // [{ name: 'uid', original: 'uid', type: 'text', sensitivity: 'plain', … }, …]
  */
 export function columnsOf(collection: Collection, reveal: readonly string[] = []): readonly Column[] {
+  refuseOthers(collection, reveal);
   const withheld = withheldOf(collection, reveal);
   return Object.entries(collection.fields)
     .filter(([name]) => !withheld.includes(name))
@@ -26,6 +28,14 @@ export function columnsOf(collection: Collection, reveal: readonly string[] = []
       sensitivity: field.sensitivity,
       source: name,
     }));
+}
+
+function refuseOthers(collection: unknown, reveal: unknown): void {
+  if (typeof collection !== 'object' || collection === null || !('fields' in collection))
+    throw new LeadstreamError('E_USAGE', 'columnsOf: the first argument is a collection, like collections.leads');
+  // A text has parts, too, and would reveal each field whose name is one.
+  if (!Array.isArray(reveal) || reveal.some((name) => typeof name !== 'string'))
+    throw new LeadstreamError('E_USAGE', 'columnsOf: reveal must be a list of names of fields');
 }
 
 /** The columns of a collection that the client withholds: those that are secret and not revealed. */

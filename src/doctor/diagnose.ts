@@ -1,7 +1,7 @@
 import { collectionNames, collections as known, type Collection, type CollectionName } from '../collections/index.js';
 import { createRedactor, LeadstreamError } from '../core/index.js';
 import { proxyFor, proxySecrets, secretsOf } from '../http/index.js';
-import { defaults } from '../options/index.js';
+import { abortSignal, anyObject, checkUsage, defaults, listOf, number, object, oneOf } from '../options/index.js';
 import { checkConnection, type ConnectOptions } from '../source/index.js';
 import { CapSearch } from './cap.js';
 import { checks, type Check, type Diagnosis } from './diagnosis.js';
@@ -25,9 +25,17 @@ const usualTimeoutMs = 10_000;
 /** What has to be known, and be no problem, for the block to be right. */
 const needed: readonly Check[] = ['reachable', 'credentials', 'collections', 'first_page', 'limit', 'end_of_list', 'order'];
 
+const taken = object({
+  collections: listOf(oneOf(collectionNames)),
+  ratePerSecond: number({ above: 0 }),
+  service: anyObject,
+  signal: abortSignal,
+});
+
 /** Measures a service; see `diagnoseService`. */
 export async function diagnose(connection: ConnectOptions, options: DiagnoseOptions): Promise<Diagnosis> {
   checkConnection(connection);
+  checkUsage('diagnoseService', taken, options);
   const { collections = collectionNames, signal } = options;
   const [first, ...others] = collections.map((name): Collection => known[name]);
   if (!first) throw new LeadstreamError('E_USAGE', 'diagnoseService: collections must name at least one');

@@ -9,6 +9,7 @@ export type { DiagnoseOptions, Diagnosis, DiagnosisFinding, Exchange } from './d
  * `ratePerSecond`. What the service does is a finding, never an error.
  *
  * @throws {SourceError} `E_SOURCE_CONFIG` for a connection that cannot be right.
+ * @throws {LeadstreamError} `E_USAGE` for options that cannot be right.
  * @throws {LeadstreamError} `E_RUN_ABORTED` when `signal` stopped it.
  *
  * @example

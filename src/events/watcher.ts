@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { unknownName } from '../core/index.js';
+import { LeadstreamError, unknownName } from '../core/index.js';
 import { moments, operations, phases, type Phase } from './channels.js';
 import type { MomentEvent, MomentName, OperationEvent, OperationName } from './map.js';
 
@@ -65,6 +65,7 @@ export function handlersOf(watchers: readonly Watcher[]): Handlers {
  * a channel itself and throws makes an `uncaughtException`, as that module has it.
  *
  * @returns Ends it.
+ * @throws {LeadstreamError} `E_USAGE`, at once, for what is no watcher.
  *
  * @example
  * const end = watch({ retry: ({ url, attempt, delayMs }) => console.error(`attempt ${attempt} of ${url} failed, next in ${delayMs} ms`) });
@@ -72,8 +73,8 @@ export function handlersOf(watchers: readonly Watcher[]): Handlers {
  * end();
  */
 export function watch(watcher: Watcher): () => void {
-  const problem = watchersProblem(watcher);
-  if (problem !== undefined) throw new TypeError(`watch: ${problem}`);
+  const problem = Array.isArray(watcher) ? 'must be one object with functions by the names of events' : watchersProblem(watcher);
+  if (problem !== undefined) throw new LeadstreamError('E_USAGE', `watch: ${problem}`);
   const subscriptions = [...handlersOf([watcher])].flatMap(([name, handlers]) => {
     const channel = name.includes(':') ? `tracing:leadstream:${name}` : `leadstream:${name}`;
     return handlers.map((handler) => {

@@ -1,14 +1,18 @@
-import { Observable, concat, concatMap, defer, dematerialize, ignoreElements, materialize, tap, type ObservableInput } from 'rxjs';
-import { LeadstreamError } from '../core/index.js';
+import { Observable, concat, concatMap, defer, dematerialize, from, ignoreElements, materialize, tap, type ObservableInput } from 'rxjs';
+import { LeadstreamError, StepError } from '../core/index.js';
+import { callable, checkGiven, given as described, object } from '../options/index.js';
 import { keep } from './lease.js';
 import { whenDry } from './stalled.js';
 import type { Page } from './page.js';
+
+const taken = object({ write: callable }, ['write']);
 
 /**
  * Hands every page to a writer, one at a time and in order, and releases it when the writer completes. Emits each page
  * number after its release. An error of the stream waits behind the pages that came before it; an error of the writer
  * ends the stream, and so does one that never completes, once the process has nothing else left to do.
  *
+ * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function; `E_STEP_FUNCTION`, by the stream, for one that gives nothing to wait for.
  * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for such a writer.
  *
  * @example
@@ -16,6 +20,7 @@ import type { Page } from './page.js';
  * // the next page is asked for when there is room for it: at most `window` pages are in memory
  */
 export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
+  checkGiven('deliver', taken, { write });
   return (pages$: Observable<Page<T>>): Observable<number> =>
     new Observable((subscriber) => {
       let writing: number | undefined;
@@ -26,7 +31,7 @@ export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
       };
       const observed = (page: Page<T>) => {
         writing = page.number;
-        return write(page);
+        return awaited(write(page), page);
       };
       subscriber.add(whenDry('stalls', stalled));
       subscriber.add(
@@ -41,6 +46,18 @@ export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
           .subscribe(subscriber),
       );
     });
+}
+
+/** What a writer gives, which is waited for. */
+function awaited(given: ObservableInput<unknown>, { number }: Page<unknown>): Observable<unknown> {
+  try {
+    return from(given);
+  } catch (thrown) {
+    const remedy = 'it gives a promise, or an observable that completes';
+    throw new StepError('E_STEP_FUNCTION', `deliver: the function gave ${described(given)} for page ${number}; ${remedy}`, {
+      cause: thrown,
+    });
+  }
 }
 
 function written<T>(page: Page<T>, write: (page: Page<T>) => ObservableInput<unknown>) {

@@ -1,22 +1,25 @@
 import { defer, isObservable, tap, type Observable } from 'rxjs';
 import { type Column, StepError } from '../core/index.js';
-import { given } from '../options/index.js';
+import { anyObject, checkGiven, given, listOf, object } from '../options/index.js';
 import type { Page } from './page.js';
 import type { OpenedSource, Purpose } from './row-source.js';
 import { RowStream } from './row-stream.js';
 import { checkPage } from './step-chain.js';
 
+const taken = object({ columns: listOf(anyObject) });
+
 /**
  * Makes a row stream of pages that something else gives, as of `pagedSource`.
  *
  * @param columns What the rows have. Default: nobody knows, and `writeTo` wants to be told.
- * @throws {StepError} `E_STEP_CONFIG` for what is no observable.
+ * @throws {StepError} `E_STEP_CONFIG` for what is no observable, and for columns that are none.
  *
  * @example
  * for await (const order of fromPages(pagedSource(fetchOrders))) console.log(order.no);
  */
 export function fromPages<T>(pages$: Observable<Page<T>>, columns?: readonly Column[]): RowStream<T> {
   if (!isObservable(pages$)) throw new StepError('E_STEP_CONFIG', `fromPages: must be given an observable of pages, not ${given(pages$)}`);
+  checkGiven('fromPages', taken, { columns });
   const open = (): OpenedSource => ({
     // Of what type the rows are, the stream says again.
     pages$: (pages$ as Observable<unknown> as Observable<Page>).pipe(tap(checkPage('fromPages: the observable'))),

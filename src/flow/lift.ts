@@ -1,9 +1,14 @@
-import { Observable, Subject, map, takeWhile, type OperatorFunction, type Subscriber, type Subscription } from 'rxjs';
-import { LeadstreamError, whatWasThrown } from '../core/index.js';
+import { isObservable, Observable, Subject, map, takeWhile, type OperatorFunction, type Subscriber, type Subscription } from 'rxjs';
+import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
+import { callable, checkGiven, given, object } from '../options/index.js';
 import { keepRows } from './keep-rows.js';
 import { withRows, type Page, type Step } from './page.js';
 import { ofEachRow, refusedRow } from './row-function.js';
 import { withFacts } from './step-facts.js';
+
+const projections = object({ project: callable }, ['project']);
+const conditions = object({ keep: callable }, ['keep']);
+const operators = object({ operator: callable }, ['operator']);
 
 /**
  * Applies a function to every row; it is told the row and nothing else.
@@ -15,6 +20,7 @@ import { withFacts } from './step-facts.js';
  * // { lead_id: '7', zipcode: '10001', … }  ->  { id: '7', prefix: '100' }
  */
 export function mapRows<T, U>(project: (row: T) => U): Step<T, U> {
+  checkGiven('mapRows', projections, { project });
   const mapping: Step<T, U> = map((page) => withRows(page, ofEachRow(page, { at: 'mapRows', of: project })));
   return withFacts(mapping, { at: 'mapRows', columns: () => undefined });
 }
@@ -28,6 +34,7 @@ export function mapRows<T, U>(project: (row: T) => U): Step<T, U> {
  * service.leads.pipe(filterRows((lead) => lead.lead_status === 'sold')); // `filter` also counts what it drops
  */
 export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
+  checkGiven('filterRows', conditions, { keep });
   const filtering: Step<T, T> = map((page) => keepRows(page, keep, 'filterRows'));
   return withFacts(filtering, { at: 'filterRows', columns: (input) => input });
 }
@@ -44,6 +51,7 @@ export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
  * service.leads.pipe(liftRows((lead$) => lead$.pipe(distinct(({ zipcode }) => zipcode), take(100)))); // a lead of each of 100 zip codes
  */
 export function liftRows<T, U>(operator: OperatorFunction<T, U>): Step<T, U> {
+  checkGiven('liftRows', operators, { operator });
   return (pages$) =>
     new Observable((subscriber) => {
       const lifted = new LiftedRows(operator, subscriber);
@@ -77,7 +85,7 @@ class LiftedRows<T, U> {
     operator: OperatorFunction<T, U>,
     private readonly subscriber: Subscriber<Page<U>>,
   ) {
-    this.#lifted = this.#rows$.pipe(operator).subscribe({
+    this.#lifted = observableOf(this.#rows$.pipe(operator)).subscribe({
       next: (row) => this.#out.push(row),
       error: (error: unknown) => subscriber.error(this.#inPage ? this.#failure(error) : error),
       complete: () => {
@@ -126,6 +134,12 @@ class LiftedRows<T, U> {
     this.#out = [];
     return rows;
   }
+}
+
+/** What an operator gives, which is an observable. */
+function observableOf<U>(lifted: Observable<U>): Observable<U> {
+  if (isObservable(lifted)) return lifted;
+  throw new StepError('E_STEP_FUNCTION', `liftRows: the operator gave ${given(lifted)}; it takes an observable and gives another one`);
 }
 
 /**

@@ -1,6 +1,22 @@
-import { EMPTY, Observable, type Subscriber, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
-import { SourceError, type Row } from '../core/index.js';
-import { bounds, callable, check, defaults, faultsIn, flag, given, number, object } from '../options/index.js';
+import {
+  EMPTY,
+  Observable,
+  type Subscriber,
+  catchError,
+  concat,
+  concatMap,
+  defer,
+  expand,
+  from,
+  isObservable,
+  map,
+  merge,
+  of,
+  single,
+  tap,
+} from 'rxjs';
+import { SourceError, StepError, type Row } from '../core/index.js';
+import { bounds, callable, defaults, faultsIn, flag, given, number, object, text } from '../options/index.js';
 import { fetchedRows } from './fetched-rows.js';
 import { handOver } from './lease.js';
 import { refuseDry } from './stalled.js';
@@ -120,12 +136,21 @@ function stretchesFrom<T, C extends Content>(
     const stretch = new Stretch(reading, window, start, emitted);
     const rest$ = defer(() => {
       if (!reading.hasPages || stretch.end === undefined) return EMPTY;
-      return reading
-        .confirmEnd(stretch.end)
-        .pipe(concatMap((next) => (next === undefined ? EMPTY : stretchesFrom(reading, window, next, stretch.emitted))));
+      return confirmed(reading.confirmEnd(stretch.end)).pipe(
+        concatMap((next) => (next === undefined ? EMPTY : stretchesFrom(reading, window, next, stretch.emitted))),
+      );
     });
     return concat(stretch.pages(), rest$);
   });
+}
+
+/** What a program's own look at the end gives, which has to be an observable. */
+function confirmed(next: unknown): Observable<number | undefined> {
+  if (isObservable(next)) return next as Observable<number | undefined>;
+  throw new StepError(
+    'E_STEP_FUNCTION',
+    `pagedSource: confirmEnd gave ${given(next)}; it gives an observable of a page's number, or of undefined`,
+  );
 }
 
 /** A part of a list that is read without a break: from a page on, up to the first that has no rows. */
@@ -227,7 +252,7 @@ export function rowsAfterEnd(page: number, end: number): SourceError {
 }
 
 const taken = object({
-  name: check('a text', (value) => typeof value === 'string'),
+  name: text,
   window: number(bounds.window),
   concurrency: number(bounds.concurrency),
   // A read may go on from any page.

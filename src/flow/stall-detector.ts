@@ -1,5 +1,6 @@
 import { Observable, map, tap, type MonoTypeOperatorFunction } from 'rxjs';
 import { LeadstreamError } from '../core/index.js';
+import { checkUsage, number, object } from '../options/index.js';
 import { withRelease } from './lease.js';
 import type { Page } from './page.js';
 
@@ -11,6 +12,8 @@ interface Stage {
   released: number;
 }
 
+const taken = object({ window: number({ whole: true, min: 1 }), stallMs: number({ above: 0 }) }, ['window']);
+
 /**
  * A chain is stalled when as many pages as the window allows have left a stage and were not released, none of them is with a sink, and
  * nothing has moved for a while. A sink that merely waits, like a pipe that nobody reads, has its page and is left alone; so is a
@@ -18,7 +21,7 @@ interface Stage {
  *
  * @param window Pages that the source may have out at once.
  * @param stallMs How long nothing may move, in milliseconds. Default 60,000.
- * @throws {LeadstreamError} `E_RUN_STALLED`, by the guarded stream, with the name of the stage.
+ * @throws {LeadstreamError} `E_USAGE`, at once, for arguments that cannot be right; `E_RUN_STALLED`, by the guarded stream, with the name of the stage.
  *
  * @example
  * const stalls = createStallDetector(8, 1_000);
@@ -26,6 +29,7 @@ interface Stage {
  * await lastValueFrom(watched$); // E_RUN_STALLED mine keeps 8 pages and gives none back
  */
 export function createStallDetector(window: number, stallMs = 60_000): StallDetector {
+  checkUsage('createStallDetector', taken, { window, stallMs });
   return new StallDetector(window, stallMs);
 }
 

@@ -1,9 +1,12 @@
 import { SinkError } from '../core/index.js';
+import { checkUsage, filledText, object } from '../options/index.js';
 import type { Action } from '../store/index.js';
 import type { Manifest } from './manifest.js';
 import { isRunId } from './names.js';
 import { Table } from './table.js';
 import { verifyTable, type VerifyOptions } from './verify.js';
+
+const taken = object({ path: filledText }, ['path']);
 
 /** A run of a table that is still there. */
 export interface TableRun {
@@ -23,6 +26,7 @@ export interface TableRun {
  * const { rows, consistency } = (await publishedManifest('lake/leads')) ?? {};
  */
 export async function publishedManifest(path: string): Promise<Manifest | undefined> {
+  checkUsage('publishedManifest', taken, { path });
   const table = new Table(path);
   const run = await table.published();
   return run === undefined ? undefined : table.manifest(run);
@@ -37,6 +41,7 @@ export async function publishedManifest(path: string): Promise<Manifest | undefi
  * for (const { run, state } of await tableRuns('lake/leads')) console.log(run, state); // … published, … kept
  */
 export async function tableRuns(path: string): Promise<readonly TableRun[]> {
+  checkUsage('tableRuns', taken, { path });
   const table = new Table(path);
   const published = await table.published();
   const runs = await table.runIds();

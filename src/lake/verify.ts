@@ -1,6 +1,7 @@
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
+import { checkUsage, filledText, object } from '../options/index.js';
 import { readRegular, sha256File } from '../store/index.js';
 import { RunLog, type Evidence } from './run-log.js';
 import { footerDifferences } from './footers.js';
@@ -31,11 +32,15 @@ export interface VerifyOptions {
   readonly manifestKey?: string | undefined;
 }
 
+const looking = object({ run: filledText, manifest: filledText, stateDir: filledText, manifestKey: filledText });
+const taken = object({ path: filledText, options: looking }, ['path']);
+
 /**
  * Compares a table with its manifest: that all its files are there, are files and nothing else is there, their sizes, digests and footers,
  * the sums and the books; and the manifest with the log of runs. Reads every byte once; memory is one footer.
  *
  * @param path The link `lake/leads`, or with `manifest` a copy of the folder behind it, whose key index is not looked for.
+ * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right.
  * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when the run has no manifest that can be read.
  *
  * @example
@@ -43,6 +48,7 @@ export interface VerifyOptions {
  * if (differences.length > 0) throw new Error(differences.join('\n'));
  */
 export async function verifyTable(path: string, options: VerifyOptions = {}): Promise<Verification> {
+  checkUsage('verifyTable', taken, { path, options });
   if (options.manifest !== undefined) return verifyCopy(path, options.manifest);
   const found = await verifyRun(path, options);
   // A run that was replaced meanwhile is no longer what the table has to be.

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { StepError } from '../core/index.js';
+import { LeadstreamError, StepError } from '../core/index.js';
 import { faultsIn, type Check } from './check.js';
 import { optionProblems } from './problems.js';
 
@@ -18,6 +18,16 @@ export function checkArguments(at: string, taken: () => z.ZodType, given: unknow
 /** The same by a check, for what every program that reads has: it loads nothing. */
 export function checkGiven(at: string, wanted: Check, given: unknown): void {
   refuse(at, faultsIn(wanted, given));
+}
+
+/**
+ * The same for functions that make no step.
+ *
+ * @throws {LeadstreamError} `E_USAGE`.
+ */
+export function checkUsage(at: string, wanted: Check, given: unknown): void {
+  const problems = faultsIn(wanted, given);
+  if (problems.length > 0) throw new LeadstreamError('E_USAGE', `${at}: ${problems.join('; ')}`);
 }
 
 function refuse(at: string, problems: readonly string[]): void {

@@ -49,6 +49,14 @@ export function numberOrInfinity(range: Range): Check {
 
 export const flag = check('true or false', (value) => typeof value === 'boolean');
 export const callable = check('a function', (value) => typeof value === 'function');
+export const text = check('a text', (value) => typeof value === 'string');
+/** A name or path. */
+export const filledText = check('a text that is not empty', (value) => typeof value === 'string' && value !== '');
+export const abortSignal = check('an AbortSignal', (value) => value instanceof AbortSignal);
+/** An object, whatever it has. */
+export const anyObject = check('an object', (value) => isRecord(value) && !Array.isArray(value));
+/** A list, whatever it has. */
+export const anyList = check('a list', Array.isArray);
 
 export function oneOf(values: readonly string[]): Check {
   return check(
@@ -58,10 +66,18 @@ export function oneOf(values: readonly string[]): Check {
   );
 }
 
+/** A list, each item of which is checked. */
+export function listOf(item: Check): Check {
+  return {
+    wants: anyList.wants,
+    faults: (value, place) =>
+      Array.isArray(value) ? value.flatMap((each, index) => item.faults(each, `${place}[${index}]`)) : anyList.faults(value, place),
+  };
+}
+
 /** A list of texts. @param least Items that it has to have. Default 0. */
 export function texts(least: 0 | 1 = 0): Check {
   const list = check(least === 0 ? 'a list' : 'a list that is not empty', (value) => Array.isArray(value) && value.length >= least);
-  const text = check('a text', (value) => typeof value === 'string');
   return {
     wants: list.wants,
     faults: (value, place) => {

@@ -1,4 +1,4 @@
-export { checkArguments, checkGiven } from './arguments.js';
+export { checkArguments, checkGiven, checkUsage } from './arguments.js';
 export { defaults, usual, usually } from './defaults.js';
 export { distinct, repeatsIn, standsTwice } from './distinct.js';
 export { type Extension, extensionConfig, type ExtensionDeclaration, extended, extensionOf, extensionProblem } from './extension.js';
@@ -6,6 +6,12 @@ export { getIn, type Issue, issuesOf, keysOf, wantedAt, wrongKey } from './issue
 export { given } from './given.js';
 export { bounds, consistencyModes, addressProblem } from './bounds.js';
 export {
+  abortSignal,
+  anyList,
+  anyObject,
+  filledText,
+  listOf,
+  text,
   callable,
   type Check,
   type Checks,

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { LeadstreamError } from '../core/index.js';
+import { abortSignal, callable, checkUsage, object, texts } from '../options/index.js';
 import type { Extensions, PipelineTest, TestedPipeline } from '../pipeline/index.js';
 import type { Difference } from './compare.js';
 
@@ -16,6 +17,9 @@ export interface TestOptions extends Extensions {
   /** Stops the tests. */
   readonly signal?: AbortSignal;
 }
+
+// What files are loaded with, the loader checks.
+const taken = object({ only: texts(), onResult: callable, signal: abortSignal }, [], 'open');
 
 /** What a test came to. */
 export interface TestResult {
@@ -47,6 +51,7 @@ const madeUpKey = 'made-up-key-of-a-test';
  * of its own with the rows that are given, and compares rows, files, books and exit code. Neither the environment nor any other service is
  * asked for anything. Backoff and waits are shortened, an answer is waited for at most 1 s unless a test sets `service.timeout`, and `rate_limit` does not count.
  *
+ * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right.
  * @throws {SpecError} With every problem of the file, its tests included.
  *
  * @example
@@ -54,9 +59,10 @@ const madeUpKey = 'made-up-key-of-a-test';
  * // tests: [{ pipeline: 'leads-enriched', name: 'takes the main area code', ok: true, … }]
  */
 export async function testPipelines(file: string, options: TestOptions = {}): Promise<TestResults> {
+  checkUsage('testPipelines', taken, options);
   const { cwd = process.cwd(), only = [], signal, onResult, ...own } = options;
   const { loadTests } = await import('../pipeline/index.js');
-  const pipelines = await loadTests(file, cwd, own);
+  const pipelines = await loadTests(file, { cwd, ...own });
   const tests: TestResult[] = [];
   const skipped: Pick<TestResult, 'pipeline' | 'name'>[] = [];
   for (const pipeline of pipelines) {

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { LeadstreamError, reasonOf } from '../core/index.js';
+import { anyObject, callable, check, checkUsage, filledText, listOf, number, object, texts } from '../options/index.js';
+import { collectionNames } from '../collections/index.js';
 import type { Account } from './accounts.js';
 import type { Drift } from './drift/index.js';
 import type { OwnTable } from './own-tables.js';
@@ -22,6 +24,33 @@ export interface StartOptions extends ServiceOptions {
   readonly requestLog?: string | undefined;
 }
 
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+const isTable = (value: unknown) => isObject(value) && typeof Reflect.get(value, 'row') === 'function';
+
+const taken = object(
+  {
+    source: check(
+      `an object with ${collectionNames.join(', ')}, as generate gives it`,
+      (value) => isObject(value) && collectionNames.every((name) => isTable(Reflect.get(value, name))),
+    ),
+    accounts: listOf(anyObject),
+    quirks: check(
+      'an object, or a list of texts',
+      (value) => isObject(value) && texts().faults(Array.isArray(value) ? value : [], '').length === 0,
+    ),
+    faults: texts(),
+    drift: check('an object or a text', (value) => typeof value === 'string' || (isObject(value) && !Array.isArray(value))),
+    seed: number({ whole: true }),
+    responders: listOf(callable),
+    own: listOf(anyObject),
+    port: number({ whole: true, min: 0, max: 65_535 }),
+    host: filledText,
+    onRequest: callable,
+    requestLog: filledText,
+  },
+  ['source', 'accounts'],
+);
+
 /** A service that listens. */
 export interface RunningService {
   /** Base URL without a trailing slash, for example `http://127.0.0.1:8080`. */
@@ -36,15 +65,17 @@ export interface RunningService {
 /**
  * Starts the data service on HTTP and resolves when it listens.
  *
- * @throws {LeadstreamError} `E_USAGE` when there is no account, the address cannot be listened on, the request log cannot be
- * written, or a quirk, fault or drift is none.
+ * @throws {LeadstreamError} `E_USAGE` for options that cannot be right: when there is no account, the address cannot be listened on, the request
+ * log cannot be written, or a quirk, fault or drift is none.
  *
  * @example
  * const service = await startService({ source: generate({ leads: 1000 }), accounts: [{ uid: '7', key: 'k' }] });
  * await fetch(`${service.url}/api/leads?authorized_uid=7&authorized_rest_api_key=k`);
  * await service.close();
  */
-export async function startService({ port = 0, host = '127.0.0.1', ...options }: StartOptions): Promise<RunningService> {
+export async function startService(given: StartOptions): Promise<RunningService> {
+  checkUsage('startService', taken, given);
+  const { port = 0, host = '127.0.0.1', ...options } = given;
   // Who only reads does not load what a service is made of.
   const [{ createServer }, { getRequestListener }, { createApp }, { createService }] = await Promise.all([
     import('node:http'),

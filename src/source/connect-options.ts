@@ -3,7 +3,7 @@ import { collections, withheldOf, type Collection, type Registry } from '../coll
 import { nameProblem } from './declared/shape.js';
 import { itemAt, unknownName } from '../core/index.js';
 import {
-  check,
+  abortSignal,
   consistencyModes,
   flag,
   given,
@@ -28,18 +28,16 @@ export function checkConnection(options: unknown): void {
   checkOptions(options, connection);
 }
 
-const signal = check('an AbortSignal', (value) => value instanceof AbortSignal);
-
 const read = object({
   reveal: texts(),
   fields: texts(1),
-  signal,
+  signal: abortSignal,
   consistency: oneOf(consistencyModes),
   strict: flag,
   allowUnstable: flag,
 });
 
-const single = object({ signal });
+const single = object({ signal: abortSignal });
 
 /** The same options, whose window has to hold the concurrency. */
 function withWindow(options: Check): Check {

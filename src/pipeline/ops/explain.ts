@@ -3,6 +3,7 @@ import { itemAt, type Column, type DeclaredType, type Sensitivity } from '../../
 import { headersOf, queryOf, type Credentials } from '../../http/index.js';
 import { defaults } from '../../options/index.js';
 import { windowOf } from '../../source/index.js';
+import { checkPipeline } from '../run/check-run.js';
 import type { Pipeline } from '../spec/pipeline.js';
 
 /** A column at some place of a chain. */
@@ -74,6 +75,7 @@ export interface Explanation {
  * // 'GET https://data.example/api/leads?limit=500&page=1&rest_api_key=***'
  */
 export function explainPipeline(pipeline: Pipeline): Explanation {
+  checkPipeline('explainPipeline', pipeline);
   const { name, plan, rejects } = pipeline;
   const source = columnsOf(plan.collection, pipeline.reveal);
   const places = [...plan.steps.map(({ input }) => input), plan.columns()];

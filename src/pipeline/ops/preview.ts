@@ -1,14 +1,25 @@
 import { tap } from 'rxjs';
 import type { Column, Row } from '../../core/index.js';
 import { LeadstreamError, undeclaredColumn } from '../../core/index.js';
-import type { Watcher, Watchers } from '../../events/index.js';
+import { watchersProblem, type Watcher, type Watchers } from '../../events/index.js';
 import { batchOf, type Page } from '../../flow/index.js';
+import { abortSignal, checkUsage, judged, number, object } from '../../options/index.js';
 import { limit } from '../../steps/index.js';
+import { checkPipeline } from '../run/check-run.js';
 import { runPipeline } from '../run/run.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { PlannedStep } from '../spec/planned.js';
 import { nowhere } from './nowhere.js';
 import { transparent } from './transparent.js';
+
+const whole = number({ whole: true, min: 1 });
+const taken = object({
+  rows: whole,
+  sample: whole,
+  step: number({ whole: true, min: -1 }),
+  signal: abortSignal,
+  watch: judged(watchersProblem),
+});
 
 /** What a preview shows. */
 export interface PreviewOptions {
@@ -60,6 +71,8 @@ export interface Preview {
  * // [{ at: 'from leads', rows: [{ lead_id: '1', … }, …], … }, { at: 'steps[0] derive', rows: […], … }]
  */
 export async function previewPipeline(pipeline: Pipeline, options: PreviewOptions = {}): Promise<Preview> {
+  checkPipeline('previewPipeline', pipeline);
+  checkUsage('previewPipeline', taken, options);
   const { rows = 10, sample = 1000, step: last = pipeline.plan.steps.length - 1, signal, watch } = options;
   refuseOptions(pipeline, { rows, sample, step: last });
   const shown = new ShownChain(pipeline, { rows, sample, last });
@@ -77,9 +90,8 @@ function refuseOptions({ plan }: Pipeline, options: Readonly<Record<'rows' | 'sa
   const { rows, sample, step } = options;
   const { length } = plan.steps;
   const refuse = (message: string) => new LeadstreamError('E_USAGE', `previewPipeline: ${message}`);
-  if (!Number.isInteger(rows) || rows < 1) throw refuse('rows must be a whole number from 1 on');
-  if (!Number.isInteger(sample) || sample < rows) throw refuse('sample must be a whole number, and not less than rows');
-  if (!Number.isInteger(step) || step < -1 || step >= length)
+  if (sample < rows) throw refuse('sample must be a whole number, and not less than rows');
+  if (step >= length)
     throw refuse(
       `step must be a whole number from -1 to ${length - 1}, since the pipeline has ${length} ${length === 1 ? 'step' : 'steps'}`,
     );

@@ -1,7 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { LeadstreamError, newRunId } from '../../core/index.js';
 import { attempt, recoverCommits, refuseEarlierState, unlessMissing } from '../../store/index.js';
+import { checkUsage, filledText, object } from '../../options/index.js';
 import { StateFolder } from '../run/state-folder.js';
+
+const taken = object({ stateDir: filledText, baseDir: filledText }, ['stateDir']);
 
 /**
  * Carries out the commits that killed runs had logged.
@@ -17,6 +20,7 @@ import { StateFolder } from '../run/state-folder.js';
  * const completed = await recoverRuns('.leadstream'); // what killed runs had decided to publish is published
  */
 export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
+  checkUsage('recoverRuns', taken, { stateDir, baseDir });
   const { path, redoLog, removeSpent } = StateFolder.at(stateDir, baseDir);
   const found = await attempt('E_SINK_PATH', `cannot read ${path}`, () => stat(path).catch(unlessMissing(undefined)));
   if (!found?.isDirectory()) {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { newRunId } from '../../core/index.js';
 import { forgetCommit, lockOutputs, logCommit, recoverCommits, refuseEarlierState } from '../../store/index.js';
 import { prepareRollback } from '../../lake/index.js';
+import { checkUsage, filledText, object } from '../../options/index.js';
 import { StateFolder } from '../run/state-folder.js';
 
 /** To which run a table returns, and where the runs have their state. */
@@ -14,6 +15,9 @@ export interface RollbackOptions {
   readonly manifestKey?: string | undefined;
 }
 
+const returning = object({ to: filledText, stateDir: filledText, manifestKey: filledText });
+const taken = object({ path: filledText, options: returning }, ['path']);
+
 /**
  * Makes an earlier run of a table the published one again, in one step for its readers. The run that was published is kept, so
  * that the same call can undo it. A kill in between is recovered like that of a run.
@@ -21,7 +25,7 @@ export interface RollbackOptions {
  * @param path The table, `lake/leads`.
  * @returns The runs that readers saw before (`undefined` when the link of the table was lost), and that they see now.
  * @throws {SinkError} `E_SINK_RUN` when there is no such run or it is damaged, `E_SINK_FOREIGN` when there is no such table.
- * @throws {LeadstreamError} `E_RUN_LOCKED` while a run works on the table; `E_STATE_VERSION` for what another version left in the state folder.
+ * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right; `E_RUN_LOCKED` while a run works on the table; `E_STATE_VERSION` for what another version left in the state folder.
  *
  * @example
  * const { from, to } = await rollbackTable('lake/leads'); // readers see the run before the published one
@@ -30,6 +34,7 @@ export async function rollbackTable(
   path: string,
   options: RollbackOptions = {},
 ): Promise<{ readonly from: string | undefined; readonly to: string }> {
+  checkUsage('rollbackTable', taken, { path, options });
   const table = resolve(path);
   const { path: stateDir, redoLog, removeSpent } = StateFolder.at(options.stateDir, process.cwd());
   await refuseEarlierState(stateDir);

@@ -6,6 +6,7 @@ import { batchOf } from '../../flow/index.js';
 import type { Checked } from '../spec/check.js';
 import { credentialReferences } from '../spec/credentials.js';
 import { fileText } from '../spec/file-text.js';
+import { checkLoading } from '../spec/load-options.js';
 import type { Extensions } from '../spec/definitions.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import { pathOf, referenceSource, type ReferenceSource } from '../spec/reference-source.js';
@@ -55,10 +56,13 @@ export interface ObservedPipeline {
 /**
  * The tests of a pipeline file. Nothing of the environment is asked for.
  *
- * @param own Steps and sinks of a program. Default: none.
+ * @param options Folder that the path resolves against, and steps and sinks of a program.
+ * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right.
  * @throws {SpecError} With every problem of the file, its tests included.
  */
-export async function loadTests(file: string, cwd: string, own: Extensions = {}): Promise<readonly TestedPipeline[]> {
+export async function loadTests(file: string, options: Extensions & { readonly cwd: string }): Promise<readonly TestedPipeline[]> {
+  checkLoading('testPipelines', { file }, options);
+  const { cwd, ...own } = options;
   const text = await fileText(file, { cwd });
   const { checkDocuments, failureOf } = await import('../spec/check-documents.js');
   const { pipelines, issues } = await checkDocuments(text, file, { ...own, env: {}, cwd }, { lenient: true, services: true });

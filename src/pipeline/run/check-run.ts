@@ -21,13 +21,16 @@ const taken = schema((z) =>
 
 /** @throws {LeadstreamError} `E_USAGE` for what is no pipeline, and for options that cannot be right. */
 export function checkRun(pipeline: unknown, options: unknown): void {
-  if (!isPipeline(pipeline))
-    throw new LeadstreamError(
-      'E_USAGE',
-      `runPipeline: the first argument is a pipeline, like await loadPipeline(file), not ${given(pipeline)}`,
-    );
+  checkPipeline('runPipeline', pipeline);
   const [problem] = optionProblems(taken(), options);
   if (problem !== undefined) throw new LeadstreamError('E_USAGE', `runPipeline: ${problem}`);
+}
+
+/** @throws {LeadstreamError} `E_USAGE` for what is no pipeline. */
+export function checkPipeline(at: string, pipeline: unknown): void {
+  if (isPipeline(pipeline)) return;
+  const remedy = `the first argument is a pipeline, like await loadPipeline(file)`;
+  throw new LeadstreamError('E_USAGE', `${at}: ${remedy}, not ${given(pipeline)}`);
 }
 
 function isPipeline(value: unknown): boolean {

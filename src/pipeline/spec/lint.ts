@@ -1,4 +1,5 @@
 import { SpecError, type Warning } from '../../core/index.js';
+import { checkUsage, flag, object } from '../../options/index.js';
 import { fileText } from './file-text.js';
 import { checkLoading, type LoadOptions } from './load-options.js';
 
@@ -41,6 +42,8 @@ export interface LintOptions extends LoadOptions {
   readonly strict?: boolean;
 }
 
+const own = object({ envCheck: flag, strict: flag }, [], 'open');
+
 /**
  * Checks a pipeline file without running it, and also where the credentials are not at hand, as in continuous integration. It throws for
  * wrong arguments alone: what is wrong with the file is in the result.
@@ -52,6 +55,7 @@ export interface LintOptions extends LoadOptions {
  * // findings: [{ severity: 'error', code: 'E_SPEC_INVALID', message: "unknown step 'filtre', …", line: 7, column: 5 }]
  */
 export async function lintPipelines(file: string, options: LintOptions = {}): Promise<LintResult> {
+  checkUsage('lintPipelines', own, options);
   const { envCheck = false, strict = false, ...loading } = options;
   checkLoading('lintPipelines', { file }, loading);
   try {

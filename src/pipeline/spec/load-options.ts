@@ -1,5 +1,5 @@
 import { LeadstreamError, schema } from '../../core/index.js';
-import { judgedBy, optionProblems } from '../../options/index.js';
+import { anyObject, checkUsage, judgedBy, optionProblems } from '../../options/index.js';
 import { extensionsProblem, type Extensions } from './definitions.js';
 import type { Environment } from './reference-source.js';
 
@@ -35,7 +35,8 @@ const taken = schema((z) =>
  * @param at The function that was called.
  * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right. Values of the environment are not shown.
  */
-export function checkLoading(at: string, given: { readonly file: unknown; readonly text?: unknown }, options: object): void {
-  const [problem] = optionProblems(taken(), { ...options, ...given }, ['env', 'set', 'text']);
+export function checkLoading(at: string, given: { readonly file: unknown; readonly text?: unknown }, options: unknown): void {
+  checkUsage(at, anyObject, options);
+  const [problem] = optionProblems(taken(), { ...(options as object), ...given }, ['env', 'set', 'text']);
   if (problem !== undefined) throw new LeadstreamError('E_USAGE', `${at}: ${problem}`);
 }

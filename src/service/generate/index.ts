@@ -1,4 +1,5 @@
 import { LeadstreamError } from '../../core/index.js';
+import { checkUsage, number, object } from '../../options/index.js';
 import type { DataSource } from '../source.js';
 import { areacodesTable } from './areacodes.js';
 import { bridgesTable } from './bridges.js';
@@ -21,6 +22,9 @@ export interface GenerateOptions {
   readonly seed?: number;
 }
 
+const count = number({ whole: true, min: 0 });
+const taken = object({ leads: count, bridges: count, links: count, users: count, seed: number({ whole: true }) });
+
 /**
  * Made-up rows that hang together and hold nobody's data. The same options give the same rows in every process.
  *
@@ -34,11 +38,9 @@ export interface GenerateOptions {
  * const source = generate({ leads: 1_000_000, seed: 7 });
  * source.leads.row(999_999); // '{"lead_id":"10999997",…}'
  */
-export function generate({ leads = 100_000, bridges = 200, links = 400, users = 300, seed = 1 }: GenerateOptions = {}): DataSource {
-  for (const [name, value] of Object.entries({ leads, bridges, links, users })) {
-    if (!Number.isSafeInteger(value) || value < 0) throw new LeadstreamError('E_USAGE', `${name} must be a whole number from 0 on`);
-  }
-  if (!Number.isSafeInteger(seed)) throw new LeadstreamError('E_USAGE', 'seed must be a whole number');
+export function generate(options: GenerateOptions = {}): DataSource {
+  checkUsage('generate', taken, options);
+  const { leads = 100_000, bridges = 200, links = 400, users = 300, seed = 1 } = options;
   if (leads + links > 0 && bridges === 0) throw new LeadstreamError('E_USAGE', 'leads and links need at least one bridge');
   if (bridges > 0 && users === 0) throw new LeadstreamError('E_USAGE', 'bridges need at least one user');
   const world = createWorld(seed, { leads, bridges, links, users });

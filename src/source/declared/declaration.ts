@@ -68,7 +68,7 @@ export function defineCollection<const N extends string, const F extends FieldDe
 ): CollectionOf<N, F> {
   const problems = optionProblems(collectionShape(name), declaration, ['query']);
   if (problems.length > 0)
-    throw new SourceError('E_SOURCE_CONFIG', 'permanent', problems.map((problem) => `collection ${name}: ${problem}`).join('; '));
+    throw new SourceError('E_SOURCE_CONFIG', 'permanent', problems.map((problem) => `collection ${String(name)}: ${problem}`).join('; '));
   // A checked declaration makes the fields that its type says, which the type system cannot follow through the map of them.
   return collectionOf(name, collectionShape(name).parse(declaration)) as unknown as CollectionOf<N, F>;
 }

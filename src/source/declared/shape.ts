@@ -103,7 +103,7 @@ const declaration = schema((z) => {
 type Declaration = z.output<ReturnType<typeof declaration>>;
 
 /** The shape of a declared collection, as a file or a program gives it. */
-export function collectionShape(name: string) {
+export function collectionShape(name: unknown) {
   return declaration().superRefine((declared, context) => {
     const refuse = (path: readonly (string | number)[], message: string) => context.addIssue({ code: 'custom', path: [...path], message });
     const problem = nameProblem(name);
@@ -147,9 +147,12 @@ function refuseWrongParameters({ query = {}, paging }: Declaration, refuse: Refu
 }
 
 /** What is wrong with the name of a collection of one's own. */
-export function nameProblem(name: string): string | undefined {
-  if (collectionNames.some((known) => known === name)) return `'${name}' is a collection that every service has; give yours another name`;
-  return /^[a-z][a-z0-9_]{0,63}$/.test(name) ? undefined : `the name of a collection is made of a-z, 0-9 and _, and begins with a letter`;
+export function nameProblem(name: unknown): string | undefined {
+  if (collectionNames.some((known) => known === name))
+    return `'${String(name)}' is a collection that every service has; give yours another name`;
+  return typeof name === 'string' && /^[a-z][a-z0-9_]{0,63}$/.test(name)
+    ? undefined
+    : `the name of a collection is made of a-z, 0-9 and _, and begins with a letter`;
 }
 
 /** What a URL leaves as it is: anything else would be asked for at another place than the one that is written. */

@@ -90,18 +90,25 @@ export function masked(column: Column, kind: Mask | undefined): readonly Column[
   return [{ ...hidden, type: 'text', cast: true, sensitivity }];
 }
 
+const named = schema((z) =>
+  z.strictObject({ collection: z.object({ fields: z.record(z.string(), z.object({})) }), as: z.enum(maskKinds).optional() }),
+);
+
 /**
  * The masks of all fields of a collection that are declared personal, for `mask`. Others may stand beside them.
  *
  * @param as Default `drop`.
+ * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right.
  *
  * @example
  * service.leads.pipe(mask({ ...personalMasks(collections.leads), email: 'hmac' }, { hmacKey }));
  */
 export function personalMasks<C extends Collection, const As extends Mask = typeof defaultMask>(
-  { fields }: C,
+  collection: C,
   as?: As,
 ): { readonly [K in PersonalOf<C>]: As } {
+  checkArguments('personalMasks', named, { collection, as });
+  const { fields } = collection;
   const personal = Object.entries(fields).filter(([, { sensitivity }]) => sensitivity === 'personal');
   return Object.fromEntries(personal.map(([name]) => [name, as ?? defaultMask])) as { readonly [K in PersonalOf<C>]: As };
 }

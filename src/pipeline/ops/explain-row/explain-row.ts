@@ -1,8 +1,9 @@
 import { columnsOf } from '../../../collections/index.js';
 import { itemAt, LeadstreamError, type Row } from '../../../core/index.js';
-import type { Watchers } from '../../../events/index.js';
-import { bounds } from '../../../options/index.js';
+import { watchersProblem, type Watchers } from '../../../events/index.js';
+import { abortSignal, bounds, checkUsage, flag, judged, number, object, texts } from '../../../options/index.js';
 import { connect, type ConnectOptions } from '../../../source/index.js';
+import { checkPipeline } from '../../run/check-run.js';
 import type { Pipeline } from '../../spec/pipeline.js';
 import type { RowExplanation, RowPassage } from './explanation.js';
 import { columnsWith, FieldView } from './fields.js';
@@ -23,6 +24,9 @@ export interface ExplainRowOptions {
   readonly watch?: Watchers | undefined;
 }
 
+const looking = object({ reveal: flag, scan: number({ whole: true, min: 1 }), signal: abortSignal, watch: judged(watchersProblem) });
+const taken = object({ key: texts(), options: looking }, ['key']);
+
 /**
  * Leads one record through the steps of a pipeline and says what each of them makes of it. Nothing is written. The other sides of joins are read
  * whole, as a run does; the record itself comes by a single read where the service has one, else from the list.
@@ -36,10 +40,12 @@ export interface ExplainRowOptions {
  * // [{ at: 'steps[0] derive', outcome: 'passed', changed: [{ name: 'zip_state', value: 'NY', … }], … }, …]
  */
 export async function explainRow(pipeline: Pipeline, key: readonly string[], options: ExplainRowOptions = {}): Promise<RowExplanation> {
+  checkPipeline('explainRow', pipeline);
+  checkUsage('explainRow', taken, { key, options });
   const { reveal = false, scan = 10_000, signal, watch } = options;
   const { plan, connection, name } = pipeline;
   const { collection } = plan;
-  refuseKey(pipeline, key, scan);
+  refuseKey(pipeline, key);
   const own = Object.values(plan.collections).filter(({ served }) => served !== undefined);
   const service = connect({ ...readingOnce(connection), collections: own, watch });
   const stop = () => void service.close();
@@ -79,7 +85,7 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
   }
 }
 
-function refuseKey({ plan: { collection } }: Pipeline, key: readonly string[], scan: number): void {
+function refuseKey({ plan: { collection } }: Pipeline, key: readonly string[]): void {
   const columns = collection.key.join(' and ');
   if (key.length !== collection.key.length)
     throw new LeadstreamError(
@@ -88,7 +94,6 @@ function refuseKey({ plan: { collection } }: Pipeline, key: readonly string[], s
     );
   if (key.some((value) => value === ''))
     throw new LeadstreamError('E_USAGE', `the key of ${collection.name} is ${columns}, and none of its values is empty`);
-  if (!Number.isInteger(scan) || scan < 1) throw new LeadstreamError('E_USAGE', 'scan must be a whole number from 1 on');
 }
 
 /** For a read that nobody keeps: in few requests, without waiting at ends, and no failure for a warning. */

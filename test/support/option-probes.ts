@@ -1,0 +1,16 @@
+/** Values that callers without types hand over, by how messages of tests call them; the compiler is asked which options their types suit. */
+export const probes = {
+  null: null,
+  NaN: NaN,
+  Infinity: Infinity,
+  '-1': -1,
+  'a fraction': 1000.5,
+  'an empty text': '' as string,
+  'a text': '/no such word' as string,
+  true: true as const,
+  'an empty list': [] as never[],
+  'a list of null': [null],
+  'a function': (): void => {},
+  'a symbol': Symbol('none'),
+  'an object of another kind': { noSuchOption: 1n },
+};
