@@ -66,10 +66,21 @@ function narrowFlow({ nodes }: Flow): Charts.Size {
 }
 
 function sectionOf({ title, head, rows }: Section): string {
-  const cells = (texts: readonly string[], tag: 'td' | 'th') => texts.map((text) => `<${tag}>${escaped(text)}</${tag}>`).join('');
-  const first = head.some((text) => text !== '') ? `<tr>${cells(head, 'th')}</tr>` : '';
-  const body = rows.map((row) => `<tr${row.includes('refused') ? ' class="refused"' : ''}>${cells(row, 'td')}</tr>`).join('\n');
-  return `<section><h2>${title}</h2><div class="table"><table>${first}\n${body}</table></div></section>`;
+  const isHeaded = head.some((text) => text !== '');
+  const first = isHeaded ? `<tr>${head.map((text) => `<th>${escaped(text)}</th>`).join('')}</tr>` : '';
+  // On a phone each row is a block of its own, whose cells have the heads beside them.
+  const cell = (text: string, column: number) =>
+    `<td${isHeaded ? ` data-head="${escaped(head[column] ?? '')}"` : ''}${unbroken.test(text) ? ' class="long"' : ''}>${escaped(text)}</td>`;
+  const body = rows.map((row) => `<tr${classOf(row)}>${row.map(cell).join('')}</tr>`).join('\n');
+  return `<section><h2>${title}</h2><div class="table"><table${isHeaded ? '' : ' class="facts"'}>${first}\n${body}</table></div></section>`;
+}
+
+/** What is too long for a column, as paths and ids are. */
+const unbroken = /\S{24}/;
+
+function classOf(row: readonly string[]): string {
+  const told = ['refused', 'overridden'].find((outcome) => row.includes(outcome));
+  return told === undefined ? '' : ` class="${told}"`;
 }
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };

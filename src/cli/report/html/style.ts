@@ -9,11 +9,20 @@ h2 { font-size: 1.05rem; margin: 1.6rem 0 0.4rem; }
 .failed { color: var(--lost); font-weight: 600; }
 .table { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
-th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.7rem 0.25rem 0; border-bottom: 1px solid var(--faint); overflow-wrap: anywhere; min-width: 4rem; }
-th, td:first-child { white-space: nowrap; overflow-wrap: normal; }
-.refused td { color: var(--lost); }
+th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.7rem 0.25rem 0; border-bottom: 1px solid var(--faint); }
+th, td:first-child { white-space: nowrap; }
+td.long { white-space: normal; overflow-wrap: anywhere; min-width: 8rem; }
+.refused td, .overridden td { color: var(--lost); }
 svg { display: block; max-width: 100%; height: auto; }
 .narrow { display: none; }
-@media (max-width: 620px) { th, td { min-width: 0; padding-right: 0.4rem; } td:first-child { white-space: normal; overflow-wrap: anywhere; } }
-@media (max-width: 620px) { .narrow { display: block; } .wide { display: none; } }
+@media (max-width: 620px) {
+  .narrow { display: block; }
+  .wide { display: none; }
+  tr { display: block; padding: 0.3rem 0; border-bottom: 1px solid var(--faint); }
+  tr:has(th), td:empty { display: none; }
+  td { display: grid; grid-template-columns: 6.5rem 1fr; padding: 0; border: 0; white-space: normal; overflow-wrap: anywhere; }
+  td::before { content: attr(data-head); opacity: 0.7; }
+  .facts td { display: block; }
+  .facts td:first-child { opacity: 0.7; }
+}
 `;
