@@ -4,6 +4,7 @@ import { proxyFor, proxySecrets, secretsOf } from '../http/index.js';
 import { abortSignal, anyObject, checkUsage, defaults, listOf, number, object, oneOf } from '../options/index.js';
 import { checkConnection, type ConnectOptions } from '../source/index.js';
 import { CapSearch } from './cap.js';
+import { measureConcurrency } from './concurrency.js';
 import { checks, type Check, type Diagnosis } from './diagnosis.js';
 import { Findings } from './findings.js';
 import { findFirstPage } from './first-page.js';
@@ -12,7 +13,7 @@ import { findSubject } from './lists.js';
 import { formsOf, reach } from './reach.js';
 import { Requester } from './requester.js';
 import { writtenBlock, type ServiceBlock } from './service-block.js';
-import { measureConcurrency, measureLatency } from './speed.js';
+import { measureLatency } from './speed.js';
 import type { DiagnoseOptions } from './diagnosis.js';
 
 /** Most requests of a diagnosis. */

@@ -3,6 +3,7 @@ import { lastValueFrom } from 'rxjs';
 import type { Collection } from '../collections/index.js';
 import { LeadstreamError, SourceError, type Redactor } from '../core/index.js';
 import { headersOf, openTransport, queryOf, type Credentials, type OpenedTransport, type TransportOptions } from '../http/index.js';
+import type { Sample } from './chance.js';
 import { failureOf, isPassing, replyOf, type Reply } from './reply.js';
 
 /** One request. */
@@ -39,6 +40,7 @@ const maxWaitMs = 10_000;
 export class Requester {
   readonly #transports = new Map<string, OpenedTransport>();
   readonly #timed: { readonly path: string; readonly limit: number; readonly reply: Reply }[] = [];
+  readonly #alone = new Map<string, Sample>();
   #sent = 0;
   #nextStart = 0;
   #failedInARow = 0;
@@ -76,12 +78,18 @@ export class Requester {
     return full.map(({ reply }) => reply);
   }
 
+  /** The requests of a list that were sent one after another, attempts included. */
+  alone(asked: Asked): Sample {
+    return this.#alone.get(pathOf(asked)) ?? { requests: 0, failed: 0 };
+  }
+
   /** One request; what may pass is tried again, and counts again. Never throws for what the service does. */
   async ask(asked: Asked): Promise<Reply> {
     for (let attempt = 1; ; attempt += 1) {
       if (this.left <= 0) return this.#unasked(asked);
       await this.#turn(1);
       const { reply, retryAfterMs = 0 } = await this.#send(asked);
+      this.#countAlone(pathOf(asked), reply);
       this.#failedInARow = reply.kind === 'failed' && reply.evidence.status === undefined ? this.#failedInARow : 0;
       if (reply.kind !== 'failed') return reply;
       const isLast = attempt >= (reply.evidence.status === undefined ? attemptsInVain : attempts);
@@ -121,6 +129,11 @@ export class Requester {
       if (!(error instanceof SourceError)) throw error;
       return { reply: failureOf(request, error.saying(this.options.redact(error.message)), took()) };
     }
+  }
+
+  #countAlone(path: string, { kind }: Reply): void {
+    const { requests, failed } = this.#alone.get(path) ?? { requests: 0, failed: 0 };
+    this.#alone.set(path, { requests: requests + 1, failed: failed + (kind === 'failed' ? 1 : 0) });
   }
 
   #unasked(asked: Asked): Reply {

@@ -71,9 +71,10 @@ export interface Rollback {
  * Prepares the return to an earlier run, after it was verified byte by byte. A table whose link was lost gets it back that way, to a run that
  * has to be named then.
  *
- * @param to The run. Default: the one that the published run replaced, or the newest kept one.
+ * @param to The run. Default: the one that the published run replaced; never a later one.
  * @param log Where the log of runs is. Default: manifests are taken at their word.
- * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, or it is damaged.
+ * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, it is damaged, or none is named and
+ * the one that the published run replaced is not kept.
  */
 export async function prepareRollback(path: string, to?: string, log: Log = {}): Promise<Rollback> {
   const table = new Table(path);
@@ -87,9 +88,7 @@ export async function prepareRollback(path: string, to?: string, log: Log = {}):
     throw new SinkError('E_SINK_RUN', `${path}: the commit of run ${begun} was cut short; ${remedy}`);
   }
   const kept = runs.filter(({ state }) => state === 'kept').map(({ run }) => run);
-  const replaced = runs.find(({ run }) => run === from)?.manifest.replaced;
-  const target = to ?? (replaced !== undefined && kept.includes(replaced) ? replaced : kept[0]);
-  if (target === undefined) throw new SinkError('E_SINK_RUN', `${path} has no earlier run to return to`);
+  const target = to ?? replacedBy(from, runs, kept, path);
   if (target === from) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is the published one already`);
   if (!isRunId(target) || !kept.includes(target))
     throw new SinkError('E_SINK_RUN', `${path} has no kept run ${target}; there is ${kept.length === 0 ? 'none' : kept.join(', ')}`);
@@ -99,6 +98,15 @@ export async function prepareRollback(path: string, to?: string, log: Log = {}):
 }
 
 type Log = Pick<VerifyOptions, 'stateDir' | 'manifestKey'>;
+
+/** The run that the published one replaced. Any other may be one that somebody rolled back from, so it has to be named. */
+function replacedBy(published: string, runs: readonly TableRun[], kept: readonly string[], path: string): string {
+  const replaced = runs.find(({ run }) => run === published)?.manifest.replaced;
+  if (replaced !== undefined && kept.includes(replaced)) return replaced;
+  const others = kept.length === 0 ? '' : `; name the run to publish with --to: ${kept.join(', ')}`;
+  const before = replaced === undefined ? 'it replaced none' : `the run that it replaced, ${replaced}, is not kept any more`;
+  throw new SinkError('E_SINK_RUN', `${path} has no run before the published one, ${published}: ${before}${others}`);
+}
 
 /** Gives a table its link back. All other runs are kept ones then. */
 async function relinked(table: Table, runs: readonly TableRun[], to: string | undefined, log: Log): Promise<Rollback> {

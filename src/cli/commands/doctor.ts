@@ -1,7 +1,7 @@
 import type { Argv } from 'yargs';
 import { collectionNames, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError } from '../../core/index.js';
-import type { ConnectOptions, Diagnosis, DiagnosisFinding } from '../../index.js';
+import type { ConnectOptions, Diagnosis, DiagnosisFinding, Exchange } from '../../index.js';
 import { painterFor, type Painter, type Tone } from '../colour.js';
 import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
@@ -106,7 +106,8 @@ function environmentBlock({ auth }: ConnectOptions): Readonly<Record<string, unk
 function textOf({ service, requests, maxRequests, ratePerSecond, measured, findings, block }: Diagnosis, paint: Painter): string {
   const pages = measured === undefined ? '' : `; pages of ${measured}`;
   const head = `${service}: ${requests} of at most ${maxRequests} requests, at most ${ratePerSecond}/s${pages}\n`;
-  const told = grouped(findings).map((group) => `\n${linesOf(group, paint).join('\n')}\n`);
+  const shown = new Set<Exchange>();
+  const told = grouped(findings).map((group) => `\n${linesOf(group, shown, paint).join('\n')}\n`);
   const end = block === undefined ? 'No service block: not all that it needs is known.\n' : `For the pipeline file:\n\n${block}`;
   return `${head}${told.join('')}\n${end}`;
 }
@@ -125,13 +126,19 @@ function grouped(findings: readonly DiagnosisFinding[]): readonly (readonly [Dia
 
 const tones: Readonly<Record<DiagnosisFinding['outcome'], Tone>> = { ok: 'good', note: 'beware', unknown: 'beware', problem: 'bad' };
 
-function linesOf(group: readonly [DiagnosisFinding, ...DiagnosisFinding[]], paint: Painter): readonly string[] {
+/** @param shown The requests that stand above; each is shown once. */
+function linesOf(group: readonly [DiagnosisFinding, ...DiagnosisFinding[]], shown: Set<Exchange>, paint: Painter): readonly string[] {
   const [{ outcome, message, evidence }] = group;
-  const requests = evidence.map(({ request, status, answer, ms }) => {
-    const came = status === undefined ? answer : `HTTP ${status}, ${answer}, ${ms} ms`;
-    return paint('aside', `           ${request} -> ${came}`);
+  const fresh = evidence.filter((exchange) => !shown.has(exchange));
+  const requests = fresh.map((exchange) => {
+    shown.add(exchange);
+    const { request, status, answer, ms } = exchange;
+    return `${request} -> ${status === undefined ? answer : `HTTP ${status}, ${answer}, ${ms} ms`}`;
   });
-  return [`${paint(tones[outcome], outcome)}${' '.repeat(9 - outcome.length)}${group.map(nameOf).join(', ')}: ${message}`, ...requests];
+  const above = evidence.length - fresh.length;
+  if (above > 0) requests.push(`${fresh.length === 0 ? '' : 'and '}${above === 1 ? 'a request' : `${above} requests`} shown above`);
+  const told = requests.map((line) => paint('aside', `           ${line}`));
+  return [`${paint(tones[outcome], outcome)}${' '.repeat(9 - outcome.length)}${group.map(nameOf).join(', ')}: ${message}`, ...told];
 }
 
 function nameOf({ check }: DiagnosisFinding): string {

@@ -11,9 +11,13 @@ export function addRollback(yargs: Argv, runner: Runner): Argv {
     (options) =>
       commonOptions(options)
         .positional('dir', { type: 'string', demandOption: true, describe: 'Table, like lake/leads' })
-        .option('to', { type: 'string', describe: 'Run to publish again (default: the newest kept one)' })
+        .option('to', {
+          type: 'string',
+          describe: 'Run to publish again, an earlier or a later one (default: the one that the published run replaced)',
+        })
         .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of the redo log, as runs have it' })
-        .example('$0 rollback lake/leads', 'twice leads back to where it began'),
+        .example('$0 rollback lake/leads', 'one run back; again, one run further')
+        .example('$0 rollback lake/leads --to RUN', 'to any run that `runs` lists, also forward again'),
     (arguments_) =>
       runner(arguments_, async ({ console, cwd, env }) => {
         const { rollbackTable } = await import('../../index.js');

@@ -7,7 +7,7 @@ import { StateFolder } from '../run/state-folder.js';
 
 /** To which run a table returns, and where the runs have their state. */
 export interface RollbackOptions {
-  /** Run to return to. Default: the newest kept one. */
+  /** Run to publish, an earlier or a later one. Default: the one that the published run replaced. */
   readonly to?: string | undefined;
   /** Folder of the redo log, as runs have it. Default `.leadstream`. */
   readonly stateDir?: string;
@@ -19,12 +19,12 @@ const returning = object({ to: filledText, stateDir: filledText, manifestKey: fi
 const taken = object({ path: filledText, options: returning }, ['path']);
 
 /**
- * Makes an earlier run of a table the published one again, in one step for its readers. The run that was published is kept, so
- * that the same call can undo it. A kill in between is recovered like that of a run.
+ * Makes an earlier run of a table the published one again, in one step for its readers. The run that was published is kept, and `to` with
+ * its name undoes it: without `to`, each call goes one run further back. A kill in between is recovered like that of a run.
  *
  * @param path The table, `lake/leads`.
  * @returns The runs that readers saw before (`undefined` when the link of the table was lost), and that they see now.
- * @throws {SinkError} `E_SINK_RUN` when there is no such run or it is damaged, `E_SINK_FOREIGN` when there is no such table.
+ * @throws {SinkError} `E_SINK_RUN` when there is no such run, none before the published one, or it is damaged, `E_SINK_FOREIGN` when there is no such table.
  * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right; `E_RUN_LOCKED` while a run works on the table; `E_STATE_VERSION` for what another version left in the state folder.
  *
  * @example

@@ -36,6 +36,31 @@ describe('rollbackTable', () => {
     expect((await tableRuns(path)).map(({ run, state }) => `${run} ${state}`)).toEqual(['run-3 kept', 'run-2 published', 'run-1 kept']);
   });
 
+  test('goes back a run with every call, and at the first one says how to go forward instead of going there', async () => {
+    const { path, stateDir, seen } = await lake(3);
+    expect(await rollbackTable(path, { stateDir })).toEqual({ from: 'run-3', to: 'run-2' });
+    expect(await rollbackTable(path, { stateDir })).toEqual({ from: 'run-2', to: 'run-1' });
+    await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
+      code: 'E_SINK_RUN',
+      message: expect.stringMatching(/no run before the published one, run-1: it replaced none; name .* --to: run-3, run-2$/),
+    });
+    expect(await seen()).toEqual([{ uid: '1' }]);
+  });
+
+  test('goes to no other run when the one that was replaced is not kept', async () => {
+    const { path, stateDir, seen } = await lake(3);
+    await rollbackTable(path, { stateDir });
+    // The next run keeps the one that it replaces, and prunes that one's predecessor.
+    await writeTo(of(pageOf(1, [{ uid: '4', email: null, affid: null }])), await parquet({ path, keep: 2 }, { runId: 'run-4' }), {
+      columns: columnsOf(collections.users),
+    });
+    expect(await rollbackTable(path, { stateDir })).toEqual({ from: 'run-4', to: 'run-2' });
+    await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
+      message: expect.stringMatching(/the run that it replaced, run-1, is not kept any more; .*--to: run-4, run-3$/),
+    });
+    expect(await seen()).toEqual([{ uid: '2' }]);
+  });
+
   test('goes to the run that is named, and forth again', async () => {
     const { path, stateDir, seen } = await lake(3);
     await rollbackTable(path, { stateDir, to: 'run-1' });
