@@ -94,6 +94,8 @@ export {
   mapRows,
   pagedSource,
   type Fault,
+  type MadeColumns,
+  type MadeOptions,
   type Lease,
   type OnError,
   type Page,

@@ -49,3 +49,10 @@ export function snakeCase(name: string): string {
 export function undeclaredColumn(name: string, original = name, sensitivity: Sensitivity = 'personal'): Column {
   return { name, original, type: 'text', cast: false, sensitivity, undeclared: true };
 }
+
+/** The sensitivity of what is made of all these columns. */
+export function strictest(columns: readonly Column[]): Sensitivity {
+  const used = columns.map(({ sensitivity }) => sensitivity);
+  if (used.includes('secret')) return 'secret';
+  return used.includes('personal') ? 'personal' : 'plain';
+}

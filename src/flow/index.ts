@@ -12,6 +12,8 @@ export type { OpenedSource, OpenedStream, Purpose, RowSource } from './row-sourc
 export { RowStream } from './row-stream.js';
 export type { RowFormat } from './iterate.js';
 export { type ColumnsContext, type ConfigPath, factsOf, type StepFacts, withFacts } from './step-facts.js';
+export { declaredColumns, kindOf, kinds, wrongValue } from './declared-values.js';
+export type { MadeColumns, MadeOptions } from './made-rows.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';
 export { keepRows } from './keep-rows.js';
 export { handOver, keep } from './lease.js';

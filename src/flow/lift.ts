@@ -2,27 +2,35 @@ import { isObservable, Observable, Subject, map, takeWhile, type OperatorFunctio
 import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
 import { callable, checkGiven, given, object } from '../options/index.js';
 import { keepRows } from './keep-rows.js';
-import { withRows, type Page, type Step } from './page.js';
+import type { Page, Step } from './page.js';
+import { namedColumns } from './declared-values.js';
+import { MadeRows, type MadeOptions } from './made-rows.js';
 import { ofEachRow, refusedRow } from './row-function.js';
 import { withFacts } from './step-facts.js';
 
-const projections = object({ project: callable }, ['project']);
+const made = object({ columns: namedColumns });
+const projections = object({ project: callable, options: made }, ['project']);
 const conditions = object({ keep: callable }, ['keep']);
-const operators = object({ operator: callable }, ['operator']);
+const operators = object({ operator: callable, options: made }, ['operator']);
 
 /**
  * Applies a function to every row; it is told the row and nothing else.
  *
- * @throws {StepError} `E_STEP_FUNCTION`, by the stream, when the function throws, with what it threw as the `cause`, and when it gives a promise.
+ * @param options The columns that its rows have, for `writeTo` and the steps behind it.
+ * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right. `E_STEP_FUNCTION`, by the stream, when the function throws, with
+ * what it threw as the `cause`, when it gives a promise, and for a row that differs from the columns.
  *
  * @example
  * service.leads.pipe(mapRows(({ lead_id, zipcode }) => ({ id: lead_id, prefix: zipcode?.slice(0, 3) ?? null })));
  * // { lead_id: '7', zipcode: '10001', … }  ->  { id: '7', prefix: '100' }
+ * const ages = service.users.pipe(mapRows(({ uid }) => ({ uid, length: uid?.length }), { columns: { uid: 'text', length: 'decimal' } }));
+ * await writeTo(ages, csv({ path: 'lengths.csv' })); // without columns it asks for them
  */
-export function mapRows<T, U>(project: (row: T) => U): Step<T, U> {
-  checkGiven('mapRows', projections, { project });
-  const mapping: Step<T, U> = map((page) => withRows(page, ofEachRow(page, { at: 'mapRows', of: project })));
-  return withFacts(mapping, { at: 'mapRows', columns: () => undefined });
+export function mapRows<T, U>(project: (row: T) => U, options: MadeOptions<NoInfer<U>> = {}): Step<T, U> {
+  checkGiven('mapRows', projections, { project, options });
+  const rows = new MadeRows<U>('mapRows', options);
+  const mapping: Step<T, U> = map((page) => rows.page(page, ofEachRow(page, { at: 'mapRows', of: project })));
+  return withFacts(mapping, rows.facts);
 }
 
 /**
@@ -47,14 +55,18 @@ export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
  * Rows belong to the page during which they are emitted: those of an operator that waits go out with the next page, and those
  * that come after the last page in one more, numbered after it, for which the stream waits. They are not bounded by the window.
  *
+ * @param options The columns that the rows have which come of it, as of `mapRows`.
+ * @throws {StepError} As `mapRows`.
+ *
  * @example
  * service.leads.pipe(liftRows((lead$) => lead$.pipe(distinct(({ zipcode }) => zipcode), take(100)))); // a lead of each of 100 zip codes
  */
-export function liftRows<T, U>(operator: OperatorFunction<T, U>): Step<T, U> {
-  checkGiven('liftRows', operators, { operator });
-  return (pages$) =>
+export function liftRows<T, U>(operator: OperatorFunction<T, U>, options: MadeOptions<NoInfer<U>> = {}): Step<T, U> {
+  checkGiven('liftRows', operators, { operator, options });
+  const rows = new MadeRows<U>('liftRows', options);
+  const lifting: Step<T, U> = (pages$) =>
     new Observable((subscriber) => {
-      const lifted = new LiftedRows(operator, subscriber);
+      const lifted = new LiftedRows(operator, rows, subscriber);
       if (lifted.closed) return;
       subscriber.add(
         pages$
@@ -69,6 +81,7 @@ export function liftRows<T, U>(operator: OperatorFunction<T, U>): Step<T, U> {
           }),
       );
     });
+  return withFacts(lifting, rows.facts);
 }
 
 /** A row operator at work, with one subscription for all pages. */
@@ -83,6 +96,7 @@ class LiftedRows<T, U> {
 
   constructor(
     operator: OperatorFunction<T, U>,
+    private readonly made: MadeRows<U>,
     private readonly subscriber: Subscriber<Page<U>>,
   ) {
     this.#lifted = observableOf(this.#rows$.pipe(operator)).subscribe({
@@ -109,7 +123,7 @@ class LiftedRows<T, U> {
       this.#rows$.next(row);
     }
     this.#inPage = false;
-    return withRows(page, this.#taken());
+    return this.made.page(page, this.#taken());
   }
 
   /** Behind the last page: what the operator still gives follows, and then the stream completes. */
@@ -119,7 +133,12 @@ class LiftedRows<T, U> {
   }
 
   #finish(): void {
-    if (this.#out.length > 0) this.subscriber.next({ number: this.#last + 1, rows: this.#taken(), lease: { release: () => {} } });
+    if (this.#out.length > 0) {
+      const after = { number: this.#last + 1, rows: [], lease: { release: () => {} } };
+      const behind = this.#attempt(() => this.made.page(after, this.#taken()));
+      if (behind === undefined) return;
+      this.subscriber.next(behind);
+    }
     this.subscriber.complete();
   }
 
@@ -127,6 +146,16 @@ class LiftedRows<T, U> {
     if (thrown instanceof LeadstreamError) return thrown;
     const place = { who: 'liftRows', at: 'liftRows', page: this.#last, index: this.#index, row: undefined };
     return refusedRow(place, `threw ${whatWasThrown(thrown)}`, { cause: thrown });
+  }
+
+  /** What fails behind the last page, the stream has to tell itself. */
+  #attempt<R>(work: () => R): R | undefined {
+    try {
+      return work();
+    } catch (failure) {
+      this.subscriber.error(failure);
+      return undefined;
+    }
   }
 
   #taken(): U[] {

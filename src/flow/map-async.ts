@@ -4,12 +4,18 @@ import { callable, checkGiven, given, number, object } from '../options/index.js
 import { handOver, keep } from './lease.js';
 import { whenDry } from './stalled.js';
 import { reorder } from './reorder.js';
-import { withRows, type Page, type Step } from './page.js';
+import { namedColumns } from './declared-values.js';
+import { MadeRows, type MadeOptions } from './made-rows.js';
+import { withFacts } from './step-facts.js';
+import type { Page, Step } from './page.js';
 
 /** A page, or the failure that stands in its place until its turn comes. */
 type Outcome<T> = { readonly page: Page<T> } | { readonly failure: unknown };
 
-const taken = object({ project: callable, concurrency: number({ whole: true, min: 1 }) }, ['project', 'concurrency']);
+const taken = object({ project: callable, concurrency: number({ whole: true, min: 1 }), options: object({ columns: namedColumns }) }, [
+  'project',
+  'concurrency',
+]);
 
 /**
  * Applies an asynchronous function to pages: at most `concurrency` at a time, results in page order. Pages that wait for
@@ -18,8 +24,9 @@ const taken = object({ project: callable, concurrency: number({ whole: true, min
  *
  * @param project Gives the new rows of a page, once; `signal` is aborted on unsubscribe.
  * @param concurrency Pages worked on at once, at least 1.
+ * @param options The columns that its rows have, for `writeTo` and the steps behind it.
  * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right. `E_STEP_FUNCTION`, by the stream, when the function fails,
- * with what it threw as the `cause`, and when it gives something other than rows.
+ * with what it threw as the `cause`, and when it gives something other than rows, or rows that differ from the columns.
  * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for a page whose rows never come, once the process has nothing else left to do.
  *
  * @example
@@ -29,16 +36,19 @@ const taken = object({ project: callable, concurrency: number({ whole: true, min
 export function mapAsync<T, U>(
   project: (page: Page<T>, signal: AbortSignal) => ObservableInput<readonly U[]>,
   concurrency: number,
+  options: MadeOptions<NoInfer<U>> = {},
 ): Step<T, U> {
-  checkGiven('mapAsync', taken, { project, concurrency });
+  checkGiven('mapAsync', taken, { project, concurrency, options });
+  const made = new MadeRows<U>('mapAsync', options);
   const rowsOf = (page: Page<T>, signal: AbortSignal) =>
     defer(() => project(page, signal)).pipe(
       single(),
       catchError((thrown: unknown) => throwError(() => failed(thrown, page))),
       tap((rows) => checkRows(rows, page)),
-      map((rows) => withRows(page, rows)),
+      map((rows) => made.page(page, rows)),
     );
-  return pipe(mapPagesAsync(rowsOf, concurrency, 'mapAsync'), handOver());
+  const mapping: Step<T, U> = pipe(mapPagesAsync(rowsOf, concurrency, 'mapAsync'), handOver());
+  return withFacts(mapping, made.facts);
 }
 
 function failed(thrown: unknown, { number }: Page<unknown>): unknown {

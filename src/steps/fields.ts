@@ -1,4 +1,4 @@
-import { nearest, schema, snakeCase, type Column } from '../core/index.js';
+import { nearest, schema, snakeCase, strictest, type Column } from '../core/index.js';
 import { repeatsIn, standsTwice } from '../options/index.js';
 import { withFacts, type ColumnsContext, type ConfigPath, type Step } from '../flow/index.js';
 
@@ -9,13 +9,6 @@ export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][
 export function sensitivityOf(source: string, input: readonly Column[]): Column['sensitivity'] {
   const words = new Set(source.match(/\w+/g));
   return strictest(input.filter(({ name }) => words.has(name)));
-}
-
-/** The sensitivity of what is made of all these columns. */
-export function strictest(columns: readonly Column[]): Column['sensitivity'] {
-  const used = columns.map(({ sensitivity }) => sensitivity);
-  if (used.includes('secret')) return 'secret';
-  return used.includes('personal') ? 'personal' : 'plain';
 }
 
 /** A number of rows for people. */

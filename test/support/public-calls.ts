@@ -114,10 +114,10 @@ export const calls: Readonly<Record<string, Call>> = {
   personalMasks: value(leadstream.collections.users, 'hmac'),
   watch: { given: () => [{}], outcome: (stop) => (stop as () => void)() },
   deliver: { given: () => [() => Promise.resolve()], outcome: (operator) => lastValueFrom(pages().pipe(operator as never, toArray())) },
-  mapRows: step(asItIs),
+  mapRows: step(({ uid }: { readonly uid: string }) => ({ uid }), { columns: { uid: 'text' } }),
   filterRows: step(() => true),
-  liftRows: step(map(asItIs)),
-  mapAsync: step((given: typeof page) => Promise.resolve(given.rows), 2),
+  liftRows: step(map(asItIs), {}),
+  mapAsync: step((given: typeof page) => Promise.resolve(given.rows), 2, {}),
   fromPages: { given: () => [pages(), columns], outcome: inRows },
   pagedSource: {
     given: () => [(number: number) => of(number > 2 ? [] : [number]), {}],

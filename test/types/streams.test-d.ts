@@ -115,6 +115,14 @@ pagedSource((number) => leads$.pipe(map(() => number)));
 
 // @ts-expect-error A row has no such field.
 leads$.pipe(mapRows((lead) => lead.zip));
+
+// Columns are those of the rows that come out, each with a type that its values have.
+leads$.pipe(mapRows(({ lead_id }) => ({ id: lead_id, n: 1n, at: new Date() }), { columns: { id: 'text', n: 'integer', at: 'date' } }));
+leads$.pipe(mapAsync(async () => [{ id: 'a' }], 4, { columns: { id: { type: 'text', sensitivity: 'plain' } } }));
+// @ts-expect-error The column n is missing.
+leads$.pipe(mapRows(({ lead_id }) => ({ id: lead_id, n: 1n }), { columns: { id: 'text' } }));
+// @ts-expect-error A number is no text.
+leads$.pipe(mapRows(() => ({ n: 1 }), { columns: { n: 'text' } }));
 // @ts-expect-error A condition is true or false.
 leads$.pipe(filterRows((lead) => lead.email));
 // @ts-expect-error How many pages at once has to be said.

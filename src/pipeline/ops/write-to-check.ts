@@ -43,8 +43,10 @@ export function checkWriting(rows: unknown, options: { readonly columns?: readon
   const known = isStream ? rows.columns?.map(({ name }) => name) : undefined;
   if (options.columns === undefined) {
     if (known !== undefined) return;
-    const why = isStream ? 'an operator that is not of leadstream stands in the stream' : 'the stream is an observable of pages';
-    throw wrong(`name the columns of the rows, like { columns: columnsOf(collections.leads) }: ${why}, and nobody knows them`);
+    const why = isStream
+      ? "nobody knows those that operators of others make, or mapRows, mapAsync and liftRows without { columns: { id: 'text', … } }"
+      : 'the stream is an observable of pages, and nobody knows them';
+    throw wrong(`name the columns of the rows, like { columns: columnsOf(collections.leads) }: ${why}`);
   }
   const absent = options.columns.find(({ name }) => known !== undefined && !known.includes(name));
   if (known !== undefined && absent !== undefined) throw wrong(`columns: ${unknownName('field', absent.name, known)}`);

@@ -12,7 +12,7 @@ import { WrittenColumns } from './written-columns.js';
 export interface WriteOptions {
   /**
    * The columns of the rows, in output order. Default: those of the stream, and the fields that rows of the first page have and nobody declared,
-   * as texts. They have to be named for an observable of pages, and behind an operator that is not of leadstream. With a warning
+   * as texts. They have to be named for an observable of pages, and behind an operator that is not of leadstream, and a `mapRows`, `mapAsync` or `liftRows` without columns of its own. With a warning
    * (`W_SINK_COLUMN`) fields are left out that they do not name.
    */
   readonly columns?: readonly Column[] | undefined;

@@ -9,6 +9,7 @@ export class WrittenColumns {
   #columns: readonly Column[] | undefined;
   #names: ReadonlySet<string> = new Set();
   #looked = false;
+  readonly #left = new Set<string>();
 
   /**
    * @param declared What the program named; `undefined` where it left that to the stream.
@@ -40,8 +41,8 @@ export class WrittenColumns {
     if (batch.length === 0) return;
     if (!this.#looked) this.#lookFor(columns, page, [...batch.columns.keys()]);
     this.#looked = true;
-    if (this.declared !== undefined) return;
     const extra = [...batch.columns.keys()].filter((name) => !this.#names.has(name));
+    if (this.declared !== undefined) return this.#tell(extra);
     if (extra.length > 0) throw late(extra, page.number);
     for (const { name, type } of columns) {
       const vector = batch.columns.get(name);
@@ -55,8 +56,13 @@ export class WrittenColumns {
       const which = `${absent.length} of ${columns.length} columns ${absent.length === 1 ? 'is' : 'are'} in no row of page ${number}: ${listed(absent)}`;
       throw wrong(`${which}; declare the columns of these rows, which have ${listed(fields)}`);
     }
-    const left = fields.filter((name) => !this.#names.has(name));
-    if (left.length === 0 || this.declared === undefined) return;
+  }
+
+  /** Says once of each field that it is left out, on whatever page it comes first. */
+  #tell(extra: readonly string[]): void {
+    const left = extra.filter((name) => !this.#left.has(name));
+    if (left.length === 0) return;
+    for (const name of left) this.#left.add(name);
     this.warn({ code: 'W_SINK_COLUMN', message: `writeTo: columns names no column for ${listed(left)}, so that is left out` });
   }
 }

@@ -1,20 +1,7 @@
-import { declaredTypes } from '../../core/index.js';
-import { check, object, oneOf, repeatsIn, standsTwice, texts, type Check, type Checks } from '../../options/index.js';
+import { declaredColumns } from '../../flow/index.js';
+import { oneOf, repeatsIn, standsTwice, texts, type Check, type Checks } from '../../options/index.js';
 
-const type = oneOf(declaredTypes);
-const detailed = object({ type, sensitivity: oneOf(['plain', 'personal', 'secret']) }, ['type']);
-const map = check("a map of names to types, like { euro: 'decimal' }", isPlain);
 const names = texts();
-
-/** The columns that a step adds. */
-const added: Check = {
-  wants: map.wants,
-  faults: (value, place) => {
-    const wrong = map.faults(value, place);
-    if (wrong.length > 0 || !isRecord(value)) return wrong;
-    return Object.entries(value).flatMap(([name, one]) => (isRecord(one) ? detailed : type).faults(one, `${place}.${name}`));
-  },
-};
 
 const distinctNames: Check = {
   wants: names.wants,
@@ -26,12 +13,12 @@ const distinctNames: Check = {
 };
 
 /** The columns of a declaration, as they are. */
-export const columnChecks: Checks = { needs: distinctNames, adds: added, removes: distinctNames };
+export const columnChecks: Checks = { needs: distinctNames, adds: declaredColumns, removes: distinctNames };
 
 /** What only the declaration of a step has. */
 export const stepChecks: Checks = {
   needs: orFunction(distinctNames),
-  adds: orFunction(added),
+  adds: orFunction(declaredColumns),
   removes: orFunction(distinctNames),
   rows: oneOf(['same', 'fewer', 'any']),
 };
@@ -50,11 +37,4 @@ function orFunction(value: Check): Check {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
-}
-
-/** Whether something is an object that has its own keys alone: a `Map` and a promise have none to show. */
-function isPlain(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || (isRecord(prototype) && Object.getPrototypeOf(prototype) === null);
 }

@@ -1,8 +1,8 @@
-import type { Column, DeclaredType } from '../../core/index.js';
+import { strictest, type Column, type DeclaredType } from '../../core/index.js';
 import type { ColumnsContext } from '../../flow/index.js';
 import { faultsIn, object } from '../../options/index.js';
 import { derivedColumns, type Derived } from '../derive/columns.js';
-import { columnName, requireColumn, strictest } from '../fields.js';
+import { columnName, requireColumn } from '../fields.js';
 import { columnChecks, contradiction } from './check.js';
 import type { AddedColumns, AnyStep } from './declaration.js';
 

@@ -1,5 +1,5 @@
-import type { DeclaredType, Row, Value } from '../../core/index.js';
-import { isPromise } from '../../flow/index.js';
+import type { DeclaredType, Row } from '../../core/index.js';
+import { isPromise, kindOf, kinds, wrongValue } from '../../flow/index.js';
 import { FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { typeOf, type StepColumns } from './columns.js';
 
@@ -77,9 +77,8 @@ export class GivenRows {
       return { what: `changed the field '${name}'`, remedy: 'name it under adds, with its type' };
     }
     for (const [name, type] of this.#added) {
-      const value = given[name] ?? null;
-      if (value !== null && !holds[type](value))
-        return { what: `gave ${kindOf(value)} in the field '${name}'`, remedy: `adds declares it as ${type}, which is ${kinds[type]}` };
+      const wrong = wrongValue(name, type, given[name]);
+      if (wrong !== undefined) return { what: wrong, remedy: `adds declares it as ${type}, which is ${kinds[type]}` };
     }
     const unknown = Object.keys(given).find((name) => !this.#known.has(name));
     return unknown === undefined ? undefined : { what: `gave the field '${unknown}'`, remedy: 'name it under adds, with its type' };
@@ -89,34 +88,3 @@ export class GivenRows {
 function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
-
-/** What something is; its value may tell of a person. */
-function kindOf(value: unknown): string {
-  if (isPromise(value)) return 'a promise';
-  if (value === null || value === undefined) return String(value);
-  if (value instanceof Date) return 'a Date';
-  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
-  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'an object';
-  return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
-}
-
-const isInstant = (value: Value) => value instanceof Date && !Number.isNaN(value.getTime());
-
-/** Whether a value is one of a declared type. */
-const holds: { readonly [T in DeclaredType]: (value: Value) => boolean } = {
-  text: (value) => typeof value === 'string',
-  flag: (value) => typeof value === 'boolean',
-  integer: (value) => typeof value === 'bigint' && BigInt.asIntN(64, value) === value,
-  decimal: (value) => typeof value === 'number' && Number.isFinite(value),
-  timestamp: isInstant,
-  date: (value) => value instanceof Date && value.getTime() % 86_400_000 === 0,
-};
-
-const kinds: Readonly<Record<DeclaredType, string>> = {
-  text: 'a string',
-  flag: 'a boolean',
-  integer: 'a bigint of 64 bits',
-  decimal: 'a finite number',
-  timestamp: 'a valid Date',
-  date: 'a Date at midnight UTC',
-};

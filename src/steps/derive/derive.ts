@@ -1,9 +1,8 @@
 import { map } from 'rxjs';
-import { declaredTypes, schema, type DeclaredType, type Row, type Value, type ValueOf } from '../../core/index.js';
+import { declaredTypes, schema, strictest, type DeclaredType, type Row, type Value, type ValueOf } from '../../core/index.js';
 import { callback, checkArguments, judgedBy, optionProblems } from '../../options/index.js';
 import { batchOf, ofEachRow, withBatch, withFacts, type Step } from '../../flow/index.js';
 import { FlatVector } from '../../vector/index.js';
-import { strictest } from '../fields.js';
 import { derivedColumns } from './columns.js';
 
 /**

@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { of, tap, throwError } from 'rxjs';
+import { from, map, of, tap, throwError } from 'rxjs';
 import {
   cast,
   collections,
@@ -11,6 +11,8 @@ import {
   csv,
   derive,
   join as joinStep,
+  liftRows,
+  mapAsync,
   mapRows,
   ndjson,
   parquet,
@@ -19,6 +21,7 @@ import {
   stdout,
   writeTo,
   type Derivation,
+  type RowStream,
   type Service,
   type User,
   type Warning,
@@ -27,6 +30,7 @@ import { type Responder } from '../../../src/service/index.js';
 import { lockOutputs } from '../../../src/store/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { service, testKey } from '../../support/services.js';
+import { pageOf } from '../../support/pages.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 describe('writeTo', () => {
@@ -95,7 +99,7 @@ describe('writeTo', () => {
     [
       'no columns behind a foreign operator',
       ({ users }) => [users.pipe(tap(() => {}))],
-      'an operator that is not of leadstream stands in the stream, and nobody knows them',
+      'nobody knows those that operators of others make',
     ],
     ['an empty list of columns', ({ users }) => [users, { columns: [] }], 'columns must be a list that is not empty'],
     [
@@ -295,5 +299,71 @@ describe('a sink refuses, in words, options', () => {
     const refused = sinks[name]?.(options as never);
     await expect(refused).rejects.toMatchObject({ code: 'E_SINK_CONFIG', message: expect.stringContaining(message) });
     await expect(refused).rejects.not.toMatchObject({ message: expect.stringMatching(/→|✖|Invalid input/) });
+  });
+});
+
+describe('writeTo of rows that functions of a program make', () => {
+  const users = async () => {
+    const from = await service();
+    return connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, endWaitMs: 1 }).users;
+  };
+  const short = ({ uid, affid }: User) => ({ id: uid, length: uid?.length, ...(affid === null && { none: true }) });
+  const columns = { id: 'text', length: 'decimal', none: { type: 'flag', sensitivity: 'plain' } } as const;
+
+  test.each<[string, (stream: Service['users']) => RowStream<Partial<ReturnType<typeof short>>>]>([
+    ['mapRows', (stream) => stream.pipe(mapRows(short, { columns }))],
+    ['liftRows', (stream) => stream.pipe(liftRows(map(short), { columns }))],
+    ['mapAsync', (stream) => stream.pipe(mapAsync((page) => Promise.resolve(page.rows.map(short)), 2, { columns }))],
+  ])('needs no columns behind %s that names them, and loses none', async (_step, pipe) => {
+    const [stream, folder] = [pipe(await users()), await temporaryFolder()];
+    expect(stream.columns?.map(({ name, type, sensitivity }) => [name, type, sensitivity])).toEqual([
+      ['id', 'text', 'personal'],
+      ['length', 'decimal', 'personal'],
+      ['none', 'flag', 'plain'],
+    ]);
+    const { rows } = await writeTo(stream, parquet({ path: join(folder, 'users') }));
+    const query = `SELECT count(*) n, count(length) lengths, bool_and(length = length(id)) AS fits FROM '${folder}/users/*.parquet'`;
+    expect([rows, await duckdb(query)]).toEqual([300, [{ n: '300', lengths: '300', fits: true }]]);
+  });
+
+  test.each<[string, (row: User) => Readonly<Record<string, unknown>>, string]>([
+    [
+      'another field',
+      ({ uid }) => ({ id: uid, extra: 1 }),
+      "the function gave the field 'extra' for row 1 of page 1; name it under columns, with its type",
+    ],
+    [
+      'a value of another type',
+      ({ uid }) => ({ id: uid?.length }),
+      "the function gave a number in the field 'id' for row 1 of page 1; columns declares it as text, which is a string",
+    ],
+    ['no row', () => undefined as never, 'the function gave undefined for row 1 of page 1; columns are declared'],
+  ])('fails for %s that columns do not have, and publishes nothing', async (_what, project, message) => {
+    const folder = await temporaryFolder();
+    const stream = (await users()).pipe(mapRows(project, { columns: { id: 'text' } as never }));
+    const failed = expect.objectContaining({ code: 'E_STEP_FUNCTION', message: expect.stringContaining(`mapRows: ${message}`) });
+    await expect(writeTo(stream, csv({ path: join(folder, 'users.csv') }))).rejects.toEqual(failed);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('asks for the columns where nobody named them, and says where to', async () => {
+    const folder = await temporaryFolder();
+    const writing = writeTo((await users()).pipe(mapRows(short)), csv({ path: join(folder, 'users.csv') }));
+    await expect(writing).rejects.toThrow(
+      expect.objectContaining({ message: expect.stringContaining('mapRows, mapAsync and liftRows without { columns:') }),
+    );
+  });
+
+  test('warns of each field that it leaves out, on whatever page it comes', async () => {
+    const [folder, warnings] = [await temporaryFolder(), [] as Warning[]];
+    const pages = [{ id: '1' }, { id: '2', late: 'x' }, { id: '3', late: 'y' }].map((row, index) => pageOf(index + 1, [row]));
+    const text = { name: 'id', original: 'id', type: 'text', cast: false, sensitivity: 'plain' } as const;
+    await writeTo(from(pages), csv({ path: join(folder, 'a.csv') }), {
+      columns: [text],
+      watch: { warning: (told) => void warnings.push(told) },
+    });
+    expect(warnings.map(({ code, message }) => [code, message])).toEqual([
+      ['W_SINK_COLUMN', 'writeTo: columns names no column for late, so that is left out'],
+    ]);
   });
 });

@@ -1,0 +1,79 @@
+import { declaredTypes, type DeclaredType, type Value } from '../core/index.js';
+import { check, object, oneOf, type Check } from '../options/index.js';
+import { isPromise } from './row-function.js';
+
+const type = oneOf(declaredTypes);
+const detailed = object({ type, sensitivity: oneOf(['plain', 'personal', 'secret']) }, ['type']);
+const map = check("a map of names to types, like { euro: 'decimal' }", isPlain);
+const namePattern = /^(?!__proto__$)[a-z_][a-z0-9_]*$/;
+
+/** Columns by name, as functions declare those that they make. */
+export const declaredColumns: Check = {
+  wants: map.wants,
+  faults: (value, place) => {
+    const wrong = map.faults(value, place);
+    if (wrong.length > 0 || !isRecord(value)) return wrong;
+    return Object.entries(value).flatMap(([name, one]) => (isRecord(one) ? detailed : type).faults(one, `${place}.${name}`));
+  },
+};
+
+/** The same for columns whose names nobody else looks at. */
+export const namedColumns: Check = {
+  wants: map.wants,
+  faults: (value, place) => {
+    const wrong = declaredColumns.faults(value, place);
+    if (wrong.length > 0 || !isRecord(value)) return wrong;
+    if (Object.keys(value).length === 0) return [{ place, message: 'must name a column', value }];
+    const unfit = Object.keys(value).filter((name) => !namePattern.test(name));
+    return unfit.map((name) => ({ place, message: `the name of a column is made of a-z, 0-9 and _, and '${name}' is not`, value: name }));
+  },
+};
+
+/** What is wrong with a value for a declared type, in words behind `the function`, and what to do about it. */
+export function wrongValue(name: string, type: DeclaredType, value: unknown): string | undefined {
+  if (value === null || value === undefined || holds[type](value as Value)) return undefined;
+  return `gave ${kindOf(value)} in the field '${name}'`;
+}
+
+/** What something is; its value may tell of a person. */
+export function kindOf(value: unknown): string {
+  if (isPromise(value)) return 'a promise';
+  if (value === null || value === undefined) return String(value);
+  if (value instanceof Date) return 'a Date';
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
+  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'an object';
+  return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
+}
+
+/** What the values of a declared type are in JavaScript. */
+export const kinds: Readonly<Record<DeclaredType, string>> = {
+  text: 'a string',
+  flag: 'a boolean',
+  integer: 'a bigint of 64 bits',
+  decimal: 'a finite number',
+  timestamp: 'a valid Date',
+  date: 'a Date at midnight UTC',
+};
+
+const isInstant = (value: Value) => value instanceof Date && !Number.isNaN(value.getTime());
+
+/** Whether a value is one of a declared type. */
+const holds: { readonly [T in DeclaredType]: (value: Value) => boolean } = {
+  text: (value) => typeof value === 'string',
+  flag: (value) => typeof value === 'boolean',
+  integer: (value) => typeof value === 'bigint' && BigInt.asIntN(64, value) === value,
+  decimal: (value) => typeof value === 'number' && Number.isFinite(value),
+  timestamp: isInstant,
+  date: (value) => value instanceof Date && value.getTime() % 86_400_000 === 0,
+};
+
+/** Whether something is an object that has its own keys alone: a `Map` and a promise have none to show. */
+export function isPlain(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || (isRecord(prototype) && Object.getPrototypeOf(prototype) === null);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
