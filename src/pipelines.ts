@@ -51,6 +51,7 @@ export {
   type RowOutputCounts,
   type RowPassage,
   type RowSearch,
+  type RunEnd,
   type RunOptions,
   type RunReport,
   type ColumnProfile,

@@ -3,23 +3,34 @@ import type { Console } from './console.js';
 import type { CommandContext } from './context.js';
 import { debugLog } from './debug-log.js';
 import { descriptionOf } from './failure.js';
+import { RequestCounts } from './request-counts.js';
 import { amount } from './table.js';
 
 /** What the flags of a command line say of a run. */
-export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed' | 'allowShrink' | 'allowPartial' | 'limiters' | 'profile'>;
+export type RunFlags = Pick<
+  RunOptions,
+  'stateDir' | 'restart' | 'keepFailed' | 'allowShrink' | 'allowPartial' | 'limiters' | 'profile' | 'ended'
+>;
+
+/** Who else watches a run. */
+export interface RunWatching {
+  /** Counts its requests, for all of them. Default: for the line of the status alone. */
+  readonly counts?: RequestCounts;
+  readonly watching?: readonly Watcher[];
+}
 
 /** Runs a pipeline and tells on stderr what happens: what it is doing, retries, warnings, and in the end the summary. */
 export async function runAndReport(
   pipeline: Pipeline,
   context: CommandContext,
   options: RunFlags = {},
-  watching: readonly Watcher[] = [],
+  { counts = new RequestCounts(), watching = [] }: RunWatching = {},
 ): Promise<RunReport> {
   const { console, signal, stdout, stderr, clock } = context;
   const { failedRunOf, runPipeline, summaryOf } = await import('../index.js');
   const { createStatus } = await import('./status/status.js');
   console.hide(pipeline.secrets);
-  const status = createStatus(pipeline, { console, stderr, stdout, clock });
+  const status = createStatus(pipeline, { console, stderr, stdout, clock, counts });
   signal.addEventListener('abort', status.end, { once: true });
   const clearing: Console = {
     ...console,
@@ -34,7 +45,9 @@ export async function runAndReport(
   };
   try {
     // What is said stands above the line of the status, which comes back with the next frame.
-    const watch = [begun(clearing), ...watchers(clearing, { retries: !status.isLive }), status.watcher, ...watching];
+    const measuring = [...status.watchers, ...watching];
+    const told = [begun(clearing), ...watchers(clearing, { retries: !status.isLive })];
+    const watch = [...told, ...(measuring.length > 0 ? [counts.watcher, ...measuring] : [])];
     const report = await runPipeline(pipeline, { ...options, signal, stdout, watch }).finally(status.end);
     finished(console, report, summaryOf({ ...report, warnings: [] }).split('\n'));
     return report;

@@ -14,23 +14,29 @@ export interface SeriesEnd {
   readonly exit: number;
 }
 
+/** What a series needs beside its pipelines. */
+export interface SeriesSurroundings {
+  /** Those that the pipelines are from; one that could not be loaded is a failure that comes first. */
+  readonly files: readonly LoadedFile[];
+  readonly metrics: Metrics;
+  /** Takes what is known of the series before a webhook is told. */
+  early(end: SeriesEnd): Promise<void>;
+}
+
 /**
  * Runs the pipelines of a file one after another and tells each failure when it happens. A failure leaves the others alone, unless
  * they would meet the same: after a signal, refused credentials or wrong usage the rest is not run. The last line tells all endings, with code,
  * message and help of the failure that gave the exit code.
- *
- * @param files Those that the pipelines are from; one that could not be loaded is a failure that comes first.
  */
 export async function runSeries(
   pipelines: readonly Pipeline[],
   context: CommandContext,
   options: ReportedFlags,
-  files: readonly LoadedFile[],
-  metrics: Metrics,
+  { files, metrics, early }: SeriesSurroundings,
 ): Promise<SeriesEnd> {
   const { RateLimiters } = await import('../index.js');
   // What one file asks of a service counts for the next.
-  const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters() }, metrics);
+  const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters() }, { metrics, early });
   for (const file of files) if ('failure' in file) await series.skip(file.file, file.failure);
   for (const pipeline of pipelines) await series.run(pipeline);
   return series.end();
@@ -49,7 +55,7 @@ class Series {
     private readonly pipelines: readonly Pipeline[],
     private readonly context: CommandContext,
     private readonly options: ReportedFlags,
-    private readonly metrics: Metrics,
+    private readonly around: Omit<SeriesSurroundings, 'files'>,
   ) {}
 
   /** Tells why a file is left out. */
@@ -60,15 +66,22 @@ class Series {
 
   async run(pipeline: Pipeline): Promise<void> {
     if (this.#stopped) {
-      this.metrics.notRun(pipeline.name, this.#exit);
-      this.#endings.push({ status: 'not_run', pipeline: pipeline.name, version });
+      this.around.metrics.notRun(pipeline.name, this.#exit);
+      this.#endings.push(notRun(pipeline));
       return;
     }
-    const { document, failure } = await reportedRun(pipeline, this.context, this.options, this.metrics);
+    const { metrics, early } = this.around;
+    const { document, failure } = await reportedRun(pipeline, this.context, this.options, metrics, (known) => early(this.#endWith(known)));
     this.#endings.push(document);
     if (!failure) return;
     this.#stopped = this.context.signal.aborted || stopping.includes(descriptionOf(failure.thrown).code);
     this.#tell(failure.thrown, this.pipelines.length > 1 ? pipeline.name : undefined);
+  }
+
+  /** What is known with the ending of one more, as if it were the last that is run. */
+  #endWith(document: PipelineDocument): SeriesEnd {
+    const left = this.pipelines.slice(this.#endings.length + 1).map(notRun);
+    return { endings: [...this.#broken, ...this.#endings, document, ...left], exit: this.#exit || (document.exit ?? 0) };
   }
 
   /** What stops all the others weighs more than what stopped one, and the first more than later ones. */
@@ -97,6 +110,10 @@ class Series {
     console.event(exit === 0 ? 'series.finished' : 'series.failed', facts, words);
     return { endings: [...this.#broken, ...this.#endings], exit };
   }
+}
+
+function notRun({ name }: Pipeline): PipelineDocument {
+  return { status: 'not_run', pipeline: name, version };
 }
 
 /** Failures that every further pipeline would meet. */

@@ -31,7 +31,7 @@ export { type RollbackOptions, rollbackTable } from './ops/rollback.js';
 export { type FailedRunReport, failedRunOf } from './run/failed-run.js';
 export { type FindingsReport, type RunReport, type SinkReport, summaryOf } from './run/report.js';
 export type { RowCounts } from '../core/index.js';
-export type { RunOptions } from './run/run-options.js';
+export type { RunEnd, RunOptions } from './run/run-options.js';
 export { runPipeline } from './run/run.js';
 export { type Extensions, extensionsOf } from './spec/definitions.js';
 export { connectionFromEnvironment } from './spec/connection.js';

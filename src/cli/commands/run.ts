@@ -5,6 +5,7 @@ import type { Metrics } from '../metrics/metrics.js';
 import type { ReportFile } from '../report/file.js';
 import type { ReportedFlags } from '../report/reported-run.js';
 import type { LoadedFile } from '../run-files.js';
+import type { SeriesEnd } from '../series.js';
 import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
@@ -118,9 +119,11 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
   const [single, ...others] = pipelines;
   const flags = { ...options, reported: report.isWanted };
   if (single && others.length === 0 && !broken) return runOne(single, context, flags, { report, metrics });
-  const { endings, exit } = await runSeries(pipelines, context, flags, loaded, metrics);
-  await report.write({ status: exit === 0 ? 'published' : 'failed', version, exit, pipelines: endings });
-  return exit;
+  const write = ({ endings, exit }: SeriesEnd) =>
+    report.write({ status: exit === 0 ? 'published' : 'failed', version, exit, pipelines: endings });
+  const end = await runSeries(pipelines, context, flags, { files: loaded, metrics, early: write });
+  await write(end);
+  return end.exit;
 }
 
 /** The pipelines that are to run. @throws {LeadstreamError} `E_USAGE` for names that none has. */
@@ -138,7 +141,7 @@ async function runOne(
   { report, metrics }: { readonly report: ReportFile; readonly metrics: Metrics },
 ): Promise<number> {
   const { reportedRun } = await import('../report/reported-run.js');
-  const { document, failure } = await reportedRun(pipeline, context, options, metrics);
+  const { document, failure } = await reportedRun(pipeline, context, options, metrics, report.write);
   await report.write(document);
   if (failure) throw failure.thrown;
   return 0;

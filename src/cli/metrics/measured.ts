@@ -1,27 +1,47 @@
-import type { Pipeline, RunReport, Watcher } from '../../index.js';
+import type { Pipeline, RunEnd, RunReport } from '../../index.js';
 import { leftByReader } from '../closed.js';
 import type { CommandContext } from '../context.js';
 import { descriptionOf } from '../failure.js';
-import { runAndReport, type RunFlags } from '../reporting.js';
+import { runAndReport, type RunFlags, type RunWatching } from '../reporting.js';
 import type { Metrics } from './metrics.js';
 
-/** Runs a pipeline, tells what happens, and measures it. */
+/**
+ * Runs a pipeline, tells what happens, and measures it. Where it has a webhook to tell, the metrics are in place before that: whoever stops a
+ * run may wait for neither.
+ */
 export async function runMeasured(
   pipeline: Pipeline,
   context: CommandContext,
-  options: RunFlags,
+  { ended, ...options }: RunFlags,
   metrics: Metrics,
-  watching: readonly Watcher[] = [],
+  { counts, watching }: Required<RunWatching>,
 ): Promise<RunReport> {
   const { name } = pipeline;
-  try {
-    const report = await runAndReport(pipeline, context, options, [metrics.watcher(name), ...watching]);
-    await metrics.ended(name, { exit: 0, published: true, report });
-    return report;
-  } catch (failure) {
-    const { failedRunOf } = await import('../../index.js');
-    const exit = (await leftByReader(failure, pipeline)) ? 0 : descriptionOf(failure).exit;
-    await metrics.ended(name, { exit, published: false, report: failedRunOf(failure) });
-    throw failure;
-  }
+  const early = async (end: RunEnd): Promise<void> => {
+    if (!tells(pipeline, end)) return;
+    await measure(pipeline, metrics, end);
+    await ended?.(end);
+  };
+  const flags = { ...options, ended: early };
+  const all = { counts, watching: [...metrics.watchers(name, counts), ...watching] };
+  const end = await runAndReport(pipeline, context, flags, all).then(
+    (report): RunEnd => ({ report }),
+    (failure: unknown): RunEnd => ({ failure }),
+  );
+  await measure(pipeline, metrics, end);
+  if ('failure' in end) throw end.failure;
+  return end.report;
+}
+
+/** Whether somebody is told of such an end. */
+function tells({ hooks }: Pipeline, end: RunEnd): boolean {
+  return ('report' in end ? hooks.success : hooks.failure) !== undefined;
+}
+
+async function measure(pipeline: Pipeline, metrics: Metrics, end: RunEnd): Promise<void> {
+  const { name } = pipeline;
+  if ('report' in end) return metrics.ended(name, { exit: 0, published: true, report: end.report });
+  const { failedRunOf } = await import('../../index.js');
+  const exit = (await leftByReader(end.failure, pipeline)) ? 0 : descriptionOf(end.failure).exit;
+  await metrics.ended(name, { exit, published: false, report: failedRunOf(end.failure) });
 }

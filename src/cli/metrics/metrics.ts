@@ -4,14 +4,15 @@ import { LeadstreamError, SinkError, reasonOf } from '../../core/index.js';
 import type { Watcher } from '../../index.js';
 import { fixedPath, replaceFile, unlessMissing } from '../../store/index.js';
 import type { CommandContext } from '../context.js';
+import { RequestCounts } from '../request-counts.js';
 import type { Sample } from './definitions.js';
 import { RunRecorder, type RunEnd } from './recorder.js';
 import { samplesIn, textOf } from './text.js';
 
 /** The metrics of a command, for `--metrics`. */
 export interface Metrics {
-  /** Counts what a run of a pipeline does, from now on. */
-  watcher(pipeline: string): Watcher;
+  /** Measures a run of a pipeline from now on. @returns Who has to watch it for that. */
+  watchers(pipeline: string, counts: RequestCounts): readonly Watcher[];
   /** Whether the file was there, with metrics. */
   readonly known: boolean;
   /** Takes the end of that run, and puts its metrics in place: what ends the command later does not take them away. */
@@ -25,7 +26,7 @@ export interface Metrics {
 /** For a command that writes none. */
 const none: Metrics = {
   known: false,
-  watcher: () => ({}),
+  watchers: () => [],
   ended: () => Promise.resolve(),
   notRun: () => {},
   write: () => Promise.resolve(),
@@ -63,14 +64,14 @@ class MetricsFile implements Metrics {
     private readonly context: CommandContext,
   ) {}
 
-  watcher(pipeline: string): Watcher {
-    const recorder = new RunRecorder(pipeline);
+  watchers(pipeline: string, counts: RequestCounts): readonly Watcher[] {
+    const recorder = new RunRecorder(pipeline, counts);
     this.#recorders.set(pipeline, recorder);
-    return recorder.watcher;
+    return [recorder.watcher];
   }
 
   async ended(pipeline: string, end: RunEnd): Promise<void> {
-    const recorder = this.#recorders.get(pipeline) ?? new RunRecorder(pipeline);
+    const recorder = this.#recorders.get(pipeline) ?? new RunRecorder(pipeline, new RequestCounts());
     this.#samples.set(pipeline, recorder.samples(end, Date.now()));
     await this.#write(undefined);
   }

@@ -1,4 +1,5 @@
 import type { RunReport, Watcher } from '../../index.js';
+import type { RequestCounts } from '../request-counts.js';
 import type { MetricName, Sample } from './definitions.js';
 
 /** How a run ended, for its metrics. */
@@ -10,11 +11,8 @@ export interface RunEnd {
   readonly report: RunReport | undefined;
 }
 
-/** Counts what a run of one pipeline does. */
+/** Measures a run of one pipeline. */
 export class RunRecorder {
-  readonly #requests = new Map<string, number>();
-  readonly #retries = new Map<string, number>();
-  #bytes = 0;
   #startedAt: number | undefined;
   #seconds: number | undefined;
 
@@ -23,20 +21,16 @@ export class RunRecorder {
       start: () => (this.#startedAt = performance.now()),
       asyncEnd: () => (this.#seconds = (performance.now() - (this.#startedAt ?? performance.now())) / 1000),
     },
-    request: {
-      asyncEnd: ({ purpose, bytes = 0 }) => {
-        add(this.#requests, purpose);
-        this.#bytes += bytes;
-      },
-    },
-    retry: ({ error: { code, status } }) => add(this.#retries, String(status ?? code)),
   };
 
-  constructor(readonly pipeline: string) {}
+  constructor(
+    readonly pipeline: string,
+    private readonly counts: RequestCounts,
+  ) {}
 
   /** @param now Milliseconds since 1970. */
   samples({ exit, published, report }: RunEnd, now: number): readonly Sample[] {
-    const { pipeline } = this;
+    const { pipeline, counts } = this;
     const of = (name: MetricName, value: number | undefined, labels: Readonly<Record<string, string>> = {}): readonly Sample[] =>
       value === undefined ? [] : [{ name, labels: { pipeline, ...labels }, value }];
     return [
@@ -53,15 +47,21 @@ export class RunRecorder {
         ),
         ...of('leadstream_run_output_bytes', published ? bytes : undefined, { output: at }),
       ]),
-      ...[...this.#requests].flatMap(([purpose, count]) => of('leadstream_run_requests', count, { purpose })),
-      ...[...this.#retries].flatMap(([reason, count]) => of('leadstream_run_retries', count, { reason })),
-      ...of('leadstream_run_response_bytes', this.#bytes),
+      ...[...counts.requests].flatMap(([purpose, count]) => of('leadstream_run_requests', count, { purpose })),
+      ...[...byReason(counts.retries)].flatMap(([reason, count]) => of('leadstream_run_retries', count, { reason })),
+      ...of('leadstream_run_response_bytes', counts.bytes),
     ];
   }
 }
 
-function add(counts: Map<string, number>, key: string): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
+/** By HTTP status, or by code where there was none. */
+function byReason(retries: RequestCounts['retries']): ReadonlyMap<string, number> {
+  const reasons = new Map<string, number>();
+  for (const { code, status, count } of retries) {
+    const reason = String(status ?? code);
+    reasons.set(reason, (reasons.get(reason) ?? 0) + count);
+  }
+  return reasons;
 }
 
 function snakeCase(name: string): string {

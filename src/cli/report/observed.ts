@@ -1,5 +1,6 @@
 import type { OperationEvent, Watcher } from '../../index.js';
 import type { Clock } from '../clock.js';
+import type { RequestCounts, RetryCount } from '../request-counts.js';
 import { Latencies, type LatencySummary } from './latencies.js';
 import { TimelineBuilder, type Timeline } from './timeline.js';
 
@@ -20,7 +21,7 @@ export interface RequestsReport {
   readonly probes: number;
   /** Bytes of all answers, after decompression. */
   readonly bytes: number;
-  readonly retries: readonly { readonly code: string; readonly status?: number; readonly count: number }[];
+  readonly retries: readonly RetryCount[];
   readonly latency?: LatencySummary;
 }
 
@@ -35,29 +36,22 @@ export interface Stage {
 export class Observer {
   readonly #started: number;
   #runId: string | undefined;
-  #total = 0;
-  #probes = 0;
-  #bytes = 0;
-  readonly #retries = new Map<string, { readonly code: string; readonly status?: number; count: number }>();
   readonly #latencies = new Latencies();
   readonly #timeline = new TimelineBuilder();
   readonly #stages: { stage: string; startMs: number; ms: number }[] = [];
   readonly #begun = new WeakMap<object, number>();
 
-  constructor(private readonly clock: Clock) {
+  constructor(
+    private readonly clock: Clock,
+    private readonly counts: RequestCounts,
+  ) {
     this.#started = clock.now();
   }
 
   readonly watcher: Watcher = {
     run: { start: ({ run }) => void (this.#runId = run) },
     request: { start: (event) => void this.#begun.set(event, this.#now()), asyncEnd: (event) => this.#request(event) },
-    retry: ({ error: { code, status } }) => {
-      const key = `${code} ${status ?? ''}`;
-      const known = this.#retries.get(key) ?? { code, ...(status !== undefined && { status }), count: 0 };
-      known.count += 1;
-      this.#retries.set(key, known);
-      this.#timeline.add(this.#now(), { retries: 1 });
-    },
+    retry: () => this.#timeline.add(this.#now(), { retries: 1 }),
     page: ({ at, rows }) => {
       if (at === undefined) this.#timeline.add(this.#now(), { rows });
     },
@@ -68,25 +62,17 @@ export class Observer {
 
   observed(): Observed {
     const latency = this.#latencies.summary();
+    const { total, bytes, retries } = this.counts;
     return {
       runId: this.#runId,
       durationMs: Math.round(this.#now()),
-      requests: {
-        total: this.#total,
-        probes: this.#probes,
-        bytes: this.#bytes,
-        retries: [...this.#retries.values()],
-        ...(latency && { latency }),
-      },
+      requests: { total, probes: this.counts.of('probe'), bytes, retries, ...(latency && { latency }) },
       stages: this.#stages.map(({ stage, startMs, ms }) => ({ stage, startMs: Math.round(startMs), ms: Math.round(ms) })),
       timeline: this.#timeline.timeline(),
     };
   }
 
   #request(event: OperationEvent<'request'>): void {
-    this.#total += 1;
-    if (event.purpose === 'probe') this.#probes += 1;
-    this.#bytes += event.bytes ?? 0;
     const ms = this.#now() - (this.#begun.get(event) ?? this.#now());
     if (event.aborted) return;
     this.#latencies.add(ms);

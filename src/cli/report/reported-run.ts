@@ -1,4 +1,4 @@
-import type { Pipeline } from '../../index.js';
+import type { Pipeline, RunEnd } from '../../index.js';
 import { leftByReader } from '../closed.js';
 import { realClock } from '../clock.js';
 import type { CommandContext } from '../context.js';
@@ -6,6 +6,7 @@ import { descriptionOf } from '../failure.js';
 import { runMeasured } from '../metrics/measured.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { RunFlags } from '../reporting.js';
+import { RequestCounts } from '../request-counts.js';
 import { documentOf, type PipelineDocument } from './document.js';
 import { Observer } from './observed.js';
 
@@ -22,23 +23,35 @@ export interface ReportedFlags extends RunFlags {
   readonly reported: boolean;
 }
 
-/** Runs a pipeline, tells on stderr what happens, and gives what a report says of it, however it ends. */
+/**
+ * Runs a pipeline, tells on stderr what happens, and gives what a report says of it, however it ends.
+ *
+ * @param early Takes the report before a webhook is told, which may take longer than whoever stopped the run waits.
+ */
 export async function reportedRun(
   pipeline: Pipeline,
   context: CommandContext,
   { reported, ...flags }: ReportedFlags,
   metrics: Metrics,
+  early: (document: PipelineDocument) => Promise<void>,
 ): Promise<ReportedRun> {
   const { failedRunOf } = await import('../../index.js');
-  const observer = reported ? new Observer(context.clock ?? realClock) : undefined;
-  const observed = () => observer?.observed();
+  const counts = new RequestCounts();
+  const observer = reported ? new Observer(context.clock ?? realClock, counts) : undefined;
+  const endedBy = async (end: RunEnd): Promise<ReportedRun> => {
+    const observed = observer?.observed();
+    if ('report' in end) return { document: documentOf(pipeline, { status: 'published', exit: 0, report: end.report, observed }) };
+    const how = await endOf(end.failure, pipeline, context);
+    const document = documentOf(pipeline, { ...how, report: failedRunOf(end.failure), observed });
+    return how.status === 'closed' ? { document } : { document, failure: { thrown: end.failure } };
+  };
+  const ended = async (end: RunEnd) => early((await endedBy(end)).document);
   try {
-    const report = await runMeasured(pipeline, context, { ...flags, profile: reported }, metrics, observer ? [observer.watcher] : []);
-    return { document: documentOf(pipeline, { status: 'published', exit: 0, report, observed: observed() }) };
+    const watching = { counts, watching: observer ? [observer.watcher] : [] };
+    const report = await runMeasured(pipeline, context, { ...flags, profile: reported, ended }, metrics, watching);
+    return await endedBy({ report });
   } catch (thrown) {
-    const end = await endOf(thrown, pipeline, context);
-    const document = documentOf(pipeline, { ...end, report: failedRunOf(thrown), observed: observed() });
-    return end.status === 'closed' ? { document } : { document, failure: { thrown } };
+    return endedBy({ failure: thrown });
   }
 }
 

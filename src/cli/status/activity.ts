@@ -1,5 +1,6 @@
 import type { MomentEvent, OperationEvent, Watcher } from '../../index.js';
 import type { Clock } from '../clock.js';
+import type { RequestCounts } from '../request-counts.js';
 import { RecentRate } from './recent-rate.js';
 
 /** What a run is doing at a moment. */
@@ -40,12 +41,13 @@ export class Activity {
   /** The lists that are being read, by the event of their read. */
   readonly #lists = new Map<object, List>();
   #doing = 'opening';
-  #bytes = 0;
-  #retries = 0;
   #inFlight = 0;
   #nextAttempt = 0;
 
-  constructor(private readonly clock: Clock) {}
+  constructor(
+    private readonly clock: Clock,
+    private readonly counts: RequestCounts,
+  ) {}
 
   readonly watcher: Watcher = {
     read: {
@@ -58,15 +60,9 @@ export class Activity {
     page: (event) => this.#page(event),
     request: {
       start: () => void (this.#inFlight += 1),
-      asyncEnd: ({ bytes = 0 }) => {
-        this.#inFlight -= 1;
-        this.#bytes += bytes;
-      },
+      asyncEnd: () => void (this.#inFlight -= 1),
     },
-    retry: ({ delayMs }) => {
-      this.#retries += 1;
-      this.#nextAttempt = this.clock.now() + delayMs;
-    },
+    retry: ({ delayMs }) => void (this.#nextAttempt = this.clock.now() + delayMs),
     finish: { start: ({ at }) => void (this.#doing = `finishing ${at}`) },
     commit: { start: () => void (this.#doing = 'publishing') },
   };
@@ -77,8 +73,8 @@ export class Activity {
     return {
       doing: list ? doingOf(list.event) : this.#doing,
       list: list && this.#progressOf(list),
-      bytes: this.#bytes,
-      retries: this.#retries,
+      bytes: this.counts.bytes,
+      retries: this.counts.totalRetries,
       waitSeconds: waitMs > 0 ? Math.ceil(waitMs / 1000) : undefined,
     };
   }

@@ -3,13 +3,14 @@ import type { Pipeline, Watcher } from '../../index.js';
 import { realClock, type Clock } from '../clock.js';
 import type { Console } from '../console.js';
 import type { OutputStream } from '../context.js';
+import type { RequestCounts } from '../request-counts.js';
 import { Activity, type Snapshot } from './activity.js';
 import { statusLine } from './line.js';
 
 /** Shows what a run is doing: a line that changes on a terminal, and a message every half minute elsewhere. */
 export interface Status {
-  /** Takes the events of the run. */
-  readonly watcher: Watcher;
+  /** Take the events of the run; none where nothing is shown. */
+  readonly watchers: readonly Watcher[];
   /** Whether there is a line that changes, which counts retries by itself. */
   readonly isLive: boolean;
   /** Clears the line, so that the next message stands alone; it comes again with the next frame. */
@@ -27,6 +28,7 @@ export interface StatusPlace {
   readonly stderr: OutputStream;
   readonly stdout: Pick<OutputStream, 'isTTY'>;
   readonly clock?: Clock | undefined;
+  readonly counts: RequestCounts;
 }
 
 /**
@@ -36,21 +38,20 @@ export interface StatusPlace {
  */
 export function createStatus(
   { name, plan }: Pick<Pipeline, 'name' | 'plan'>,
-  { console, stderr, stdout, clock = realClock }: StatusPlace,
+  { console, stderr, stdout, clock = realClock, counts }: StatusPlace,
 ): Status {
   const isPrinted = stdout.isTTY === true && plan.sinks.some((sink) => sink.name === 'stdout');
   if (console.level === 'error' || console.level === 'warn' || isPrinted) return silent;
-  const activity = new Activity(clock);
-  const { watcher } = activity;
+  const activity = new Activity(clock, counts);
   if (stderr.isTTY && console.format === 'text') return liveStatus(name, activity, stderr, clock);
   const beat = () => {
     const snapshot = activity.snapshot();
     console.event('run.progress', { pipeline: name, ...factsOf(snapshot) }, statusLine(name, snapshot));
   };
-  return { watcher, isLive: false, clear: () => {}, end: clock.every(heartbeatMs, beat) };
+  return { watchers: [activity.watcher], isLive: false, clear: () => {}, end: clock.every(heartbeatMs, beat) };
 }
 
-const silent: Status = { watcher: {}, isLive: false, clear: () => {}, end: () => {} };
+const silent: Status = { watchers: [], isLive: false, clear: () => {}, end: () => {} };
 
 /** Without a terminal's help to hide the cursor: what is hidden has to be shown again, and a process can be killed before. */
 function liveStatus(name: string, activity: Activity, stderr: OutputStream, clock: Clock): Status {
@@ -70,7 +71,7 @@ function liveStatus(name: string, activity: Activity, stderr: OutputStream, cloc
   draw();
   const stop = clock.every(frameMs, draw);
   return {
-    watcher: activity.watcher,
+    watchers: [activity.watcher],
     isLive: true,
     clear,
     end: () => {

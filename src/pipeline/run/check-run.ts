@@ -15,6 +15,7 @@ const taken = schema((z) =>
     now: z.date().optional(),
     limiters: z.custom((value) => value instanceof RateLimiters, 'must be RateLimiters').optional(),
     profile: z.boolean().optional(),
+    ended: callback().optional(),
     watch: judgedBy(watchersProblem).optional(),
   }),
 );

@@ -5,7 +5,7 @@ import { ClosedPipeError } from '../../sinks/index.js';
 import type { Hook } from '../spec/hooks.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import { failedRunOf } from './failed-run.js';
-import type { RunReport } from './report.js';
+import type { RunEnd } from './run-options.js';
 import type { Run } from './start.js';
 
 /** Time of one attempt, and between two of them, in milliseconds. */
@@ -42,12 +42,7 @@ export interface RunMessage {
  * @param end The report of a run that published, or what ended it.
  * @param stop Aborted when the run has to end.
  */
-export async function notify(
-  pipeline: Pipeline,
-  run: Run,
-  end: { readonly report: RunReport } | { readonly failure: unknown },
-  stop: AbortSignal | undefined,
-): Promise<void> {
+export async function notify(pipeline: Pipeline, run: Run, end: RunEnd, stop: AbortSignal | undefined): Promise<void> {
   const { hooks, plan } = pipeline;
   const [name, hook] = 'report' in end ? (['on_success', hooks.success] as const) : (['on_failure', hooks.failure] as const);
   // Of a run that only prints, a reader who has had enough is no failure.
@@ -80,7 +75,7 @@ async function send(hook: Hook, json: RunMessage, label: string, stop: AbortSign
   }
 }
 
-function messageOf({ name }: Pipeline, run: Run, end: { readonly report: RunReport } | { readonly failure: unknown }): RunMessage {
+function messageOf({ name }: Pipeline, run: Run, end: RunEnd): RunMessage {
   const report = 'report' in end ? end.report : failedRunOf(end.failure);
   const failure = 'failure' in end ? failureOf(end.failure) : undefined;
   const seconds = Math.max(0, Date.now() - Date.parse(run.startedAt)) / 1000;

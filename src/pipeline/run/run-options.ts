@@ -1,5 +1,9 @@
 import type { RateLimiters } from '../../http/index.js';
 import type { Watchers } from '../../events/index.js';
+import type { RunReport } from './report.js';
+
+/** How a run ended: with the report of what it published, or with what `runPipeline` is rejected with. */
+export type RunEnd = { readonly report: RunReport } | { readonly failure: unknown };
 
 /** What a run takes from its surroundings. */
 export interface RunOptions {
@@ -23,6 +27,11 @@ export interface RunOptions {
   readonly limiters?: RateLimiters;
   /** Whether the report has a profile of the columns that leave the last step. It costs a look at every value. Default false. */
   readonly profile?: boolean;
+  /**
+   * Called when the run has ended, and waited for before its webhook is told: whoever stops a run may not wait for both. What it throws is a
+   * warning (`W_RUN_HOOK`).
+   */
+  readonly ended?: (end: RunEnd) => unknown;
   /** Receives what happens in this run. Default: nobody but the subscribers of the channels. */
   readonly watch?: Watchers | undefined;
 }

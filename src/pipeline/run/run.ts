@@ -1,12 +1,12 @@
 import type { Pipeline } from '../spec/pipeline.js';
-import { limitReached } from '../../core/index.js';
+import { limitReached, reasonOf } from '../../core/index.js';
 import { BeginAgain, type Attempt } from './attempt.js';
 import { checkRun } from './check-run.js';
 import { ClaimedRun, StaleDay } from './claimed-run.js';
 import { failedRunOf, noteFailed } from './failed-run.js';
 import { notify } from './notify.js';
 import type { RunReport } from './report.js';
-import type { RunOptions } from './run-options.js';
+import type { RunEnd, RunOptions } from './run-options.js';
 import type { Claim } from './claim.js';
 import { Run } from './start.js';
 
@@ -26,18 +26,28 @@ import { Run } from './start.js';
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
   checkRun(pipeline, options);
   const run = new Run(pipeline, options);
-  try {
-    const report = await run.events.during(
+  const end = await run.events
+    .during(
       'run',
       () => ({ pipeline: pipeline.name }),
       () => runStarted(pipeline, options, run),
       ({ pages, read }) => ({ pages, read }),
+    )
+    .then(
+      (report): RunEnd => ({ report }),
+      (failure: unknown): RunEnd => ({ failure }),
     );
-    await notify(pipeline, run, { report }, options.signal);
-    return report;
+  await saidTo(options, end, run);
+  await notify(pipeline, run, end, options.signal);
+  if ('failure' in end) throw end.failure;
+  return end.report;
+}
+
+async function saidTo({ ended }: RunOptions, end: RunEnd, run: Run): Promise<void> {
+  try {
+    await ended?.(end);
   } catch (failure) {
-    await notify(pipeline, run, { failure }, options.signal);
-    throw failure;
+    run.warn({ code: 'W_RUN_HOOK', message: `ended: ${reasonOf(failure)}` });
   }
 }
 

@@ -3,10 +3,12 @@ import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { PipelineDocument } from '../../../src/cli/report/document.js';
 import { samplesIn, textOf } from '../../../src/cli/metrics/text.js';
 import { cli, startCli } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';
 import { folderWith, visible } from '../../support/temporary.js';
+import { toCsv, workplace } from './support.js';
 
 const users = (name: string, more = '') =>
   `${pipelineText(`from: users\nsteps:\n  - filter: uid != '1'\nto:\n  - csv: { path: ${name}.csv }`).replace('name: test', `name: ${name}`)}\n${more}`;
@@ -48,6 +50,28 @@ describe('run --metrics', () => {
     expect(values['leadstream_run_duration_seconds{pipeline="night"}']).toBeGreaterThan(0);
     expect((await stat(join(cwd, 'm.prom'))).mode & 0o777).toBe(0o644);
     expect(await visible(cwd)).toEqual(['m.prom', 'night.csv', 'night.csv.rejects.ndjson', 'p.yaml']);
+  });
+
+  test('has the same requests, retries and bytes as the report, which are those that the service saw', async () => {
+    const faults = ['503@page=2,times=2', '429@page=3,times=1', 'html@page=4,times=1'];
+    const [from, cwd] = [await service(undefined, { faults }), await workplace(toCsv)];
+    const asked = ['run', 'p.yaml', '--metrics', 'm.prom', '--report', 'r.json', '--set', 'service.retry.base=1ms'];
+    expect(await cli(asked, { cwd, env: from.env })).toMatchObject({ code: 0 });
+    const { requests }: PipelineDocument = JSON.parse(await readFile(join(cwd, 'r.json'), 'utf8'));
+    const samples = samplesIn(await readFile(join(cwd, 'm.prom'), 'utf8')) ?? [];
+    const of = (name: string) => samples.filter((sample) => sample.name === name);
+    const sum = (values: readonly { readonly value: number }[]) => values.reduce((total, { value }) => total + value, 0);
+    expect(requests).toMatchObject({ total: from.requests.length + from.probes.length, probes: from.probes.length });
+    expect(sum(of('leadstream_run_requests'))).toBe(requests?.total);
+    expect(of('leadstream_run_requests').find(({ labels }) => labels['purpose'] === 'probe')?.value).toBe(requests?.probes);
+    expect(of('leadstream_run_response_bytes')[0]?.value).toBe(requests?.bytes);
+    const retries = of('leadstream_run_retries').map(({ labels, value }) => [labels['reason'], value]);
+    expect(retries.toSorted()).toEqual([
+      ['200', 1],
+      ['429', 1],
+      ['503', 2],
+    ]);
+    expect(requests?.retries.map(({ status, count }) => [String(status), count]).toSorted()).toEqual(retries.toSorted());
   });
 
   test('does so as the built command', async () => {

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import type { Console } from '../../../src/cli/console.js';
+import { RequestCounts } from '../../../src/cli/request-counts.js';
 import { createStatus } from '../../../src/cli/status/status.js';
 import { parsePipeline, type OperationEvent, type Pipeline, type Watcher } from '../../../src/index.js';
 import { ManualClock } from '../../support/clock.js';
@@ -56,6 +57,7 @@ describe('the status of a run on a terminal', () => {
       stderr,
       stdout: terminal,
       clock: new ManualClock(),
+      counts: new RequestCounts(),
     });
     expect(shown()).toBe('test: opening');
     status.end();
@@ -63,17 +65,18 @@ describe('the status of a run on a terminal', () => {
   });
 
   test('says what it reads for a join before the list itself, and the time that is left', async () => {
-    const [{ stderr, shown }, clock] = [screen(), new ManualClock()];
-    const status = createStatus(await pipelineOf(toCsv), { console: talking().console, stderr, stdout: terminal, clock });
+    const [{ stderr, shown }, clock, counts] = [screen(), new ManualClock(), new RequestCounts()];
+    const status = createStatus(await pipelineOf(toCsv), { console: talking().console, stderr, stdout: terminal, clock, counts });
+    const [watcher = {}] = status.watchers;
     const [leads, bridges] = [list(undefined, 'leads', 10_000), list('steps[0] join', 'bridges', undefined)];
-    status.watcher.read?.start?.(leads);
-    status.watcher.read?.start?.(bridges);
-    pages(status.watcher, bridges, 1, 3);
+    watcher.read?.start?.(leads);
+    watcher.read?.start?.(bridges);
+    pages(watcher, bridges, 1, 3);
     clock.advance(1_000);
     expect(shown()).toBe('test: reading bridges for steps[0] join, 1,500 rows, 1,500 rows/s');
-    status.watcher.read?.asyncEnd?.(bridges);
-    pages(status.watcher, leads, 1, 4);
-    status.watcher.request?.asyncEnd?.({
+    watcher.read?.asyncEnd?.(bridges);
+    pages(watcher, leads, 1, 4);
+    const answered: OperationEvent<'request'> = {
       run: 'run-1',
       url: '',
       collection: 'leads',
@@ -82,11 +85,13 @@ describe('the status of a run on a terminal', () => {
       attempt: 1,
       status: 200,
       bytes: 20_400,
-    });
+    };
+    watcher.request?.start?.(answered);
+    for (const each of [watcher, counts.watcher]) each.request?.asyncEnd?.(answered);
     clock.advance(1_000);
     expect(shown()).toBe('test: reading leads, 2,000 rows (20%), 20.4 kB, 1,000 rows/s, 0:08 left');
-    status.watcher.read?.asyncEnd?.(leads);
-    status.watcher.finish?.start?.({ run: 'run-1', at: 'to[0] csv' });
+    watcher.read?.asyncEnd?.(leads);
+    watcher.finish?.start?.({ run: 'run-1', at: 'to[0] csv' });
     clock.advance(125);
     expect(shown()).toBe('test: finishing to[0] csv, 20.4 kB');
     status.end();
@@ -94,10 +99,17 @@ describe('the status of a run on a terminal', () => {
 
   test('writes once for a frame, and nothing when nothing has changed', async () => {
     const [{ stderr, writes, shown }, clock] = [screen(), new ManualClock()];
-    const status = createStatus(await pipelineOf(toCsv), { console: talking().console, stderr, stdout: terminal, clock });
+    const status = createStatus(await pipelineOf(toCsv), {
+      console: talking().console,
+      stderr,
+      stdout: terminal,
+      clock,
+      counts: new RequestCounts(),
+    });
+    const [watcher = {}] = status.watchers;
     const leads = list(undefined, 'leads', undefined);
-    status.watcher.read?.start?.(leads);
-    pages(status.watcher, leads, 1, 50);
+    watcher.read?.start?.(leads);
+    pages(watcher, leads, 1, 50);
     clock.advance(125);
     shown();
     expect(writes).toHaveLength(2);
@@ -110,7 +122,13 @@ describe('the status of a run on a terminal', () => {
 
   test('comes back with the next frame after a message', async () => {
     const [{ stderr, shown }, clock] = [screen(), new ManualClock()];
-    const status = createStatus(await pipelineOf(toCsv), { console: talking().console, stderr, stdout: terminal, clock });
+    const status = createStatus(await pipelineOf(toCsv), {
+      console: talking().console,
+      stderr,
+      stdout: terminal,
+      clock,
+      counts: new RequestCounts(),
+    });
     status.clear();
     expect(shown()).toBe('');
     clock.advance(125);
@@ -120,10 +138,17 @@ describe('the status of a run on a terminal', () => {
 
   test.each([20, 40, 80])('stays below the last of %i columns', async (columns) => {
     const [{ stderr, shown }, clock] = [screen(columns), new ManualClock()];
-    const status = createStatus(await pipelineOf(toCsv), { console: talking().console, stderr, stdout: terminal, clock });
+    const status = createStatus(await pipelineOf(toCsv), {
+      console: talking().console,
+      stderr,
+      stdout: terminal,
+      clock,
+      counts: new RequestCounts(),
+    });
+    const [watcher = {}] = status.watchers;
     const leads = list(undefined, 'leads', 400_000_000);
-    status.watcher.read?.start?.(leads);
-    pages(status.watcher, leads, 1, 1_000);
+    watcher.read?.start?.(leads);
+    pages(watcher, leads, 1, 1_000);
     clock.advance(1_000);
     expect(shown()?.length).toBeLessThan(columns);
     status.end();
@@ -135,7 +160,7 @@ describe('the status of a run on a terminal', () => {
     ['under --quiet', toCsv, terminal, 'error'],
   ] as const)('is not shown %s', async (_, body, stdout, level) => {
     const [{ stderr, writes, shown }, clock] = [screen(), new ManualClock()];
-    createStatus(await pipelineOf(body), { console: talking('text', level).console, stderr, stdout, clock });
+    createStatus(await pipelineOf(body), { console: talking('text', level).console, stderr, stdout, clock, counts: new RequestCounts() });
     clock.advance(60_000);
     shown();
     expect(writes).toEqual([]);
@@ -143,7 +168,13 @@ describe('the status of a run on a terminal', () => {
 
   test('is shown when rows go into a pipe', async () => {
     const { stderr, shown } = screen();
-    createStatus(await pipelineOf(toStdout), { console: talking().console, stderr, stdout: pipe, clock: new ManualClock() }).end();
+    createStatus(await pipelineOf(toStdout), {
+      console: talking().console,
+      stderr,
+      stdout: pipe,
+      clock: new ManualClock(),
+      counts: new RequestCounts(),
+    }).end();
     expect(shown()).toBe('');
   });
 });
@@ -156,12 +187,13 @@ describe('the status of a run elsewhere', () => {
     const clock = new ManualClock();
     const { console, events } = talking(format);
     const stderr = Object.assign(new PassThrough(), { isTTY });
-    const status = createStatus(await pipelineOf(toCsv), { console, stderr, stdout: pipe, clock });
+    const status = createStatus(await pipelineOf(toCsv), { console, stderr, stdout: pipe, clock, counts: new RequestCounts() });
+    const [watcher = {}] = status.watchers;
     clock.advance(29_000);
     expect(events).toEqual([]);
     const leads = list(undefined, 'leads', 100_000);
-    status.watcher.read?.start?.(leads);
-    pages(status.watcher, leads, 1, 20);
+    watcher.read?.start?.(leads);
+    pages(watcher, leads, 1, 20);
     clock.advance(1_000);
     expect(events).toEqual([
       {

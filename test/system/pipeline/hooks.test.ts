@@ -2,10 +2,11 @@ import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { loadPipeline, runPipeline } from '../../../src/index.js';
+import { loadPipeline, runPipeline, type RunEnd } from '../../../src/index.js';
 import { certificate, certifiedKey } from '../../support/certificates.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';
@@ -151,6 +152,58 @@ describe('on_success and on_failure', () => {
     await runPipeline(pipeline, { signal: stop.signal, watch }).catch(() => undefined);
     expect(told).toHaveLength(1);
     expect(warned).toContainEqual(expect.stringContaining(`${name}: the webhook at`));
+  });
+
+  test.each([
+    ['published', 0, false],
+    ['failed', 130, true],
+  ] as const)('find the report and the metrics in place when they tell that a run has %s', async (status, exit, isStopped) => {
+    const stop = new AbortController();
+    const cwd = await folderWith({
+      'p.yaml': pipelineText(toCsv),
+      'q.yaml': pipelineText(toCsv.replace('out/', 'q/')).replace('test', 'q'),
+    });
+    const found: unknown[] = [];
+    const { url, told } = await webhook(
+      [200],
+      createServer().on('request', () => {
+        const report: { pipelines: unknown[] } = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
+        found.push([report, readFileSync(join(cwd, 'm.prom'), 'utf8')]);
+      }),
+    );
+    const from = await service(undefined, { onRequest: () => void (isStopped && stop.abort()) });
+    const env = { ...from.env, HOOK: url };
+    const options = ['--report', 'r.json', '--metrics', 'm.prom'];
+    const { code } = await cli(['run', 'p.yaml', 'q.yaml', ...options], { cwd, env, signal: stop.signal });
+    expect([code, told.length]).toEqual([exit, isStopped ? 1 : 2]);
+    expect(found[0]).toEqual([
+      expect.objectContaining({
+        exit,
+        pipelines: [
+          expect.objectContaining({ pipeline: 'test', status, exit, read: expect.any(Number) }),
+          { pipeline: 'q', status: 'not_run', version: expect.any(String) },
+        ],
+      }),
+      expect.stringMatching(new RegExp(`^leadstream_run_exit_code\\{pipeline="test"\\} ${exit}$`, 'm')),
+    ]);
+    const single = await cli(['run', 'p.yaml', ...options, '--allow-partial'], { cwd, env });
+    expect([single.code, found.at(-1)]).toEqual([
+      0,
+      [expect.objectContaining({ status: 'published', pipeline: 'test' }), expect.anything()],
+    ]);
+  });
+
+  test('come after what a program does when a run has ended, whose failure is a warning', async () => {
+    const { url, told } = await webhook();
+    const [from, cwd] = [await service(), await folderWith({ 'p.yaml': pipelineText(toCsv) })];
+    const pipeline = await loadPipeline('p.yaml', { cwd, env: { ...from.env, HOOK: url } });
+    const ended = (end: RunEnd) => {
+      expect([told, end]).toEqual([[], { report: expect.objectContaining({ read: 100 }) }]);
+      throw new Error('no room');
+    };
+    const { warnings } = await runPipeline(pipeline, { ended });
+    expect(told).toHaveLength(1);
+    expect(warnings).toContainEqual({ code: 'W_RUN_HOOK', message: 'ended: no room' });
   });
 
   test('change neither the fingerprint of a pipeline nor its tests and previews', async () => {

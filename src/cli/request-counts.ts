@@ -1,0 +1,65 @@
+import type { OperationEvent, Watcher } from '../index.js';
+
+/** Attempts that failed in one way and were repeated. */
+export interface RetryCount {
+  readonly code: string;
+  /** HTTP status, where there was an answer. */
+  readonly status?: number;
+  readonly count: number;
+}
+
+/** What a request is for. */
+export type Purpose = OperationEvent<'request'>['purpose'];
+
+/** Counts the requests of a run, once for all who tell of them: the line of its status, its report and its metrics. */
+export class RequestCounts {
+  readonly #requests = new Map<Purpose, number>();
+  readonly #retries = new Map<string, RetryCount>();
+  #bytes = 0;
+
+  readonly watcher: Watcher = {
+    request: {
+      asyncEnd: ({ purpose, bytes = 0 }) => {
+        this.#requests.set(purpose, this.of(purpose) + 1);
+        this.#bytes += bytes;
+      },
+    },
+    retry: ({ error: { code, status } }) => {
+      const key = `${code} ${status ?? ''}`;
+      const { count = 0 } = this.#retries.get(key) ?? {};
+      this.#retries.set(key, { code, ...(status !== undefined && { status }), count: count + 1 });
+    },
+  };
+
+  /** Attempts of a purpose that were answered, failed or given up. */
+  of(purpose: Purpose): number {
+    return this.#requests.get(purpose) ?? 0;
+  }
+
+  /** All of them, by purpose. */
+  get requests(): ReadonlyMap<Purpose, number> {
+    return this.#requests;
+  }
+
+  get total(): number {
+    return sum([...this.#requests.values()]);
+  }
+
+  /** Bytes of all answers, after decompression. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** By what made them necessary. */
+  get retries(): readonly RetryCount[] {
+    return [...this.#retries.values()];
+  }
+
+  get totalRetries(): number {
+    return sum(this.retries.map(({ count }) => count));
+  }
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}
