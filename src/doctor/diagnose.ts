@@ -1,7 +1,8 @@
 import { collectionNames, collections as known, type Collection, type CollectionName } from '../collections/index.js';
 import { createRedactor, LeadstreamError } from '../core/index.js';
+import { connectionId, Events, watchersProblem } from '../events/index.js';
 import { proxyFor, proxySecrets, secretsOf } from '../http/index.js';
-import { abortSignal, anyObject, checkUsage, defaults, listOf, number, object, oneOf } from '../options/index.js';
+import { abortSignal, anyObject, checkUsage, defaults, judged, listOf, number, object, oneOf } from '../options/index.js';
 import { checkConnection, type ConnectOptions } from '../source/index.js';
 import { CapSearch } from './cap.js';
 import { measureConcurrency } from './concurrency.js';
@@ -31,6 +32,7 @@ const taken = object({
   ratePerSecond: number({ above: 0 }),
   service: anyObject,
   signal: abortSignal,
+  watch: judged(watchersProblem),
 });
 
 /** Measures a service; see `diagnoseService`. */
@@ -48,7 +50,11 @@ export async function diagnose(connection: ConnectOptions, options: DiagnoseOpti
   const { timeoutMs = usualTimeoutMs, maxBodyBytes = defaults.maxBodyBytes } = connection;
   const ca = connection.ca === undefined ? undefined : [connection.ca].flat();
   const asking = new Requester(
-    { connection: { baseUrl, timeoutMs, maxBodyBytes, proxy, ca }, maxRequests, ratePerSecond, signal, redact },
+    {
+      connection: { baseUrl, timeoutMs, maxBodyBytes, proxy, ca },
+      ...{ maxRequests, ratePerSecond, signal, redact },
+      events: new Events(connectionId(), redact, options.watch),
+    },
     connection.auth,
   );
   const examination = new Examination(asking, ratePerSecond);

@@ -1,4 +1,5 @@
 import type { CollectionName } from '../collections/index.js';
+import type { Watchers } from '../events/index.js';
 
 /** What is measured of a service, in the order in which it is asked. */
 export const checks = [
@@ -73,4 +74,6 @@ export interface DiagnoseOptions {
   readonly service?: Readonly<Record<string, unknown>>;
   /** Stops the diagnosis, with `E_RUN_ABORTED`. */
   readonly signal?: AbortSignal;
+  /** Receives each request, all of the purpose `probe`. In their URLs credentials are `***`, so that the forms of them are told apart. */
+  readonly watch?: Watchers | undefined;
 }

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { lastValueFrom } from 'rxjs';
 import type { Collection } from '../collections/index.js';
 import { LeadstreamError, SourceError, type Redactor } from '../core/index.js';
+import type { Events } from '../events/index.js';
 import { headersOf, openTransport, queryOf, type Credentials, type OpenedTransport, type TransportOptions } from '../http/index.js';
 import type { Sample } from './chance.js';
 import { failureOf, isPassing, replyOf, type Reply } from './reply.js';
@@ -26,6 +27,7 @@ export interface RequesterOptions {
   readonly ratePerSecond: number;
   readonly redact: Redactor;
   readonly signal: AbortSignal | undefined;
+  readonly events: Events;
 }
 
 /** Attempts at what another attempt may make good, and at an answer that did not come in time. */
@@ -88,14 +90,18 @@ export class Requester {
     for (let attempt = 1; ; attempt += 1) {
       if (this.left <= 0) return this.#unasked(asked);
       await this.#turn(1);
-      const { reply, retryAfterMs = 0 } = await this.#send(asked);
+      const { reply, retryAfterMs = 0 } = await this.#send(asked, attempt);
       this.#countAlone(pathOf(asked), reply);
       this.#failedInARow = reply.kind === 'failed' && reply.evidence.status === undefined ? this.#failedInARow : 0;
       if (reply.kind !== 'failed') return reply;
       const isLast = attempt >= (reply.evidence.status === undefined ? attemptsInVain : attempts);
       if (isLast) this.#failedInARow += reply.evidence.status === undefined ? 1 : 0;
       if (isLast || retryAfterMs > maxWaitMs) return reply;
-      await this.#pause(Math.max(retryAfterMs, 100 * attempt));
+      const delayMs = Math.max(retryAfterMs, 100 * attempt);
+      const { status, answer: message } = reply.evidence;
+      const error = { code: 'E_SOURCE_UNAVAILABLE' as const, message, ...(status !== undefined && { status }) };
+      this.options.events.emit('retry', () => ({ url: this.#urlOf(asked), attempt, delayMs, error }));
+      await this.#pause(delayMs);
     }
   }
 
@@ -103,14 +109,14 @@ export class Requester {
   async askTogether(all: readonly Asked[]): Promise<readonly Reply[]> {
     if (this.left < all.length) return all.map((asked) => this.#unasked(asked));
     await this.#turn(all.length);
-    return (await Promise.all(all.map((asked) => this.#send(asked)))).map(({ reply }) => reply);
+    return (await Promise.all(all.map((asked) => this.#send(asked, 1)))).map(({ reply }) => reply);
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#transports.values()].map((transport) => transport.close()));
   }
 
-  async #send(asked: Asked): Promise<{ readonly reply: Reply; readonly retryAfterMs?: number | undefined }> {
+  async #send(asked: Asked, attempt: number): Promise<{ readonly reply: Reply; readonly retryAfterMs?: number | undefined }> {
     this.#sent += 1;
     const { auth = this.auth, id, limit } = asked;
     const path = `${pathOf(asked)}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`;
@@ -119,7 +125,12 @@ export class Requester {
     const took = () => Math.round(performance.now() - began);
     const answer$ = this.#transportFor(auth).get({ path, label: request, query: parametersOf(asked), purpose: 'probe', anyStatus: true });
     try {
-      const answer = await this.#stoppable(lastValueFrom(answer$));
+      const answer = await this.options.events.during(
+        'request',
+        () => ({ url: this.#urlOf(asked), collection: asked.collection.name, page: asked.page, purpose: 'probe', attempt }),
+        () => this.#stoppable(lastValueFrom(answer$)),
+        ({ status, body }) => ({ status, bytes: body.length }),
+      );
       const reply = replyOf(request, answer, took());
       const told = { ...reply, evidence: { ...reply.evidence, answer: this.options.redact(reply.evidence.answer) } };
       // The first one also loads what sends it, and connects.
@@ -153,12 +164,16 @@ export class Requester {
 
   /** A request as it may be seen. */
   #shown(asked: Asked): string {
+    const headers = Object.keys(headersOf(asked.auth ?? this.auth)).map((name) => `, ${name}: ***`);
+    return `GET ${this.#urlOf(asked)}${headers.join('')}`;
+  }
+
+  #urlOf(asked: Asked): string {
     const { auth = this.auth, id } = asked;
     const masked = Object.keys(queryOf(auth)).map((name) => `${name}=***`);
     const query = [new URLSearchParams(parametersOf(asked)).toString(), ...masked].filter((part) => part !== '').join('&');
-    const headers = Object.keys(headersOf(auth)).map((name) => `, ${name}: ***`);
     const base = this.options.connection.baseUrl.replace(/\/+$/, '');
-    return `GET ${base}${pathOf(asked)}${id === undefined ? '' : '/{id}'}${query === '' ? '' : `?${query}`}${headers.join('')}`;
+    return `${base}${pathOf(asked)}${id === undefined ? '' : '/{id}'}${query === '' ? '' : `?${query}`}`;
   }
 
   async #turn(requests: number): Promise<void> {
