@@ -18,4 +18,4 @@ export { replaceFile } from './replace.js';
 export { type Extent, ScratchFile } from './scratch.js';
 export type { Commit, OutputFile, PreparedCommit } from './store.js';
 export { commitUnlogged, storeOf } from './stores.js';
-export { removeTemporaries, temporaryEnding } from './temporary.js';
+export { removeTemporaries, removeTemporariesOf, temporaryEnding } from './temporary.js';

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { lives, thisProcess, type Owner } from './owner.js';
 
 /** Ending of a file that is being written; one that a killed process left is rubbish. */
@@ -31,15 +31,33 @@ export async function removeTemporaries(folder: string, isOurs: (name: string) =
   }
 }
 
+/**
+ * The same of one file, in a folder that is not leadstream's own: what killed processes left of writing it. What only looks alike stays. Never
+ * rejects; a folder that cannot be read is left alone.
+ *
+ * @param path Of the file that was to be written.
+ */
+export async function removeTemporariesOf(path: string): Promise<void> {
+  const [folder, file] = [dirname(path), basename(path)];
+  for (const name of await readdir(folder).catch(() => [])) {
+    const mark = name.startsWith(`${file}.`) && name.endsWith(temporaryEnding) ? name.slice(file.length + 1, -temporaryEnding.length) : '';
+    if (!written.test(mark) || !(await isAbandoned(join(folder, name), mark))) continue;
+    await rm(join(folder, name), { force: true }).catch(() => undefined);
+  }
+}
+
+/** What stands between the name of a file and the ending. */
+const written = /^([0-9a-f]{16})-(\d+)-(\d*)-[0-9a-f]{12}$/;
+
 async function isAbandoned(path: string, mark: string): Promise<boolean> {
-  const [, place, pid, started] = /^([0-9a-f]{16})-(\d+)-(\d*)-[0-9a-f]{12}$/.exec(mark) ?? [];
+  const [, place, pid, started] = written.exec(mark) ?? [];
   const here = await thisProcess('', '');
   if (place === placeOf(here) && pid !== undefined) {
     const alive = await lives({ ...here, pid: Number(pid), started: started || null });
     if (alive !== undefined) return !alive;
   }
-  const written = await stat(path).catch(() => undefined);
-  return written !== undefined && Date.now() - written.mtimeMs > maxWriteMs;
+  const found = await stat(path).catch(() => undefined);
+  return found !== undefined && Date.now() - found.mtimeMs > maxWriteMs;
 }
 
 /** Where process numbers mean the same, in few characters. */

@@ -2,7 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { access, lstat, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { LeadstreamError, SinkError, reasonOf, jsonOf } from '../../core/index.js';
-import { fixedPath, replaceFile } from '../../store/index.js';
+import { fixedPath, removeTemporariesOf, replaceFile } from '../../store/index.js';
 import type { CommandContext } from '../context.js';
 import type { ReportDocument } from './document.js';
 
@@ -28,6 +28,7 @@ const beginning = /^(?:\{\s*"status":|<!-- leadstream report -->|<!doctype html>
 export async function openReport(file: string | undefined, { console, cwd }: CommandContext): Promise<ReportFile> {
   if (file === undefined) return { isWanted: false, write: () => Promise.resolve() };
   const path = fixedPath(file, '--report', cwd);
+  await removeTemporariesOf(path);
   try {
     await empty(path);
   } catch (error) {

@@ -5,8 +5,10 @@ import { basename, join } from 'node:path';
 import { recoverCommits, removeTemporaries } from '../../../src/store/index.js';
 import { temporaryName } from '../../../src/store/temporary.js';
 import { openSpool } from '../../../src/source/spool/spool.js';
+import { cli } from '../../support/cli.js';
+import { pipelineText, service } from '../../support/services.js';
 import { sourceOf } from '../../support/spool.js';
-import { filesBelow, temporaryFolder } from '../../support/temporary.js';
+import { filesBelow, folderWith, temporaryFolder } from '../../support/temporary.js';
 
 /** The temporary file that a process left which is dead by now. */
 async function leftBehind(path: string): Promise<string> {
@@ -58,4 +60,26 @@ test('so are those of a spool', async () => {
   const again = await openSpool(options);
   expect((await filesBelow(folder)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   await again.remove();
+});
+
+test.each([
+  ['a report', '--report', 'r.json'],
+  ['metrics', '--metrics', 'm.prom'],
+])('what a killed run left of writing %s is tidied by the next one, and nothing that only looks alike', async (_what, option, file) => {
+  const [from, cwd] = [await service(), await folderWith({ 'p.yaml': pipelineText('from: users\nto:\n  - csv: { path: u.csv }') })];
+  const path = join(cwd, file);
+  await leftBehind(path);
+  const stay = [
+    await leftBehind(join(cwd, `other-${file}`)),
+    await temporaryName(path),
+    `${path}.tmp`,
+    `${path}.backup.tmp`,
+    `${path}.1.tmp`,
+  ];
+  const old = new Date(Date.now() - 100 * 3_600_000);
+  for (const name of stay) await writeFile(name, 'x');
+  for (const name of stay.slice(2)) await utimes(name, old, old);
+  expect(await cli(['run', 'p.yaml', option, file], { cwd, env: from.env })).toMatchObject({ code: 0 });
+  const left = (await readdir(cwd)).filter((name) => name.endsWith('.tmp'));
+  expect(left.sort()).toEqual(stay.map((name) => basename(name)).sort());
 });
