@@ -60,6 +60,7 @@ export {
   type FailedRunReport,
   failedRunOf,
   type SinkReport,
+  type StepReport,
 } from './pipeline/index.js';
 
 export {

@@ -87,7 +87,7 @@ function begun(console: Console): Watcher {
 /** Ends with what the summary says, without the profile, which is for the report alone; of what the report has of steps and outputs, machines are told in lines of their own. */
 function finished(console: Console, report: RunReport, summary: readonly string[]): void {
   const { pipeline, runId: run } = report;
-  for (const { at, tally } of report.steps) console.event('step.finished', { pipeline, run, at, tally });
+  for (const step of report.steps) console.event('step.finished', { pipeline, run, ...step });
   for (const { at, path, total, bytes } of report.sinks)
     if (path !== undefined) console.event('output.published', { pipeline, run, at, path, rows: total, bytes });
   // What the summary would repeat of the warnings was said a moment before.

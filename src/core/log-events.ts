@@ -54,7 +54,7 @@ export const logEvents = {
     summary: 'A list was read to its confirmed end.',
     fields: ['run', 'collection', 'at', 'expected', 'pages', 'read', 'outcome', 'repaired', 'error', 'aborted', 'ms'],
   },
-  'step.finished': { level: 'info', summary: 'What a step did with all rows.', fields: ['pipeline', 'run', 'at', 'tally'] },
+  'step.finished': { level: 'info', summary: 'What a step did with all rows.', fields: ['pipeline', 'run', 'at', 'tally', 'busyMs'] },
   'output.finished': {
     level: 'debug',
     summary: 'The files of a sink were closed, synced and read back.',

@@ -77,12 +77,12 @@ function books({ sinks = [] }: PipelineDocument): Section {
 }
 
 function steps({ steps: all = [], joins = [] }: PipelineDocument): Section {
-  const rows = all.map(({ at, tally }) => {
+  const rows = all.map(({ at, tally, busyMs }) => {
     const parts = counted(tally).map(([word, rows]) => `${word} ${amount(rows)}`);
     const join = joins.find((one) => one.at === at);
-    return [at, parts.join(', '), join ? share(join.matched, join.matched + join.missed) : ''];
+    return [at, parts.join(', '), join ? share(join.matched, join.matched + join.missed) : '', `${amount(busyMs)} ms`];
   });
-  return { title: 'Steps', head: ['step', 'rows', 'match rate'], rows };
+  return { title: 'Steps', head: ['step', 'rows', 'match rate', 'busy (main thread)'], rows };
 }
 
 function lists({ collection, read, consistency, sides = [], lookups = [] }: PipelineDocument): Section {

@@ -6,6 +6,7 @@ import { readPages, windowOf, type CollectionReader, type ServiceClient, type Sp
 import type { Expectations } from '../gates/expectations.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { PlannedStep } from '../spec/planned.js';
+import type { BusyTime } from './busy-time.js';
 import { completed } from './completed.js';
 import type { Counts } from './counts.js';
 import type { EarlyStop } from './early-stop.js';
@@ -30,6 +31,13 @@ export interface Surroundings {
   readonly counts: Counts;
   readonly spools: Spools;
   readonly signal: AbortSignal | undefined;
+}
+
+/** What a step counts, and whom it tells that it works. */
+interface Work {
+  readonly tally: Tally;
+  readonly busy: BusyTime;
+  working(is: boolean): void;
 }
 
 /** The source, the steps and the outputs of a run, one behind the other. */
@@ -66,10 +74,12 @@ export class Chain {
     const watch = createStallDetector(windowOf(this.pipeline.connection));
     return ledger.steps
       .reduce(
-        (chain$, { step, tally }) => {
+        (chain$, { step, tally, busy }) => {
           let atWork = false;
           return chain$.pipe(
-            this.#open(step, tally, (is) => (atWork = is)),
+            busy.entering(),
+            this.#open(step, { tally, busy, working: (is) => (atWork = is) }),
+            busy.leaving(),
             namingRows(step.at, () => ({ key: this.pipeline.plan.collection.key, columns: step.input })),
             tap((page) => run.events.emit('step', () => ({ at: step.at, number: page.number, rows: countOf(page) }))),
             watch.stage(step.at, () => atWork),
@@ -93,7 +103,7 @@ export class Chain {
     await rejects.flush();
   }
 
-  #open(step: PlannedStep, tally: Tally, working: (is: boolean) => void) {
+  #open(step: PlannedStep, { tally, busy, working }: Work) {
     const { run, claim, stop, rejects } = this.around;
     const { plan, consistency, onError, hmacKey } = this.pipeline;
     // A list that is not paged is one answer, which nothing checks.
@@ -101,7 +111,10 @@ export class Chain {
     return step.open({
       at: step.at,
       tally,
-      working,
+      working: (is) => {
+        busy.working(is);
+        working(is);
+      },
       stop: stop.of(step),
       stopped$: stop.after(step),
       reject: (row, fault) => rejects.add(step.at, step.input, row, fault),
@@ -113,17 +126,18 @@ export class Chain {
       firstStart: new Date(claim.firstStart),
       hmacKey,
       scratch: run.state.scratch,
-      lookup: (collection, reveal) => this.#lookup(step.at, collection, reveal),
-      read: (collection, reveal) => this.#readSide(step.at, collection, reveal),
+      lookup: (collection, reveal) => this.#lookup(step.at, collection, reveal, busy),
+      read: (collection, reveal) => this.#readSide(step.at, collection, reveal).pipe(busy.entering()),
     });
   }
 
-  #lookup(at: string, collection: Collection, reveal: readonly string[]) {
+  #lookup(at: string, collection: Collection, reveal: readonly string[], busy: BusyTime) {
     const { client, ledger } = this.around;
     const reader = client.reader(collection, reveal);
     const counts = { requests: 0, hits: 0, misses: 0 };
     ledger.lookups.push({ at, collection: collection.name, counts, findings: reader.findings });
-    return { find: reader.find, concurrency: client.concurrency, counts };
+    const find = (id: string) => reader.find(id).pipe(busy.entering());
+    return { find, concurrency: client.concurrency, counts };
   }
 
   #readSide(at: string, collection: Collection, reveal: readonly string[]): Observable<Page> {

@@ -1,4 +1,5 @@
 import type { CollectionReader, Findings } from '../../source/index.js';
+import { BusyTime } from './busy-time.js';
 import { type Column, type Consistency, newConsistency, type Row } from '../../core/index.js';
 import { emptyTally, type Tally } from '../../flow/index.js';
 import type { Published, RunFacts } from '../../lake/index.js';
@@ -48,7 +49,7 @@ export class Ledger {
   readonly sides: SideCount[] = [];
   /** The collections that joins look up single records in, as they are opened. */
   readonly lookups: LookupSide[] = [];
-  readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally }[];
+  readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally; readonly busy: BusyTime }[];
   #columns: RunColumns | undefined;
 
   /**
@@ -62,7 +63,7 @@ export class Ledger {
   ) {
     this.source = countSource(reader, pipeline.reveal);
     this.consistency = newConsistency(pipeline.consistency.mode);
-    this.steps = pipeline.plan.steps.map((step) => ({ step, tally: emptyTally() }));
+    this.steps = pipeline.plan.steps.map((step) => ({ step, tally: emptyTally(), busy: new BusyTime(step.blocking) }));
   }
 
   /** Fixes the columns of the rows by what was read so far and by what stands at the outputs. */
@@ -98,7 +99,7 @@ export class Ledger {
       read: this.source.rows,
       ...read,
       sinks,
-      steps: this.steps.map(({ step, tally }) => ({ at: step.at, tally })),
+      steps: this.steps.map(({ step, tally, busy }) => ({ at: step.at, tally, busyMs: Math.round(busy.ms) })),
       findings: this.#columns?.findings(how.partial) ?? findingsOf(this.reader.findings),
       warnings: run.warnings,
       consistency: this.consistency,

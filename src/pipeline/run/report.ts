@@ -33,7 +33,7 @@ export interface RunReport {
   /** When the first run began whose pages are used, ISO 8601; that of this run when none are. */
   readonly since: string;
   readonly sinks: readonly SinkReport[];
-  readonly steps: readonly { readonly at: string; readonly tally: Tally }[];
+  readonly steps: readonly StepReport[];
   readonly findings: FindingsReport;
   /** What was recognised and is no failure. */
   readonly warnings: readonly Warning[];
@@ -60,6 +60,17 @@ export interface RunReport {
   readonly gates: readonly GateResult[];
   /** The columns that leave the last step, where the run was asked for it. */
   readonly profile?: Profile;
+}
+
+/** What a step did. */
+export interface StepReport {
+  readonly at: string;
+  readonly tally: Tally;
+  /**
+   * Milliseconds that the main thread was busy with it: calls into the step, without the steps and sinks behind it, and without waiting. Of a
+   * step that takes all rows first (`sort`, `aggregate`), from the beginning to the end of each piece of its work.
+   */
+  readonly busyMs: number;
 }
 
 /** What became of the rows at one sink. */

@@ -54,9 +54,9 @@ describe('the flow of rows', () => {
     grouped: 0,
   };
   const steps = [
-    { at: 'steps[0] filter', tally: { ...emptyTally(), filtered: 40 } },
-    { at: 'steps[1] derive', tally: emptyTally() },
-    { at: 'steps[2] join', tally: { ...emptyTally(), expanded: 20, rejected: 4 } },
+    { at: 'steps[0] filter', tally: { ...emptyTally(), filtered: 40 }, busyMs: 0 },
+    { at: 'steps[1] derive', tally: emptyTally(), busyMs: 0 },
+    { at: 'steps[2] join', tally: { ...emptyTally(), expanded: 20, rejected: 4 }, busyMs: 0 },
   ];
   const document = { status: 'published', pipeline: 'p', version: '1', collection: 'leads', read: 100, steps } as const;
 
