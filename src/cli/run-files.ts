@@ -1,4 +1,5 @@
 import { realpathSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { LeadstreamError } from '../core/index.js';
 import { writesOver, type LoadOptions, type Pipeline } from '../index.js';
@@ -7,7 +8,8 @@ import type { CommandContext } from './context.js';
 /** A pipeline file, or why it could not be loaded. */
 export type LoadedFile =
   | { readonly file: string; readonly pipelines: readonly Pipeline[] }
-  | { readonly file: string; readonly failure: unknown };
+  /** `names`: those of its pipelines, as far as they can be made out. */
+  | { readonly file: string; readonly failure: unknown; readonly names: readonly string[] };
 
 /** Loads all files, so that whatever is wrong with one is told before the first request; the others are loaded all the same. */
 export async function loadFiles(
@@ -21,10 +23,18 @@ export async function loadFiles(
     try {
       loaded.push({ file, pipelines: await loadPipelines(file, { ...options, env, cwd }) });
     } catch (failure) {
-      loaded.push({ file, failure });
+      loaded.push({ file, failure, names: await namesIn(resolve(cwd, file)) });
     }
   }
   return loaded;
+}
+
+/** The names of pipelines in a file that is wrong, which may be no YAML at all: the lines tell. */
+async function namesIn(path: string): Promise<readonly string[]> {
+  const text = await readFile(path, 'utf8').catch(() => '');
+  return [...text.matchAll(/^(?:name|\{?\s*"name")[ \t]*:[ \t]*(["']?)([A-Za-z0-9][\w.-]*)\1[ \t]*(?:,|#|\r?$)/gm)].flatMap(
+    ([, , name]) => name ?? [],
+  );
 }
 
 /**
@@ -37,10 +47,10 @@ export function refuseClashes(loaded: readonly LoadedFile[]): void {
   for (const one of loaded) {
     if ('failure' in one) continue;
     const { file, pipelines } = one;
-    for (const { name, plan } of pipelines) {
+    for (const { name, plan, rejects } of pipelines) {
       const sameName = earlier.find(({ pipeline }) => pipeline.name === name);
       if (sameName) throw new LeadstreamError('E_USAGE', `${file}: the name '${name}' is taken by a pipeline of ${sameName.file}`);
-      const outputs = plan.sinks.flatMap(({ output }) => output ?? []);
+      const outputs = [...plan.sinks.flatMap(({ output }) => output ?? []), ...(rejects.path === undefined ? [] : [rejects.path])];
       const clash = earlier.find(({ pipeline }) => outputs.some((output) => writesOver(pipeline, output)));
       if (clash)
         throw new LeadstreamError(

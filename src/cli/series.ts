@@ -37,7 +37,7 @@ export async function runSeries(
   const { RateLimiters } = await import('../index.js');
   // What one file asks of a service counts for the next.
   const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters() }, { metrics, early });
-  for (const file of files) if ('failure' in file) await series.skip(file.file, file.failure);
+  for (const file of files) if ('failure' in file) await series.skip(file);
   for (const pipeline of pipelines) await series.run(pipeline);
   return series.end();
 }
@@ -59,8 +59,10 @@ class Series {
   ) {}
 
   /** Tells why a file is left out. */
-  async skip(file: string, failure: unknown): Promise<void> {
+  async skip({ file, failure, names }: Extract<LoadedFile, { readonly failure: unknown }>): Promise<void> {
     this.#tell(failure, undefined);
+    const others = names.filter((name) => this.pipelines.every((pipeline) => pipeline.name !== name));
+    for (const name of others) this.around.metrics.notRun(name, descriptionOf(failure).exit);
     this.#broken.push({ ...(await refusedRun(failure, this.context)), file });
   }
 

@@ -109,12 +109,14 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
   const loaded = await loadFiles(filesNamed(files, context.cwd), { ...own, set: overridesOf(set), stateDir }, context);
   const [broken] = loaded.flatMap((file) => ('failure' in file ? [file] : []));
   if (broken && loaded.length === 1) {
+    metrics.expect(broken.names.filter((name) => only.length === 0 || only.includes(name)));
     await (await openReport(reportFile, context)).write(await refusedRun(broken.failure, context));
     throw broken.failure;
   }
   const pipelines = await wanted(loaded, only, broken !== undefined);
   refuseClashes(loaded);
   refuseWritingOver(pipelines, loaded, { '--report': reportFile, '--metrics': arguments_.metrics, '--env': context.envFile }, context);
+  metrics.expect(pipelines.map(({ name }) => name));
   const report = await openReport(reportFile, context);
   const [single, ...others] = pipelines;
   const flags = { ...options, reported: report.isWanted };

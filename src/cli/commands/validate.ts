@@ -49,7 +49,9 @@ async function validate(
   const options = { ...own, env, cwd, set: overridesOf(set), stateDir: '.leadstream', strict, envCheck };
   const results: { file: string; result: LintResult }[] = [];
   for (const file of filesNamed(words, cwd)) {
-    const result = await lintPipelines(file, options);
+    // What `run` of the same words would refuse.
+    const others = results.map(({ file: name, result: { pipelines } }) => ({ file: name, pipelines }));
+    const result = await lintPipelines(file, { ...options, others });
     results.push({ file, result });
     if (format === 'text') tell(file, result, context);
   }

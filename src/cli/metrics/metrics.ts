@@ -19,6 +19,8 @@ export interface Metrics {
   ended(pipeline: string, end: RunEnd): Promise<void>;
   /** Takes that a pipeline was not run, since the command was to end with that exit code. What its last run did stays. */
   notRun(pipeline: string, exit: number): void;
+  /** Takes what the command is to run: what it does not come to has its exit code in the end. */
+  expect(pipelines: readonly string[]): void;
   /** Puts them in place. That it cannot is a warning. */
   write(exit: number): Promise<void>;
 }
@@ -29,6 +31,7 @@ const none: Metrics = {
   watchers: () => [],
   ended: () => Promise.resolve(),
   notRun: () => {},
+  expect: () => {},
   write: () => Promise.resolve(),
 };
 
@@ -57,6 +60,7 @@ class MetricsFile implements Metrics {
   readonly #recorders = new Map<string, RunRecorder>();
   readonly #samples = new Map<string, readonly Sample[]>();
   readonly #notRun = new Map<string, Sample>();
+  #expected: readonly string[] = [];
 
   constructor(
     private readonly path: string,
@@ -81,7 +85,12 @@ class MetricsFile implements Metrics {
     this.#notRun.set(pipeline, { name: 'leadstream_run_exit_code', labels: { pipeline }, value: exit });
   }
 
+  expect(pipelines: readonly string[]): void {
+    this.#expected = pipelines;
+  }
+
   write(exit: number): Promise<void> {
+    for (const name of this.#expected) if (!this.#samples.has(name) && !this.#notRun.has(name)) this.notRun(name, exit);
     return this.#write({ name: 'leadstream_exit_code', labels: {}, value: exit });
   }
 

@@ -23,12 +23,20 @@ export interface CheckedFile {
   readonly unset: readonly string[];
 }
 
+/** The pipelines of a file that was checked before. */
+interface OtherFile {
+  readonly file: string;
+  readonly pipelines: readonly { readonly name: string; readonly writes: readonly string[] }[];
+}
+
 /** How a file is checked. */
 export interface CheckMode {
   /** Whether the environment may lack what the file asks of it. Default false. */
   readonly lenient?: boolean;
   /** Whether the services of its tests are checked, whose parser is loaded for that. Default false: a run has none of them. */
   readonly services?: boolean;
+  /** Pipelines of files that are run by the same command. */
+  readonly others?: readonly OtherFile[];
   /** Where references lead. Default: into the environment, and to files. */
   readonly sourceOf?: (documents: readonly unknown[]) => ReferenceSource;
 }
@@ -43,7 +51,7 @@ export async function checkDocuments(
   text: string,
   file: string,
   options: LoadOptions,
-  { lenient = false, services = false, sourceOf }: CheckMode = {},
+  { lenient = false, services = false, others = [], sourceOf }: CheckMode = {},
 ): Promise<CheckedFile> {
   const { set = {}, stateDir } = options;
   const { defaults, pipelines } = parseSpecDocuments(file, text, overridesOf(file, set));
@@ -55,6 +63,7 @@ export async function checkDocuments(
   checked.forEach((later, index) => {
     for (const earlier of checked.slice(0, index)) refuseClashes(earlier, later);
   });
+  for (const document of checked) for (const other of others) refuseClashesWith(other, document);
   if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(from.baseDir, stateDir));
   // With other values, outputs are other ones than those that its tests name.
   if (sourceOf === undefined && Object.keys(set).length === 0) for (const document of checked) checkTestFiles(document, from.baseDir);
@@ -110,6 +119,16 @@ function refuseClashes(earlier: Checked, later: Checked): void {
       place,
       `the pipeline '${name}' writes to ${path === undefined ? 'stdout' : 'the same path, or one within'} already${remedy}`,
     );
+  }
+}
+
+/** Nor are those of several files that are run together. */
+function refuseClashesWith({ file, pipelines }: OtherFile, { name, outputs, problem }: Checked): void {
+  for (const other of pipelines) {
+    if (name === other.name) problem(['name'], `the name '${name}' is taken by a pipeline of ${file}`);
+    const clashes = outputs.filter(({ path }) => path !== undefined && other.writes.some((taken) => meet(path, taken)));
+    for (const { place } of clashes.filter(({ place: [where] }) => where === 'to' || clashes.length === 1))
+      problem(place, `the pipeline '${other.name}' of ${file} writes to the same path, or one within, already`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { SpecError, type Warning } from '../../core/index.js';
-import { checkUsage, flag, object } from '../../options/index.js';
+import { anyList, checkUsage, filledText, flag, listOf, object } from '../../options/index.js';
 import { fileText } from './file-text.js';
 import { checkLoading, type LoadOptions } from './load-options.js';
 
@@ -21,6 +21,8 @@ export interface LintedPipeline {
   readonly to: readonly string[];
   /** The columns that leave the last step. */
   readonly columns: readonly string[];
+  /** The absolute paths that it writes, rejects included, with the day and the id of a run in braces. */
+  readonly writes: readonly string[];
 }
 
 /** What a check found out about a pipeline file. */
@@ -40,9 +42,12 @@ export interface LintOptions extends LoadOptions {
   readonly envCheck?: boolean;
   /** Whether warnings are errors. Default false. */
   readonly strict?: boolean;
+  /** Files that are run by the same command, before this one: a name that one of their pipelines has, and a path that it writes, are errors. */
+  readonly others?: readonly { readonly file: string; readonly pipelines: LintResult['pipelines'] }[];
 }
 
-const own = object({ envCheck: flag, strict: flag }, [], 'open');
+const other = object({ file: filledText, pipelines: anyList }, ['file', 'pipelines'], 'open');
+const own = object({ envCheck: flag, strict: flag, others: listOf(other) }, [], 'open');
 
 /**
  * Checks a pipeline file without running it, and also where the credentials are not at hand, as in continuous integration. It throws for
@@ -56,10 +61,10 @@ const own = object({ envCheck: flag, strict: flag }, [], 'open');
  */
 export async function lintPipelines(file: string, options: LintOptions = {}): Promise<LintResult> {
   checkUsage('lintPipelines', own, options);
-  const { envCheck = false, strict = false, ...loading } = options;
+  const { envCheck = false, strict = false, others = [], ...loading } = options;
   checkLoading('lintPipelines', { file }, loading);
   try {
-    return await linted(file, loading, { envCheck, strict });
+    return await linted(file, loading, { envCheck, strict, others });
   } catch (failure) {
     if (!(failure instanceof SpecError)) throw failure;
     const findings = failure.issues.map((issue) => ({ severity: 'error' as const, code: failure.code, ...issue }));
@@ -70,12 +75,13 @@ export async function lintPipelines(file: string, options: LintOptions = {}): Pr
 async function linted(
   file: string,
   options: LoadOptions,
-  { envCheck, strict }: { readonly envCheck: boolean; readonly strict: boolean },
+  { envCheck, strict, others }: Required<Pick<LintOptions, 'envCheck' | 'strict' | 'others'>>,
 ): Promise<LintResult> {
   const { checkDocuments } = await import('./check-documents.js');
   const { pipelines, issues, unset } = await checkDocuments(await fileText(file, options), file, options, {
     lenient: !envCheck,
     services: true,
+    others,
   });
   const errors = issues.map(({ message, line, column, reference }): Finding => {
     return { severity: 'error', code: reference ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID', message, line, column };
@@ -89,7 +95,7 @@ async function linted(
   return {
     ok: findings.every(({ severity }) => severity === 'warning'),
     findings,
-    pipelines: pipelines.flatMap(({ name, plan }) => {
+    pipelines: pipelines.flatMap(({ name, plan, outputs }) => {
       if (name === undefined || plan === undefined) return [];
       const columns = plan.columns().map((column) => column.name);
       return {
@@ -98,6 +104,7 @@ async function linted(
         steps: plan.steps.map((step) => step.name),
         to: plan.sinks.map((sink) => sink.name),
         columns,
+        writes: outputs.flatMap(({ path }) => path ?? []),
       };
     }),
     unset,

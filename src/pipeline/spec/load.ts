@@ -1,5 +1,6 @@
 import { SpecError } from '../../core/index.js';
 import type { Collection } from '../../collections/index.js';
+import { runTemplate } from '../../store/index.js';
 import { collide } from './collide.js';
 import { fileText } from './file-text.js';
 import { checkLoading, type LoadOptions } from './load-options.js';
@@ -98,7 +99,11 @@ export async function loadCollections(file: string, options: LoadOptions = {}): 
  * writesOver(pipeline, '/srv/lake/leads/manifest.json'); // true for one that writes the table /srv/lake/leads
  */
 export function writesOver({ plan, rejects }: Pick<Pipeline, 'plan' | 'rejects'>, file: string): boolean {
-  return [...plan.sinks.map(({ output }) => output), rejects.path].some((path) => path !== undefined && collide(path, file));
+  const isOfRun = file.includes(runTemplate);
+  // No two runs have the same id.
+  return [...plan.sinks.map(({ output }) => output), rejects.path].some(
+    (path) => path !== undefined && !(isOfRun && path.includes(runTemplate)) && collide(path, file),
+  );
 }
 
 /** What only files need, YAML and CEL among it, is loaded for the first of them. */

@@ -112,7 +112,8 @@ describe('run --metrics', () => {
     };
     expect(exits(valuesIn(await textIn(cwd)))).toEqual(after);
     expect(await cli(['run', 'wrong.yaml', '--metrics', 'm.prom'], { cwd, env: from.env })).toMatchObject({ code: 78 });
-    expect(exits(valuesIn(await textIn(cwd)))).toEqual({ ...after, leadstream_exit_code: 78 });
+    const broken = { leadstream_exit_code: 78, 'leadstream_run_exit_code{pipeline="x"}': 78 };
+    expect(exits(valuesIn(await textIn(cwd)))).toEqual({ ...after, ...broken });
   });
 
   test('has of pipelines that were not run the exit code of the command, and what their last run left', async () => {
@@ -153,6 +154,29 @@ describe('run --metrics', () => {
     await cli(args, { cwd, env: from.env });
     expect(await cli(wrong, { cwd, env: from.env })).toMatchObject({ code: 2 });
     expect(valuesIn(await textIn(cwd))).toMatchObject({ leadstream_exit_code: 2, 'leadstream_run_exit_code{pipeline="night"}': 0 });
+  });
+
+  test.each([
+    ['a step that there is not', users('night').replace('filter:', 'filtre:')],
+    ['a quote without an end', users('night').replace('from: users', "from: 'users")],
+    ['another document that is wrong', `${users('night')}---\n${users('other').replace('from: users', 'from: nothing')}`],
+    ['JSON', '{ "name": "night", "from": "nothing", "to": [{ "stdout": {} }] }'],
+  ])('tells of a pipeline whose file is wrong, by %s, that it was not run, and keeps what its last run did', async (_what, wrong) => {
+    const [from, cwd] = [await service(), await folderWith({ 'p.yaml': users('night'), 'q.yaml': users('fine') })];
+    const [code, other] = ['leadstream_run_exit_code{pipeline="night"}', 'leadstream_run_exit_code{pipeline="fine"}'];
+    const values = async (...files: string[]) => {
+      await cli(['run', ...files, '--metrics', 'm.prom'], { cwd, env: from.env });
+      return valuesIn(await textIn(cwd));
+    };
+    const { [code]: first, leadstream_exit_code: whole, ...before } = await values('p.yaml');
+    expect([first, whole]).toEqual([0, 0]);
+    await writeFile(join(cwd, 'p.yaml'), wrong);
+    const rows = Object.fromEntries(Object.entries(before).filter(([name]) => name.startsWith('leadstream_run_rows')));
+    expect(await values('p.yaml')).toMatchObject({ ...rows, [code]: 78, leadstream_exit_code: 78 });
+    await writeFile(join(cwd, 'p.yaml'), users('night'));
+    expect(await values('p.yaml')).toMatchObject({ [code]: 0, leadstream_exit_code: 0 });
+    await writeFile(join(cwd, 'p.yaml'), wrong);
+    expect(await values('p.yaml', 'q.yaml')).toMatchObject({ ...rows, [code]: 78, [other]: 0, leadstream_exit_code: 78 });
   });
 
   test('refuses before any request what is no file of its own, and what cannot be written', async () => {

@@ -155,6 +155,34 @@ describe('leadstream run on several files', () => {
     });
     expect(from.requests).toEqual([]);
   });
+
+  const quick = 'service: { limit: 500, end_wait: 1ms }';
+  const into = (name: string, path: string, more = '') =>
+    `name: ${name}\n${quick}\nfrom: users\nto:\n  - csv: { path: '${path}' }\n${more}`;
+  const oneOfTwo = {
+    'the same name': [into('a', 'a.csv'), into('a', 'b.csv'), "2.yaml:1:7 the name 'a' is taken by a pipeline of 1.yaml"],
+    'the same path': [into('a', 'a.csv'), into('b', './x/../a.csv'), "2.yaml:5:10 the pipeline 'a' of 1.yaml writes to the same path"],
+    'a path within a table': [
+      'name: a\nfrom: users\nto:\n  - parquet: { path: lake/a }\n',
+      into('b', 'lake/a/b.csv'),
+      "2.yaml:5:10 the pipeline 'a' of 1.yaml writes to the same path, or one within",
+    ],
+    'a path of every day': [into('a', '{{ run.date }}.csv'), into('b', '2026-01-31.csv'), '2.yaml:5:'],
+    'the same rejects': [into('a', 'a.csv', 'rejects: { path: r }\n'), into('b', 'b.csv', 'rejects: { path: r }\n'), '2.yaml:6:'],
+    'rejects over an output': [into('a', 'a.csv'), into('b', 'b.csv', 'rejects: { path: a.csv }\n'), '2.yaml:6:'],
+    'paths of their runs': [into('a', '{{ run.id }}.csv'), into('b', '{{ run.id }}.csv'), undefined],
+    stdout: [`name: a\n${quick}\nfrom: users\nto: [stdout: {}]\n`, `name: b\n${quick}\nfrom: users\nto: [stdout: {}]\n`, undefined],
+    nothing: [into('a', 'a.csv'), into('b', 'b.csv'), undefined],
+  } as const;
+
+  test.each(Object.entries(oneOfTwo))('validate and run agree on two files that share %s', async (_what, [one, other, told]) => {
+    const [from, cwd] = [await service(), await folderWith({ '1.yaml': one, '2.yaml': other })];
+    const checked = await cli(['validate', '1.yaml', '2.yaml'], { cwd });
+    const run = await cli(['run', '1.yaml', '2.yaml'], { cwd, env: from.env });
+    expect({ validate: checked.code, run: run.code }).toEqual(told === undefined ? { validate: 0, run: 0 } : { validate: 78, run: 2 });
+    if (told !== undefined) expect(checked.stderr).toContain(told);
+    expect((await cli(['validate', '2.yaml'], { cwd })).code).toBe(0);
+  });
 });
 
 describe('leadstream completion', () => {
