@@ -169,13 +169,21 @@ export const calls: Readonly<Record<string, Call>> = {
   testPipelines: { given: ({ file }) => [file, {}], outcome: asItIs },
   recoverRuns: { given: ({ folder }) => [folder, folder], outcome: asItIs },
   verifyTable: { given: ({ table }) => [table, {}], outcome: asItIs },
-  rollbackTable: { given: ({ table, folder }) => [table, { stateDir: join(folder, 'state') }], outcome: asItIs },
+  rollbackTable: { given: async (place) => [place.table, { stateDir: await forward(place) }], outcome: asItIs },
   publishedManifest: { given: ({ table }) => [table], outcome: asItIs },
   tableRuns: { given: ({ table }) => [table], outcome: asItIs },
   generate: { given: () => [{ leads: 2, bridges: 2, links: 2, users: 2 }], outcome: (made) => (made as service.DataSource).leads.count },
   startService: closing,
   createStallDetector: { given: () => [4, 1000], outcome: () => 'made' },
 };
+
+/** Publishes the newest run of a table again, from which there is one to go back to. @returns The state folder. */
+async function forward({ table, folder }: { readonly table: string; readonly folder: string }): Promise<string> {
+  const stateDir = join(folder, 'state');
+  const [newest] = await tables.tableRuns(table);
+  if (newest?.state === 'kept') await tables.rollbackTable(table, { to: newest.run, stateDir });
+  return stateDir;
+}
 
 /** What two calls gave, as texts that can be compared. */
 export function comparable(outcome: unknown): string {

@@ -105,7 +105,14 @@ describe('validate', () => {
     const cwd = await folderWith({ 'd.yaml': doubtful, 'q.yaml': 'name: q\nfrom: [' });
     const { code, stdout, stderr } = await cli(['validate', 'd.yaml', 'q.yaml', '--format', 'json'], { cwd });
     expect({ code, stderr }).toEqual({ code: 78, stderr: '' });
-    const chain = { name: 'd', from: 'leads', steps: ['filter'], to: ['csv'], columns: expect.arrayContaining(['lead_id']) };
+    const chain = {
+      name: 'd',
+      from: 'leads',
+      steps: ['filter'],
+      to: ['csv'],
+      columns: expect.arrayContaining(['lead_id']),
+      writes: [join(cwd, 'd.csv'), join(cwd, 'd.csv.rejects.ndjson')],
+    };
     const unset = ['LEADSTREAM_BASE_URL'];
     expect(JSON.parse(stdout)).toEqual({
       ok: false,
