@@ -42,10 +42,15 @@ async function doctor(arguments_: DoctorArguments, context: CommandContext): Pro
   const { diagnoseService } = await import('../../index.js');
   const { debugLog } = await import('../debug-log.js');
   const { console, signal, stdout } = context;
-  const { connection, service, collections } = await subjectOf(arguments_, context);
+  const { connection, service, collections, unmeasured } = await subjectOf(arguments_, context);
   const first = arguments_.collection;
   const asked = [...new Set([...(first ? [first] : []), ...collections])];
   const options = { service, collections: asked, ratePerSecond: arguments_.rateLimit, signal, watch: debugLog(console) };
+  for (const name of unmeasured)
+    console.log(
+      'warn',
+      `${name} is not measured: the file declares how it is paged, and ${tryIt(arguments_)} reads the first rows by that`,
+    );
   console.log('info', `asking ${connection.baseUrl}, at most 60 requests`);
   const diagnosis = await diagnoseService(connection, options);
   const text =
@@ -60,6 +65,13 @@ interface Subject {
   readonly connection: ConnectOptions;
   readonly service: Readonly<Record<string, unknown>>;
   readonly collections: readonly CollectionName[];
+  /** Those that a file declares and reads. */
+  readonly unmeasured: readonly string[];
+}
+
+/** What shows whether a declaration fits. */
+function tryIt({ file, only }: Pick<DoctorArguments, 'file' | 'only'>): string {
+  return `leadstream preview ${file}${only === undefined ? '' : ` --only ${only}`}`;
 }
 
 async function subjectOf(arguments_: DoctorArguments, context: CommandContext): Promise<Subject> {
@@ -73,7 +85,7 @@ async function subjectOf(arguments_: DoctorArguments, context: CommandContext): 
     const message = `doctor without a file takes the service and its key from the environment, which must set ${connection.missing}`;
     throw new LeadstreamError('E_SPEC_REFERENCE', message);
   }
-  return { connection, service: environmentBlock(connection), collections: collectionNames };
+  return { connection, service: environmentBlock(connection), collections: collectionNames, unmeasured: [] };
 }
 
 async function fileSubject(
@@ -90,12 +102,15 @@ async function fileSubject(
   console.hide(secrets);
   const collections = collectionNames.filter((name) => plan.reads.includes(name));
   if (collections.length === 0) {
-    const message = `${file} reads no collection that every service has, and only these are measured; run doctor without a file`;
+    const declared = `${file} reads ${plan.reads.join(', ')}, which it declares itself, and only those that every service has are measured`;
+    const message = `${declared}; ${tryIt({ file, only })} reads the first rows as declared`;
     throw new LeadstreamError('E_USAGE', message);
   }
   const ordered = [...collections.filter((name) => name === plan.collection.name), ...collections];
+  const known: readonly string[] = collectionNames;
+  const unmeasured = plan.reads.filter((name) => !known.includes(name));
   const hasAddress = service['base_url'] !== undefined;
-  return { connection, service: hasAddress ? service : { ...environmentBlock(connection), ...service }, collections: ordered };
+  return { connection, service: hasAddress ? service : { ...environmentBlock(connection), ...service }, collections: ordered, unmeasured };
 }
 
 /** How a file writes the service of the environment. */
