@@ -105,6 +105,7 @@ export {
   type Side,
   type Step,
   type StepContext,
+  type CountedStep,
   type Tally,
 } from './flow/index.js';
 

@@ -168,6 +168,11 @@ export interface Violation {
   readonly message: string;
 }
 
+/** What was stopped by a signal: its reason is the `cause`, so that a timeout can be told from somebody's decision. */
+export function stoppedBy(signal: AbortSignal, message: string): LeadstreamError {
+  return new LeadstreamError('E_RUN_ABORTED', message, { cause: signal.reason });
+}
+
 /**
  * Gates refused to publish what was read. The message has one line per gate; the code is that of the first.
  *

@@ -16,6 +16,7 @@ export {
   SpecError,
   type SpecIssue,
   StepError,
+  stoppedBy,
   type Warning,
 } from './errors.js';
 export { type ExitCode, exitCodes } from './exit-codes.js';

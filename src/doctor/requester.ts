@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { lastValueFrom } from 'rxjs';
 import type { Collection } from '../collections/index.js';
-import { LeadstreamError, SourceError, type Redactor } from '../core/index.js';
+import { type LeadstreamError, SourceError, stoppedBy, type Redactor } from '../core/index.js';
 import type { Events } from '../events/index.js';
 import { headersOf, openTransport, queryOf, type Credentials, type OpenedTransport, type TransportOptions } from '../http/index.js';
 import type { Sample } from './chance.js';
@@ -194,25 +194,26 @@ export class Requester {
     if (!signal) return work;
     let stop: (() => void) | undefined;
     const stopped = new Promise<never>((_resolve, reject) => {
-      stop = () => reject(aborted());
+      stop = () => reject(aborted(signal));
       signal.addEventListener('abort', stop, { once: true });
     });
     try {
       return await Promise.race([work, stopped]);
     } catch (error) {
-      throw signal.aborted ? aborted() : error;
+      throw signal.aborted ? aborted(signal) : error;
     } finally {
       if (stop) signal.removeEventListener('abort', stop);
     }
   }
 
   #refuseAborted(): void {
-    if (this.options.signal?.aborted) throw aborted();
+    const { signal } = this.options;
+    if (signal?.aborted) throw aborted(signal);
   }
 }
 
-function aborted(): LeadstreamError {
-  return new LeadstreamError('E_RUN_ABORTED', 'the diagnosis was stopped by its signal');
+function aborted(signal: AbortSignal): LeadstreamError {
+  return stoppedBy(signal, 'the diagnosis was stopped by its signal');
 }
 
 function pathOf({ collection, path = collection.paths[0] }: Asked): string {

@@ -42,9 +42,10 @@ export class Events {
     channel.publish(event);
   }
 
-  /** Says that something was recognised that is no failure. */
-  warn({ code, message }: Warning): void {
+  /** Says that something was recognised that is no failure. @returns Whether somebody listens. */
+  warn({ code, message }: Warning): boolean {
     this.emit('warning', () => ({ code, message: printable(message) }));
+    return this.#handlers.has('warning') || moments.warning.hasSubscribers;
   }
 
   /**

@@ -40,6 +40,18 @@ interface RowFunction<T, R> {
   readonly name?: string | undefined;
   /** It is told the row and nothing else. */
   of(row: T): R;
+  /** What is wrong with what it gave, in words behind `the function`, and what to do instead. Default: only promises are wrong. */
+  refused?(result: R): { readonly what: string; readonly remedy: string } | undefined;
+}
+
+/** Refuses what a condition may not give: a text is true, be it `no`, and the value of a misspelled field is false, for all rows. */
+export function refusedCondition(result: unknown): { readonly what: string; readonly remedy: string } | undefined {
+  if (typeof result === 'boolean') return undefined;
+  const kind = result === null || result === undefined ? String(result) : typeof result === 'string' ? 'a text' : `a ${typeof result}`;
+  return {
+    what: `gave ${kind.replace(/^a (?=object)/, 'an ')}`,
+    remedy: "a condition gives true or false, like lead.lead_status === 'sold'",
+  };
 }
 
 /**
@@ -47,13 +59,15 @@ interface RowFunction<T, R> {
  *
  * @throws {StepError} `E_STEP_FUNCTION` when it throws, and when it gives a promise. A failure of leadstream stays what it is.
  */
-export function ofEachRow<T, R>({ number: page, rows }: Page<T>, { at, name, of }: RowFunction<T, R>): R[] {
+export function ofEachRow<T, R>({ number: page, rows }: Page<T>, { at, name, of, refused }: RowFunction<T, R>): R[] {
   let index = -1;
   const place = (row: unknown): RowPlace => ({ who: name === undefined ? at : `${at}: ${name}`, at, page, index, row });
   return rows.map((row) => {
     index += 1;
     const result = called(of, row, place);
     if (isPromise(result)) throw refusedRow(place(row), 'gave a promise', { remedy: 'a step does not wait for it; mapAsync does' });
+    const wrong = refused?.(result);
+    if (wrong) throw refusedRow(place(row), wrong.what, wrong);
     return result;
   });
 }

@@ -1,5 +1,6 @@
 import type { Observable } from 'rxjs';
-import type { Column, Consistency } from '../core/index.js';
+import type { Column, Consistency, Warning } from '../core/index.js';
+import type { Tally } from './context.js';
 import type { Page } from './page.js';
 
 /** What rows are read for: what is written has to be complete. */
@@ -15,6 +16,15 @@ export interface RowSource {
   readonly key: readonly string[];
   /** Begins a read; nothing is asked for before its pages are subscribed. */
   open(purpose: Purpose): OpenedSource;
+  /** Says that something was recognised that is no failure. @returns Whether somebody heard it. */
+  warn?(warning: Warning): boolean;
+}
+
+/** What a step did with the rows of a read. */
+export interface CountedStep {
+  /** Name of the step, for example `join`. */
+  readonly at: string;
+  readonly tally: Readonly<Tally>;
 }
 
 /** One read of a source. */
@@ -34,6 +44,8 @@ export interface OpenedStream<T> {
   /** The columns of the rows, with those that nobody declared and came so far; `undefined` when nobody knows. */
   columns(): readonly Column[] | undefined;
   readonly consistency: Consistency | undefined;
+  /** What its steps did so far; not those that were given a context, and not operators of others. */
+  readonly steps: readonly CountedStep[];
   /** Whether a step, like `limit`, left the source before it had ended. */
   readonly partial: boolean;
 }

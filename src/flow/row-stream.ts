@@ -7,7 +7,8 @@ import { PageCache, type CacheOptions } from './cache.js';
 import { iterate, toReadable, toWeb, type RowFormat } from './iterate.js';
 import { rows } from './lift.js';
 import type { Page } from './page.js';
-import type { OpenedSource, OpenedStream, Purpose, RowSource } from './row-source.js';
+import { OpenReading } from './reading.js';
+import type { CountedStep, OpenedSource, OpenedStream, Purpose, RowSource } from './row-source.js';
 import { StepChain } from './step-chain.js';
 
 type Operator<In, Out> = (pages$: Observable<Page<In>>) => Observable<Page<Out>>;
@@ -53,6 +54,7 @@ export class RowStream<T> implements AsyncIterable<T> {
   readonly #source: RowSource;
   readonly #chain: StepChain;
   #consistency: Consistency | undefined;
+  #steps: readonly CountedStep[] | undefined;
 
   /** @internal */
   static opened: <T>(stream: RowStream<T>, purpose: Purpose) => OpenedStream<T> = (stream, purpose) => stream.#open(purpose);
@@ -73,6 +75,14 @@ export class RowStream<T> implements AsyncIterable<T> {
    */
   get consistency(): Consistency | undefined {
     return this.#consistency;
+  }
+
+  /**
+   * What the steps did with the rows, by the read of this very stream that ended last: how many a `filter` removed, how many found a match in
+   * a `join`, and so on; `undefined` before, and of a read that was left. A step that was given a context counts there.
+   */
+  get steps(): readonly CountedStep[] | undefined {
+    return this.#steps;
   }
 
   /** The rows one by one, at the pace of the loop. */
@@ -189,14 +199,19 @@ export class RowStream<T> implements AsyncIterable<T> {
         return last?.partial ?? false;
       },
     };
-    return new RowStream<T>({ columns: this.columns, withheld: this.withheld, key: this.#source.key, open: () => opened });
+    const { key, warn } = this.#source;
+    return new RowStream<T>({ columns: this.columns, withheld: this.withheld, key, open: () => opened, ...(warn && { warn }) });
   }
 
   #open(purpose: Purpose): OpenedStream<T> {
     const opened = this.#source.open(purpose);
     let wasRead = false;
-    const pages$ = this.#chain.through(opened.pages$.pipe(tap({ complete: () => (wasRead = true) })), purpose);
-    const ended = () => (this.#consistency = opened.consistency);
+    const reading = new OpenReading(purpose, this.#source);
+    const pages$ = this.#chain.through(opened.pages$.pipe(tap({ complete: () => (wasRead = true) })), reading);
+    const ended = () => {
+      this.#consistency = opened.consistency;
+      this.#steps = reading.steps;
+    };
     // What goes through the steps is of the type that theirs say.
     const made$ = pages$.pipe(tap({ complete: ended, error: ended })) as Observable<unknown> as Observable<Page<T>>;
     return {
@@ -205,6 +220,7 @@ export class RowStream<T> implements AsyncIterable<T> {
       get consistency() {
         return opened.consistency;
       },
+      steps: reading.steps,
       get partial() {
         return !wasRead || opened.partial === true;
       },

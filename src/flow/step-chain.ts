@@ -3,8 +3,8 @@ import { type Column, type Row, StepError } from '../core/index.js';
 import { given } from '../options/index.js';
 import { isPage, type Page, type Step } from './page.js';
 import { namingRows, type KnownRows } from './row-function.js';
-import type { Purpose, RowSource } from './row-source.js';
-import { factsOf, type ColumnsContext } from './step-facts.js';
+import type { RowSource } from './row-source.js';
+import { factsOf, type ColumnsContext, type Reading } from './step-facts.js';
 
 /** Steps one behind the other, and the columns of what comes out. What goes from one to the next, their types have said. */
 export class StepChain {
@@ -24,14 +24,14 @@ export class StepChain {
     return new StepChain(this.source, [...this.steps, ...more.map(checkedStep)]);
   }
 
-  /** What the steps make of pages that are read for something. */
-  through(pages$: Observable<Page>, purpose: Purpose): Observable<Page> {
+  /** What the steps make of the pages of a read. */
+  through(pages$: Observable<Page>, reading: Reading): Observable<Page> {
     return this.steps.reduce(
       (each$: Observable<Page>, step, index) => {
         const facts = factsOf(step);
         const naming = namingRows<Row>(facts?.at, () => this.#known(index));
         if (facts === undefined) return each$.pipe(step, tap(checkPage(`pipe: operator ${index + 1}`)), naming);
-        return each$.pipe(purpose === 'writing' && facts.forWriting ? (facts.forWriting() as Step) : step, naming);
+        return each$.pipe(facts.opened ? (facts.opened(reading) as Step) : step, naming);
       },
       pages$.pipe(namingRows<Row>(undefined, () => undefined)),
     );

@@ -1,5 +1,7 @@
-import type { Column } from '../core/index.js';
+import type { Column, Warning } from '../core/index.js';
+import type { StepContext } from './context.js';
 import type { Step } from './page.js';
+import type { Purpose } from './row-source.js';
 
 /** Where a problem lies in what a step was given: keys and indexes from its own value downwards. */
 export type ConfigPath = readonly (string | number)[];
@@ -19,14 +21,23 @@ export interface ColumnsContext {
   problem(path: ConfigPath, message: string, onKey?: boolean, at?: number): void;
 }
 
+/** One read of a stream, as its steps see it. */
+export interface Reading {
+  readonly purpose: Purpose;
+  /** The context of a step whose rows are counted for this read. */
+  counted(at: string): StepContext;
+  /** Says that something was recognised that is no failure. */
+  warn(warning: Warning): void;
+}
+
 /** What is known of a step besides what it does to pages. */
 export interface StepFacts {
   /** Name in messages, for example `select`. */
   readonly at: string;
   /** The columns that leave it; `undefined` where that cannot be told. */
   columns(input: readonly Column[], context: ColumnsContext): readonly Column[] | undefined;
-  /** The same step where its rows are going to be written. Default: the step itself. */
-  readonly forWriting?: () => unknown;
+  /** The same step for one read. Default: the step itself. */
+  readonly opened?: ((reading: Reading) => unknown) | undefined;
 }
 
 const known = new WeakMap<object, StepFacts>();

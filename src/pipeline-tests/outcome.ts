@@ -1,6 +1,7 @@
 import { LeadstreamError, limitReached } from '../core/index.js';
 import { failedRunOf, runPipeline, type ObservedPipeline, type PipelineTest, type RunReport, type TextRow } from '../pipeline/index.js';
 import { Collected } from './collected.js';
+import { refuseStopped } from './stopped.js';
 
 /** What a run came to. */
 export interface Outcome {
@@ -31,7 +32,7 @@ export async function outcomeOf(
   try {
     report = await runPipeline(pipeline, options);
   } catch (thrown) {
-    signal?.throwIfAborted();
+    refuseStopped(signal);
     report = failedRunOf(thrown);
     failure = failureOf(thrown);
   }

@@ -5,6 +5,7 @@ import { LeadstreamError } from '../core/index.js';
 import { abortSignal, callable, checkUsage, object, texts } from '../options/index.js';
 import type { Extensions, PipelineTest, TestedPipeline } from '../pipeline/index.js';
 import type { Difference } from './compare.js';
+import { refuseStopped } from './stopped.js';
 
 /** How tests are run. */
 export interface TestOptions extends Extensions {
@@ -67,7 +68,7 @@ export async function testPipelines(file: string, options: TestOptions = {}): Pr
   const skipped: Pick<TestResult, 'pipeline' | 'name'>[] = [];
   for (const pipeline of pipelines) {
     for (const test of pipeline.tests) {
-      signal?.throwIfAborted();
+      refuseStopped(signal);
       if (only.length > 0 && ![pipeline.name, test.name].some((name) => only.includes(name))) {
         skipped.push({ pipeline: pipeline.name, name: test.name });
         continue;
@@ -93,7 +94,7 @@ async function differencesIn(pipeline: TestedPipeline, test: PipelineTest, aroun
   try {
     return await compared(pipeline, test, { ...around, folder });
   } catch (failure) {
-    around.signal?.throwIfAborted();
+    refuseStopped(around.signal);
     if (!(failure instanceof LeadstreamError)) throw failure;
     return [{ at: 'setup', expected: 'a test that can run', received: `${failure.code}: ${failure.message}` }];
   } finally {

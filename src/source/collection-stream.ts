@@ -49,6 +49,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
       withheld: withheldOf(collection, read.reveal),
       key: collection.key,
       open: (purpose) => open(connection, collection, read, purpose),
+      warn: (warning) => connection.events.warn(warning),
     });
     this.#connection = connection;
     this.#collection = collection;

@@ -1,6 +1,6 @@
 import { nearest, schema, snakeCase, strictest, type Column } from '../core/index.js';
 import { repeatsIn, standsTwice } from '../options/index.js';
-import { withFacts, type ColumnsContext, type ConfigPath, type Step } from '../flow/index.js';
+import type { ColumnsContext, ConfigPath, StepFacts } from '../flow/index.js';
 
 /** The name of a new column. `__proto__` is none: an assignment to it would be lost. */
 export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a name is made of a-z, 0-9 and _'));
@@ -47,13 +47,12 @@ export function goneAt(name: string, { gone }: Pick<ColumnsContext, 'gone'>): st
   return step === undefined ? undefined : `field '${name}' is gone here: ${step} does not pass it on`;
 }
 
-/** A step that leaves the columns as they are, and needs some of them. */
-export function keepingColumns<T>(step: Step<T, T>, at: string, fields: readonly string[] = []): Step<T, T> {
-  const columns = (input: readonly Column[], context: ColumnsContext) => {
+/** The columns of a step that leaves them as they are, and needs some of them. */
+export function sameColumns(fields: readonly string[] = []): StepFacts['columns'] {
+  return (input, context) => {
     for (const field of fields) requireColumn(field, input, context, []);
     return input;
   };
-  return withFacts(step, { at, columns });
 }
 
 /** Reports the fields that stand in a list twice. */

@@ -2,7 +2,7 @@ import { type Observable } from 'rxjs';
 import { createRedactor, newRunId, type Column, type Consistency } from '../../core/index.js';
 import { Events, type Watchers } from '../../events/index.js';
 import { commitUnlogged } from '../../store/index.js';
-import { countOf, deliver, fromPages, RowStream, type OpenedStream, type Page, type Side } from '../../flow/index.js';
+import { countOf, deliver, fromPages, RowStream, type CountedStep, type OpenedStream, type Page, type Side } from '../../flow/index.js';
 import type { PreparedOutput, SinkWriter } from '../../sinks/index.js';
 import { completed } from '../run/completed.js';
 import { checkWriting, claimSink } from './write-to-check.js';
@@ -32,6 +32,8 @@ export interface Written {
   readonly path: string | undefined;
   /** What was found out of the list that was read; `undefined` where nothing is known of it, as of an observable of pages. */
   readonly consistency: Consistency | undefined;
+  /** What the steps did with the rows, as `RowStream.steps` has it; none of an observable of pages. */
+  readonly steps: readonly CountedStep[];
 }
 
 /**
@@ -98,7 +100,7 @@ class Writing {
     );
     const { consistency, partial } = stream;
     await this.#commit(prepared, name, { consistency, partial }, events);
-    return { rows: prepared.rows, bytes: prepared.bytes, path: prepared.path, consistency };
+    return { rows: prepared.rows, bytes: prepared.bytes, path: prepared.path, consistency, steps: stream.steps };
   }
 
   /** Leaves nothing behind of what was not published. */

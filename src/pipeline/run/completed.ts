@@ -1,5 +1,5 @@
 import { finalize, Subscription, type Observable } from 'rxjs';
-import { LeadstreamError } from '../../core/index.js';
+import { LeadstreamError, stoppedBy } from '../../core/index.js';
 
 /** Waits for the end of a stream; a signal ends it at once, and so does the deadline. */
 export function completed(stream$: Observable<unknown>, signal?: AbortSignal, deadlineMs?: number): Promise<void> {
@@ -9,7 +9,7 @@ export function completed(stream$: Observable<unknown>, signal?: AbortSignal, de
       subscription.unsubscribe();
       reject(error);
     };
-    const aborted = () => stop(new LeadstreamError('E_RUN_ABORTED', 'the run was stopped; nothing was published'));
+    const aborted = () => signal && stop(stoppedBy(signal, 'the run was stopped; nothing was published'));
     const late = () => stop(new LeadstreamError('E_RUN_DEADLINE', 'the run passed its deadline; nothing was published'));
     const timer = deadlineMs === undefined ? undefined : setTimeout(late, deadlineMs);
     signal?.addEventListener('abort', aborted, { once: true });

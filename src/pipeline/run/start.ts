@@ -63,7 +63,7 @@ export class Run {
     this.#spools = this.#publishes && pipeline.plan.stoppedBy === undefined;
   }
 
-  readonly warn = (warning: Warning): void => this.events.warn(warning);
+  readonly warn = (warning: Warning): void => void this.events.warn(warning);
 
   /** Something that fails beside the point: after the commit, or while another failure is being told. */
   readonly nuisance = (failure: unknown): void => {

@@ -1,4 +1,4 @@
-import { LeadstreamError, SinkError, type OutputColumn } from '../../core/index.js';
+import { SinkError, stoppedBy, type OutputColumn } from '../../core/index.js';
 import { defaultMemory, Order, RowSorter, scratchFolder } from '../../sorting/index.js';
 import { Batch, RecordBatch } from '../../vector/index.js';
 import type { SinkContext } from '../sink.js';
@@ -43,7 +43,8 @@ export class SortedRows {
   async writeTo(write: (batch: Batch) => Promise<void>): Promise<void> {
     const sorted = await this.#sorter.finish();
     for (let batch = await sorted.next(); batch.length > 0; batch = await sorted.next()) {
-      if (this.context.signal?.aborted) throw new LeadstreamError('E_RUN_ABORTED', 'the run was stopped; nothing was published');
+      const { signal } = this.context;
+      if (signal?.aborted) throw stoppedBy(signal, 'the run was stopped; nothing was published');
       const { length } = batch;
       await write(
         new Batch(

@@ -1,9 +1,10 @@
 import { pipe } from 'rxjs';
 import { declaredTypes, schema, StepError, type Column, type DeclaredType, type Row, type ValueOf } from '../../core/index.js';
-import { blocking, standalone, withFacts, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { blocking, refusedCondition, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { callback, checkArguments, repeatsIn } from '../../options/index.js';
 import { defaultMemory, scratchFolder } from '../../sorting/index.js';
 import { FlatVector, type Mapped } from '../../vector/index.js';
+import { counting } from '../counting.js';
 import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { Aggregator } from './aggregator.js';
@@ -99,15 +100,18 @@ export function aggregate<
   T extends Row,
   const B extends readonly GroupBy<keyof NoInfer<T> & string>[],
   const C extends Readonly<Record<string, Aggregation<NoInfer<T>>>>,
->(by: B, compute: C, options: AggregateOptions = {}, context: StepContext = standalone('aggregate')): Step<T, Aggregated<B, C>> {
-  checkArguments(context.at, taken, { by, compute, options });
-  const { plan, fields } = planOf<T>(by, compute, context.at);
+>(by: B, compute: C, options: AggregateOptions = {}, context?: StepContext): Step<T, Aggregated<B, C>> {
+  const at = context?.at ?? 'aggregate';
+  checkArguments(at, taken, { by, compute, options });
+  const { plan, fields } = planOf<T>(by, compute, at);
   const { memory = defaultMemory, folder = scratchFolder(), onError = 'reject' } = options;
-  const aggregating = pipe(
-    requireFields<T>(context.at, fields),
-    blocking<T, Aggregated<B, C>>(context, () => new Aggregator(plan, { memory, folder, onError }, context)),
+  const columns = (input: readonly Column[], checked: ColumnsContext) => groupColumns(by, compute, input, checked);
+  return counting('aggregate', context, columns, (counted) =>
+    pipe(
+      requireFields<T>(at, fields),
+      blocking<T, Aggregated<B, C>>(counted, () => new Aggregator(plan, { memory, folder, onError }, counted)),
+    ),
   );
-  return withFacts(aggregating, { at: context.at, columns: (input, checked) => groupColumns(by, compute, input, checked) });
 }
 
 function planOf<T extends Row>(by: readonly GroupBy[], compute: Readonly<Record<string, Aggregation<T>>>, at: string) {
@@ -125,7 +129,7 @@ function planOf<T extends Row>(by: readonly GroupBy[], compute: Readonly<Record<
     // A field can be read as several types, and its own name is for the group.
     const label = `compute.${name}`;
     if (typeof argument === 'function') {
-      reads.set(label, (batch) => mappedBy(batch, argument));
+      reads.set(label, (batch) => mappedBy(batch, argument, `${at}: ${name}`));
       return { name, aggregate: kind, argument: label, type: 'flag' };
     }
     fields.add(argument.field);
@@ -147,10 +151,17 @@ function reading({ field, type }: { readonly field: string; readonly type: Decla
   return (batch) => cast(batch.columnOrNulls(field));
 }
 
-function mappedBy<T extends Row>(batch: Batch, condition: (row: T) => boolean): Mapped {
+/** @param who The function in messages. @throws {StepError} `E_STEP_FUNCTION` when it gives what is neither true nor false. */
+function mappedBy<T extends Row>(batch: Batch, condition: (row: T) => boolean, who: string): Mapped {
   // The rows of the pages that the caller named the type of.
   const rows = batch.rows as readonly T[];
-  return { vector: new FlatVector(rows.map((row) => (condition(row) ? true : null))), unfit: undefined };
+  return { vector: new FlatVector(rows.map((row) => (holds(condition(row), who) ? true : null))), unfit: undefined };
+}
+
+function holds(result: boolean, who: string): boolean {
+  const wrong = refusedCondition(result);
+  if (wrong) throw new StepError('E_STEP_FUNCTION', `${who}: the function ${wrong.what}; ${wrong.remedy}`);
+  return result;
 }
 
 /** The columns that leave the step: fields as they are read, and results. */

@@ -10,20 +10,13 @@ import {
   type ValueOf,
   StepError,
 } from '../../core/index.js';
-import {
-  batchOf,
-  standalone,
-  withBatch,
-  withFacts,
-  type ColumnsContext,
-  type OnError,
-  type Step,
-  type StepContext,
-} from '../../flow/index.js';
+import { batchOf, withBatch, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
+import { counting } from '../counting.js';
 import { requireColumn } from '../fields.js';
+import type { Filled } from '../filled.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 
@@ -46,7 +39,7 @@ type OnlyOf<T, C> = { readonly [F in Exclude<keyof C, keyof T>]: never };
 
 const taken = schema((z) =>
   z.strictObject({
-    types: z.record(z.string(), z.enum(declaredTypes).optional()),
+    types: z.record(z.string(), z.enum(declaredTypes)),
     options: z.strictObject({ onError: z.enum(['reject', 'null', 'fail']).optional() }),
   }),
 );
@@ -64,13 +57,15 @@ const taken = schema((z) =>
  * // { age: '41', yearmonthday: '20240229' }  ->  { age: 41n, yearmonthday: 2024-02-29T00:00:00.000Z }
  */
 export function cast<T extends Row, const C extends Types<NoInfer<T>> = Types<T>>(
-  types: C & OnlyOf<NoInfer<T>, C>,
+  types: C & OnlyOf<NoInfer<T>, C> & Filled<C>,
   options: CastOptions = {},
-  context: StepContext = standalone('cast'),
+  context?: StepContext,
 ): Step<T, Casted<T, C>> {
-  checkArguments(context.at, taken, { types, options });
-  const casting = pipe(requireFields<T>(context.at, Object.keys(types)), castRows<T, Casted<T, C>>(types, options, context));
-  return withFacts(casting, { at: context.at, columns: (input, plan) => castColumns(types, input, plan) });
+  checkArguments(context?.at ?? 'cast', taken, { types, options });
+  const columns = (input: readonly Column[], plan: ColumnsContext) => castColumns(types, input, plan);
+  return counting('cast', context, columns, (counted) =>
+    pipe(requireFields<T>(counted.at, Object.keys(types)), castRows<T, Casted<T, C>>(types, options, counted)),
+  );
 }
 
 /** @param types Default: every column gets its declared type. */

@@ -1,10 +1,11 @@
 import { defer, identity, map, pipe } from 'rxjs';
 import { schema, type Row } from '../../core/index.js';
-import { batchOf, KeySet, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, KeySet, withBatch, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { keysOf } from '../../vector/index.js';
 import { casefold } from '../casefold.js';
-import { keepingColumns, refuseRepeats, requireColumn } from '../fields.js';
+import { counting } from '../counting.js';
+import { sameColumns, refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 
@@ -35,13 +36,11 @@ const taken = schema((z) =>
  * service.leads.pipe(dedupe(['lead_id']));
  * service.leads.pipe(dedupe(['email'], { normalize: 'casefold' }));
  */
-export function dedupe<T extends Row>(
-  key: readonly (keyof T & string)[],
-  options: DedupeOptions = {},
-  context: StepContext = standalone('dedupe'),
-): Step<T, T> {
-  checkArguments(context.at, taken, { key, options });
-  return keepingColumns(pipe(requireFields<T>(context.at, key), deduping<T>(key, options, context)), context.at, key);
+export function dedupe<T extends Row>(key: readonly (keyof T & string)[], options: DedupeOptions = {}, context?: StepContext): Step<T, T> {
+  checkArguments(context?.at ?? 'dedupe', taken, { key, options });
+  return counting('dedupe', context, sameColumns(key), (counted) =>
+    pipe(requireFields<T>(counted.at, key), deduping<T>(key, options, counted)),
+  );
 }
 
 function deduping<T extends Row>(key: readonly string[], { normalize }: DedupeOptions, context: StepContext): Step<T, T> {

@@ -1,18 +1,10 @@
 import { map, pipe } from 'rxjs';
 import { schema, StepError, type Column, type Row, type Value } from '../../core/index.js';
-import {
-  batchOf,
-  standalone,
-  withBatch,
-  withFacts,
-  type ColumnsContext,
-  type OnError,
-  type Step,
-  type StepContext,
-} from '../../flow/index.js';
+import { batchOf, withBatch, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { FlatVector, memoOf, Unfit, type RecordBatch } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
+import { counting } from '../counting.js';
 import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { listOf } from './list-of.js';
@@ -54,16 +46,12 @@ const taken = schema((z) =>
  * service.links.pipe(explode('folders', { separator: ',' }));
  * // { id: '7', folders: 'a, b' }  ->  { id: '7', folders: 'a' }, { id: '7', folders: 'b' }
  */
-export function explode<T extends Row>(
-  field: keyof NoInfer<T> & string,
-  options: ExplodeOptions = {},
-  context: StepContext = standalone('explode'),
-): Step<T, T> {
-  checkArguments(context.at, taken, { field, options });
-  return withFacts(pipe(requireFields<T>(context.at, [field]), exploding<T>(field, options, context)), {
-    at: context.at,
-    columns: (input, plan) => explodedColumns({ field, position: options.position }, input, plan),
-  });
+export function explode<T extends Row>(field: keyof NoInfer<T> & string, options: ExplodeOptions = {}, context?: StepContext): Step<T, T> {
+  checkArguments(context?.at ?? 'explode', taken, { field, options });
+  const columns = (input: readonly Column[], plan: ColumnsContext) => explodedColumns({ field, position: options.position }, input, plan);
+  return counting('explode', context, columns, (counted) =>
+    pipe(requireFields<T>(counted.at, [field]), exploding<T>(field, options, counted)),
+  );
 }
 
 /** The columns that leave the step. */

@@ -1,8 +1,9 @@
 import { map } from 'rxjs';
 import { schema, type Row } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
-import { keepingColumns } from '../fields.js';
-import { countOf, keepRows, standalone, type Step, type StepContext } from '../../flow/index.js';
+import { counting } from '../counting.js';
+import { sameColumns } from '../fields.js';
+import { countOf, keepRows, type Step, type StepContext } from '../../flow/index.js';
 
 const taken = schema((z) => z.strictObject({ condition: callback() }));
 
@@ -17,12 +18,13 @@ const taken = schema((z) => z.strictObject({ condition: callback() }));
  */
 export function filter<T extends Row, S extends T>(condition: (row: T) => row is S, context?: StepContext): Step<T, S>;
 export function filter<T extends Row>(condition: (row: T) => boolean, context?: StepContext): Step<T, T>;
-export function filter<T extends Row>(condition: (row: T) => boolean, context: StepContext = standalone('filter')): Step<T, T> {
-  checkArguments(context.at, taken, { condition });
-  const filtering: Step<T, T> = map((page) => {
-    const kept = keepRows(page, condition, context.at);
-    context.tally.filtered += countOf(page) - countOf(kept);
-    return kept;
-  });
-  return keepingColumns(filtering, context.at);
+export function filter<T extends Row>(condition: (row: T) => boolean, context?: StepContext): Step<T, T> {
+  checkArguments(context?.at ?? 'filter', taken, { condition });
+  return counting('filter', context, sameColumns(), ({ at, tally }) =>
+    map((page) => {
+      const kept = keepRows(page, condition, at);
+      tally.filtered += countOf(page) - countOf(kept);
+      return kept;
+    }),
+  );
 }

@@ -3,11 +3,12 @@ import { columnsOf, withheldOf, type Collection, type Registry } from '../../col
 import { schema, unknownName as unknownAmong, type Column } from '../../core/index.js';
 import { usually } from '../../options/index.js';
 import { casefold } from '../casefold.js';
-import { rowsOf, unknownName } from '../fields.js';
+import { unknownName } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
 import { joinedColumns } from './columns.js';
 import { joining } from './join.js';
 import { lookingUp } from './look-up.js';
+import { matchGate, noMatch, share } from './matched.js';
 import { defaultPick, type Pick } from './pick.js';
 
 const config = schema((z) => {
@@ -34,11 +35,7 @@ const config = schema((z) => {
         'preload reads the other collection once; the first pages wait for it. by_id requests the single record of each id that rows have, once, which pays for few ids and a large collection; what changes meanwhile is not noticed.',
       ),
     reveal: z.array(name).optional().describe('Credential-like fields of the other collection to include.'),
-    min_match: z
-      .string()
-      .regex(/^(?:100|\d{1,2}(?:\.\d+)?)%$/, 'a share is written like 95%')
-      .optional()
-      .describe('Minimum share of rows with a match; with fewer, nothing is published.'),
+    min_match: share().optional().describe('Minimum share of rows with a match; with fewer, nothing is published.'),
   });
 });
 
@@ -104,17 +101,8 @@ export const joinStep = defineStep('join', {
     // A field of that name which the plan does not know is one that the service has and nobody declared: it stays out.
     return joining(runtime.read(collection, reveal), meeting, runtime, () => {});
   },
-  gate: ({ min_match }, { matched, missed }) => {
-    if (min_match === undefined) return undefined;
-    const rows = matched + missed;
-    const share = rows === 0 ? 100 : (100 * matched) / rows;
-    const message = `${(Math.floor(share * 100) / 100).toFixed(2)}% of ${rows} rows matched, expected at least ${min_match}`;
-    return { gate: 'min_match', violation: share >= Number.parseFloat(min_match) ? undefined : { code: 'E_GATE_MATCH', message } };
-  },
-  remark: ({ with: other, min_match }, { matched, missed }) =>
-    min_match === undefined && matched === 0 && missed > 0
-      ? { code: 'W_STEP_NO_MATCH', message: `none of ${rowsOf(missed)} found a match in ${other}; min_match refuses that` }
-      : undefined,
+  gate: ({ min_match }, tally) => (min_match === undefined ? undefined : { gate: 'min_match', violation: matchGate(min_match, tally) }),
+  remark: ({ with: other, min_match }, tally) => (min_match === undefined ? noMatch(tally, other, 'min_match') : undefined),
 });
 
 function found({ with: name }: JoinConfig, collections: Registry): Collection | undefined {

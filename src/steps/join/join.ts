@@ -1,5 +1,5 @@
-import { isObservable, map, pipe, type Observable } from 'rxjs';
-import { declaredTypes, schema, type Row, StepError } from '../../core/index.js';
+import { EMPTY, concat, defer, isObservable, map, pipe, type Observable } from 'rxjs';
+import { declaredTypes, GateError, schema, type Row, StepError, type Warning } from '../../core/index.js';
 import {
   batchOf,
   pagesOf,
@@ -9,6 +9,7 @@ import {
   withFacts,
   type Page,
   type Purpose,
+  type Reading,
   type Side,
   type Step,
   type StepContext,
@@ -18,6 +19,7 @@ import { requireFields } from '../require-fields.js';
 import { assembly, takenName } from './assemble.js';
 import { GrowingBuildSide } from './build-side.js';
 import { joinedColumns } from './columns.js';
+import { matchGate, noMatch, share } from './matched.js';
 import { comparedBy, type Pick } from './pick.js';
 
 /** How two sides of a join meet. */
@@ -36,6 +38,11 @@ export interface JoinOptions<Left extends Row, Right extends Row, As extends str
   readonly type?: 'left' | 'inner' | undefined;
   /** Right columns that break ties of `pick`, compared as text. Default: the first read stays. */
   readonly key?: readonly (keyof Right & string)[] | undefined;
+  /**
+   * Minimum share of rows with a match, like `'95%'`; with fewer, the stream ends with `GateError` `E_GATE_MATCH` behind its last row, and
+   * `writeTo` publishes nothing. Default: none, and a warning where no row at all has a match.
+   */
+  readonly minMatch?: `${number}%` | undefined;
 }
 
 /** The left row with the chosen right fields. */
@@ -56,7 +63,7 @@ const taken = schema((z) => {
   return z.strictObject({
     right: z.custom((value) => value instanceof RowStream || isObservable(value), 'must be a stream of rows, like service.bridges'),
     options: z.strictObject({
-      on: z.record(z.string(), name.optional()),
+      on: z.record(z.string(), name),
       as: name,
       select: z.array(name).min(1),
       normalize: z.literal('casefold').optional(),
@@ -65,6 +72,7 @@ const taken = schema((z) => {
         .optional(),
       type: z.enum(['left', 'inner']).optional(),
       key: z.array(name).optional(),
+      minMatch: share().optional(),
     }),
   });
 });
@@ -76,6 +84,10 @@ const taken = schema((z) => {
  * Memory: of every row of the other side (of one row per key under `first`, `max` and `min`) the selected and compared fields as bytes, or
  * as two bytes where a field has few values, and at most 40 bytes for its key.
  *
+ * When no row at all has a match, a warning says so (`W_STEP_NO_MATCH`): to those who watch the connection (its `logger`, too), and where
+ * nobody does, as one of the process. `RowStream.steps` has the numbers.
+ *
+ * @throws {GateError} `E_GATE_MATCH`, by the stream, when fewer rows than `minMatch` asks for have a match.
  * @throws {StepError} `E_STEP_MATCHES` when several rows match under `pick: 'error'`; `E_STEP_CONFIG` for empty `on` or `select`, and
  * when a row has a field of the name of one that is added; `E_STEP_FIELD` when no row of a non-empty page has a field that is compared, or
  * one that is selected.
@@ -87,29 +99,54 @@ const taken = schema((z) => {
 export function join<Left extends Row, Right extends Row, const As extends string, const Field extends keyof Right & string>(
   right: Side<Right>,
   options: JoinOptions<NoInfer<Left>, Right, As, Field> & Addition<NoInfer<Left>, As, Field>,
-  context: StepContext = standalone('join'),
+  context?: StepContext,
 ): Step<Left, Joined<Left, Right, As, Field>> {
-  checkArguments(context.at, taken, { right, options });
+  const at = context?.at ?? 'join';
+  checkArguments(at, taken, { right, options });
   const { on, as, select, pick, key = [] } = options;
   const rightFields = [...Object.values<string | undefined>(on), ...select, ...comparedBy(pick), ...key].filter(
     (field) => field !== undefined,
   );
   const refuse = (name: string) => {
-    throw new StepError('E_STEP_CONFIG', `${context.at}: ${takenName(name)}`);
+    throw new StepError('E_STEP_CONFIG', `${at}: ${takenName(name)}`);
   };
-  const joinedFor = (purpose: Purpose): Step<Left, Joined<Left, Right, As, Field>> => {
-    const right$ = pagesOf(right, purpose).pipe(requireFields(`${context.at}, the other side`, rightFields));
-    return pipe(requireFields<Left>(context.at, Object.keys(on)), joining<Left, Right, As, Field>(right$, options, context, refuse));
+  const joinedFor = (purpose: Purpose, counted: StepContext, warn: Reading['warn']): Step<Left, Joined<Left, Right, As, Field>> => {
+    const right$ = pagesOf(right, purpose).pipe(requireFields(`${at}, the other side`, rightFields));
+    return pipe(
+      requireFields<Left>(at, Object.keys(on)),
+      joining<Left, Right, As, Field>(right$, options, counted, refuse),
+      judged(counted, options.minMatch, warn),
+    );
   };
-  return withFacts(joinedFor('reading'), {
-    at: context.at,
-    columns: (input, plan) => {
-      if (!(right instanceof RowStream) || right.columns === undefined) return undefined;
-      const { columns, withheld } = right;
-      return joinedColumns({ on, as, select, pick }, input, { name: 'the other side', columns, withheld }, plan);
+  return withFacts(
+    joinedFor('reading', context ?? standalone('join'), () => {}),
+    {
+      at,
+      columns: (input, plan) => {
+        if (!(right instanceof RowStream) || right.columns === undefined) return undefined;
+        const { columns, withheld } = right;
+        return joinedColumns({ on, as, select, pick }, input, { name: 'the other side', columns, withheld }, plan);
+      },
+      opened: (reading) => joinedFor(reading.purpose, context ?? reading.counted('join'), (warning) => reading.warn(warning)),
     },
-    forWriting: () => joinedFor('writing'),
-  });
+  );
+}
+
+/** Judges how many rows of a subscription found a match, when all have come. */
+function judged<T>({ at, tally }: StepContext, minMatch: string | undefined, warn: (warning: Warning) => void): Step<T, T> {
+  return (pages$) =>
+    defer(() => {
+      const before = { ...tally };
+      const judging$ = defer(() => {
+        const found = { matched: tally.matched - before.matched, missed: tally.missed - before.missed };
+        const violation = minMatch === undefined ? undefined : matchGate(minMatch, found);
+        if (violation) throw new GateError(violation.code, `${at}: ${violation.message}`);
+        const remark = minMatch === undefined ? noMatch(found, 'the other side', 'minMatch') : undefined;
+        if (remark) warn({ ...remark, message: `${at}: ${remark.message}` });
+        return EMPTY;
+      });
+      return concat(pages$, judging$);
+    });
 }
 
 /**

@@ -1,8 +1,9 @@
 import { defer, map, Observable, takeWhile } from 'rxjs';
 import { schema, type Row } from '../../core/index.js';
-import { batchOf, countOf, standalone, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, countOf, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
-import { keepingColumns } from '../fields.js';
+import { counting } from '../counting.js';
+import { sameColumns } from '../fields.js';
 import { defineStep } from '../step.js';
 
 const most = schema((z) => z.int().min(1));
@@ -18,9 +19,9 @@ const taken = schema((z) => z.strictObject({ rows: most() }));
  * @example
  * service.leads.pipe(limit(100));
  */
-export function limit<T extends Row>(rows: number, context: StepContext = standalone('limit')): Step<T, T> {
-  checkArguments(context.at, taken, { rows });
-  return keepingColumns(limiting<T>(rows, context), context.at);
+export function limit<T extends Row>(rows: number, context?: StepContext): Step<T, T> {
+  checkArguments(context?.at ?? 'limit', taken, { rows });
+  return counting('limit', context, sameColumns(), (counted) => limiting<T>(rows, counted));
 }
 
 function limiting<T extends Row>(rows: number, { tally, stop }: StepContext): Step<T, T> {

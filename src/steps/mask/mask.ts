@@ -6,6 +6,7 @@ import { mapping, type Mapped, type Vector } from '../../vector/index.js';
 import { batchOf, withBatch, withFacts, type ColumnsContext, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { requireColumn } from '../fields.js';
+import type { Filled } from '../filled.js';
 import { requireFields } from '../require-fields.js';
 
 export const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
@@ -45,7 +46,7 @@ export interface MaskOptions {
 
 const taken = schema((z) =>
   z.strictObject({
-    masks: z.record(z.string(), z.enum(maskKinds).optional()),
+    masks: z.record(z.string(), z.enum(maskKinds)),
     options: z.strictObject({ hmacKey: z.string().optional() }),
   }),
 );
@@ -62,7 +63,7 @@ const taken = schema((z) =>
  * // { sin_number: '046454286', cell_phone: '2125550142' }  ->  { cell_phone: '******0142' }
  */
 export function mask<T extends Row, const M extends Masks<NoInfer<T>> = Masks<T>>(
-  masks: M & { readonly [F in Exclude<keyof M, keyof NoInfer<T>>]: never },
+  masks: M & Filled<M> & { readonly [F in Exclude<keyof M, keyof NoInfer<T>>]: never },
   options: MaskOptions = {},
 ): Step<T, Masked<T, M>> {
   checkArguments('mask', taken, { masks, options });

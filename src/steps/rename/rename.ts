@@ -4,6 +4,7 @@ import { RecordBatch } from '../../vector/index.js';
 import { batchOf, withBatch, withFacts, type ColumnsContext, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { columnName, requireColumn } from '../fields.js';
+import type { Filled } from '../filled.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 
@@ -12,7 +13,7 @@ export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {
   readonly [K in keyof T as K extends keyof M ? (M[K] extends string ? M[K] : K) : K]: T[K];
 };
 
-const taken = schema((z) => z.strictObject({ names: z.record(z.string(), z.string().min(1).optional()) }));
+const taken = schema((z) => z.strictObject({ names: z.record(z.string(), z.string().min(1)) }));
 
 /**
  * Gives fields other names; order and values stay.
@@ -25,7 +26,9 @@ const taken = schema((z) => z.strictObject({ names: z.record(z.string(), z.strin
  * service.users.pipe(rename({ uid: 'user_id' }));
  * // { uid: '7', affid: '1' }  ->  { user_id: '7', affid: '1' }
  */
-export function rename<T extends Row, const M extends Partial<Record<keyof T & string, string>>>(names: M): Step<T, Renamed<T, M>> {
+export function rename<T extends Row, const M extends Partial<Record<keyof T & string, string>>>(
+  names: M & Filled<M>,
+): Step<T, Renamed<T, M>> {
   checkArguments('rename', taken, { names });
   const renamed = renaming<T, M>(names, (name) => {
     throw new StepError('E_STEP_CONFIG', `rename: there is a field '${name}' already`);

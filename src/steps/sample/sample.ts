@@ -1,9 +1,10 @@
 import { map, pipe } from 'rxjs';
 import { schema, type Row } from '../../core/index.js';
-import { batchOf, halfSipHash, standalone, withBatch, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, halfSipHash, withBatch, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments, usually } from '../../options/index.js';
 import { keyOf, keysOf, type RecordBatch } from '../../vector/index.js';
-import { keepingColumns, refuseRepeats, requireColumn } from '../fields.js';
+import { counting } from '../counting.js';
+import { sameColumns, refuseRepeats, requireColumn } from '../fields.js';
 import { nothingKept } from '../nothing-kept.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
@@ -35,12 +36,11 @@ const taken = schema((z) =>
  * @example
  * service.leads.pipe(sample({ percent: 1, by: ['lead_id'] }));
  */
-export function sample<T extends Row>(
-  options: SampleOptions<keyof NoInfer<T> & string>,
-  context: StepContext = standalone('sample'),
-): Step<T, T> {
-  checkArguments(context.at, taken, { options });
-  return keepingColumns(pipe(requireFields<T>(context.at, options.by), sampling<T>(options, context)), context.at, options.by);
+export function sample<T extends Row>(options: SampleOptions<keyof NoInfer<T> & string>, context?: StepContext): Step<T, T> {
+  checkArguments(context?.at ?? 'sample', taken, { options });
+  return counting('sample', context, sameColumns(options.by), (counted) =>
+    pipe(requireFields<T>(counted.at, options.by), sampling<T>(options, counted)),
+  );
 }
 
 function sampling<T extends Row>({ percent: share, by, seed: start = defaultSeed }: SampleOptions, { tally }: StepContext): Step<T, T> {

@@ -1,9 +1,10 @@
 import { pipe } from 'rxjs';
 import { declaredTypes, schema, type Row } from '../../core/index.js';
-import { blocking, standalone, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { blocking, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { defaultMemory, memory, Order, scratchFolder, spilledBeyond, type SortKey } from '../../sorting/index.js';
-import { keepingColumns, refuseRepeats, requireColumn } from '../fields.js';
+import { counting } from '../counting.js';
+import { sameColumns, refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 import { Sorter } from './sorter.js';
@@ -47,11 +48,13 @@ const taken = schema((z) =>
 export function sort<T extends Row>(
   keys: readonly (SortKey & { readonly field: keyof T & string })[],
   options: SortOptions = {},
-  context: StepContext = standalone('sort'),
+  context?: StepContext,
 ): Step<T, T> {
-  checkArguments(context.at, taken, { keys, options });
+  checkArguments(context?.at ?? 'sort', taken, { keys, options });
   const fields = keys.map(({ field }) => field);
-  return keepingColumns(pipe(requireFields<T>(context.at, fields), sorting<T>(keys, options, context)), context.at, fields);
+  return counting('sort', context, sameColumns(fields), (counted) =>
+    pipe(requireFields<T>(counted.at, fields), sorting<T>(keys, options, counted)),
+  );
 }
 
 function sorting<T extends Row>(

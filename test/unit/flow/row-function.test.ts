@@ -3,7 +3,7 @@ import { lastValueFrom, map, of, pipe, toArray } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { StepError, type Column, type Row } from '../../../src/core/index.js';
 import { filterRows, fromPages, liftRows, mapRows, RowStream, type Step } from '../../../src/flow/index.js';
-import { cast, derive, filter, join, mask, rename, select } from '../../../src/steps/index.js';
+import { aggregate, cast, derive, filter, join, mask, rename, select } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
 import { sample } from '../steps/support.js';
 
@@ -36,6 +36,39 @@ const said = (who: string, row: string) => ({
 });
 
 const keyed = "the row with lead_id '3' \\(row 2 of page 2\\)";
+
+describe('a condition that gives neither true nor false', () => {
+  const conditions: readonly (readonly [of: string, gives: unknown])[] = [
+    ['a text', 'no'],
+    ['undefined', undefined],
+    ['null', null],
+    ['a number', 0],
+    ['a bigint', 1n],
+    ['an object', {}],
+  ];
+  const steps: readonly (readonly [name: string, (gives: unknown) => Step])[] = [
+    ['filter', (gives) => filter<Row>(() => gives as boolean)],
+    ['filterRows', (gives) => filterRows<Row>(() => gives as boolean)],
+  ];
+
+  test.each(steps.flatMap(([name, step]) => conditions.map(([kind, gives]) => [name, kind, step(gives)] as const)))(
+    'is refused by %s with the key of the row: %s',
+    async (name, kind, step) => {
+      expect(await failureOf(leads().pipe(step))).toMatchObject({
+        code: 'E_STEP_FUNCTION',
+        message: `${name}: the function gave ${kind} for the row with lead_id '1' (row 1 of page 1); a condition gives true or false, like lead.lead_status === 'sold'`,
+      });
+    },
+  );
+
+  test.each(conditions)('is refused by aggregate: %s', async (kind, gives) => {
+    const step = aggregate(['lead_id'], { sold: { count: () => gives as boolean } });
+    expect(await failureOf(leads().pipe(step))).toMatchObject({
+      code: 'E_STEP_FUNCTION',
+      message: `aggregate: sold: the function gave ${kind}; a condition gives true or false, like lead.lead_status === 'sold'`,
+    });
+  });
+});
 
 describe('a function that throws', () => {
   test.each<[string, Step, string]>([

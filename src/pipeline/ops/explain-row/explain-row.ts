@@ -1,5 +1,5 @@
 import { columnsOf } from '../../../collections/index.js';
-import { itemAt, LeadstreamError, type Row } from '../../../core/index.js';
+import { itemAt, LeadstreamError, stoppedBy, type Row } from '../../../core/index.js';
 import { watchersProblem, type Watchers } from '../../../events/index.js';
 import { abortSignal, bounds, checkUsage, flag, judged, number, object, texts } from '../../../options/index.js';
 import { connect, type ConnectOptions } from '../../../source/index.js';
@@ -77,7 +77,7 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
       gates: gatesOf(pipeline, { leaving, rows, steps, outputs }),
     };
   } catch (error) {
-    if (signal?.aborted) throw new LeadstreamError('E_RUN_ABORTED', `${name}: the explanation was stopped by its signal`);
+    if (signal?.aborted) throw stoppedBy(signal, `${name}: the explanation was stopped by its signal`);
     throw error;
   } finally {
     signal?.removeEventListener('abort', stop);
