@@ -62,7 +62,7 @@ describe('a sink of a program', () => {
       ['write', 2, users.slice(2)],
       ['commit', { rows: 3, partial: false }],
     ]);
-    expect(written).toEqual({ rows: 3, bytes: 0, path: undefined, consistency: undefined });
+    expect(written).toEqual({ rows: 3, bytes: 0, path: undefined, consistency: undefined, steps: [] });
     expect(released).toEqual([1, 2, 3]);
   });
 
