@@ -44,14 +44,15 @@ export async function diagnose(connection: ConnectOptions, options: DiagnoseOpti
   if (!first) throw new LeadstreamError('E_USAGE', 'diagnoseService: collections must name at least one');
   const ratePerSecond = Math.min(options.ratePerSecond ?? usualRate, connection.ratePerSecond ?? Infinity);
   const baseUrl = connection.baseUrl.replace(/\/+$/, '');
-  const proxy = proxyFor(baseUrl, connection.proxy);
+  const { agent } = connection;
+  const proxy = proxyFor(baseUrl, agent ? false : connection.proxy);
   const forms = formsOf(connection.auth);
   const redact = createRedactor([...forms.flatMap(({ auth }) => secretsOf(auth)), ...proxySecrets(proxy), ...(connection.secrets ?? [])]);
   const { timeoutMs = usualTimeoutMs, maxBodyBytes = defaults.maxBodyBytes } = connection;
   const ca = connection.ca === undefined ? undefined : [connection.ca].flat();
   const asking = new Requester(
     {
-      connection: { baseUrl, timeoutMs, maxBodyBytes, proxy, ca },
+      connection: { baseUrl, timeoutMs, maxBodyBytes, proxy, ca, agent },
       ...{ maxRequests, ratePerSecond, signal, redact },
       events: new Events(connectionId(), redact, options.watch),
     },

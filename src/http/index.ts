@@ -7,4 +7,4 @@ export { type Post, postJson } from './post-json.js';
 export { RateLimiters } from './pacer.js';
 export { createRequests, discreet, type RequestDescription } from './requests.js';
 export type { RetryPolicy } from './retry.js';
-export type { Answer, Target, Transport, TransportOptions } from './transport.js';
+export type { Answer, OwnAgents, Target, Transport, TransportOptions } from './transport.js';

@@ -18,6 +18,11 @@ import { authoritiesProblem } from './authorities.js';
 import { credentialsProblem } from './credentials.js';
 import { proxyProblem } from './proxy.js';
 
+const agent = check(
+  'an agent of node:http or node:https',
+  (value) => typeof value === 'object' && value !== null && 'addRequest' in value && typeof value.addRequest === 'function',
+);
+
 /** The options of a client, as they may be given in code. */
 export const clientChecks: Checks = {
   baseUrl: judged(addressProblem),
@@ -34,6 +39,7 @@ export const clientChecks: Checks = {
   logger: judged(loggerProblem),
   proxy: judged(proxyProblem),
   ca: judged(authoritiesProblem),
+  agent: object({ http: agent, https: agent }),
   random: callable,
   scheduler: check('a scheduler of RxJS', isScheduler),
 };

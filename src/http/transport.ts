@@ -23,6 +23,14 @@ export interface TransportOptions {
   readonly proxy?: string | undefined;
   /** Certificates of authorities that are trusted besides the usual ones, in PEM. Default: none. */
   readonly ca?: readonly string[] | undefined;
+  /** Agents of the caller, who closes them. Default: none. */
+  readonly agent?: OwnAgents | undefined;
+}
+
+/** Where connections of a program's own come from; for a protocol without one, an agent is made. */
+export interface OwnAgents {
+  readonly http?: HttpAgent | undefined;
+  readonly https?: HttpsAgent | undefined;
 }
 
 /** A path below the base URL with its own query parameters. */
@@ -63,8 +71,10 @@ const maxTimerMs = 2 ** 31 - 1;
 /** A transport that asks the service. */
 export async function createTransport(options: TransportOptions): Promise<Transport> {
   const connections = { keepAlive: true, maxSockets: options.concurrency };
-  if (options.proxy === undefined)
-    return new HttpTransport(options, { http: new HttpAgent(connections), https: new HttpsAgent(connections) });
+  if (options.proxy === undefined) {
+    const { http = new HttpAgent(connections), https = new HttpsAgent(connections) } = options.agent ?? {};
+    return new HttpTransport(options, { http, https });
+  }
   const { proxyAgents } = await import('./proxy-agents.js');
   return new HttpTransport(options, proxyAgents(options.proxy, connections));
 }
@@ -119,10 +129,12 @@ class HttpTransport implements Transport {
 
   async close(): Promise<void> {
     const { http, https, abandon } = this.agents;
-    const sockets = [http, https].flatMap(({ sockets, freeSockets }) =>
+    const { agent = {} } = this.options;
+    const made = [http, https].filter((each) => each !== agent.http && each !== agent.https);
+    const sockets = made.flatMap(({ sockets, freeSockets }) =>
       [sockets, freeSockets].flatMap((byHost) => Object.values(byHost).flatMap((those) => those ?? [])),
     );
-    for (const agent of [http, https]) agent.destroy();
+    for (const each of made) each.destroy();
     abandon?.();
     await Promise.all(sockets.map((socket) => gone(socket)));
   }

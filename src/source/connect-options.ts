@@ -19,8 +19,10 @@ import {
 } from '../options/index.js';
 import { readingChecks, type ReadOptions } from './options.js';
 
-const connection = withWindow(
-  object({ ...clientChecks, ...readingChecks, collections: judged(collectionsProblem), allowUnstable: flag }, ['baseUrl', 'auth']),
+const connection = withAgent(
+  withWindow(
+    object({ ...clientChecks, ...readingChecks, collections: judged(collectionsProblem), allowUnstable: flag }, ['baseUrl', 'auth']),
+  ),
 );
 
 /** @throws {SourceError} `E_SOURCE_CONFIG` for options that cannot be right, each of them named. */
@@ -52,6 +54,31 @@ function withWindow(options: Check): Check {
       return [...faults, { place: 'window', message, value: value.window }];
     },
   };
+}
+
+/** The same options, of which some do not go with an agent. */
+function withAgent(options: Check): Check {
+  return {
+    ...options,
+    faults: (value, place) => {
+      const faults = options.faults(value, place);
+      if (!isAgented(value) || value.agent === undefined) return faults;
+      const against = (name: 'proxy' | 'threads', why: string) => ({
+        place: name,
+        message: `does not go with agent: ${why}`,
+        value: value[name],
+      });
+      return [
+        ...faults,
+        ...(value.threads === 1 ? [against('threads', 'an agent cannot go to another thread; leave threads out')] : []),
+        ...(typeof value.proxy === 'string' ? [against('proxy', 'give an agent that takes the proxy, or the proxy alone')] : []),
+      ];
+    },
+  };
+}
+
+function isAgented(value: unknown): value is { readonly agent?: unknown; readonly threads?: unknown; readonly proxy?: unknown } {
+  return typeof value === 'object' && value !== null;
 }
 
 function isWindowed(value: unknown): value is Windowed {

@@ -4,7 +4,7 @@ import type { Batch } from '../../vector/index.js';
 import { PhasedWriter, type BegunSink, type OpenedSink } from '../phases.js';
 import { project, type Projection } from '../projection.js';
 import type { PreparedOutput, SinkContext, SinkWriter } from '../sink.js';
-import { checkWriter, sinkCall, SinkCalls } from './calls.js';
+import { checkWriter, sinkCall, SinkCalls, type AnyWriter } from './calls.js';
 import type { AnySink } from './declaration.js';
 
 /** Opens a sink of somebody's own. */
@@ -12,8 +12,23 @@ export async function openCustom(sink: AnySink, options: unknown, context: SinkC
   const { at, pipeline, runId, baseDir } = context;
   const abort = new AbortController();
   const given = { at, pipeline, runId, baseDir, runDate: context.runDate(), signal: abort.signal };
-  const writer = checkWriter(at, await sinkCall<unknown>(at, 'open', () => sink.open(options, given)));
+  const opened = await sinkCall<unknown>(at, 'open', () => sink.open(options, given));
+  const writer = await checkedOrAborted(at, opened, context);
   return new PhasedWriter(at, new OpenedCustom(new SinkCalls(at, writer), sink.types ?? 'text', context, abort));
+}
+
+/** What `open` gave; what is no writer is told before anything is read, and takes back what it began, where it can. */
+async function checkedOrAborted(at: string, opened: unknown, { warn }: SinkContext): Promise<AnyWriter> {
+  try {
+    return checkWriter(at, opened);
+  } catch (failure) {
+    const abort: unknown = typeof opened === 'object' && opened !== null ? Reflect.get(opened, 'abort') : undefined;
+    if (typeof abort === 'function')
+      await sinkCall(at, 'abort', () => abort.call(opened) as unknown).catch((second: unknown) =>
+        warn?.({ code: 'W_SINK_ABORT', message: reasonOf(second) }),
+      );
+    throw failure;
+  }
 }
 
 /** Opens a writer that casts rows as for that sink, and calls none of its functions. */

@@ -12,6 +12,7 @@ import {
   createRequests,
   proxyFor,
   proxySecrets,
+  type OwnAgents,
   type RateLimiters,
   type RetryPolicy,
 } from '../../http/index.js';
@@ -59,6 +60,13 @@ export interface ClientOptions {
   readonly proxy?: string | false | undefined;
   /** Certificates of authorities that are trusted besides the usual ones, in PEM. Default: none, and those of `NODE_EXTRA_CA_CERTS`. */
   readonly ca?: string | readonly string[] | undefined;
+  /**
+   * Where connections come from, for sockets, tunnels or limits of a program's own: an agent of `node:http` for a service without TLS, one of
+   * `node:https` for one with it. They stay the program's: `close()` ends the requests and leaves the agents open. Neither `proxy` nor that of
+   * the environment counts then; certificates of `ca` do. An agent cannot go to another thread, so it does not go with `threads: 1`.
+   * Default: an agent of its own that keeps up to `concurrency` connections open.
+   */
+  readonly agent?: OwnAgents | undefined;
   /** Source of the jitter. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
   /** Clock and timer of pace and retries, as a `VirtualTimeScheduler` in tests. Default `asyncScheduler`. */
@@ -87,8 +95,8 @@ export interface ServiceClient {
 const taken = object(clientChecks, ['baseUrl', 'auth'], 'open');
 
 /** The events of a connection of its own. */
-export function eventsOf({ baseUrl, auth, secrets = [], proxy, watch = [], logger }: ClientOptions): Events {
-  const withheld = [...secretsOf(auth), ...proxySecrets(proxyFor(baseUrl, proxy)), ...secrets];
+export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = [], logger }: ClientOptions): Events {
+  const withheld = [...secretsOf(auth), ...proxySecrets(proxyFor(baseUrl, agent ? false : proxy)), ...secrets];
   return new Events(connectionId(), createRedactor(withheld), [...[watch].flat(), ...(logger ? [logging(logger)] : [])]);
 }
 
@@ -142,14 +150,15 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
 }
 
 function transportOf(
-  { auth, proxy, ca, timeoutMs = defaults.timeoutMs, maxBodyBytes = defaults.maxBodyBytes, threads = 0 }: ClientOptions,
+  { auth, proxy, ca, agent, timeoutMs = defaults.timeoutMs, maxBodyBytes = defaults.maxBodyBytes, threads = 0 }: ClientOptions,
   baseUrl: string,
   concurrency: number,
 ): ReturnType<typeof openFetching> {
   return openFetching(
     {
       ...{ baseUrl, query: queryOf(auth), headers: headersOf(auth), concurrency, timeoutMs, maxBodyBytes },
-      proxy: proxyFor(baseUrl, proxy),
+      proxy: proxyFor(baseUrl, agent ? false : proxy),
+      agent,
       ca: ca === undefined ? undefined : [ca].flat(),
     },
     threads,

@@ -16,7 +16,8 @@ import type { StepDefinition } from '../step.js';
 import { contradiction, stepChecks } from './check.js';
 import { columnsFor, leavingColumns, type StepColumns } from './columns.js';
 import type { AddedColumns, AnyStep, CustomStep, StepDeclaration } from './declaration.js';
-import { GivenRows } from './rows.js';
+import { guarded, guardedEvery, unguarded } from './guarded.js';
+import { GivenRows, type WrongRows } from './rows.js';
 
 /**
  * Defines a step of one's own, for programs and for pipeline files.
@@ -135,14 +136,14 @@ interface Stepping {
 /** A page behind the step. Each row has a place in the tally. */
 function stepped(page: Page, of: (row: Row) => unknown, { step, columns, context }: Stepping): Page {
   const { at, tally } = context;
-  // The rows of a batch are frozen: a change in place throws, where it would be lost.
   const batch = batchOf(page);
   const taken = new GivenRows(batch, columns, step.rows ?? 'same');
   let index = 0;
   const take = (row: Row): void => {
     const before = taken.rows.length;
-    const wrong = taken.take(row, of(row));
-    if (wrong) throw refusedRow({ who: at, at, page: page.number, index, row }, wrong.what, { remedy: wrong.remedy });
+    const refused = ({ what, remedy }: WrongRows) => refusedRow({ who: at, at, page: page.number, index, row }, what, { remedy });
+    const wrong = taken.take(row, index % guardedEvery === 0 ? calledGuarded(of, row, refused) : of(row));
+    if (wrong) throw refused(wrong);
     const more = taken.rows.length - before - 1;
     if (more < 0) tally.filtered += 1;
     else tally.expanded += more;
@@ -150,4 +151,15 @@ function stepped(page: Page, of: (row: Row) => unknown, { step, columns, context
   };
   ofEachRow(withBatch(page, batch), { at, of: take });
   return withBatch(page, taken.toBatch());
+}
+
+/** Calls the function with a row that says when it is changed in place, also to code that Node does not tell. */
+function calledGuarded(of: (row: Row) => unknown, row: Row, refused: (wrong: WrongRows) => StepError): unknown {
+  const shown = guarded(row, (field) => {
+    throw refused({
+      what: `changed the field '${field}' of the row in place`,
+      remedy: 'rows are frozen; give another one, like { ...row, … }',
+    });
+  });
+  return unguarded(of(shown), shown, row);
 }

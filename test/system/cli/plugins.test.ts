@@ -181,3 +181,34 @@ ${exported}`;
     expect(await cli(['validate', 'p.yaml', '--plugin', 'mine.mjs', '--plugin', 'two.mjs'], { cwd })).toMatchObject({ code: 0 });
   });
 });
+
+describe('a sink of a module whose open gives no writer', () => {
+  const half = `import { defineSink } from '${leadstream}';
+import { writeFileSync, rmSync } from 'node:fs';
+export const log = defineSink('log', {
+  options: (given) => given,
+  open: ({ path }, { baseDir }) => {
+    writeFileSync(baseDir + '/' + path, '');
+    return { commit() {}, abort: () => rmSync(baseDir + '/' + path) };
+  },
+});
+`;
+  const file = 'from: leads\nto:\n  - csv: { path: leads.csv }\n  - log: { path: leads.log }\n';
+
+  test('ends the run before the first request, is aborted, and leaves what stood there', async () => {
+    const [cwd, from] = [await place(file, half), await service()];
+    await writeFile(join(cwd, 'leads.csv'), 'earlier');
+    const { code, stderr } = await cli(['run', 'p.yaml', '--plugin', 'mine.mjs'], { cwd, env: from.env });
+    expect(stderr).toContain(
+      'E_SINK_FUNCTION: to[1] log: open gave an object without write; it gives an object with write, commit and abort',
+    );
+    expect([code, from.requests, from.probes, existsSync(join(cwd, 'leads.log'))]).toEqual([1, [], [], false]);
+    expect(await readFile(join(cwd, 'leads.csv'), 'utf8')).toBe('earlier');
+  });
+
+  test('is opened by no check of the file', async () => {
+    const cwd = await place(file, half);
+    expect(await cli(['validate', 'p.yaml', '--plugin', 'mine.mjs'], { cwd })).toMatchObject({ code: 0 });
+    expect(existsSync(join(cwd, 'leads.log'))).toBe(false);
+  });
+});

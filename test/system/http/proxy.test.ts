@@ -1,14 +1,18 @@
 import { once } from 'node:events';
+import { Agent as HttpAgent } from 'node:http';
+
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:https';
+import { Agent as HttpsAgent, createServer } from 'node:https';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { HttpsProxyAgent } from 'https-proxy-agent';
 import { lastValueFrom } from 'rxjs';
 import { Server as ProxyServer } from 'proxy-chain';
 import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';
 import { collections } from '../../../src/collections/index.js';
+import { connect } from '../../../src/source/index.js';
 import type * as Leadstream from '../../../src/index.js';
 import { cli } from '../../support/cli.js';
 import { certificate, certifiedKey } from '../../support/certificates.js';
@@ -55,6 +59,9 @@ async function openTlsService() {
   const address = server.address();
   return `https://localhost:${address !== null && typeof address === 'object' ? address.port : 0}`;
 }
+
+/** Connections that an agent keeps open and nobody uses. */
+const idle = (agent: HttpAgent) => Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? []).length;
 
 /** A client that is closed behind the test. */
 function open(options: Partial<ClientOptions> & { readonly baseUrl: string }) {
@@ -182,4 +189,47 @@ test.each([
   const attempt = () => createClient({ baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey }, ...options });
   expect(attempt).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(message) }));
   expect(attempt).not.toThrow('secret-word');
+});
+
+describe('requests take an agent of the program', () => {
+  test('whose connections stay open when the client is closed, and are used by the next', async () => {
+    const [agent, baseUrl] = [new HttpAgent({ keepAlive: true, maxSockets: 1 }), await openService()];
+    running.push(() => agent.destroy());
+    for (let times = 0; times < 2; times += 1) {
+      const client = open({ baseUrl, agent: { http: agent } });
+      expect(await Promise.all([found(client), found(client)])).toHaveLength(2);
+      await client.close();
+      await until(() => idle(agent) === 1);
+    }
+  });
+
+  test('that has a way of its own to a service with TLS, and trusts the authorities that are named', async () => {
+    const [{ asked, url }, baseUrl] = [await openProxy(), await openTlsService()];
+    // Of an agent for either protocol, the types of Node know one.
+    const agent = { https: new HttpsProxyAgent(url()) as unknown as HttpsAgent };
+    expect(await found(open({ baseUrl, agent, ca: certificate }))).toHaveLength(1);
+    expect(asked).toEqual(['tunnel to localhost']);
+    await expect(found(open({ baseUrl, agent }))).rejects.toMatchObject({ code: 'E_SOURCE_TLS' });
+  });
+
+  test('and not the proxy of the environment; for the other protocol there is an agent of ours', async () => {
+    const baseUrl = await openService();
+    const before = process.env['HTTP_PROXY'];
+    process.env['HTTP_PROXY'] = 'http://127.0.0.1:1';
+    try {
+      expect(await found(open({ baseUrl, agent: { https: new HttpsAgent() } }))).toHaveLength(1);
+    } finally {
+      if (before === undefined) delete process.env['HTTP_PROXY'];
+      else process.env['HTTP_PROXY'] = before;
+    }
+  });
+
+  test.each([
+    [{ threads: 1 }, 'threads: does not go with agent: an agent cannot go to another thread; leave threads out'],
+    [{ proxy: 'http://127.0.0.1:1' }, 'proxy: does not go with agent: give an agent that takes the proxy, or the proxy alone'],
+    [{ agent: { https: {} as never } }, 'agent.https must be an agent of node:http or node:https, not an object'],
+  ])('and refuse %j beside it', (more, message) => {
+    const options = { baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey }, agent: { http: new HttpAgent() }, ...more };
+    expect(() => connect(options)).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(message) }));
+  });
 });

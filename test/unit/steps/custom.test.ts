@@ -1,3 +1,4 @@
+import { compileFunction } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { lastValueFrom, toArray } from 'rxjs';
@@ -117,6 +118,25 @@ const definition = (step: unknown) => {
 };
 
 describe('a step of a program is refused at once', () => {
+  test.each([
+    ['sets a field', "row.age = '1'; return row"],
+    ['removes a field', 'delete row.age; return row'],
+    ['adds a field', "row.aged = 'x'; return { ...row, aged: undefined }"],
+  ])('for code that is not strict and %s of the row in place, which Node does not tell', async (_what, body) => {
+    // Code that is made of a text is strict nowhere, as modules of CommonJS are.
+    const open = () => compileFunction(body, ['row']) as (row: Row) => Row;
+    const failed = {
+      code: 'E_STEP_FUNCTION',
+      message: expect.stringMatching(/^sloppy: the function changed the field 'aged?' of the row in place/),
+    };
+    expect(await failureOf(() => read(leads().pipe(defineStep('sloppy', { adds: { aged: 'text' }, open })())))).toMatchObject(failed);
+  });
+
+  test('and gives rows of the batch, and no others, where nothing is changed', async () => {
+    const given = await read(leads().pipe(defineStep('same', { rows: 'any', open: () => (row) => [row, row] })()));
+    expect(structuredClone(given)).toEqual(rows.flatMap((row) => [row, row]));
+  });
+
   test.each<[string, () => unknown, string]>([
     ['for a name that files cannot have', () => defineStep('In Euro', { open: () => (row) => row }), 'a name made of a-z, 0-9 and _'],
     ['without open', () => defineStep('x', {} as never), 'defineStep: x: open is missing: it must be a function'],
@@ -258,7 +278,9 @@ describe('a step of a program fails with the row, and says what to do', () => {
         return row;
       },
     });
-    const message = expect.stringMatching(/^trimmed: the function threw TypeError .* for (?:the )?row .*of page 1/);
+    const message = expect.stringMatching(
+      /^trimmed: the function changed the field 'age' of the row in place for (?:the )?row .*of page 1/,
+    );
     expect(await failureOf(() => read(fromPages(leasedPages([[{ lead_id: '1', age: ' 1' }]]).pages$).pipe(trimmed())))).toMatchObject({
       code: 'E_STEP_FUNCTION',
       message,
@@ -292,7 +314,9 @@ describe('a step of a program fails with the row, and says what to do', () => {
       scaled({ field: 'age', by: 1 }),
       changing(),
     );
-    const message = expect.stringMatching(/^changing: the function threw TypeError \(at .*\) for the row with lead_id '1'/);
+    const message = expect.stringMatching(
+      /^changing: the function changed the field 'age' of the row in place for the row with lead_id '1'/,
+    );
     expect(await failureOf(() => read(stream))).toMatchObject({ code: 'E_STEP_FUNCTION', message });
   });
 
