@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Argv } from 'yargs';
@@ -80,7 +80,7 @@ export function secretsIn(env: CommandContext['env']): readonly string[] {
  * The environment of a command, with what the file of `--env` sets and the environment lacks or leaves empty; its
  * secrets are hidden from here on.
  *
- * @throws {LeadstreamError} `E_USAGE` when the file of `--env` cannot be read.
+ * @throws {LeadstreamError} `E_USAGE` when the file of `--env` cannot be read, or everyone can write it.
  */
 export function environmentOf(
   file: string | undefined,
@@ -95,12 +95,16 @@ export function environmentOf(
 
 function readEnvFile(file: string, cwd: string): Readonly<Record<string, string | undefined>> {
   let text: string;
+  let mode: number;
   try {
+    ({ mode } = statSync(resolve(cwd, file)));
     text = readFileSync(resolve(cwd, file), 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
     throw new LeadstreamError('E_USAGE', `--env ${file}: cannot be read${code}`);
   }
+  // Whoever writes there could have the key sent to another address.
+  if ((mode & 0o002) !== 0) throw new LeadstreamError('E_USAGE', `--env ${file}: everyone can write it; make it private (chmod 600)`);
   return parseEnv(entriesOf(text, file).join('\n'));
 }
 

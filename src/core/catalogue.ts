@@ -11,6 +11,7 @@ import type { ExitCode } from './exit-codes.js';
  */
 export const catalogue = {
   E_USAGE: { exit: 2, retry: false, help: 'See `leadstream --help` and the help of the command.' },
+  E_SPEC_FILE: { exit: 78, retry: false, help: 'Check the path of the pipeline file, and that this user may read it.' },
   E_SPEC_YAML: { exit: 78, retry: false, help: 'Correct the YAML at the place named.' },
   E_SPEC_INVALID: {
     exit: 78,
@@ -26,13 +27,17 @@ export const catalogue = {
   E_SOURCE_AUTH: {
     exit: 77,
     retry: false,
-    help: 'Check the credentials under service.auth or in the environment, and that the account may read.',
+    help: 'Check the credentials under service.auth or in the environment, and that the account may read. A variable of the environment counts before the file of --env.',
   },
-  E_SOURCE_UNAVAILABLE: { exit: 69, retry: true, help: 'The service did not respond despite retries; run again later.' },
+  E_SOURCE_UNAVAILABLE: {
+    exit: 69,
+    retry: true,
+    help: 'The service could not be reached, or answered with errors alone; run again later. If it never worked, check base_url.',
+  },
   E_SOURCE_ANSWER: {
     exit: 69,
     retry: true,
-    help: 'The response was not a list of records; check base_url against the documentation of the service.',
+    help: 'The response was not a list of records; check base_url against the documentation of the service. `leadstream doctor` shows what comes.',
   },
   E_SOURCE_ROWS: {
     exit: 69,
@@ -79,7 +84,7 @@ export const catalogue = {
   E_SOURCE_FIRST_PAGE: {
     exit: 69,
     retry: false,
-    help: 'The service numbers its pages from another number; set service.first_page (or set it to 1 if this is wrong).',
+    help: 'The service numbers its pages from another number; set service.first_page (or set it to 1 if this is wrong). `leadstream doctor` finds it out.',
   },
   E_SOURCE_PAGE_CAP: {
     exit: 69,
@@ -121,7 +126,7 @@ export const catalogue = {
   E_SINK_FOREIGN: {
     exit: 1,
     retry: false,
-    help: 'A table is the link that a Parquet sink publishes, like lake/leads; name one, or for a sink a path that is free.',
+    help: 'A table is the link that a Parquet sink publishes, like lake/leads, and only tables have earlier runs; name one, or for a sink a path that is free.',
   },
   E_SINK_WRITE: { exit: 1, retry: true, help: 'Check free space and permissions of the destination.' },
   E_SINK_FUNCTION: {
@@ -214,6 +219,11 @@ export const catalogue = {
     exit: 1,
     retry: false,
     help: 'The state folder and what is in it must be made by leadstream for the user who runs it; look at what is named and remove it, or choose another folder by --state-dir.',
+  },
+  E_STATE_LOG: {
+    exit: 1,
+    retry: false,
+    help: 'Name the state folder of the runs that wrote the table with --state-dir. If its log is lost, leave --state-dir out: verify then compares files and manifest alone.',
   },
   E_STATE_VERSION: {
     exit: 1,

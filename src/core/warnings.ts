@@ -8,6 +8,9 @@ export const warningCatalogue = {
   W_SPEC_MATCHES: {
     help: 'Several rows of the other collection may match, and then the join fails; join on all columns of its key, or say with pick which row to take.',
   },
+  W_SPEC_GIVEN: {
+    help: 'A row of a test has a field that its collection has not, under nearly the same name, so the step that reads the field finds nothing; correct the name.',
+  },
   W_SOURCE_CAP: { help: 'The service gives fewer rows per page than were asked for; set service.limit to its cap.' },
   W_SOURCE_REPEATS: { help: 'The service repeats its last page instead of ending the list; the repeats were left out.' },
   W_SOURCE_PAGED: { help: 'The service pages a collection that its document calls unpaged; it was read page by page.' },
@@ -41,6 +44,9 @@ export const warningCatalogue = {
   },
   W_SINK_UNSIGNED: {
     help: 'There is a manifest key, and the files that a run kept were published without one, or by another state folder; compare the table with its source.',
+  },
+  W_STATE_LOG: {
+    help: 'No log of runs has the manifest that verify compared with the files, so nothing tells that it is the one of the run; name the state folder of the runs.',
   },
   W_RUN_RESTARTED: {
     help: 'Fields came that nobody declared, so the run began again with columns for them, as on_new_field: restart asks; declare them to save the time.',

@@ -27,8 +27,13 @@ export function networkFailure(label: string, { host, proxy }: Way, thrown: unkn
     return new SourceError('E_SOURCE_TLS', 'permanent', `${label}: no TLS connection ${where}`, { systemCode });
   if (thrown instanceof MaxRedirectsError || systemCode === 'ERR_INVALID_URL')
     return new SourceError('E_SOURCE_REFUSED', 'permanent', `${label}: ${systemCode}`, { systemCode });
-  const what = thrown instanceof ReadError ? 'the answer was cut' : 'no connection';
+  const what = thrown instanceof ReadError ? 'the answer was cut' : systemCode === 'ENOTFOUND' ? unknownHost(proxy) : 'no connection';
   return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${label}: ${what} ${where}`, { systemCode });
+}
+
+/** A name that was mistyped fails like one that cannot be asked for. */
+function unknownHost(proxy: string | undefined): string {
+  return `no connection, for the name of the host is not known; check ${proxy === undefined ? 'base_url' : 'the address of the proxy'}, and the network`;
 }
 
 function codeOf(thrown: unknown): string {

@@ -59,5 +59,7 @@ function exhausted(error: SourceError, attempts: number): SourceError {
 }
 
 function tooLong(error: SourceError, waitMs: number): SourceError {
-  return error.saying(`${error.message}: the service asks to wait ${Math.ceil(waitMs / 1000)} s`);
+  return error.saying(
+    `${error.message}: the service asks to wait ${Math.ceil(waitMs / 1000)} s, and a run waits ${maxWaitMs / 1000} s at most`,
+  );
 }

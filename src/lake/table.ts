@@ -90,7 +90,7 @@ export class Table {
       if (dirname(target) === basename(this.runs) && isRunId(basename(target))) return basename(target);
     }
     if (found.isDirectory() && (await readdir(this.path)).length === 0) return undefined;
-    throw new SinkError('E_SINK_FOREIGN', `${this.path} is ${kindOf(found)} that leadstream did not make`);
+    throw new SinkError('E_SINK_FOREIGN', `${this.path} is ${kindOf(found)}, and no table of leadstream`);
   }
 
   /** Every run of which something is there, in the order of their names and so of time. */

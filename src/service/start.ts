@@ -99,7 +99,7 @@ export async function startService(given: StartOptions): Promise<RunningService>
     server.listen(port, host);
     await once(server, 'listening');
   } catch (error) {
-    throw new LeadstreamError('E_USAGE', `cannot listen on ${host}:${port}: ${reasonOf(error)}`);
+    throw new LeadstreamError('E_USAGE', `cannot listen on ${host}:${port}: ${reasonOfListening(error)}`);
   }
   const address = server.address();
   const bound = address !== null && typeof address === 'object' ? address.port : port;
@@ -115,4 +115,9 @@ export async function startService(given: StartOptions): Promise<RunningService>
       await closed;
     },
   };
+}
+
+function reasonOfListening(error: unknown): string {
+  const inUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  return inUse ? 'the port is in use; take another one, or 0 for one that is free' : reasonOf(error);
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { GateError } from '../../core/index.js';
+import { GateError, LeadstreamError } from '../../core/index.js';
 import { commonOptions, type Runner } from '../context.js';
 import { amount } from '../table.js';
 
@@ -14,13 +14,17 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
         .positional('dir', { type: 'string', demandOption: true, describe: 'Table, like lake/leads' })
         .option('run', { type: 'string', describe: 'A kept run in place of the published one', conflicts: 'manifest' })
         .option('manifest', { type: 'string', describe: 'Manifest of a copied table; DIR is then the folder with the copied files' })
-        .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder with the log of runs, as runs have it' })
+        .option('state-dir', {
+          type: 'string',
+          defaultDescription: '".leadstream"',
+          describe: 'Folder with the log of runs, as runs have it',
+        })
         .example('$0 verify lake/leads', 'exits with 65 when anything differs')
         .example('$0 verify backup/leads --manifest backup/leads.manifest.json', 'a copy'),
     (arguments_) =>
       runner(arguments_, async ({ console, cwd, env }) => {
         const { verifyTable } = await import('../../index.js');
-        const { dir, manifest, stateDir } = arguments_;
+        const { dir, manifest, stateDir = '.leadstream' } = arguments_;
         const { run, files, rows, bytes, differences, evidence } = await verifyTable(resolve(cwd, dir), {
           run: arguments_.run,
           manifest: manifest === undefined ? undefined : resolve(cwd, manifest),
@@ -32,6 +36,16 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
             'E_GATE_VERIFY',
             differences.map((difference) => `${dir}: ${difference}`),
           );
+        if (evidence === 'none' && manifest === undefined) {
+          const unchecked = `${dir}: no log of runs in ${stateDir} has run ${run}, so that only files and manifest were compared with each other`;
+          // A folder that is named is one that the runs are said to have.
+          if (arguments_.stateDir !== undefined) throw new LeadstreamError('E_STATE_LOG', unchecked);
+          console.event(
+            'warning',
+            { code: 'W_STATE_LOG' },
+            `W_STATE_LOG: ${unchecked}; name the state folder of its runs with --state-dir`,
+          );
+        }
         console.log(
           'info',
           `${dir}: run ${run} is as its manifest says: ${amount(rows)} rows, ${amount(files)} files, ${amount(bytes)} bytes; ${evidences[evidence]}`,

@@ -6,6 +6,7 @@ import { runTemplate } from '../../store/index.js';
 import { checkDefaults, checkPipeline, inheritedOf, type Checked, collectionsOf } from './check.js';
 import { checkTestFiles } from './check-test-files.js';
 import { checkTestServices } from './check-test-services.js';
+import { doubtGivenFields } from './check-tests.js';
 import { collide } from './collide.js';
 import { definitionsWith } from './definitions.js';
 import { credentialsIn } from './credentials.js';
@@ -68,6 +69,7 @@ export async function checkDocuments(
   // With other values, outputs are other ones than those that its tests name.
   if (sourceOf === undefined && Object.keys(set).length === 0) for (const document of checked) checkTestFiles(document, from.baseDir);
   if (services) for (const document of checked) await checkTestServices(document);
+  if (services) for (const document of checked) doubtGivenFields(document);
   const issues = issuesOfFile(defaults ? checkDefaults(defaults, from, context) : [], checked);
   return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ unset }) => unset))] };
 }

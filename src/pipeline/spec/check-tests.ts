@@ -1,4 +1,5 @@
-import { unknownName } from '../../core/index.js';
+import { nearest, unknownName } from '../../core/index.js';
+import type { Checked } from './check.js';
 import type { Plan } from './plan.js';
 import type { Problem } from './references.js';
 import type { TestShape } from './test-shape.js';
@@ -23,5 +24,28 @@ export function checkTests(tests: readonly TestShape[], plan: Plan, problem: Pro
           problem(['tests', index, 'expect', 'rows', place, column], unknownName('column', column, columns), true);
       }
     });
+  });
+}
+
+/** Doubts fields of the rows that tests give: nobody has to declare one, but one that is nearly the name of another is a slip. */
+export function doubtGivenFields({ tests = [], plan, doubt }: Pick<Checked, 'tests' | 'plan' | 'doubt'>): void {
+  if (!plan) return;
+  tests.forEach(({ given = {} }, index) => {
+    for (const [collection, rows] of Object.entries(given)) {
+      const declared = plan.collections[collection];
+      if (!declared) continue;
+      const known = Object.entries(declared.fields).flatMap(([name, { original = name }]) => [name, original]);
+      const told = new Set<string>();
+      rows.forEach((row, place) => {
+        for (const field of Object.keys(row).filter((name) => !known.includes(name) && !told.has(name))) {
+          const near = nearest(field, known);
+          // A name that only begins like another one may be a field that nobody declared.
+          if (near === undefined || Math.abs(near.length - field.length) > 1) continue;
+          told.add(field);
+          const message = `${collection} has no field '${field}'; did you mean '${near}'?`;
+          doubt(['tests', index, 'given', collection, place, field], { code: 'W_SPEC_GIVEN', message });
+        }
+      });
+    }
   });
 }

@@ -13,7 +13,7 @@ import { planPipeline, type Plan } from './plan.js';
 import { unfilled } from './planned.js';
 import type { ReferenceSource } from './reference-source.js';
 import { ownCollections, registryOf } from './registry.js';
-import { resolveReferences, type Problem } from './references.js';
+import { resolveReferences, type Problem, type SpecWarning } from './references.js';
 import type { RejectsPlan } from '../run/rejects.js';
 import { defaultsShape, pipelineShape, type PipelineShape } from './spec.js';
 import type { TestShape } from './test-shape.js';
@@ -39,6 +39,8 @@ export interface Checked {
   readonly issues: readonly Issue[];
   /** Adds a problem that it has with others. */
   problem(path: Path, message: string, onKey?: boolean): void;
+  /** Adds what is right in it and probably not meant. */
+  readonly doubt: SpecWarning;
 }
 
 /**
@@ -89,6 +91,7 @@ export function checkPipeline(document: SpecDocument, from: ReferenceSource, fil
     unset: issues.unset,
     issues: issues.all,
     problem,
+    doubt: warnings.add,
   };
 }
 

@@ -7,7 +7,7 @@ import { errnoOf } from '../../store/index.js';
 /**
  * The text of a pipeline file.
  *
- * @throws {SpecError} `E_SPEC_YAML` for what cannot be read, and for what is no UTF-8.
+ * @throws {SpecError} `E_SPEC_FILE` for what cannot be read, `E_SPEC_YAML` for what is no UTF-8.
  */
 export async function fileText(file: string, { cwd = process.cwd() }: { readonly cwd?: string | undefined }): Promise<string> {
   const refuse = (message: string, line = 1, column = 1) => new SpecError('E_SPEC_YAML', file, [{ message, line, column }]);
@@ -15,10 +15,7 @@ export async function fileText(file: string, { cwd = process.cwd() }: { readonly
   try {
     bytes = await readFile(resolve(cwd, file));
   } catch (error) {
-    const isFolder = errnoOf(error) === 'EISDIR';
-    throw refuse(
-      isFolder ? `is a folder; name the files in it, like ${file.replace(/\/$/, '')}/*.yaml` : `cannot be read (${reasonOf(error)})`,
-    );
+    throw new SpecError('E_SPEC_FILE', file, [{ message: unreadable(file, error), line: 1, column: 1 }]);
   }
   const encoding = marks.find(({ mark }) => bytes.subarray(0, mark.length).equals(mark))?.encoding;
   if (encoding !== undefined) throw refuse(`the file is ${encoding}; save it as UTF-8`);
@@ -26,6 +23,13 @@ export async function fileText(file: string, { cwd = process.cwd() }: { readonly
   if (what === undefined) return text;
   const before = text.split('\n');
   throw refuse(`${what}; save the file as UTF-8`, before.length, (before.at(-1) ?? '').length + 1);
+}
+
+function unreadable(file: string, error: unknown): string {
+  const code = errnoOf(error);
+  if (code === 'ENOENT') return 'cannot be read: there is no such file';
+  if (code === 'EISDIR') return `is a folder; name the files in it, like ${file.replace(/\/$/, '')}/*.yaml`;
+  return `cannot be read (${reasonOf(error)})`;
 }
 
 /** How files of other encodings begin. */

@@ -69,7 +69,9 @@ export class IssueList {
       if (reference) this.#unresolved.add(path.join('.'));
       this.#places.add(path.join('.'));
       const set = this.document.overridden.find((over) => over.every((part, index) => part === path[index]));
-      const told = this.file.credentials.redact(set ? `--set ${set.join('.')}: ${withoutKey(message, set)}` : message);
+      const told = this.file.credentials.redact(
+        set ? `--set ${set.join('.')}: ${withoutKey(message, set)}${setHint(message, set)}` : message,
+      );
       const place = this.document.locate([...this.root, ...path], onKey, at !== undefined && this.#asWritten(path) ? at : undefined);
       this.#all.push({ message: told, ...place, reference, inherited: !set && this.document.inherits([...this.root, ...path]) });
     };
@@ -90,6 +92,12 @@ export class IssueList {
   #asWritten(path: Path): boolean {
     return getIn(this.document.value, [...this.root, ...path]) === getIn(this.resolved, path);
   }
+}
+
+/** The ways of `--set` to what it cannot take as a whole. */
+function setHint(message: string, set: Path): string {
+  if (message.includes('expected a list')) return `; set its items, as in --set ${[...set, 0].join('.')}=…`;
+  return message.includes('expected a map') ? `; set its keys, as in --set ${set.join('.')}.KEY=…` : '';
 }
 
 /** Gathers what is right in a document and probably not meant. */

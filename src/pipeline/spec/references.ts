@@ -91,7 +91,10 @@ class Resolver {
     const set = this.from.env[name];
     if (set !== undefined && set !== '') return set;
     if (operator === ':-') return operand;
-    const message = operator === ':?' && operand !== '' ? `\${${name}}: ${operand}` : `the environment variable ${name} is not set`;
+    const message =
+      operator === ':?' && operand !== ''
+        ? `\${${name}}: ${operand}`
+        : `the environment variable ${name} is ${set === '' ? 'empty' : 'not set'}`;
     this.told.unset(path, name, message);
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { appendFile, cp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, cp, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
@@ -91,6 +91,27 @@ describe('runs', () => {
       { run: runs[1], state: 'published', manifest: { collection: 'users', mode: 'replace' } },
       { run: runs[0], state: 'kept', manifest: { run_id: runs[0] } },
     ]);
+  });
+});
+
+describe('verify without the log of runs', () => {
+  test('warns that the manifest was compared with nothing, and fails where the state folder was named', async () => {
+    const { cwd } = await lake();
+    const missing = 'no log of runs in elsewhere has run';
+    const named = await cli(['verify', 'lake/users', '--state-dir', 'elsewhere'], { cwd });
+    expect(named).toMatchObject({ code: 1, stderr: expect.stringMatching(new RegExp(`^leadstream: E_STATE_LOG: lake/users: ${missing}`)) });
+    expect(await cli(['verify', 'lake/users'], { cwd })).toMatchObject({ code: 0, stderr: expect.not.stringContaining('W_STATE_LOG') });
+    await rename(join(cwd, '.leadstream'), join(cwd, 'moved'));
+    const { code, stderr } = await cli(['verify', 'lake/users'], { cwd });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^W_STATE_LOG: lake\/users: no log of runs in \.leadstream has run .*\n.* is as its manifest says/);
+  });
+
+  test('says of a file that it is no table', async () => {
+    const { cwd } = await lake();
+    await writeFile(join(cwd, 'lake/first.csv'), 'a');
+    const { stderr } = await cli(['rollback', 'lake/first.csv'], { cwd });
+    expect(stderr).toMatch(/first\.csv is a file, and no table of leadstream\..*only tables have earlier runs/);
   });
 });
 

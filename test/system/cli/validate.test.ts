@@ -144,7 +144,41 @@ describe('lintPipelines', () => {
       findings: [],
       pipelines: [{ name: 'p', from: 'users' }],
     });
-    expect(await lintPipelines('no.yaml', { cwd })).toMatchObject({ ok: false, findings: [{ code: 'E_SPEC_YAML', line: 1 }] });
+    expect(await lintPipelines('no.yaml', { cwd })).toMatchObject({ ok: false, findings: [{ code: 'E_SPEC_FILE', line: 1 }] });
     await expect(lintPipelines('')).rejects.toMatchObject({ code: 'E_USAGE' });
   });
+});
+
+test('doubts a field of a test that is nearly one of its collection, and takes one that is another', async () => {
+  const tests =
+    'tests:\n  - name: t\n    given:\n      leads:\n        - { lead_id: 1, lead_acepted: yes, LEAD ACCEPTED: no, shoe_size: 9 }\n        - { lead_acepted: no }\n    expect: { rows: [] }\n';
+  const cwd = await folderWith({ 't.yaml': `name: t\nfrom: leads\nto:\n  - csv: { path: t.csv }\n${tests}` });
+  const { code, stderr } = await cli(['validate', 't.yaml'], { cwd });
+  expect(code).toBe(0);
+  expect(stderr.split('\n').filter((line) => line.startsWith('W_'))).toEqual([
+    "W_SPEC_GIVEN: t.yaml:9:39 leads has no field 'lead_acepted'; did you mean 'lead_accepted'?",
+  ]);
+  expect((await cli(['validate', 't.yaml', '--strict'], { cwd })).code).toBe(78);
+});
+
+test.each([
+  ['steps=[]', 't.yaml:1:1 --set steps: expected a list; set its items, as in --set steps.0=…'],
+  [
+    'to.0.parquet.partition_by=[uid]',
+    't.yaml:4:14 --set to.0.parquet.partition_by: expected a list; set its items, as in --set to.0.parquet.partition_by.0=…',
+  ],
+  ['expect=x', 't.yaml:1:1 --set expect: expected a map; set its keys, as in --set expect.KEY=…'],
+])('says of --set %s how items and keys are set', async (set, told) => {
+  const cwd = await folderWith({ 't.yaml': 'name: t\nfrom: users\nto:\n  - parquet: { path: t }\n' });
+  expect(await cli(['validate', 't.yaml', '--set', set], { cwd })).toMatchObject({ code: 78, stderr: `${told}\n` });
+  expect((await cli(['validate', 't.yaml', '--set', 'to.0.parquet.partition_by.0=affid'], { cwd })).code).toBe(0);
+});
+
+test('tells a file that is not there from one that is wrong, and a variable that is empty from one that is not set', async () => {
+  const cwd = await folderWith({ 'e.yaml': 'name: e\nfrom: ${EMPTY}\nto:\n  - csv: { path: "${UNSET}" }\n' });
+  const { findings } = await lintPipelines('nothere.yaml', { cwd });
+  expect(findings).toMatchObject([{ code: 'E_SPEC_FILE', message: 'cannot be read: there is no such file' }]);
+  const { stderr } = await cli(['validate', 'e.yaml', '--env-check'], { cwd, env: { EMPTY: '' } });
+  expect(stderr).toContain('the environment variable EMPTY is empty\n');
+  expect(stderr).toContain('the environment variable UNSET is not set\n');
 });
