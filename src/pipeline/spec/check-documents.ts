@@ -69,7 +69,7 @@ export async function checkDocuments(
   // With other values, outputs are other ones than those that its tests name.
   if (sourceOf === undefined && Object.keys(set).length === 0) for (const document of checked) checkTestFiles(document, from.baseDir);
   if (services) for (const document of checked) await checkTestServices(document);
-  if (services) for (const document of checked) doubtGivenFields(document);
+  if (services) for (const { tests, plan, doubt } of checked) if (tests && plan) doubtGivenFields(tests, plan, doubt);
   const issues = issuesOfFile(defaults ? checkDefaults(defaults, from, context) : [], checked);
   return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ unset }) => unset))] };
 }

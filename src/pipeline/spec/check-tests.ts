@@ -1,7 +1,6 @@
 import { nearest, unknownName } from '../../core/index.js';
-import type { Checked } from './check.js';
 import type { Plan } from './plan.js';
-import type { Problem } from './references.js';
+import type { Problem, SpecWarning } from './references.js';
 import type { TestShape } from './test-shape.js';
 
 /** Reports what the tests of a pipeline name and is not there: collections, columns, and names that two of them have. */
@@ -28,8 +27,7 @@ export function checkTests(tests: readonly TestShape[], plan: Plan, problem: Pro
 }
 
 /** Doubts fields of the rows that tests give: nobody has to declare one, but one that is nearly the name of another is a slip. */
-export function doubtGivenFields({ tests = [], plan, doubt }: Pick<Checked, 'tests' | 'plan' | 'doubt'>): void {
-  if (!plan) return;
+export function doubtGivenFields(tests: readonly TestShape[], plan: Plan, doubt: SpecWarning): void {
   tests.forEach(({ given = {} }, index) => {
     for (const [collection, rows] of Object.entries(given)) {
       const declared = plan.collections[collection];
