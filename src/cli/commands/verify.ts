@@ -48,7 +48,7 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
         }
         console.log(
           'info',
-          `${dir}: run ${run} is as its manifest says: ${amount(rows)} rows, ${amount(files)} files, ${amount(bytes)} bytes; ${evidences[evidence]}`,
+          `${dir}: run ${run} is as its manifest says: ${amount(rows)} ${rows === 1 ? 'row' : 'rows'}, ${amount(files)} ${files === 1 ? 'file' : 'files'}, ${amount(bytes)} bytes; ${evidences[evidence]}`,
         );
         return 0;
       }),

@@ -111,7 +111,7 @@ export function summaryOf(report: RunReport): string {
   const seconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000;
   const perSecond = seconds > 0 ? ` (${amount(Math.round(report.read / seconds))} rows/s)` : '';
   return [
-    `${report.pipeline}: read ${amount(report.read)} ${report.collection} in ${amount(report.pages)} pages, ${seconds.toFixed(1)} s${perSecond}`,
+    `${report.pipeline}: read ${amount(report.read)} ${report.collection} in ${amountOf(report.pages, 'page')}, ${seconds.toFixed(1)} s${perSecond}`,
     ...(report.resumed > 0 ? [`  resumed: ${amount(report.resumed)} pages were spooled by an interrupted run, since ${report.since}`] : []),
     ...consistencyLine(report.consistency),
     ...report.steps.flatMap(({ at, tally }) => stepLine(at, tally) ?? []),
@@ -120,7 +120,7 @@ export function summaryOf(report: RunReport): string {
     ...findingLines(report.collection, report.findings),
     ...[...report.sides, ...report.lookups].flatMap(({ collection, findings }) => findingLines(collection, findings)),
     ...(report.rejects.rows > 0
-      ? [`  rejected ${amount(report.rejects.rows)} rows${report.rejects.path === undefined ? '' : `, see ${report.rejects.path}`}`]
+      ? [`  rejected ${amountOf(report.rejects.rows, 'row')}${report.rejects.path === undefined ? '' : `, see ${report.rejects.path}`}`]
       : []),
     ...report.warnings.filter(({ code }) => summarised.has(code)).map(({ message }) => `  WARNING: ${message}`),
   ]
@@ -186,4 +186,8 @@ function findingLines(collection: string, { unknown, late, missing, notText }: F
 function lineOf(title: string, counts: Readonly<Record<string, number>>): readonly string[] {
   const parts = Object.entries(counts).map(([name, rows]) => `${name} (${amount(rows)} rows)`);
   return parts.length === 0 ? [] : [`${title}: ${parts.join(', ')}`];
+}
+
+function amountOf(count: number, what: 'page' | 'row'): string {
+  return `${amount(count)} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -1,9 +1,9 @@
-import { writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
 import { service, testKey } from '../../support/services.js';
-import { temporaryFolder } from '../../support/temporary.js';
+import { folderWith, temporaryFolder } from '../../support/temporary.js';
 import { toCsv, workplace } from './support.js';
 
 const commands =
@@ -168,4 +168,20 @@ describe('a command line', () => {
     expect(code).toBe(2);
     expect(JSON.parse(stderr)).toMatchObject({ level: 'error', code: 'E_USAGE', exit: 2, help });
   });
+});
+
+test.each([
+  [0o666, 2],
+  [0o602, 2],
+  [0o600, 0],
+  [0o644, 0],
+])('a file for --env with the mode %o ends with %i: whoever writes there could lead the key elsewhere', async (mode, expected) => {
+  const cwd = await folderWith({
+    'p.yaml': 'name: p\nfrom: users\nto:\n  - csv: { path: p.csv }\n',
+    'x.env': 'LEADSTREAM_BASE_URL=http://127.0.0.1:9\n',
+  });
+  await chmod(join(cwd, 'x.env'), mode);
+  const { code, stderr } = await cli(['validate', 'p.yaml', '--env', 'x.env'], { cwd });
+  expect(code).toBe(expected);
+  expect(stderr.includes('everyone can write it; make it private (chmod 600)')).toBe(expected === 2);
 });
