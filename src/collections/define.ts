@@ -55,24 +55,28 @@ export function serviceCollection<const N extends string, const F extends Fields
   return collection;
 }
 
-/** The names of the fields that rows have: all but those that are secret, which have to be named under `reveal`. */
-type Visible<C extends Collection, Revealed> = {
-  [K in keyof C['fields']]: C['fields'][K] extends { readonly sensitivity: 'secret' } ? Extract<K, Revealed> : K;
-}[keyof C['fields']];
+/** The name of a field if rows have it: all but those that are secret, which have to be named under `reveal`. */
+type Visible<C extends Collection, K extends keyof C['fields'], Revealed> = C['fields'][K] extends { readonly sensitivity: 'secret' }
+  ? Extract<K, Revealed>
+  : K;
 
 /**
  * A row as the service gives it: text in every column, `null` where the service sent no such field.
  *
  * @typeParam Revealed Secret fields that were named under `reveal`. Default: none.
  */
-export type RowOf<C extends Collection, Revealed extends string = never> = { readonly [K in Visible<C, Revealed>]: string | null };
+export type RowOf<C extends Collection, Revealed extends string = never> = {
+  readonly [K in keyof C['fields'] as Visible<C, K, Revealed>]: string | null;
+};
 
 /** The secret fields of a collection, as a row has those that are revealed. */
-export type SecretsOf<C extends Collection> = { readonly [K in Exclude<keyof C['fields'], Visible<C, never>>]: string | null };
+export type SecretsOf<C extends Collection> = {
+  readonly [K in keyof C['fields'] as Exclude<K, Visible<C, K, never>>]: string | null;
+};
 
 /** A row after `cast(typesOf(collection))`: every column in its declared type. */
 export type TypedRowOf<C extends Collection, Revealed extends string = never> = {
-  readonly [K in Visible<C, Revealed>]: ValueOf[C['fields'][K]['type']] | null;
+  readonly [K in keyof C['fields'] as Visible<C, K, Revealed>]: ValueOf[C['fields'][K]['type']] | null;
 };
 
 interface Options<S extends Sensitivity> {

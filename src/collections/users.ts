@@ -9,6 +9,7 @@ export const users = serviceCollection({
   unknown: 'plain',
   fields: {
     uid: text(),
+    /** Tells of a person. */
     email: personal(),
     affid: text(),
   },
