@@ -5,6 +5,7 @@ import type { MomentName, OperationName } from './map.js';
 export const moments: Readonly<Record<MomentName, Channel>> = {
   retry: channel('leadstream:retry'),
   page: channel('leadstream:page'),
+  wait: channel('leadstream:wait'),
   step: channel('leadstream:step'),
   warning: channel('leadstream:warning'),
 };

@@ -23,7 +23,7 @@ export function loggerProblem(logger: unknown): string | undefined {
   return wrong === undefined ? undefined : `${wrong} must be a function`;
 }
 
-/** Logs what happens: requests and pages as `debug`, the end of each read as `info`, retries and warnings as `warn`, failed reads as `error`. */
+/** Logs what happens: requests and pages as `debug`, the end of each read, and waits before the end of a list is believed, as `info`, retries and warnings as `warn`, failed reads as `error`. */
 export function logging(logger: Logger): Watcher {
   // Called as methods: loggers rely on what they belong to.
   const log = (level: Level, message: string) => void logger[level]?.(`leadstream: ${message}`);
@@ -31,6 +31,8 @@ export function logging(logger: Logger): Watcher {
     retry: ({ url, attempt, delayMs, error }) =>
       log('warn', `${url}: attempt ${attempt} failed, again in ${Math.round(delayMs)} ms: ${error.message}`),
     warning: ({ code, message }) => log('warn', `${code}: ${message}`),
+    wait: ({ collection, read, delayMs }) =>
+      log('info', `${collection}: seems to end after ${read} rows, which may be an outage; looking again in ${delayMs} ms (endWaitMs)`),
     read: { asyncEnd: (event) => log(event.error ? 'error' : 'info', readLine(event)) },
     ...(logger.debug && {
       request: { asyncEnd: (event) => log('debug', requestLine(event)) },

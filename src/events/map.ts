@@ -12,6 +12,8 @@ export interface Moments {
   readonly retry: RetryFacts;
   /** A page of a list was read: once for each, in page order, as it came. */
   readonly page: PageFacts;
+  /** A list seems to have ended where it may not, and is looked at again when `endWaitMs` has passed. */
+  readonly wait: WaitFacts;
   /** A page came out of a step of a pipeline. */
   readonly step: StepFacts;
   /** Something was recognised that is no failure. */
@@ -94,6 +96,16 @@ export interface PageFacts {
   readonly pages: number;
   /** Rows of the list that were read so far. */
   readonly read: number;
+}
+
+export interface WaitFacts {
+  readonly collection: string;
+  /** As in `page`. */
+  readonly at: string | undefined;
+  /** Rows of the list that were read so far. */
+  readonly read: number;
+  /** Milliseconds until the second look: `endWaitMs`. */
+  readonly delayMs: number;
 }
 
 export interface StepFacts {

@@ -87,7 +87,10 @@ export function standalone(at: string, overrides: Partial<StepContext> = {}): St
     at,
     tally: emptyTally(),
     reject: (_row, fault) => {
-      throw new StepError('E_STEP_VALUE', `${at}: field ${fault.field}: ${fault.reason}`);
+      throw new StepError(
+        'E_STEP_VALUE',
+        `${at}: field ${fault.field} ${fault.reason}; such a row ends the stream without onError: 'null' or a context that takes rejects`,
+      );
     },
     ...defined(overrides),
   };

@@ -77,7 +77,10 @@ export class StepChain {
 export function checkPage(who: string): (page: Page) => void {
   return (page: unknown) => {
     if (isPage(page)) return;
-    throw new StepError('E_STEP_CONFIG', `${who} gives ${given(page)} that is no page; operators for rows go behind .rows$`);
+    throw new StepError(
+      'E_STEP_CONFIG',
+      `${who} gives ${given(page)} that is no page; operators for rows go behind .rows$, and those that give pages only together go in as one, by pipe(…) of rxjs`,
+    );
   };
 }
 

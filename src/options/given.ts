@@ -4,5 +4,6 @@ export function given(value: unknown): string {
   if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`;
   if (typeof value !== 'object' || value === null) return String(value);
   if (value instanceof Promise) return 'a promise, which has to be awaited';
-  return Array.isArray(value) ? 'a list' : 'an object';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  return 'an object';
 }

@@ -23,6 +23,8 @@ export interface EndOptions extends PagingOptions {
   readonly onDrift: (what: string) => void;
   /** Rows that the list is known to have had; an end before them waits. */
   readonly expected: number;
+  /** Called before such a wait, with the rows that were read. */
+  readonly onWait: (read: number) => void;
   /** How long an end that may be none is let rest before the second look, in milliseconds. */
   readonly waitMs: number;
 }
@@ -63,6 +65,7 @@ export class EndOfList {
     return task(async (ask) => {
       if (this.#mayBeNone(end)) {
         this.waits += 1;
+        this.options.onWait(this.trace.rows);
         await ask(timer(this.options.waitMs));
       }
       const second = await this.#again(ask, end.page);

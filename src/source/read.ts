@@ -109,8 +109,14 @@ class ListRead {
       isChecked: this.#seen !== undefined,
       onDrift,
       expected,
-      waitMs: endWaitOf(this.options),
+      ...this.#waiting(),
     });
+  }
+
+  #waiting() {
+    const { at, events } = this.options;
+    const [collection, delayMs] = [this.reader.collection.name, endWaitOf(this.options)];
+    return { waitMs: delayMs, onWait: (read: number) => events?.emit('wait', () => ({ collection, at, read, delayMs })) };
   }
 
   /** The pages from a number on, to the confirmed end. */

@@ -45,7 +45,7 @@ export function checkWriting(rows: unknown, options: { readonly columns?: readon
     if (known !== undefined) return;
     const why = isStream
       ? "nobody knows those that operators of others make, or mapRows, mapAsync and liftRows without { columns: { id: 'text', … } }"
-      : 'the stream is an observable of pages, and nobody knows them';
+      : 'of an observable of pages nobody knows them; of rows, like rows$, nothing is written: give the stream itself, like service.leads';
     throw wrong(`name the columns of the rows, like { columns: columnsOf(collections.leads) }: ${why}`);
   }
   const absent = options.columns.find(({ name }) => known !== undefined && !known.includes(name));

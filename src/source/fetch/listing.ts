@@ -101,7 +101,7 @@ export class Listing {
     const { collection, decoder } = this.options;
     const { served } = collection;
     const isNone = answer.status === 404 && (served?.ends.includes('not_found') ?? false);
-    if (answer.status === 404 && !isNone) throw notFound(label, 'no such collection at this base_url');
+    if (answer.status === 404 && !isNone) throw notFound(label, 'no such collection below this base URL');
     if (!served) return batchOf(decoder, label, answer, counted);
     const body = isNone ? undefined : listIn(label, answer, served);
     if (body === undefined) return RecordBatch.empty;

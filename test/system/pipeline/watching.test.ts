@@ -66,7 +66,7 @@ async function traced<T>(work: () => Promise<T>): Promise<{ readonly spans: read
 /** A watcher of everything that can happen. */
 function watcherOf(tell: (event: object) => void): Watcher {
   const operation = { start: tell, error: tell, asyncEnd: tell };
-  const moments = { retry: tell, page: tell, step: tell, warning: tell };
+  const moments = { retry: tell, page: tell, wait: tell, step: tell, warning: tell };
   return { ...moments, run: operation, read: operation, request: operation, write: operation, finish: operation, commit: operation };
 }
 

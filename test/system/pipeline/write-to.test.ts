@@ -94,7 +94,7 @@ describe('writeTo', () => {
     [
       'no columns for an observable',
       ({ users }) => [users.pages$, {}],
-      'name the columns of the rows, like { columns: columnsOf(collections.leads) }: the stream is an observable of pages, and nobody knows them',
+      'name the columns of the rows, like { columns: columnsOf(collections.leads) }: of an observable of pages nobody knows them; of rows, like rows$, nothing is written: give the stream itself, like service.leads',
     ],
     [
       'no columns behind a foreign operator',
@@ -117,7 +117,7 @@ describe('writeTo', () => {
     [
       'rows',
       ({ users }) => [users.rows$, { columns }],
-      'the observable gives an object that is no page; operators for rows go behind .rows$',
+      'the observable gives an object that is no page; operators for rows go behind .rows$, and those that give pages only together go in as one, by pipe(…) of rxjs',
     ],
     ['nothing in place of pages', () => [of(null), { columns }], 'the observable gives null that is no page'],
     ['the service', (users) => [users, { columns }], 'the first argument is a stream of rows, like service.leads, and not an object'],

@@ -98,3 +98,17 @@ test.each<[string, unknown, string]>([
 test('console and what is made of it are loggers', () => {
   expect(() => connect({ baseUrl: 'http://127.0.0.1:9', auth: { rest_api_key: testKey }, logger: console })).not.toThrow();
 });
+
+test('a logger is told why a read rests where a list ends with a full page', async () => {
+  const logger = new Lines();
+  const from = await service(generate({ leads: 200, bridges: 5, seed: 7 }));
+  const auth = { rest_api_key: testKey };
+  await using connection = connect({ baseUrl: from.url, auth, limit: 100, endWaitMs: 1, logger, consistency: 'off' });
+  for await (const _ of connection.leads);
+  expect(logger.lines).toEqual([
+    'info leadstream: leads: seems to end after 200 rows, which may be an outage; looking again in 1 ms (endWaitMs)',
+    expect.stringMatching(/^info leadstream: leads: read, 200 rows/),
+  ]);
+  for await (const _ of connection.bridges);
+  expect(logger.lines.filter((line) => line.includes('bridges'))).toEqual([expect.stringMatching(/bridges: read, 5 rows/)]);
+});

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
-import { collections } from '../../../src/collections/index.js';
+import { collections, type Collection } from '../../../src/collections/index.js';
 
 const told = {
   text: '',
@@ -13,7 +13,7 @@ const told = {
 
 const sensitive = { plain: '', personal: 'Tells of a person.', secret: 'Credential-like: withheld unless it is revealed.' } as const;
 
-test.each(Object.values(collections))(
+test.each<Collection>(Object.values(collections))(
   'the comments on the fields of $name say what their texts are, as declared',
   async ({ name, fields }) => {
     const source = await readFile(new URL(`../../../src/collections/${name}.ts`, import.meta.url), 'utf8');

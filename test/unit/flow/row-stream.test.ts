@@ -132,7 +132,7 @@ describe('pipe', () => {
   test('refuses, by the stream, an operator that gives no pages', async () => {
     const stream = leads().pipe(limit(5), (() => of(5)) as never);
     await expect(lastValueFrom(stream.rows$)).rejects.toThrow(
-      'pipe: operator 2 gives 5 that is no page; operators for rows go behind .rows$',
+      'pipe: operator 2 gives 5 that is no page; operators for rows go behind .rows$, and those that give pages only together go in as one, by pipe(…) of rxjs',
     );
   });
 

@@ -59,7 +59,8 @@ describe('a value that does not cast', () => {
   test('fails the stream when nothing takes the rejects, instead of losing the row', async () => {
     await expect(rowsThrough(cast<Row>({ age: 'integer' }), rows)).rejects.toMatchObject({
       code: 'E_STEP_VALUE',
-      message: 'cast: field age: is not a whole number of 64 bits',
+      message:
+        "cast: field age is not a whole number of 64 bits; such a row ends the stream without onError: 'null' or a context that takes rejects",
     });
   });
 
