@@ -171,6 +171,6 @@ test('all ways to take rows give the same ones, in order', async () => {
 });
 
 test('fromPages refuses what is no observable', () => {
-  expect(() => fromPages([] as never)).toThrow('fromPages: must be given an observable of pages, not a list');
+  expect(() => fromPages([] as never)).toThrow('fromPages: must be given an observable of pages, not an empty list');
   expect(fromPages(EMPTY).columns).toBeUndefined();
 });
