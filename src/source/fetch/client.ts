@@ -28,24 +28,24 @@ export interface ClientOptions {
   readonly baseUrl: string;
   readonly auth: Credentials;
   /** Rows asked for per page, 1 to 500. Default 30, the service's own recommendation. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Connections to the service. Default 4. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** Requests that may start per second. Default: no limit. */
-  readonly ratePerSecond?: number;
+  readonly ratePerSecond?: number | undefined;
   /** Time until an answer begins; it may take twice as long to the end. Default 60,000. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Default: 6 attempts, base 500, cap 30,000. */
-  readonly retry?: Partial<RetryPolicy>;
+  readonly retry?: Partial<RetryPolicy> | undefined;
   /** Largest answer after decompression. Default 67,108,864, which is 64 MiB. */
-  readonly maxBodyBytes?: number;
+  readonly maxBodyBytes?: number | undefined;
   /**
    * Threads that fetch beside this one, 0 or 1. One relieves this thread of HTTP and of finding the texts in the answers, which is
    * more than a third of reading. Default 0.
    */
-  readonly threads?: number;
+  readonly threads?: number | undefined;
   /** Values besides the key that names of fields and messages must not show. Default: none. */
-  readonly secrets?: readonly string[];
+  readonly secrets?: readonly string[] | undefined;
   /** Receives what happens. Default: nobody but the subscribers of the channels. */
   readonly watch?: Watchers | undefined;
   /**

@@ -23,7 +23,7 @@ import { defineStep } from '../step.js';
 /** What a cast takes besides the types. */
 export interface CastOptions {
   /** What becomes of a row whose value does not cast. Default `reject`. */
-  readonly onError?: OnError;
+  readonly onError?: OnError | undefined;
 }
 
 /** Declared type by field. */

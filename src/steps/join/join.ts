@@ -50,12 +50,17 @@ export type Joined<Left, Right, As extends string, Field extends keyof Right & s
   readonly [F in Field as `${As}_${F}`]: Right[F] | null;
 };
 
-/** Refuses, where the fields of a row are known, a join that would add one that the row has. */
-export type Addition<Left, As extends string, Field extends string> = string extends keyof Left
+/**
+ * Refuses, where the fields of a row are known, a join that would add one that the row has. Of a select that names no fields of the right side the
+ * compiler takes all of them, and has that to say first.
+ */
+export type Addition<Left, Right, As extends string, Field extends string> = string extends keyof Left
   ? unknown
-  : [Extract<`${As}_${Field}`, keyof Left>] extends [never]
+  : [keyof Right & string] extends [Field]
     ? unknown
-    : { readonly as: never };
+    : [Extract<`${As}_${Field}`, keyof Left>] extends [never]
+      ? unknown
+      : { readonly as: never };
 
 const taken = schema((z) => {
   const name = z.string().min(1);
@@ -98,7 +103,7 @@ const taken = schema((z) => {
  */
 export function join<Left extends Row, Right extends Row, const As extends string, const Field extends keyof Right & string>(
   right: Side<Right>,
-  options: JoinOptions<NoInfer<Left>, Right, As, Field> & Addition<NoInfer<Left>, As, Field>,
+  options: JoinOptions<NoInfer<Left>, Right, As, Field> & Addition<NoInfer<Left>, Right, As, Field>,
   context?: StepContext,
 ): Step<Left, Joined<Left, Right, As, Field>> {
   const at = context?.at ?? 'join';
