@@ -23,6 +23,6 @@ const counts$ = defer(() =>
 );
 
 const counts = await lastValueFrom(counts$, { defaultValue: new Map<string | null, number>() });
-for (const [campaign, count] of [...counts].toSorted(([, one], [, other]) => other - one)) {
+for (const [campaign, count] of [...counts].sort(([, one], [, other]) => other - one)) {
   process.stdout.write(`${campaign ?? '(none)'}\t${count}\n`);
 }
