@@ -141,7 +141,7 @@ export const calls: Readonly<Record<string, Call>> = {
   parquet: sink(({ folder }) => ({ path: join(folder, 'table') })),
   stdout: { given: () => [{}, { stdout: new PassThrough().resume() }], outcome: written },
   writeTo: {
-    given: ({ folder }) => [stream(), leadstream.csv({ path: join(folder, 'out.csv') }), {}],
+    given: ({ folder }) => [stream(), whenTaken(() => leadstream.csv({ path: join(folder, 'out.csv') })), {}],
     outcome: asItIs,
   },
   connectionFromEnvironment: { given: ({ env }) => [env], outcome: asItIs },
@@ -192,4 +192,9 @@ export function comparable(outcome: unknown): string {
 
 function doubled(row: Readonly<Record<string, string>>): string {
   return `${row['uid']}${row['uid']}`;
+}
+
+/** A promise that begins when it is waited for: what another argument takes the place of was never opened. */
+function whenTaken<T>(begin: () => Promise<T>): PromiseLike<T> {
+  return { then: (resolved, rejected) => begin().then(resolved, rejected) };
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { nearest, schema, type Column } from '../../core/index.js';
 import { distinct, usually } from '../../options/index.js';
 import type { Problem } from '../spec/references.js';
-import { percent, share, tolerance } from '../spec/units.js';
+import { part, percent, share, tolerance } from '../spec/units.js';
 
 /** How much smaller the lists of the service may be than in the last run, unless told otherwise. */
 export const defaultReadShrink = 0.5;
@@ -12,9 +12,9 @@ export const expectShape = schema((z) => {
   const column = z.string().min(1);
   return z.strictObject({
     min_rows: z.number().int().min(0).optional().describe('Minimum number of rows that leave the last step.'),
-    max_shrink: share().optional().describe("How much smaller than the last run's an output may be, like 20%. The first run passes."),
+    max_shrink: part().optional().describe("How much smaller than the last run's an output may be, like 20%. The first run passes."),
     max_growth: share().optional().describe('How much bigger it may be, like 50%. The first run passes, and one after an empty output.'),
-    max_read_shrink: usually(z.union([share(), z.record(column, share())]), percent(defaultReadShrink)).describe(
+    max_read_shrink: usually(z.union([part(), z.record(column, part())]), percent(defaultReadShrink)).describe(
       'How much smaller than in the last run the lists of the service may be that are read and joined, like 80%, or by collection, like { bridges: 100% }; 100% lets them be empty. The first run passes.',
     ),
     max_null: z

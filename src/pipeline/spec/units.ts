@@ -49,6 +49,9 @@ export const share = schema((z) =>
     .transform((text) => Number.parseFloat(text) / 100),
 );
 
+/** A share of what is there, at most `100%`; 1 is all. */
+export const part = schema(() => share().refine((share) => share <= 1, 'nothing shrinks by more than 100%'));
+
 /** The most rows that a tolerance allows. */
 export function maxOf(allowed: Tolerance, rows: number): number {
   return 'share' in allowed ? allowed.share * rows : allowed.rows;

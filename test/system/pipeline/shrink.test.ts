@@ -312,6 +312,9 @@ describe('what the file allows', () => {
   test.each(
     everySecond([
       ['max_read_shrink: 80', 'p.yaml:13:20 ', 'a share is written like 20%'],
+      ['max_read_shrink: 101%', 'p.yaml:13:20 ', 'nothing shrinks by more than 100%'],
+      ['max_read_shrink: { leads: 200% }', 'p.yaml:13:', 'nothing shrinks by more than 100%'],
+      ['max_shrink: 200%', 'p.yaml:13:15 ', 'nothing shrinks by more than 100%'],
       ['max_read_shrink: { bridge: 80% }', 'p.yaml:13:22 ', "bridge is not read here; did you mean 'bridges'?"],
       ['max_read_shrink: { links: 80% }', 'p.yaml:13:22 ', 'links is not read here; there are leads, bridges'],
     ]),
