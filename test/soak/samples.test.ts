@@ -15,4 +15,3 @@ import '../system/cli/explain-row.test.js';
 import '../system/pipeline/paths.test.js';
 import '../system/http/failures.test.js';
 import '../system/source/end.test.js';
-import '../system/options.test.js';

@@ -26,7 +26,7 @@ async function shop(text = ownText(declared)): Promise<string> {
 }
 
 test('serve gives a declared collection by page number, and a pipeline reads it back', async () => {
-  const folder = await shop();
+  const [folder, other] = [await shop(), await temporaryFolder()];
   const env = ownEnv({ url: 'http://127.0.0.1' });
   const own = await openOwnTables(folder, await loadCollections('p.yaml', { env, cwd: folder }));
   const service = await startService({ source: generate({ leads: 10 }), own, accounts: [{ restApiKey: ownKey }] });
@@ -35,11 +35,11 @@ test('serve gives a declared collection by page number, and a pipeline reads it 
     const key = new URLSearchParams({ rest_api_key: ownKey }).toString();
     expect([await at('p=0'), await at(key), await at(`${key}&p=-1`), await at(`${key}&size=0`)]).toEqual([401, 200, 400, 400]);
     const text = ownText(declared).replace('service:\n', 'service:\n  concurrency: 2\n');
-    const report = await runOwn({ ...service, requests: [], aborted: () => 0 }, text, folder, { path: '' });
+    const report = await runOwn({ ...service, requests: [], aborted: () => 0 }, text, other, { path: '' });
     expect(report).toMatchObject({ read: 777, consistency: { outcome: 'stable', counted: 'rows' }, warnings: [] });
     expect(
       await duckdb(
-        `select count(*)::int as n, sum(no::int)::int as sum, count("address.city")::int as cities from read_json('${folder}/orders.ndjson')`,
+        `select count(*)::int as n, sum(no::int)::int as sum, count("address.city")::int as cities from read_json('${other}/orders.ndjson')`,
       ),
     ).toEqual([{ n: 777, sum: (777 * 778) / 2, cities: 777 }]);
   } finally {

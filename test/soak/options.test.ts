@@ -5,7 +5,6 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { LeadstreamError, loadPipeline, runPipeline } from '../../src/index.js';
 import { probes } from '../support/option-probes.js';
-import { everySecond } from '../support/rung.js';
 import { called, calls, comparable, type Call, type Place } from '../support/public-calls.js';
 import { serviceOf, testKey } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
@@ -125,7 +124,7 @@ describe('an option that is undefined counts as not given', () => {
 });
 
 describe('an option of the wrong kind is refused by its name, and NaN is never a number', () => {
-  test.each(everySecond(covered))('by $name', async ({ name, call, options }) => {
+  test.each(covered)('by $name', async ({ name, call, options }) => {
     const place = await placeFor(name);
     const wrong: string[] = [];
     for (const { index, path, accepts } of options)
