@@ -33,7 +33,7 @@ export function networkFailure(label: string, { host, proxy }: Way, thrown: unkn
 
 /** A name that was mistyped fails like one that cannot be asked for. */
 function unknownHost(proxy: string | undefined): string {
-  return `no connection, for the name of the host is not known; check ${proxy === undefined ? 'base_url' : 'the address of the proxy'}, and the network`;
+  return `no connection, since no host has this name; check ${proxy === undefined ? 'the base URL' : 'the address of the proxy'} and the network`;
 }
 
 function codeOf(thrown: unknown): string {

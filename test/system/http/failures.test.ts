@@ -294,7 +294,12 @@ describe('a failure of the network names the code of the system and the host, an
   const cut: Handler = (response) => response.writeHead(200, { 'content-length': '9' }).write('[', () => response.destroy());
   const cases: readonly (readonly [string, string, RegExp, Handler | string])[] = [
     ['a refused connection', 'ECONNREFUSED', /no connection \(ECONNREFUSED 127\.0\.0\.1:1\)/, nobody],
-    ['a name that is none', 'ENOTFOUND', /no connection \(ENOTFOUND nowhere\.invalid\)/, 'http://nowhere.invalid'],
+    [
+      'a name that is none',
+      'ENOTFOUND',
+      /no host has this name; check the base URL and the network \(ENOTFOUND nowhere\.invalid\)/,
+      'http://nowhere.invalid',
+    ],
     ['a connection that is reset', 'ECONNRESET', /no connection \(ECONNRESET 127\.0\.0\.1:\d+\)/, reset],
     ['an answer that is cut', 'ECONNRESET', /the answer was cut \(ECONNRESET 127\.0\.0\.1:\d+\)/, cut],
     ['no answer in time', 'ETIMEDOUT', /no answer in time \((?:request|response)\)/, () => {}],
