@@ -15,3 +15,4 @@ import '../system/cli/explain-row.test.js';
 import '../system/pipeline/paths.test.js';
 import '../system/http/failures.test.js';
 import '../system/source/end.test.js';
+import '../system/pipeline/hooks.test.js';

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { everySecond } from '../../support/rung.js';
 import { loadPipeline, runPipeline, type RunEnd } from '../../../src/index.js';
 import { certificate, certifiedKey } from '../../support/certificates.js';
 import { cli } from '../../support/cli.js';
@@ -138,21 +139,24 @@ describe('on_success and on_failure', () => {
     expect(await cli(['validate', 'no-url.yaml'], { cwd })).toMatchObject({ code: 0 });
   });
 
-  test.each(['on_failure', 'on_success'])('%s keeps a run that was told to end two seconds at most, and is tried once', async (name) => {
-    const stop = new AbortController();
-    const { url, told } = await webhook(
-      ['hang'],
-      createServer().on('request', () => stop.abort()),
-    );
-    const from = await service(undefined, { onRequest: () => void (name === 'on_failure' && stop.abort()) });
-    const cwd = await folderWith({ 'p.yaml': pipelineText(toCsv) });
-    const pipeline = await loadPipeline('p.yaml', { cwd, env: { ...from.env, HOOK: url } });
-    const warned: string[] = [];
-    const watch = { warning: ({ message }: { readonly message: string }) => void warned.push(message) };
-    await runPipeline(pipeline, { signal: stop.signal, watch }).catch(() => undefined);
-    expect(told).toHaveLength(1);
-    expect(warned).toContainEqual(expect.stringContaining(`${name}: the webhook at`));
-  });
+  test.each(everySecond(['on_failure', 'on_success']))(
+    '%s keeps a run that was told to end two seconds at most, and is tried once',
+    async (name) => {
+      const stop = new AbortController();
+      const { url, told } = await webhook(
+        ['hang'],
+        createServer().on('request', () => stop.abort()),
+      );
+      const from = await service(undefined, { onRequest: () => void (name === 'on_failure' && stop.abort()) });
+      const cwd = await folderWith({ 'p.yaml': pipelineText(toCsv) });
+      const pipeline = await loadPipeline('p.yaml', { cwd, env: { ...from.env, HOOK: url } });
+      const warned: string[] = [];
+      const watch = { warning: ({ message }: { readonly message: string }) => void warned.push(message) };
+      await runPipeline(pipeline, { signal: stop.signal, watch }).catch(() => undefined);
+      expect(told).toHaveLength(1);
+      expect(warned).toContainEqual(expect.stringContaining(`${name}: the webhook at`));
+    },
+  );
 
   test.each([
     ['published', 0, false],

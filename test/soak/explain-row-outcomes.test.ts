@@ -11,9 +11,9 @@ import {
   type Pipeline,
   type RowExplanation,
   type RunReport,
-} from '../../../src/index.js';
-import { pipelineText, serviceOf } from '../../support/services.js';
-import { temporaryFolder, visible } from '../../support/temporary.js';
+} from '../../src/index.js';
+import { pipelineText, serviceOf } from '../support/services.js';
+import { temporaryFolder, visible } from '../support/temporary.js';
 
 /** A record, the file that it is led through, and what came before. */
 interface Case {
