@@ -16,7 +16,7 @@ export const importTable = {
   source: ['core', 'options', 'events', 'json', 'threads', 'collections', 'vector', 'http', 'store', 'flow'],
   sorting: ['core', 'options', 'vector', 'store', 'flow'],
   steps: ['core', 'options', 'json', 'collections', 'vector', 'flow', 'sorting'],
-  parquet: ['core', 'threads', 'vector'],
+  parquet: ['core', 'options', 'threads', 'vector'],
   lake: ['core', 'options', 'vector', 'flow', 'store', 'parquet'],
   sinks: ['core', 'options', 'vector', 'flow', 'store', 'sorting', 'parquet', 'lake'],
   pipeline: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks', 'service'],

@@ -1,6 +1,10 @@
+import type { AsyncBuffer, FileMetaData } from 'hyparquet';
 import { gunzipSync } from 'node:zlib';
-import type { Row } from '../core/index.js';
+import { LeadstreamError, reasonOf, unknownName, type Row } from '../core/index.js';
+import { checkUsage, filledText, object, texts } from '../options/index.js';
 import { zstd } from './zstd.js';
+
+const taken = object({ path: filledText, columns: texts() }, ['path']);
 
 /**
  * The rows of a Parquet file, read by a library that wrote none of it. Values have the types of the columns.
@@ -8,32 +12,49 @@ import { zstd } from './zstd.js';
  * @param path The file.
  * @param columns Names of the columns that are wanted. Default: all.
  * @returns One array of rows per row group, which is what is in memory.
+ * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right, and for columns that the file does not have; `E_DATA` for what
+ * cannot be read as Parquet.
  *
  * @example
  * for await (const group of readGroups('lake/leads/part-0.parquet', ['lead_id'])) console.log(group.length, 'rows');
  */
-export async function* readGroups(path: string, columns?: readonly string[]): AsyncIterable<readonly Row[]> {
-  const [{ asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects }, { decompress }] = await Promise.all([
-    import('hyparquet'),
-    zstd(),
-  ]);
-  const file = await asyncBufferFromFile(path);
-  const metadata = await parquetMetadataAsync(file);
+export function readGroups(path: string, columns?: readonly string[]): AsyncIterable<readonly Row[]> {
+  checkUsage('readGroups', taken, { path, columns });
+  return groupsOf(path, columns);
+}
+
+async function* groupsOf(path: string, columns: readonly string[] | undefined): AsyncIterable<readonly Row[]> {
+  const { file, metadata } = await opened(path, columns);
+  const [{ parquetReadObjects }, { decompress }] = await Promise.all([import('hyparquet'), zstd()]);
   const compressors = { GZIP: (bytes: Uint8Array) => gunzipSync(bytes), ZSTD: decompress };
   // The library's own decoder drops a byte order mark at the head of a text.
   const parsers = { stringFromBytes: (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('utf8') };
   let rowStart = 0;
   for (const group of metadata.row_groups) {
     const rowEnd = rowStart + Number(group.num_rows);
-    yield await parquetReadObjects({
-      file,
-      metadata,
-      compressors,
-      parsers,
-      rowStart,
-      rowEnd,
-      ...(columns ? { columns: [...columns] } : {}),
+    const wanted = { rowStart, rowEnd, ...(columns && { columns: [...columns] }) };
+    yield await parquetReadObjects({ file, metadata, compressors, parsers, ...wanted }).catch((failure: unknown) => {
+      throw unreadable(path, failure);
     });
     rowStart = rowEnd;
   }
+}
+
+/** @throws {LeadstreamError} `E_DATA`; `E_USAGE` for columns that the file does not have. */
+async function opened(path: string, columns: readonly string[] = []): Promise<{ file: AsyncBuffer; metadata: FileMetaData }> {
+  const { asyncBufferFromFile, parquetMetadataAsync, parquetSchema } = await import('hyparquet');
+  try {
+    const file = await asyncBufferFromFile(path);
+    const metadata = await parquetMetadataAsync(file);
+    const names = parquetSchema(metadata).children.map(({ element }) => element.name);
+    const unknown = columns.find((name) => !names.includes(name));
+    if (unknown !== undefined) throw new LeadstreamError('E_USAGE', `readGroups: ${path}: ${unknownName('column', unknown, names)}`);
+    return { file, metadata };
+  } catch (failure) {
+    throw failure instanceof LeadstreamError ? failure : unreadable(path, failure);
+  }
+}
+
+function unreadable(path: string, cause: unknown): LeadstreamError {
+  return new LeadstreamError('E_DATA', `${path}: cannot be read as Parquet: ${reasonOf(cause)}`, { cause });
 }

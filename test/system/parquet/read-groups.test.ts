@@ -1,0 +1,47 @@
+import { describe, expect, test } from '@jest/globals';
+import { truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readGroups } from '../../../src/tables.js';
+import { duckdb } from '../../support/duckdb.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+/** A file of two columns that DuckDB wrote. */
+async function written(): Promise<string> {
+  const path = join(await temporaryFolder(), 'leads.parquet');
+  await duckdb(`COPY (SELECT range AS lead_id, 'sold' AS lead_status FROM range(3)) TO '${path}' (FORMAT parquet)`);
+  return path;
+}
+
+async function rowsOf(path: string, columns?: readonly string[]) {
+  const rows: unknown[] = [];
+  for await (const group of readGroups(path, columns)) rows.push(...group);
+  return rows;
+}
+
+describe('the rows of a Parquet file', () => {
+  test('come by the columns that are wanted', async () => {
+    const path = await written();
+    expect(await rowsOf(path)).toHaveLength(3);
+    expect(await rowsOf(path, ['lead_id'])).toEqual([{ lead_id: 0n }, { lead_id: 1n }, { lead_id: 2n }]);
+  });
+
+  test('are refused where they cannot be read, with the path and what the system says', async () => {
+    const [path, folder] = [await written(), await temporaryFolder()];
+    const text = join(folder, 'leads.csv');
+    await writeFile(text, 'lead_id\n1\n');
+    const refused = (message: string) => expect.objectContaining({ code: 'E_DATA', message: expect.stringContaining(message) });
+    await expect(rowsOf(join(folder, 'none.parquet'))).rejects.toThrow(refused('none.parquet: cannot be read as Parquet: ENOENT'));
+    await expect(rowsOf(folder)).rejects.toThrow(refused(`${folder}: cannot be read as Parquet: EISDIR`));
+    await expect(rowsOf(text)).rejects.toThrow(refused('leads.csv: cannot be read as Parquet'));
+    await truncate(path, 40);
+    await expect(rowsOf(path)).rejects.toThrow(refused('leads.parquet: cannot be read as Parquet'));
+  });
+
+  test('are refused for arguments and columns that cannot be right', async () => {
+    const path = await written();
+    const refused = (message: string) => expect.objectContaining({ code: 'E_USAGE', message: expect.stringContaining(message) });
+    expect(() => readGroups(7 as never)).toThrow(refused('readGroups: path must be a text that is not empty, not 7'));
+    expect(() => readGroups(path, 'lead_id' as never)).toThrow(refused("readGroups: columns must be a list, not the text 'lead_id'"));
+    await expect(rowsOf(path, ['lead_idd'])).rejects.toThrow(refused("leads.parquet: unknown column 'lead_idd', did you mean 'lead_id'?"));
+  });
+});
