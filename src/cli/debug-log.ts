@@ -28,6 +28,8 @@ export function debugLog({ level, event: say }: Console): Watcher | undefined {
       },
     },
     page: (event) => say('page.read', event, `${listOf(event)}: page ${event.number}, ${event.rows} rows, ${event.read} so far`),
+    wait: (event) =>
+      say('read.waiting', event, `${listOf(event)}: may have more than ${event.read} rows, and is looked at again in ${event.delayMs} ms`),
     step: (event) => say('page.processed', event, `${event.at}: page ${event.number}, ${event.rows} rows`),
     write: {
       start,

@@ -49,6 +49,11 @@ export const logEvents = {
     fields: ['run', 'at', 'number', 'rows', 'error', 'aborted', 'ms'],
   },
   'read.started': { level: 'debug', summary: 'The reading of a list began.', fields: ['run', 'collection', 'at', 'expected'] },
+  'read.waiting': {
+    level: 'debug',
+    summary: 'A list seems to have ended where it may not; it is looked at again after `delayMs`.',
+    fields: ['run', 'collection', 'at', 'read', 'delayMs'],
+  },
   'read.finished': {
     level: 'debug',
     summary: 'A list was read to its confirmed end.',

@@ -12,9 +12,12 @@ export interface Snapshot {
   /** Bytes of all answers, after decompression. */
   readonly bytes: number;
   readonly retries: number;
-  /** Seconds until the next attempt, while nothing but retries is waited for. */
-  readonly waitSeconds: number | undefined;
+  /** What is waited for, while nothing is asked for: the next attempt at a request, or the second look at the end of a list. */
+  readonly wait: { readonly until: Pause; readonly seconds: number } | undefined;
 }
+
+/** What a run can wait for, in words. */
+type Pause = 'next attempt' | 'end looked at again';
 
 /** How far the read of a list is. */
 export interface ListProgress {
@@ -42,7 +45,8 @@ export class Activity {
   readonly #lists = new Map<object, List>();
   #doing = 'opening';
   #inFlight = 0;
-  #nextAttempt = 0;
+  /** Until when what is waited for. */
+  #waiting: { readonly until: Pause; readonly at: number } = { until: 'next attempt', at: 0 };
 
   constructor(
     private readonly clock: Clock,
@@ -62,21 +66,27 @@ export class Activity {
       start: () => void (this.#inFlight += 1),
       asyncEnd: () => void (this.#inFlight -= 1),
     },
-    retry: ({ delayMs }) => void (this.#nextAttempt = this.clock.now() + delayMs),
+    retry: ({ delayMs }) => this.#wait('next attempt', delayMs),
+    wait: ({ delayMs }) => this.#wait('end looked at again', delayMs),
     finish: { start: ({ at }) => void (this.#doing = `finishing ${at}`) },
     commit: { start: () => void (this.#doing = 'publishing') },
   };
 
   snapshot(): Snapshot {
     const list = this.#shown();
-    const waitMs = this.#inFlight === 0 ? this.#nextAttempt - this.clock.now() : 0;
+    const { until, at } = this.#waiting;
+    const waitMs = this.#inFlight === 0 ? at - this.clock.now() : 0;
     return {
       doing: list ? doingOf(list.event) : this.#doing,
       list: list && this.#progressOf(list),
       bytes: this.counts.bytes,
       retries: this.counts.totalRetries,
-      waitSeconds: waitMs > 0 ? Math.ceil(waitMs / 1000) : undefined,
+      wait: waitMs > 0 ? { until, seconds: Math.ceil(waitMs / 1000) } : undefined,
     };
+  }
+
+  #wait(until: Pause, delayMs: number): void {
+    this.#waiting = { until, at: this.clock.now() + delayMs };
   }
 
   /** The source of a run waits for the other sides of its joins, so these come first. */

@@ -9,11 +9,11 @@ import type { ListProgress, Snapshot } from './activity.js';
  * // nightly: reading leads, 120,000 rows (40%), 34.1 MB, 12 retries, 2,400 rows/s, 1:15 left
  */
 export function statusLine(name: string, snapshot: Snapshot, width = Infinity): string {
-  const { doing, list, bytes, retries, waitSeconds } = snapshot;
+  const { doing, list, bytes, retries, wait } = snapshot;
   const read = list ? rowsOf(list) : [];
   const size = bytes > 0 ? [sizeOf(bytes)] : [];
   const again = retries > 0 ? [retries === 1 ? '1 retry' : `${amount(retries)} retries`] : [];
-  const pace = waitSeconds === undefined ? (list ? paceOf(list) : []) : [`next attempt in ${waitSeconds} s`];
+  const pace = wait === undefined ? (list ? paceOf(list) : []) : [`${wait.until} in ${wait.seconds} s`];
   const rest = [...again, ...pace];
   const forms = [
     [`${name}: ${doing}`, ...read, ...size, ...rest],

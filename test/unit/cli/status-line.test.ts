@@ -4,14 +4,14 @@ import type { Snapshot } from '../../../src/cli/status/activity.js';
 import { lengthOf, sizeOf, statusLine } from '../../../src/cli/status/line.js';
 import { RecentRate } from '../../../src/cli/status/recent-rate.js';
 
-const opening: Snapshot = { doing: 'opening', list: undefined, bytes: 0, retries: 0, waitSeconds: undefined };
+const opening: Snapshot = { doing: 'opening', list: undefined, bytes: 0, retries: 0, wait: undefined };
 const list = { collection: 'leads', pages: 240, rows: 120_000, expected: 300_000, rowsPerSecond: 2_400, secondsLeft: 75 };
 const reading: Snapshot = {
   doing: 'reading leads',
   list,
   bytes: 34_100_000,
   retries: 12,
-  waitSeconds: undefined,
+  wait: undefined,
 };
 
 describe('the line of the status', () => {
@@ -34,8 +34,13 @@ describe('the line of the status', () => {
     ],
     [
       'says when the next attempt comes while nothing else is waited for',
-      { ...reading, waitSeconds: 24 },
+      { ...reading, wait: { until: 'next attempt' as const, seconds: 24 } },
       'nightly: reading leads, 120,000 rows (40%), 34.1 MB, 12 retries, next attempt in 24 s',
+    ],
+    [
+      'says when the end of a list is looked at again',
+      { ...reading, wait: { until: 'end looked at again' as const, seconds: 5 } },
+      'nightly: reading leads, 120,000 rows (40%), 34.1 MB, 12 retries, end looked at again in 5 s',
     ],
   ])('%s', (_, snapshot, line) => {
     expect(statusLine('nightly', snapshot)).toBe(line);
@@ -62,7 +67,9 @@ describe('the line of the status', () => {
       list: fc.option(lists, { nil: undefined }),
       bytes: count,
       retries: count,
-      waitSeconds: fc.option(count, { nil: undefined }),
+      wait: fc.option(fc.record({ until: fc.constantFrom('next attempt' as const, 'end looked at again' as const), seconds: count }), {
+        nil: undefined,
+      }),
     });
     fc.assert(
       fc.property(fc.stringMatching(/^[A-Za-z0-9.]{1,80}$/), snapshot, fc.integer({ min: 1, max: 200 }), (name, shown, width) => {
