@@ -8,8 +8,8 @@ import { pagedBatches } from './paged-source.js';
 
 /** What a blocking step does: it takes all rows before it gives the first. */
 export interface Collector {
-  /** Takes rows; one call at a time. What it keeps in memory is bounded by what the step declares. */
-  add(batch: RecordBatch): Promise<void>;
+  /** Takes the rows of a page; one call at a time. What it keeps in memory is bounded by what the step declares. */
+  add(batch: RecordBatch, page: number): Promise<void>;
   /** Called once, after the last rows. */
   finish(): Promise<BatchReader>;
   /** Gives back what the step holds, whenever the stream ends. */
@@ -41,7 +41,7 @@ export function blocking<In extends Row, Out extends Row>({ at, working }: StepC
     defer(() => {
       const collector = open();
       const take = async (page: Page<In>): Promise<void> => {
-        await during(collector.add(batchOf(page)));
+        await during(collector.add(batchOf(page), page.number));
         page.lease.release();
       };
       const given$ = defer(() => during(collector.finish())).pipe(

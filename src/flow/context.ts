@@ -1,5 +1,6 @@
 import type { Observable } from 'rxjs';
 import { defined, StepError, type Row } from '../core/index.js';
+import { failureAt } from './row-failure.js';
 
 /** What a step did to the rows that passed it, in rows. */
 export interface Tally {
@@ -34,6 +35,10 @@ export type OnError = 'reject' | 'null' | 'fail';
 export interface Fault {
   readonly field: string;
   readonly reason: string;
+  /** The page, from 1; absent where nobody said. */
+  readonly page?: number | undefined;
+  /** The place of the row among those that the step has of the page, from 0; absent where nobody said. */
+  readonly index?: number | undefined;
 }
 
 /** What a step gets besides its arguments. */
@@ -86,11 +91,14 @@ export function standalone(at: string, overrides: Partial<StepContext> = {}): St
   return {
     at,
     tally: emptyTally(),
-    reject: (_row, fault) => {
-      throw new StepError(
-        'E_STEP_VALUE',
-        `${at}: field ${fault.field} ${fault.reason}; such a row ends the stream without onError: 'null' or a context that takes rejects`,
-      );
+    reject: (row, { field, reason, page, index }) => {
+      const told = (place: string) =>
+        new StepError(
+          'E_STEP_VALUE',
+          `${at}: field ${field} ${reason}${place}; such a row ends the stream without onError: 'null' or a context that takes rejects`,
+        );
+      if (page === undefined || index === undefined) throw told('');
+      throw failureAt({ at, page, index, row }, (place) => told(` in ${place}`));
     },
     ...defined(overrides),
   };

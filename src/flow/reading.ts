@@ -1,4 +1,4 @@
-import type { Warning } from '../core/index.js';
+import { warnProcess, type Warning } from '../core/index.js';
 import { standalone, type StepContext } from './context.js';
 import type { CountedStep, Purpose, RowSource } from './row-source.js';
 import type { Reading } from './step-facts.js';
@@ -20,7 +20,6 @@ export class OpenReading implements Reading {
 
   /** To those who watch the connection; where nobody does, as a warning of the process. */
   warn(warning: Warning): void {
-    if (this.source.warn?.(warning)) return;
-    process.emitWarning(warning.message, { type: 'LeadstreamWarning', code: warning.code });
+    if (!this.source.warn?.(warning)) warnProcess(warning);
   }
 }

@@ -41,6 +41,8 @@ export interface OpenedSource {
 /** One read of a stream. */
 export interface OpenedStream<T> {
   readonly pages$: Observable<Page<T>>;
+  /** Columns of the source that identify a row; none when nobody knows. */
+  readonly key: readonly string[];
   /** The columns of the rows, with those that nobody declared and came so far; `undefined` when nobody knows. */
   columns(): readonly Column[] | undefined;
   readonly consistency: Consistency | undefined;

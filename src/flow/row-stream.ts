@@ -216,6 +216,7 @@ export class RowStream<T> implements AsyncIterable<T> {
     const made$ = pages$.pipe(tap({ complete: ended, error: ended })) as Observable<unknown> as Observable<Page<T>>;
     return {
       pages$: made$,
+      key: this.#source.key,
       columns: () => this.#chain.columnsWith(opened.undeclared()),
       get consistency() {
         return opened.consistency;

@@ -2,7 +2,7 @@ import { tap, type Observable } from 'rxjs';
 import { type Column, type Row, StepError } from '../core/index.js';
 import { given } from '../options/index.js';
 import { isPage, type Page, type Step } from './page.js';
-import { namingRows, type KnownRows } from './row-function.js';
+import { namingRows, type KnownRows } from './row-failure.js';
 import type { RowSource } from './row-source.js';
 import { factsOf, type ColumnsContext, type Reading } from './step-facts.js';
 

@@ -1,4 +1,4 @@
-import { SinkError, type DeclaredType, type Value } from '../core/index.js';
+import type { DeclaredType, SinkError, Value } from '../core/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../vector/index.js';
 import type { Fault, OnError } from '../flow/index.js';
 import { strangeness, type Cast, type QuickCast } from './cast.js';
@@ -21,13 +21,18 @@ export interface CastPlan {
   readonly refuses: ((value: Value) => string | undefined) | undefined;
 }
 
+/** What becomes of values that do not fit. */
+interface Noting {
+  readonly faults: Map<number, Fault>;
+  failure(row: number, fault: Fault): SinkError;
+}
+
 /** Casts one column, page by page. What becomes of a text or of a dictionary is remembered over all of them, see `mapping`. */
 export class ColumnCast {
   readonly #cast: (vector: Vector) => Mapped;
 
   constructor(
     private readonly plan: CastPlan,
-    private readonly at: string,
     private readonly told: Pick<SinkContext, 'nulled' | 'unfit'>,
   ) {
     this.#cast = mapping((value) => outcomeOf(value, plan), { quick: plan.quick, keepsBytes: plan.plain });
@@ -37,23 +42,24 @@ export class ColumnCast {
    * Casts the values of a page.
    *
    * @param faults By row; where there is none yet, those of this column are added under `on_error: reject`.
-   * @throws {SinkError} `E_SINK_VALUE` under `on_error: fail`.
+   * @param failure What it fails with under `on_error: fail`.
+   * @throws {SinkError} That failure.
    */
-  take(given: Vector, faults: Map<number, Fault>): Vector {
+  take(given: Vector, faults: Map<number, Fault>, failure: (row: number, fault: Fault) => SinkError): Vector {
     const { vector, unfit } = this.#cast(given);
     for (let row = 0; unfit && row < given.length; row += 1) {
       const reason = unfit(row);
-      if (reason !== undefined) this.#note(reason, row, faults);
+      if (reason !== undefined) this.#note({ field: this.plan.field, reason }, row, { faults, failure });
     }
     return vector;
   }
 
-  #note(reason: string, row: number, faults: Map<number, Fault>): void {
+  #note(fault: Fault, row: number, { faults, failure }: Noting): void {
     const { field, onError } = this.plan;
-    this.told.unfit?.({ field, reason });
-    if (onError === 'fail') throw new SinkError('E_SINK_VALUE', `${this.at}: field ${field} ${reason}`);
+    this.told.unfit?.(fault);
+    if (onError === 'fail') throw failure(row, fault);
     if (onError === 'null') this.told.nulled(field);
-    else if (!faults.has(row)) faults.set(row, { field, reason });
+    else if (!faults.has(row)) faults.set(row, fault);
   }
 }
 

@@ -1,4 +1,5 @@
 import { defined, newRunId, SinkError } from '../core/index.js';
+import { failureAt, type Fault, type RowPlace } from '../flow/index.js';
 import type { SinkContext } from './sink.js';
 
 /**
@@ -15,10 +16,16 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
     runId: newRunId(),
     key: [],
     runDate: () => new Date().toISOString().slice(0, 10),
-    reject: (_row, fault) => {
-      throw new SinkError('E_SINK_VALUE', `${at}: field ${fault.field} ${fault.reason}`);
+    reject: (row, { page, index, ...fault }) => {
+      if (page === undefined || index === undefined) throw new SinkError('E_SINK_VALUE', `${at}: field ${fault.field} ${fault.reason}`);
+      throw unfitAt({ at, page, index, row }, fault);
     },
     nulled: () => undefined,
     ...defined(overrides),
   };
+}
+
+/** What a sink fails with at a value that does not fit. */
+export function unfitAt(place: RowPlace, { field, reason }: Fault): SinkError {
+  return failureAt(place, (row) => new SinkError('E_SINK_VALUE', `${place.at}: field ${field} ${reason} in ${row}`));
 }

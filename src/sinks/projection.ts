@@ -1,8 +1,9 @@
 import { SinkError, expectations, type Column, outputColumn, type OutputColumn, type OutputOptions, type Refuses } from '../core/index.js';
-import type { Fault, OnError } from '../flow/index.js';
-import { type RecordBatch, Batch } from '../vector/index.js';
+import { batchOf, type Fault, type OnError, type Page } from '../flow/index.js';
+import { Batch } from '../vector/index.js';
 import { castText, castTyped, quickCast } from './cast.js';
 import { ColumnCast, type CastPlan } from './column-cast.js';
+import { unfitAt } from './context.js';
 import type { SinkContext } from './sink.js';
 
 export interface ProjectionOptions extends OutputOptions {
@@ -29,9 +30,9 @@ export interface Projection {
    * once, with the first such field. A field that a row does not have is `null`. Rows are made for rejects
    * only.
    *
-   * @throws {SinkError} `E_SINK_VALUE` under `on_error: fail`; the message names field and expectation.
+   * @throws {SinkError} `E_SINK_VALUE` under `on_error: fail`; the message names field, expectation and row.
    */
-  take(batch: RecordBatch): Batch;
+  take(page: Page): Batch;
 }
 
 /**
@@ -45,19 +46,21 @@ export function project(columns: readonly Column[], options: ProjectionOptions, 
   refuseTwins(outputs, options, context);
   const casts = chosen.map((column) => ({
     field: column.name,
-    cast: new ColumnCast(planOf(column, options, context), context.at, context),
+    cast: new ColumnCast(planOf(column, options, context), context),
   }));
   return {
     columns: outputs,
-    take(batch) {
+    take(page) {
+      const batch = batchOf(page);
       const faults = new Map<number, Fault>();
-      const columns = casts.map(({ field, cast }) => cast.take(batch.columnOrNulls(field), faults));
+      const failure = (index: number, fault: Fault) => unfitAt({ at: context.at, page: page.number, index, row: batch.row(index) }, fault);
+      const columns = casts.map(({ field, cast }) => cast.take(batch.columnOrNulls(field), faults, failure));
       const cast = new Batch(batch.length, columns);
       if (faults.size === 0) return cast;
       const left: number[] = [];
       for (let row = 0; row < batch.length; row += 1) {
         const fault = faults.get(row);
-        if (fault) context.reject(batch.row(row), fault);
+        if (fault) context.reject(batch.row(row), { ...fault, page: page.number, index: row });
         else left.push(row);
       }
       return cast.keep(left);

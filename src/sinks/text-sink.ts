@@ -1,5 +1,5 @@
 import type { OutputColumn } from '../core/index.js';
-import { batchOf, type Page } from '../flow/index.js';
+import type { Page } from '../flow/index.js';
 import { storeOf } from '../store/index.js';
 import type { Batch } from '../vector/index.js';
 import { PhasedWriter, type BegunSink } from './phases.js';
@@ -74,7 +74,7 @@ class BegunText implements BegunSink {
   }
 
   async write(page: Page): Promise<void> {
-    const batch = this.projection.take(batchOf(page));
+    const batch = this.projection.take(page);
     if (batch.rows > 0) await this.#put(this.format.rows(batch));
     this.#rows += batch.rows;
   }

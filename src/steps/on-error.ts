@@ -1,8 +1,14 @@
 import { StepError } from '../core/index.js';
-import type { OnError, StepContext } from '../flow/index.js';
+import { batchOf, failureAt, type OnError, type Page, type StepContext } from '../flow/index.js';
 import { taking, type Mapped, type RecordBatch, type Vector } from '../vector/index.js';
 import { outcomesOf } from './expression/outcomes.js';
 import type { Expression } from './expression/expression.js';
+
+/** The rows that a step has of a page. */
+interface Arrived {
+  readonly page: number;
+  readonly batch: RecordBatch;
+}
 
 /** The rows of a page that are not rejected, and what each expression gives for them. */
 export interface Evaluated {
@@ -14,25 +20,26 @@ export interface Evaluated {
 /**
  * Does with the rows that have an unfit value as `onError` says: the first one of a row is reported, or all are counted.
  *
- * @param failure What the stream fails with under `fail`.
+ * @param failure What the stream fails with under `fail`; gets the row in words.
  * @returns The indexes of the rows that stay; `undefined` when all do.
  */
 export function keptRows(
-  batch: RecordBatch,
+  { page, batch }: Arrived,
   outcomes: ReadonlyMap<string, Mapped>,
   onError: OnError,
-  { tally, reject }: StepContext,
-  failure: (field: string, reason: string) => StepError,
+  { at, tally, reject }: StepContext,
+  failure: (field: string, reason: string, row: string) => StepError,
 ): readonly number[] | undefined {
   if ([...outcomes.values()].every(({ unfit }) => unfit === undefined)) return undefined;
 
-  function stays(row: number): boolean {
+  function stays(index: number): boolean {
     for (const [field, { unfit }] of outcomes) {
-      const reason = unfit?.(row);
+      const reason = unfit?.(index);
       if (reason === undefined) continue;
-      if (onError === 'fail') throw failure(field, reason);
-      if (onError === 'reject') {
-        reject(batch.row(row), { field, reason });
+      const row = onError === 'null' ? undefined : batch.row(index);
+      if (onError === 'fail') throw failureAt({ at, page, index, row }, (where) => failure(field, reason, where));
+      if (row !== undefined) {
+        reject(row, { field, reason, page, index });
         tally.rejected += 1;
         return false;
       }
@@ -56,18 +63,19 @@ export function evaluating(
   expressions: ReadonlyMap<string, Expression>,
   onError: OnError,
   context: StepContext,
-): (batch: RecordBatch) => Evaluated {
+): (page: Page) => Evaluated {
   const outcomesIn = outcomesOf(expressions);
 
-  return (batch) => {
+  return (page) => {
+    const batch = batchOf(page);
     const outcomes = outcomesIn(batch);
     const columns = new Map(Array.from(outcomes, ([name, { vector }]) => [name, vector]));
     const kept = keptRows(
-      batch,
+      { page: page.number, batch },
       outcomes,
       onError,
       context,
-      (field, reason) => new StepError('E_STEP_EXPRESSION', `${context.at}: ${field}: ${reason}`),
+      (field, reason, row) => new StepError('E_STEP_EXPRESSION', `${context.at}: ${field}: ${reason} in ${row}`),
     );
     if (kept === undefined) return { batch, columns };
     const take = taking(kept);

@@ -65,6 +65,11 @@ function codeOf(value: Value, dictionary: Value[]): number {
   return code < 0 ? dictionary.push(value) - 1 : code;
 }
 
+/** The first page of a list. */
+export function firstPage(batch: RecordBatch): Page {
+  return pageOf(1, batch, { release: () => {} });
+}
+
 /** A page of a batch that makes no rows. */
 export function pageWithoutRows(number: number, batch: RecordBatch): Page {
   const made = {

@@ -1,8 +1,18 @@
 import { type Observable } from 'rxjs';
-import { createRedactor, newRunId, type Column, type Consistency } from '../../core/index.js';
+import { createRedactor, newRunId, warnProcess, type Column, type Consistency } from '../../core/index.js';
 import { Events, type Watchers } from '../../events/index.js';
 import { commitUnlogged } from '../../store/index.js';
-import { countOf, deliver, fromPages, RowStream, type CountedStep, type OpenedStream, type Page, type Side } from '../../flow/index.js';
+import {
+  countOf,
+  deliver,
+  fromPages,
+  namingRow,
+  RowStream,
+  type CountedStep,
+  type OpenedStream,
+  type Page,
+  type Side,
+} from '../../flow/index.js';
 import type { PreparedOutput, SinkWriter } from '../../sinks/index.js';
 import { completed } from '../run/completed.js';
 import { checkWriting, claimSink } from './write-to-check.js';
@@ -79,14 +89,16 @@ class Writing {
     const checked = new WrittenColumns(
       declared,
       () => stream.columns(),
-      (warning) => events.warn(warning),
+      (warning) => {
+        if (!events.warn(warning)) warnProcess(warning);
+      },
     );
     const write = (page: Page) => {
       checked.check(page);
       return events.during(
         'write',
         () => ({ at: name, number: page.number, rows: countOf(page) }),
-        () => this.#write(page, checked),
+        () => this.#write(page, checked, stream.key),
       );
     };
     // What is no page of rows, the check tells.
@@ -108,10 +120,12 @@ class Writing {
     if (!this.#committed) await this.sink.abort();
   }
 
-  async #write(page: Page, columns: WrittenColumns): Promise<void> {
-    await this.#begin(columns);
+  async #write(page: Page, written: WrittenColumns, key: readonly string[]): Promise<void> {
+    await this.#begin(written);
     this.#pages += 1;
-    await this.sink.write(page);
+    await this.sink.write(page).catch((failure: unknown) => {
+      throw namingRow(failure, () => ({ key, columns: written.columns }));
+    });
   }
 
   /** With the first page, or at the end of a stream without one. */

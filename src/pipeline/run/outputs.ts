@@ -1,7 +1,7 @@
 import { reasonOf, type Column, type Row, type OutputColumn } from '../../core/index.js';
 import { reworded, type Action } from '../../store/index.js';
 import type { Events } from '../../events/index.js';
-import { countOf, type Fault, type Page } from '../../flow/index.js';
+import { countOf, namingRow, type Fault, type Page } from '../../flow/index.js';
 import type { Published, RunFacts } from '../../lake/index.js';
 import type { PreparedOutput, SinkContext, SinkWriter } from '../../sinks/index.js';
 import type { PlannedSink } from '../spec/planned.js';
@@ -149,6 +149,8 @@ export function published(failure: unknown, names: readonly string[]): unknown {
 
 /** What a sink counts of the rows that it is given. */
 interface SinkCounts {
+  /** The columns of the collection that identify a row. */
+  readonly key: readonly string[];
   /** The columns of the rows, once they are fixed. */
   columns: readonly Column[];
   rejected: number;
@@ -167,7 +169,7 @@ class OpenedOutput {
   ) {}
 
   static async open(sink: PlannedSink, options: OutputsOptions): Promise<OpenedOutput> {
-    const counts: SinkCounts = { columns: [], rejected: 0, nulled: 0 };
+    const counts: SinkCounts = { key: options.key, columns: [], rejected: 0, nulled: 0 };
     const { columns: _, reject, events, ...context } = options;
     const writer = await sink.open({
       ...context,
@@ -195,7 +197,10 @@ class OpenedOutput {
     return this.events.during(
       'write',
       () => ({ at: this.sink.at, number: page.number, rows: countOf(page) }),
-      () => this.writer.write(page),
+      () =>
+        this.writer.write(page).catch((failure: unknown) => {
+          throw namingRow(failure, () => this.counts);
+        }),
     );
   }
 

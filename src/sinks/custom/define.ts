@@ -1,4 +1,4 @@
-import { outputColumn, SinkError, type Warning } from '../../core/index.js';
+import { outputColumn, SinkError, warnProcess } from '../../core/index.js';
 import { checkedOptions, extended, extensionConfig, extensionOf, extensionProblem, oneOf, takesTyped } from '../../options/index.js';
 import { standaloneSink } from '../context.js';
 import type { SinkDefinition, SinkWriter } from '../sink.js';
@@ -56,13 +56,8 @@ export function customSinkOf(value: unknown): SinkDefinition | undefined {
   };
 }
 
-/** Nobody else is told what goes wrong while another failure is on its way to whoever writes. */
-function warn({ code, message }: Warning): void {
-  process.emitWarning(message, { type: 'LeadstreamWarning', code });
-}
-
 async function openInCode(name: string, sink: AnySink, options: unknown): Promise<SinkWriter> {
   const checked = checkedOptions(sink.options, options, false);
-  if ('value' in checked) return openCustom(sink, checked.value, standaloneSink(name, { warn }));
+  if ('value' in checked) return openCustom(sink, checked.value, standaloneSink(name, { warn: warnProcess }));
   throw new SinkError('E_SINK_CONFIG', `${name}: ${checked.problems.map(({ message }) => message).join('; ')}`);
 }

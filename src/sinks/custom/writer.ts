@@ -1,5 +1,5 @@
 import { reasonOf, type Column, type Row, type Value } from '../../core/index.js';
-import { batchOf, type Page } from '../../flow/index.js';
+import type { Page } from '../../flow/index.js';
 import type { Batch } from '../../vector/index.js';
 import { PhasedWriter, type BegunSink, type OpenedSink } from '../phases.js';
 import { project, type Projection } from '../projection.js';
@@ -71,7 +71,7 @@ class BegunCustom implements BegunSink {
   async write(page: Page): Promise<void> {
     const { number } = page;
     const names = this.projection.columns.map(({ name }) => name);
-    const rows = rowsOf(this.projection.take(batchOf(page)), names);
+    const rows = rowsOf(this.projection.take(page), names);
     if (rows.length === 0) return;
     await this.calls.call('write', ` on page ${number}`, (writer) => writer.write(rows, { number }));
     this.#rows += rows.length;

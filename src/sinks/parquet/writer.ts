@@ -1,5 +1,5 @@
 import { SinkError, type Column } from '../../core/index.js';
-import { batchOf, type Page } from '../../flow/index.js';
+import type { Page } from '../../flow/index.js';
 import { OpenedRun, type BegunRun, type Published, type Table } from '../../lake/index.js';
 import type { ParquetEngine } from '../../parquet/index.js';
 import { PhasedWriter, type BegunSink, type OpenedSink } from '../phases.js';
@@ -70,7 +70,7 @@ class BegunTable implements BegunSink {
   ) {}
 
   write(page: Page): Promise<void> {
-    const batch = this.projection.take(batchOf(page));
+    const batch = this.projection.take(page);
     return this.sorted ? this.sorted.add(batch) : this.run.write(batch);
   }
 

@@ -44,12 +44,12 @@ export class Aggregator implements Collector {
     );
   }
 
-  async add(arrived: RecordBatch): Promise<void> {
+  async add(arrived: RecordBatch, page: number): Promise<void> {
     if (arrived.length === 0) return;
     const plains = this.plan.read(arrived);
     const { at, tally } = this.context;
-    const failure = (field: string, reason: string) => new StepError('E_STEP_VALUE', `${at}: ${field}: ${reason}`);
-    const kept = keptRows(arrived, plains, this.options.onError, this.context, failure);
+    const failure = (field: string, reason: string, row: string) => new StepError('E_STEP_VALUE', `${at}: ${field}: ${reason} in ${row}`);
+    const kept = keptRows({ page, batch: arrived }, plains, this.options.onError, this.context, failure);
     const length = kept?.length ?? arrived.length;
     this.#groups.add(length, kept === undefined ? plains : taken(plains, kept));
     tally.grouped += length;

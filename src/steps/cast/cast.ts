@@ -102,8 +102,9 @@ function castRows<In extends Row, Out extends Row>(
     const present = casts.filter(({ field }) => batch.columns.has(field));
     const columns = new Map(present.map(({ field, castColumn }) => [field, castColumn(batch.column(field))]));
     const done = batch.with(Array.from(columns, ([field, { vector }]) => [field, vector] as const));
-    const failure = (field: string, reason: string) => new StepError('E_STEP_VALUE', `${context.at}: field ${field} ${reason}`);
-    const kept = keptRows(batch, columns, onError, context, failure);
+    const failure = (field: string, reason: string, row: string) =>
+      new StepError('E_STEP_VALUE', `${context.at}: field ${field} ${reason} in ${row}`);
+    const kept = keptRows({ page: page.number, batch }, columns, onError, context, failure);
     return withBatch(page, kept === undefined ? done : done.take(kept));
   });
 }

@@ -1,5 +1,5 @@
 import { map } from 'rxjs';
-import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { openExpression, planExpression } from '../expression/configured.js';
 import type { Expression } from '../expression/expression.js';
 import { columnName, sensitivityOf } from '../fields.js';
@@ -11,7 +11,7 @@ import { defineStep } from '../step.js';
 function deriveExpressions(expressions: ReadonlyMap<string, Expression>, onError: OnError, context: StepContext): Step {
   const evaluate = evaluating(expressions, onError, context);
   return map((page) => {
-    const { batch, columns } = evaluate(batchOf(page));
+    const { batch, columns } = evaluate(page);
     return withBatch(page, batch.with(columns));
   });
 }

@@ -83,7 +83,7 @@ export function exploding<T extends Row>(
   const listsIn = memoOf((value) => listOf(value, separator));
   const { at, tally } = context;
 
-  function fitting(batch: RecordBatch): readonly number[] {
+  function fitting(page: number, batch: RecordBatch): readonly number[] {
     const listAt = listsIn(batch.columnOrNulls(field));
     const unfit = (row: number): string | undefined => {
       const list = listAt(row);
@@ -92,15 +92,16 @@ export function exploding<T extends Row>(
     const all = Array.from({ length: batch.length }, (_, row) => row);
     if (all.every((row) => unfit(row) === undefined)) return all;
     const outcomes = new Map([[field, { vector: batch.columnOrNulls(field), unfit }]]);
-    const failure = (name: string, reason: string) => new StepError('E_STEP_VALUE', `${at}: field ${name} ${reason}`);
-    return keptRows(batch, outcomes, onError, context, failure) ?? all;
+    const failure = (name: string, reason: string, row: string) =>
+      new StepError('E_STEP_VALUE', `${at}: field ${name} ${reason} in ${row}`);
+    return keptRows({ page, batch }, outcomes, onError, context, failure) ?? all;
   }
 
   return map((page) => {
     const batch = batchOf(page);
     const listAt = listsIn(batch.columnOrNulls(field));
     const given: Given = { rows: [], elements: [], positions: [] };
-    for (const row of fitting(batch)) {
+    for (const row of fitting(page.number, batch)) {
       const list = listAt(row);
       const elements = list instanceof Unfit ? [] : list;
       if (elements.length > 0) tally.expanded += elements.length - 1;

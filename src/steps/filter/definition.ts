@@ -1,5 +1,5 @@
 import { map } from 'rxjs';
-import { batchOf, withBatch } from '../../flow/index.js';
+import { withBatch } from '../../flow/index.js';
 import { openExpression, planExpression } from '../expression/configured.js';
 import { nothingKept } from '../nothing-kept.js';
 import { evaluating } from '../on-error.js';
@@ -20,7 +20,7 @@ export const filterStep = defineStep('filter', {
     const expression = openExpression(source, runtime);
     const evaluate = evaluating(new Map([['condition', expression]]), runtime.onError, runtime);
     return map((page) => {
-      const { batch, columns } = evaluate(batchOf(page));
+      const { batch, columns } = evaluate(page);
       const kept = batch.filter((row) => columns.get('condition')?.value(row) === true);
       runtime.tally.filtered += batch.length - kept.length;
       return withBatch(page, kept);

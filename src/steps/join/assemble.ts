@@ -1,5 +1,5 @@
 import { itemAt, StepError, type Row } from '../../core/index.js';
-import { batchOf, withBatch, type Page, type StepContext } from '../../flow/index.js';
+import { batchOf, failureAt, withBatch, type Page, type RowPlace, type StepContext, type Tally } from '../../flow/index.js';
 import { memoByKey, type RecordBatch } from '../../vector/index.js';
 import { casefold } from '../casefold.js';
 import { unmatched, type BuildOptions, type BuildSide, type Matches } from './build-side.js';
@@ -35,11 +35,12 @@ export function takenName(name: string): string {
  * @throws {StepError} `E_STEP_CONFIG` for empty `on` or `select`.
  */
 export function assembly(meeting: Meeting, context: StepContext, taken: (name: string) => void): Assembly {
-  const { as, select, normalize, pick = defaultPick, key = [] } = meeting;
+  const { as, select, normalize, pick = defaultPick, type = 'left', key = [] } = meeting;
+  const { at } = context;
   const leftFields = Object.keys(meeting.on);
   const rightFields = Object.values(meeting.on).filter((field) => field !== undefined);
   if (leftFields.length === 0 || select.length === 0)
-    throw new StepError('E_STEP_CONFIG', `${context.at}: needs at least one pair under on and one field under select`);
+    throw new StepError('E_STEP_CONFIG', `${at}: needs at least one pair under on and one field under select`);
 
   const fold = normalize === 'casefold' ? casefold : undefined;
   const added = select.map((field) => `${as}_${field}`);
@@ -54,7 +55,10 @@ export function assembly(meeting: Meeting, context: StepContext, taken: (name: s
       const matchesIn = memoByKey(leftFields, (key): Matches => (key === undefined ? unmatched : side.matchesOf(key)), fold);
       return (page) => {
         const batch = batchOf(page);
-        const pairs = pairsOf(batch.length, matchesIn(batch), meeting, context);
+        const several = (matches: readonly number[], index: number) => {
+          if (pick === 'error') throw severalMatch(matches.length, rightFields, { at, page: page.number, index, row: batch.row(index) });
+        };
+        const pairs = pairsOf(batch.length, matchesIn(batch), { type, several }, context.tally);
         refuseTaken(batch);
         const columns = side.columnsOf(pairs.matches);
         return withBatch(page, leftOf(batch, pairs).with(columns.map((column, at) => [itemAt(added, at), column])));
@@ -70,17 +74,26 @@ interface Pairs {
   readonly matches: readonly number[];
 }
 
-function pairsOf(length: number, matchesOf: (row: number) => Matches, meeting: Meeting, context: StepContext): Pairs {
+/** How rows are put together. */
+interface Pairing {
+  readonly type: 'left' | 'inner';
+  /** Called with several matches of a row. @throws {StepError} `E_STEP_MATCHES` where there may be one only. */
+  several(matches: readonly number[], row: number): void;
+}
+
+function pairsOf(length: number, matchesOf: (row: number) => Matches, { type, several }: Pairing, tally: Tally): Pairs {
   const rows: number[] = [];
   const matches: number[] = [];
   for (let row = 0; row < length; row += 1) {
     const found = matchesOf(row);
     if (typeof found === 'number') {
-      if (!stays(found, meeting, context)) continue;
+      if (!stays(found, type, tally)) continue;
       rows.push(row);
       matches.push(found);
     } else {
-      countSeveral(found, meeting, context);
+      several(found, row);
+      tally.matched += 1;
+      tally.expanded += found.length - 1;
       for (const match of found) {
         rows.push(row);
         matches.push(match);
@@ -97,7 +110,7 @@ function leftOf(batch: RecordBatch, { rows }: Pairs): RecordBatch {
 }
 
 /** Counts a row that has one match or none. @returns Whether it stays. */
-function stays(match: number, { type = 'left' }: Meeting, { tally }: StepContext): boolean {
+function stays(match: number, type: 'left' | 'inner', tally: Tally): boolean {
   if (match !== unmatched) tally.matched += 1;
   else tally.missed += 1;
   if (match !== unmatched || type === 'left') return true;
@@ -105,12 +118,10 @@ function stays(match: number, { type = 'left' }: Meeting, { tally }: StepContext
   return false;
 }
 
-/** Counts a row that has several matches, where it may. */
-function countSeveral(matches: readonly number[], { on, pick = defaultPick }: Meeting, { at, tally }: StepContext): void {
-  if (pick === 'error') {
-    const fields = Object.values(on).filter((field) => field !== undefined);
-    throw new StepError('E_STEP_MATCHES', `${at}: ${matches.length} rows match on ${fields.join(' + ')}; say which one with pick`);
-  }
-  tally.matched += 1;
-  tally.expanded += matches.length - 1;
+function severalMatch(count: number, fields: readonly string[], place: RowPlace): StepError {
+  return failureAt(
+    place,
+    (row) =>
+      new StepError('E_STEP_MATCHES', `${place.at}: ${count} rows match on ${fields.join(' + ')} for ${row}; say which one with pick`),
+  );
 }

@@ -28,14 +28,15 @@ export class Sorter implements Collector {
   }
 
   /** Takes rows but for those with a key that is not of its type, unless they come last. */
-  async add(batch: RecordBatch): Promise<void> {
+  async add(batch: RecordBatch, page: number): Promise<void> {
     const { at } = this.context;
     const keys = this.order.keysOf(batch);
     const vectors = keys.map(({ vector }) => vector);
     if (this.options.onError === 'null') return this.#rows.add(batch, vectors);
     const outcomes = new Map(keys.map(({ field, ...mapped }) => [field, mapped]));
-    const failure = (field: string, reason: string) => new StepError('E_STEP_VALUE', `${at}: field ${field} ${reason}`);
-    const kept = keptRows(batch, outcomes, this.options.onError, this.context, failure);
+    const failure = (field: string, reason: string, row: string) =>
+      new StepError('E_STEP_VALUE', `${at}: field ${field} ${reason} in ${row}`);
+    const kept = keptRows({ page, batch }, outcomes, this.options.onError, this.context, failure);
     if (kept === undefined) return this.#rows.add(batch, vectors);
     return this.#rows.add(batch.take(kept), vectors.map(taking(kept)));
   }

@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { from, map, of, tap, throwError } from 'rxjs';
 import {
   cast,
@@ -352,6 +352,17 @@ describe('writeTo of rows that functions of a program make', () => {
     await expect(writing).rejects.toThrow(
       expect.objectContaining({ message: expect.stringContaining('mapRows, mapAsync and liftRows without { columns:') }),
     );
+  });
+
+  test('warns the process of a field that it leaves out, where nobody watches', async () => {
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const text = { name: 'id', original: 'id', type: 'text', cast: false, sensitivity: 'plain' } as const;
+    const path = join(await temporaryFolder(), 'a.csv');
+    await writeTo(of(pageOf(1, [{ id: '1', late: 'x' }])), csv({ path }), { columns: [text] });
+    expect(warned.mock.calls).toEqual([
+      ['writeTo: columns names no column for late, so that is left out', { type: 'LeadstreamWarning', code: 'W_SINK_COLUMN' }],
+    ]);
+    warned.mockRestore();
   });
 
   test('warns of each field that it leaves out, on whatever page it comes', async () => {

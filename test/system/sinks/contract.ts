@@ -232,7 +232,7 @@ export function fileSinkContract(subject: SubjectSink): void {
       const prepared = await writeAll(subject.open(context), columns, [...first, bad]);
 
       expect(prepared.rows).toBe(2);
-      expect(context.rejects).toEqual([[bad, { field: 'age', reason: expect.stringMatching(/^is not /) }]]);
+      expect(context.rejects).toEqual([[bad, { field: 'age', reason: expect.stringMatching(/^is not /), page: 1, index: 2 }]]);
       expect(JSON.stringify(context.rejects[0]?.[1])).not.toContain('Bob');
       expect(await subject.read(folder)).toEqual(first);
     });

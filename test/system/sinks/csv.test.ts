@@ -72,7 +72,7 @@ describe('csv', () => {
   test('rejects a NUL character instead of losing it', async () => {
     const context = recording('');
     expect(await written(two, [{ a: 'x\0y', b: '' }], {}, { reject: context.reject })).toBe('a,B B\n');
-    expect(context.rejects[0]?.[1]).toEqual({ field: 'a', reason: 'has a NUL character, which CSV cannot hold' });
+    expect(context.rejects[0]?.[1]).toEqual({ field: 'a', reason: 'has a NUL character, which CSV cannot hold', page: 1, index: 0 });
   });
 
   test('rejects a lone surrogate instead of altering it', async () => {
@@ -102,7 +102,7 @@ describe('csv', () => {
     const sink = csv({ path: 'x.csv', types: 'typed' }, { baseDir: folder });
     await expect(writeAll(sink, [column('n', 'integer')], [{ n: 'x' }])).rejects.toMatchObject({
       code: 'E_SINK_VALUE',
-      message: 'csv: field n is not a whole number of 64 bits',
+      message: 'csv: field n is not a whole number of 64 bits in row 1 of page 1',
     });
   });
 

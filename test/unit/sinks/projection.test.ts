@@ -5,7 +5,7 @@ import { batchFromRows, FlatVector, RecordBatch, Utf8Vector } from '../../../src
 import { castTyped } from '../../../src/sinks/cast.js';
 import { standaloneSink } from '../../../src/sinks/context.js';
 import { project, type ProjectionOptions } from '../../../src/sinks/projection.js';
-import { dictionaryBatches, batchOfTexts } from '../../support/batches.js';
+import { dictionaryBatches, batchOfTexts, firstPage } from '../../support/batches.js';
 import { column, recording } from '../../support/sinks.js';
 import { rung } from '../../support/rung.js';
 
@@ -27,7 +27,7 @@ function taken(type: DeclaredType, options: ProjectionOptions, ...pages: readonl
   const { rejects, nulls, ...context } = recording('.');
   const projection = project([column('a', type)], options, standaloneSink('test', context));
   try {
-    const batches = pages.map((content) => projection.take(content));
+    const batches = pages.map((content) => projection.take(firstPage(content)));
     return { values: batches.map(({ columns }) => columns.map((vector) => vector.toArray())), rejects, nulls };
   } catch (failure) {
     return { failure, rejects, nulls };
@@ -42,7 +42,7 @@ describe('a table', () => {
         const context = recording('.');
         const projection = project([column('a', type)], { ...typed, on_error: 'null' }, standaloneSink('test', context));
         const values = pages.map((texts) =>
-          projection.take(batchOfTexts(texts.map((a) => ({ a })))).columns.map((vector) => vector.toArray()),
+          projection.take(firstPage(batchOfTexts(texts.map((a) => ({ a }))))).columns.map((vector) => vector.toArray()),
         );
         expect(values).toEqual(pages.map((texts) => [texts.map((a) => cast(a) ?? null)]));
         expect(context.nulls).toHaveLength(pages.flat().filter((a) => cast(a) === undefined).length);
@@ -75,7 +75,7 @@ describe('a table', () => {
   test('keeps texts as bytes and makes no rows', () => {
     const { length, columns } = batchOfTexts([{ a: 'x' }, { a: 'y' }]);
     const table = new WithoutRows(length, columns);
-    const batch = project([column('a')], { ...text, nul: 'has a NUL' }, standaloneSink('test')).take(table);
+    const batch = project([column('a')], { ...text, nul: 'has a NUL' }, standaloneSink('test')).take(firstPage(table));
     expect(batch.columns[0]).toBe(columns.get('a'));
   });
 
@@ -83,11 +83,13 @@ describe('a table', () => {
     const context = recording('.');
     const projection = project([column('a'), column('n', 'integer')], typed, standaloneSink('test', context));
     const batch = projection.take(
-      batchOfTexts([
-        { a: 'x', n: '1' },
-        { a: 'y', n: 'many' },
-        { a: 'z', n: '3' },
-      ]),
+      firstPage(
+        batchOfTexts([
+          { a: 'x', n: '1' },
+          { a: 'y', n: 'many' },
+          { a: 'z', n: '3' },
+        ]),
+      ),
     );
     expect(batch.rows).toBe(2);
     expect(batch.columns[0]).toBeInstanceOf(Utf8Vector);
@@ -98,7 +100,7 @@ describe('a table', () => {
     expect(context.rejects).toEqual([
       [
         { a: 'y', n: 'many' },
-        { field: 'n', reason: 'is not a whole number of 64 bits' },
+        { field: 'n', reason: 'is not a whole number of 64 bits', page: 1, index: 1 },
       ],
     ]);
   });
@@ -106,7 +108,7 @@ describe('a table', () => {
   test('reports a rejected row whole, with columns that are not written', () => {
     const context = recording('.');
     const table = batchOfTexts([{ other: 'o', a: 'x' }]);
-    project([column('a', 'flag')], typed, standaloneSink('test', context)).take(table);
+    project([column('a', 'flag')], typed, standaloneSink('test', context)).take(firstPage(table));
     expect(context.rejects.map(([row]) => row)).toEqual([{ other: 'o', a: 'x' }]);
   });
 
@@ -127,8 +129,8 @@ test('asks once per column what a format refuses', () => {
   const refuses = ({ name }: { readonly name: string }) => void asked.push(name);
   const projection = project([column('a'), column('b')], { ...typed, refuses }, standaloneSink('test'));
   const rows: readonly Row[] = [{ a: '1', b: '2' }];
-  projection.take(batchFromRows(rows));
-  projection.take(batchOfTexts(rows));
+  projection.take(firstPage(batchFromRows(rows)));
+  projection.take(firstPage(batchOfTexts(rows)));
   expect(asked).toEqual(['a', 'b']);
 });
 

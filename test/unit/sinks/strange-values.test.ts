@@ -3,6 +3,7 @@ import type { DeclaredType } from '../../../src/core/index.js';
 import { standaloneSink } from '../../../src/sinks/context.js';
 import { project, type ProjectionOptions } from '../../../src/sinks/projection.js';
 import { batchFromRows } from '../../../src/vector/index.js';
+import { firstPage } from '../../support/batches.js';
 import { column, recording } from '../../support/sinks.js';
 
 /** Values that the type of a row refuses and a program can give all the same. */
@@ -24,8 +25,8 @@ const numbers: readonly (readonly [string, unknown])[] = [
 function reasonsFor(type: DeclaredType, options: Partial<ProjectionOptions>, value: unknown): readonly unknown[] {
   const context = recording('.');
   const projection = project([column('a', type)], { types: 'typed', naming: 'original', ...options }, standaloneSink('test', context));
-  const kept = projection.take(batchFromRows([{ a: 'x' }, Object.assign(Object.create({}), { a: value })]));
-  return [kept.columns.map((vector) => vector.toArray()), context.rejects.map(([, fault]) => fault)];
+  const kept = projection.take(firstPage(batchFromRows([{ a: 'x' }, Object.assign(Object.create({}), { a: value })])));
+  return [kept.columns.map((vector) => vector.toArray()), context.rejects.map(([, { field, reason }]) => ({ field, reason }))];
 }
 
 describe.each(['typed', 'text'] as const)('a column of text, types: %s', (types) => {
@@ -35,7 +36,7 @@ describe.each(['typed', 'text'] as const)('a column of text, types: %s', (types)
 
   test('says so where values may not be refused', () => {
     expect(() => reasonsFor('text', { types, on_error: 'fail' }, {})).toThrow(
-      expect.objectContaining({ code: 'E_SINK_VALUE', message: 'test: field a is an object, and no text' }),
+      expect.objectContaining({ code: 'E_SINK_VALUE', message: 'test: field a is an object, and no text in row 2 of page 1' }),
     );
   });
 

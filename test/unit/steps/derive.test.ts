@@ -88,7 +88,7 @@ describe('derive in a file', () => {
   test('sends a failing row to the rejects, with field and reason and without the value', async () => {
     const context = runtime();
     expect(ids(await rowsThrough(opened(steps.derive, failing, context), rows))).toEqual(['1', '3']);
-    expect(context.rejects).toEqual([{ row: rows[1], fault: { field: 'half', reason: 'num() cannot read the text' } }]);
+    expect(context.rejects).toEqual([{ row: rows[1], fault: { field: 'half', reason: 'num() cannot read the text', page: 1, index: 1 } }]);
     expect(context.tally).toMatchObject({ rejected: 1, nulled: 0 });
   });
 
@@ -110,7 +110,7 @@ describe('derive in a file', () => {
     const step = opened(steps.derive, failing, runtime({ onError: 'fail', at: 'steps[3] derive' }));
     await expect(rowsThrough(step, rows)).rejects.toMatchObject({
       code: 'E_STEP_EXPRESSION',
-      message: 'steps[3] derive: half: num() cannot read the text',
+      message: 'steps[3] derive: half: num() cannot read the text in row 2 of page 1',
     });
   });
 

@@ -100,7 +100,7 @@ describe('a row whose field is no list', () => {
   test('goes to the rejects, with field and reason and without the value', async () => {
     const context = watched();
     expect(await rowsThrough(explode<Row>('list', {}, context), rows)).toEqual([{ list: '1' }]);
-    expect(context.rejects).toEqual([{ row: rows[1], fault: { field: 'list', reason: 'is not a JSON array' } }]);
+    expect(context.rejects).toEqual([{ row: rows[1], fault: { field: 'list', reason: 'is not a JSON array', page: 1, index: 1 } }]);
     expect(context.tally).toMatchObject({ rejected: 1, filtered: 0 });
   });
 
@@ -112,7 +112,7 @@ describe('a row whose field is no list', () => {
   });
 
   test('fails the stream under fail, and where there is nowhere to put it', async () => {
-    const failure = { code: 'E_STEP_VALUE', message: 'explode: field list is not a JSON array' };
+    const failure = { code: 'E_STEP_VALUE', message: 'explode: field list is not a JSON array in row 2 of page 1' };
     await expect(rowsThrough(explode<Row>('list', { onError: 'fail' }), rows)).rejects.toMatchObject(failure);
     await expect(rowsThrough(explode<Row>('list'), rows)).rejects.toMatchObject({ code: 'E_STEP_VALUE' });
   });

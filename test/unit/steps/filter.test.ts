@@ -54,7 +54,9 @@ describe('filter in a file', () => {
   test('sends a failing row to the rejects, with a reason and without the value', async () => {
     const context = runtime();
     await rowsThrough(opened(steps.filter, condition, context), rows);
-    expect(context.rejects).toEqual([{ row: rows[2], fault: { field: 'condition', reason: 'num() cannot read the text' } }]);
+    expect(context.rejects).toEqual([
+      { row: rows[2], fault: { field: 'condition', reason: 'num() cannot read the text', page: 1, index: 2 } },
+    ]);
   });
 
   test('drops a failing row as filtered under on_error: null', async () => {
@@ -67,7 +69,7 @@ describe('filter in a file', () => {
     const step = opened(steps.filter, condition, runtime({ onError: 'fail', at: 'steps[0] filter' }));
     await expect(rowsThrough(step, rows)).rejects.toMatchObject({
       code: 'E_STEP_EXPRESSION',
-      message: 'steps[0] filter: condition: num() cannot read the text',
+      message: 'steps[0] filter: condition: num() cannot read the text in row 3 of page 1',
     });
   });
 

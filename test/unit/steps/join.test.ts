@@ -299,7 +299,7 @@ describe('several matches', () => {
     );
     await expect(rowsThrough(step, [{ id: '1' }])).rejects.toMatchObject({
       code: 'E_STEP_MATCHES',
-      message: 'steps[2] join: 2 rows match on id; say which one with pick',
+      message: 'steps[2] join: 2 rows match on id for row 1 of page 1; say which one with pick',
     });
   });
 

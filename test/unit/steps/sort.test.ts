@@ -108,10 +108,10 @@ describe('sort', () => {
   test('opens no file when it was left while it worked', async () => {
     const folder = join(await temporaryFolder(), 'scratch');
     const sorter = new Sorter(new Order([{ field: 'id' }]), { memory: 1, folder, onError: 'reject' }, watched());
-    const adding = sorter.add(batchFromRows([{ id: '1' }]));
+    const adding = sorter.add(batchFromRows([{ id: '1' }]), 1);
     await sorter.close();
     await expect(adding).rejects.toMatchObject({ code: 'E_STEP_SCRATCH' });
-    await expect(sorter.add(batchFromRows([{ id: '2' }]))).rejects.toMatchObject({ code: 'E_STEP_SCRATCH' });
+    await expect(sorter.add(batchFromRows([{ id: '2' }]), 2)).rejects.toMatchObject({ code: 'E_STEP_SCRATCH' });
     const open = await Promise.all(
       (await readdir('/proc/self/fd').catch(() => [])).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
     );
