@@ -62,7 +62,7 @@ describe('lookup: by_id', () => {
     expect(await cities(', pick: first')).toEqual(['A', 'A']);
     expect(await cities(', pick: { max: city_population }')).toEqual(['C', 'C']);
     expect(await cities(', pick: all')).toEqual(['A', 'B', 'C', 'A', 'B', 'C']);
-    await expect(cities('')).rejects.toThrow('steps[0] join: 3 rows match on area_code; say which one with pick');
+    await expect(cities('')).rejects.toThrow('steps[0] join: 3 rows match on area_code for ');
   });
 
   test('keeps the order of rows and the bounds of requests over answers that take any time, fail and come late', async () => {
