@@ -1,3 +1,4 @@
+import type { LogEvent } from '../core/index.js';
 import type { EventError, Watcher } from '../index.js';
 import type { Console } from './console.js';
 
@@ -7,15 +8,33 @@ import type { Console } from './console.js';
  * @returns A watcher, and `undefined` where none of it would be seen: watching has its price.
  */
 export function debugLog({ level, event: say }: Console): Watcher | undefined {
-  if (level !== 'debug') return undefined;
+  return level === 'debug' ? { ...moments(say), ...operations(say) } : undefined;
+}
+
+function moments(say: Console['event']): Watcher {
+  return {
+    page: (event) => say('page.read', event, `${listOf(event)}: page ${event.number}, ${event.rows} rows, ${event.read} so far`),
+    wait: (event) =>
+      say('read.waiting', event, `${listOf(event)}: may have more than ${event.read} rows, and is looked at again in ${event.delayMs} ms`),
+    step: (event) => say('page.processed', event, `${event.at}: page ${event.number}, ${event.rows} rows`),
+  };
+}
+
+/** How an operation ended. */
+interface Ending {
+  readonly error?: EventError;
+  readonly aborted?: true;
+}
+
+function operations(say: Console['event']): Watcher {
   const started = new WeakMap<object, number>();
   const start = (event: object) => void started.set(event, performance.now());
 
-  /** How long an operation took, and how it ended in words. */
-  function ended(event: object & { readonly error?: EventError; readonly aborted?: true }, done: string) {
+  /** Tells how long an operation took, and in words how it ended. */
+  function end(name: LogEvent, event: object & Ending, what: string, done: string): void {
     const ms = Math.round(performance.now() - (started.get(event) ?? performance.now()));
     const how = event.error ? `failed: ${event.error.code} ${event.error.message}` : event.aborted ? 'given up' : done;
-    return { facts: { ...event, ms }, how: `${how}, ${ms} ms` };
+    say(name, { ...event, ms }, `${what}${how}, ${ms} ms`);
   }
 
   return {
@@ -23,44 +42,27 @@ export function debugLog({ level, event: say }: Console): Watcher | undefined {
       start,
       asyncEnd: (event) => {
         const attempt = event.attempt > 1 ? ` (attempt ${event.attempt})` : '';
-        const { facts, how } = ended(event, `status ${event.status}, ${event.bytes} bytes`);
-        say('request.finished', facts, `request ${event.url}${attempt}: ${how}`);
+        end('request.finished', event, `request ${event.url}${attempt}: `, `status ${event.status}, ${event.bytes} bytes`);
       },
     },
-    page: (event) => say('page.read', event, `${listOf(event)}: page ${event.number}, ${event.rows} rows, ${event.read} so far`),
-    wait: (event) =>
-      say('read.waiting', event, `${listOf(event)}: may have more than ${event.read} rows, and is looked at again in ${event.delayMs} ms`),
-    step: (event) => say('page.processed', event, `${event.at}: page ${event.number}, ${event.rows} rows`),
     write: {
       start,
-      asyncEnd: (event) => {
-        const { facts, how } = ended(event, `${event.rows} rows taken`);
-        say('page.written', facts, `${event.at}: page ${event.number}, ${how}`);
-      },
+      asyncEnd: (event) => end('page.written', event, `${event.at}: page ${event.number}, `, `${event.rows} rows taken`),
     },
     read: {
       start: (event) => {
         start(event);
         say('read.started', event);
       },
-      asyncEnd: (event) => {
-        const { facts, how } = ended(event, `${event.read} rows in ${event.pages} pages`);
-        say('read.finished', facts, `${listOf(event)}: ${how}`);
-      },
+      asyncEnd: (event) => end('read.finished', event, `${listOf(event)}: `, `${event.read} rows in ${event.pages} pages`),
     },
     finish: {
       start,
-      asyncEnd: (event) => {
-        const { facts, how } = ended(event, `finished, ${event.bytes} bytes`);
-        say('output.finished', facts, `${event.at}: ${how}`);
-      },
+      asyncEnd: (event) => end('output.finished', event, `${event.at}: `, `finished, ${event.bytes} bytes`),
     },
     commit: {
       start,
-      asyncEnd: (event) => {
-        const { facts, how } = ended(event, 'done');
-        say('commit.finished', facts, `commit of ${event.actions} actions: ${how}`);
-      },
+      asyncEnd: (event) => end('commit.finished', event, `commit of ${event.actions} actions: `, 'done'),
     },
   };
 }
