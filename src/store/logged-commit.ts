@@ -12,6 +12,8 @@ export interface LoggedCommit extends Commit {
   readonly pipeline: string;
   /** Folders of spooled pages that nobody may use once the commit is done. Absolute paths; only their names are to be believed. */
   readonly spent?: readonly string[] | undefined;
+  /** What the run counted, for later ones to be compared with; plain JSON that only who logged it can read. */
+  readonly counts?: unknown;
 }
 
 /** A logged commit with what only the log knows of it. */
@@ -25,7 +27,7 @@ export interface StoredCommit extends LoggedCommit {
 export const commitEnding = '.commit.json';
 
 /** The version of the redo log, which goes up when what is there means another thing, or would be lost on who knows only the one before. */
-const version = 3;
+const version = 4;
 
 const document = schema((z) => {
   const content = z.strictObject({ bytes: z.int().nonnegative(), sha256: z.string().exactOptional() });
@@ -42,6 +44,7 @@ const document = schema((z) => {
     outputs: z.array(z.string()),
     actions: z.array(action),
     spent: z.array(z.string()).exactOptional(),
+    counts: z.unknown().optional(),
   });
 });
 
@@ -50,8 +53,8 @@ const head = schema((z) => z.object({ version: z.int(), store: z.unknown(), acti
 
 /** The text of a logged commit. */
 export function textOfCommit(commit: LoggedCommit, store: Store, loggedAt: string): string {
-  const { runId, pipeline, outputs, actions, spent } = commit;
-  return `${JSON.stringify({ version, store: store.name, runId, pipeline, loggedAt, outputs, actions, spent }, null, 2)}\n`;
+  const { runId, pipeline, outputs, actions, spent, counts } = commit;
+  return `${JSON.stringify({ version, store: store.name, runId, pipeline, loggedAt, outputs, actions, spent, counts }, null, 2)}\n`;
 }
 
 /**

@@ -12,8 +12,8 @@ export interface RecoveryOptions {
   readonly held?: readonly string[];
   /** Which commits are recovered. Default: all. */
   readonly only?: (commit: LoggedCommit) => boolean;
-  /** Removes spooled pages that are published; called when the commit is done, before it is removed from the log. */
-  readonly removeSpent?: (folder: string) => Promise<void>;
+  /** Does what is left to do of a commit beside its actions; called when these are done, before it is removed from the log. */
+  readonly settle?: (commit: LoggedCommit) => Promise<void>;
 }
 
 /**
@@ -44,7 +44,7 @@ export async function recoverCommits(folder: string, options: RecoveryOptions): 
 
 /** @returns Whether it was this call that carried it out. */
 async function recover(folder: string, { path, commit }: LogEntry, options: RecoveryOptions): Promise<boolean> {
-  const { runId, held = [], removeSpent } = options;
+  const { runId, held = [], settle } = options;
   // An output that no action changes is none of a commit's business, whatever it says.
   const lock = await lockRest(changedOutputs(commit, path), held, runId).catch((failure: unknown) => {
     if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') throw failure;
@@ -55,7 +55,7 @@ async function recover(folder: string, { path, commit }: LogEntry, options: Reco
     // The run that held the locks until now may have carried it out itself.
     if ((await readCommit(path)) === undefined) return false;
     await replay(commit, path);
-    for (const spent of commit.spent ?? []) await removeSpent?.(spent);
+    await settle?.(commit);
     await forgetCommit(folder, commit.runId);
     return true;
   } finally {

@@ -21,13 +21,13 @@ const taken = object({ stateDir: filledText, baseDir: filledText }, ['stateDir']
  */
 export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
   checkUsage('recoverRuns', taken, { stateDir, baseDir });
-  const { path, redoLog, removeSpent } = StateFolder.at(stateDir, baseDir);
+  const { path, redoLog, settle } = StateFolder.at(stateDir, baseDir);
   const found = await attempt('E_SINK_PATH', `cannot read ${path}`, () => stat(path).catch(unlessMissing(undefined)));
   if (!found?.isDirectory()) {
     const remedy = 'name the one that the runs were given by --state-dir, or change into the folder that they ran in';
     throw new LeadstreamError('E_USAGE', `there is no state folder ${path}; ${remedy}`);
   }
   await refuseEarlierState(path);
-  const recovered = await recoverCommits(redoLog, { runId: newRunId(), removeSpent });
+  const recovered = await recoverCommits(redoLog, { runId: newRunId(), settle });
   return recovered.map(({ pipeline }) => pipeline);
 }

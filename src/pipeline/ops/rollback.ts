@@ -36,12 +36,12 @@ export async function rollbackTable(
 ): Promise<{ readonly from: string | undefined; readonly to: string }> {
   checkUsage('rollbackTable', taken, { path, options });
   const table = resolve(path);
-  const { path: stateDir, redoLog, removeSpent } = StateFolder.at(options.stateDir, process.cwd());
+  const { path: stateDir, redoLog, settle } = StateFolder.at(options.stateDir, process.cwd());
   await refuseEarlierState(stateDir);
   const runId = newRunId();
   const lock = await lockOutputs([table], { runId });
   try {
-    await recoverCommits(redoLog, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), removeSpent });
+    await recoverCommits(redoLog, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), settle });
     const { from, to, actions } = await prepareRollback(table, options.to, { stateDir, manifestKey: options.manifestKey });
     const prepared = await logCommit(redoLog, { runId, pipeline: 'rollback', outputs: [table], actions });
     await prepared.commit();

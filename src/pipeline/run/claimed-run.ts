@@ -8,7 +8,7 @@ import { refusalOf, type GateResult } from '../gates/result.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import { LateRows, NewFields, type Attempt } from './attempt.js';
 import { Chain } from './chain.js';
-import { noCounts, type Counts } from './counts.js';
+import { noCounts, type Counts, type RunCounts } from './counts.js';
 import { EarlyStop } from './early-stop.js';
 import { noteFailed, type FailedRunReport } from './failed-run.js';
 import { remembered } from './fields.js';
@@ -165,16 +165,22 @@ export class ClaimedRun {
     const actions = [...(await rejects.actions()), ...(await prepared.actions(ledger.facts(report)))];
     // What no log can hold comes before it: a run that is killed between them publishes no file, and the next one gives all rows again.
     const done = await prepared.commit(report.partial);
-    const commit = await run.prepareCommit(claim, actions, this.#spools).catch((failure: unknown) => {
+    const kept = report.partial ? undefined : this.#counted(outputs);
+    const commit = await run.prepareCommit(claim, actions, this.#spools, kept).catch((failure: unknown) => {
       throw published(failure, done);
     });
     this.#logged = true;
     await run.events.during(
       'commit',
       () => ({ outputs: claim.outputs, actions: actions.length }),
-      () => run.commit(commit, this.#spools, () => prepared.cleanup()),
+      () =>
+        run.commit(
+          commit,
+          this.#spools,
+          () => counts.keep(kept),
+          () => prepared.cleanup(),
+        ),
     );
-    if (!report.partial) await this.#keepCounts(outputs).catch(run.forgotten);
     return { ...report, ...this.#known(), finishedAt: new Date().toISOString() };
   }
 
@@ -213,13 +219,12 @@ export class ClaimedRun {
     return spooledAt < startedAt ? spooledAt : startedAt;
   }
 
-  /** Keeps what a published run counted, for the next one to be compared with. */
-  #keepCounts(finished: readonly Output[]): Promise<void> {
-    const lists = new Map(this.#ledger.lists(false).map(({ collection, rows }) => [collection, rows]));
+  /** What the run counted, for the next one to be compared with. */
+  #counted(finished: readonly Output[]): RunCounts {
     const outputs = finished.flatMap(({ output, prepared }): [string, number][] =>
       output === undefined ? [] : [[output, prepared.total]],
     );
-    return this.#counts.keep(this.run.runId, lists, new Map(outputs));
+    return this.#counts.of(this.run.runId, this.#ledger.reads(false), new Map(outputs));
   }
 
   /** @returns What has to be thrown. */

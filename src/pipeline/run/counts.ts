@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { z } from 'zod';
 import type { Collection } from '../../collections/index.js';
 import { accountOf } from '../../http/index.js';
@@ -36,9 +36,19 @@ export interface Counts {
   ofList(collection: string): Count | undefined;
   /** The rows of an output of this pipeline. @param path As far as it is known before a run. */
   ofOutput(path: string): OutputCount | undefined;
-  /** Keeps what a run counted that was published. */
-  keep(run: string, lists: ReadonlyMap<string, number>, outputs: ReadonlyMap<string, number>): Promise<void>;
+  /**
+   * What a run counted, as it is kept.
+   *
+   * @param reads Rows of the lists that it read, by collection.
+   * @param outputs Rows of its outputs, by path.
+   */
+  of(run: string, reads: OutputCount['reads'], outputs: ReadonlyMap<string, number>): RunCounts;
+  /** Keeps what a run counted, once it is published; of a part of a list that is nothing. */
+  keep(counts: RunCounts | undefined): Promise<void>;
 }
+
+/** What one run counted, under the names that it is kept by; plain JSON. */
+export type RunCounts = Omit<CountsFile, 'version'>;
 
 export interface CountsOptions {
   /** `<state-dir>/counts`; made when missing, private (0700). */
@@ -51,7 +61,12 @@ export interface CountsOptions {
 }
 
 /** Nothing was counted and nothing is kept: for runs that only print. */
-export const noCounts: Counts = { ofList: () => undefined, ofOutput: () => undefined, keep: () => Promise.resolve() };
+export const noCounts: Counts = {
+  ofList: () => undefined,
+  ofOutput: () => undefined,
+  of: () => ({ sources: {}, outputs: {} }),
+  keep: () => Promise.resolve(),
+};
 
 /**
  * Opens what earlier runs counted. A file that cannot be read is a warning, and counts as not there.
@@ -67,7 +82,7 @@ export async function openCounts({ folder, pipeline, connection, collections, ev
   });
   const names = new Map(collections.map((list) => [list.name, countedName({ baseUrl, account: accountOf(auth), collection: list }, key)]));
   const nameOf = (collection: string) => names.get(collection) ?? notRead(collection);
-  const own = (await read(pathOf(folder, pipeline), events)) ?? { version: 1, sources: {}, outputs: {} };
+  const own = await read(pathOf(folder, pipeline), events);
   const missing = [...names.values()].filter((name) => !own.sources[name]);
   const others = missing.length > 0 ? await readOthers(folder, pipeline, events) : [];
 
@@ -77,17 +92,40 @@ export async function openCounts({ folder, pipeline, connection, collections, ev
       return own.sources[name] ?? newest(others.flatMap(({ sources }) => sources[name] ?? []));
     },
     ofOutput: (path) => own.outputs[path],
-    keep: async (run, lists, outputs) => {
-      const sources = [...lists].map(([collection, rows]): [string, Count] => [nameOf(collection), { rows, run }]);
-      const reads = Object.fromEntries(lists);
-      const kept: CountsFile = {
-        version: 1,
-        sources: latest({ ...own.sources, ...Object.fromEntries(sources) }),
-        outputs: latest({ ...own.outputs, ...Object.fromEntries([...outputs].map(([path, rows]) => [path, { rows, run, reads }])) }),
-      };
-      await replaceFile(pathOf(folder, pipeline), `${JSON.stringify(kept, undefined, 2)}\n`, { mode: 0o600, durable: true });
+    of: (run, reads, outputs) => ({
+      sources: Object.fromEntries(Object.entries(reads).map(([collection, rows]) => [nameOf(collection), { rows, run }])),
+      outputs: Object.fromEntries([...outputs].map(([path, rows]) => [path, { rows, run, reads }])),
+    }),
+    keep: async (counts) => {
+      if (counts) await write(folder, pipeline, own, counts);
     },
   };
+}
+
+/**
+ * Keeps what a run counted whose commit was recovered. Where earlier counts are damaged nothing is kept, so that the next run tells of it.
+ *
+ * @param folder `<state-dir>/counts`; made when missing, private (0700).
+ * @param logged As `Counts.of` gave it; anything else is none.
+ * @throws {SinkError} `E_SINK_PATH`.
+ */
+export async function keepRecovered(folder: string, pipeline: string, logged: unknown): Promise<void> {
+  const counts = countsFile().omit({ version: true }).safeParse(logged).data;
+  if (counts === undefined || basename(pipeline) !== pipeline) return;
+  await inState('E_SINK_PATH', `cannot keep counts in ${folder}`, async () => {
+    await makePrivate(folder);
+    const own = await parsed(pathOf(folder, pipeline)).catch(() => undefined);
+    if (own !== undefined) await write(folder, pipeline, own, counts);
+  });
+}
+
+async function write(folder: string, pipeline: string, own: CountsFile, counts: RunCounts): Promise<void> {
+  const kept: CountsFile = {
+    version: 1,
+    sources: latest({ ...own.sources, ...counts.sources }),
+    outputs: latest({ ...own.outputs, ...counts.outputs }),
+  };
+  await replaceFile(pathOf(folder, pipeline), `${JSON.stringify(kept, undefined, 2)}\n`, { mode: 0o600, durable: true });
 }
 
 function notRead(collection: string): never {
@@ -116,20 +154,26 @@ function pathOf(folder: string, pipeline: string): string {
 
 async function readOthers(folder: string, pipeline: string, events: Events): Promise<readonly CountsFile[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(ending) && name !== pipeline + ending);
-  const found = await Promise.all(names.map((name) => read(join(folder, name), events)));
-  return found.flatMap((file) => file ?? []);
+  return Promise.all(names.map((name) => read(join(folder, name), events)));
 }
 
-async function read(path: string, events: Events): Promise<CountsFile | undefined> {
+async function read(path: string, events: Events): Promise<CountsFile> {
   try {
-    const text = await readOwn(path);
-    return text === undefined ? undefined : countsFile().parse(JSON.parse(text));
+    return await parsed(path);
   } catch (failure) {
     const reason = errnoOf(failure) === undefined ? 'it is damaged' : reasonOf(failure);
     events.warn({
       code: 'W_RUN_COUNTS',
       message: `what earlier runs counted cannot be read from ${path}: ${reason}; nothing is compared with it`,
     });
-    return undefined;
+    return nothing;
   }
+}
+
+const nothing: CountsFile = { version: 1, sources: {}, outputs: {} };
+
+/** What a file has; nothing when it is missing. @throws When it cannot be read, or is damaged. */
+async function parsed(path: string): Promise<CountsFile> {
+  const text = await readOwn(path);
+  return text === undefined ? nothing : countsFile().parse(JSON.parse(text));
 }

@@ -131,9 +131,13 @@ export class Ledger {
       partial,
       books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
       undeclared: remembered(this.columns.undeclared),
-      // What is read as the source and as a side, too, counts as the source.
-      reads: Object.fromEntries([...this.#sides(), ...this.#source(partial)].map((list) => [list.collection, list.rows])),
+      reads: this.reads(partial),
     };
+  }
+
+  /** Rows of all lists that were read to their end, by collection. What is read as the source and as a side, too, counts as the source. */
+  reads(partial: boolean): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#sides(), ...this.#source(partial)].map((list) => [list.collection, list.rows]));
   }
 
   #source(partial: boolean): readonly ReadList[] {

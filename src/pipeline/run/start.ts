@@ -21,7 +21,7 @@ import {
 } from '../../store/index.js';
 import { type Claim, pathsOf, refuseIn, refuseOverlaps } from './claim.js';
 import { readBegun, removeBegun, writeBegun } from './began.js';
-import { noCounts, openCounts, type Counts } from './counts.js';
+import { noCounts, openCounts, type Counts, type RunCounts } from './counts.js';
 import type { Collection } from '../../collections/index.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { Plan } from '../spec/plan.js';
@@ -71,7 +71,7 @@ export class Run {
   };
 
   /** What was counted cannot be kept: everything is published, and the next run is compared with less. */
-  readonly forgotten = (failure: unknown): void => {
+  readonly #forgotten = (failure: unknown): void => {
     this.warn({ code: 'W_RUN_COUNTS', message: `what this run counted was not kept: ${reasonOf(failure)}` });
   };
 
@@ -164,21 +164,25 @@ export class Run {
    * From here on the commit will be carried out, by this run or by the next one. That of a run that only prints, which is its rejects, by
    * this one alone.
    */
-  async prepareCommit(claim: Claim, actions: readonly Action[], spooled: Spools): Promise<PreparedCommit> {
+  async prepareCommit(claim: Claim, actions: readonly Action[], spooled: Spools, counts: RunCounts | undefined): Promise<PreparedCommit> {
     const { runId } = this;
     const commit = { outputs: pathsOf(claim), actions };
     if (!this.#publishes) return storeOf(commit.outputs).prepare(commit);
-    return logCommit(this.state.redoLog, { runId, pipeline: this.pipeline.name, ...commit, spent: await spooled.folders() });
+    return logCommit(this.state.redoLog, { runId, pipeline: this.pipeline.name, ...commit, spent: await spooled.folders(), counts });
   }
 
-  /** @param cleanup Removes what the commit made superfluous. */
-  async commit(prepared: PreparedCommit, spooled: Spools, cleanup: () => Promise<void>): Promise<void> {
+  /**
+   * @param keepCounts Keeps what was counted, for the next run to be compared with.
+   * @param cleanup Removes what the commit made superfluous.
+   */
+  async commit(prepared: PreparedCommit, spooled: Spools, keepCounts: () => Promise<void>, cleanup: () => Promise<void>): Promise<void> {
     await prepared.commit().catch((failure: unknown) => {
       if (!this.#publishes) throw failure;
       throw reworded(failure, `${reasonOf(failure)}; the commit is in the redo log, and the next run, or run --recover, completes it`);
     });
-    // Before the commit is removed from the log: pages of a published run must not be read again by the next one.
+    // Before the commit is removed from the log: pages of a published run must not be read again by the next one, which has to know its counts.
     await this.forgetPages(spooled).catch(this.nuisance);
+    await keepCounts().catch(this.#forgotten);
     try {
       // A commit that stays in the log is carried out once more by the next run, which changes nothing as long as all of it is there.
       if (this.#publishes) await forgetCommit(this.state.redoLog, this.runId);
@@ -214,10 +218,10 @@ export class Run {
    */
   async #recover(held: readonly string[]): Promise<void> {
     if (!this.#publishes) return;
-    const { redoLog, removeSpent } = this.state;
+    const { redoLog, settle } = this.state;
     const { name } = this.pipeline;
     const only = ({ pipeline, outputs }: LoggedCommit) => pipeline === name || outputs.some((output) => held.includes(output));
-    for (const { runId } of await recoverCommits(redoLog, { runId: this.runId, held, only, removeSpent })) {
+    for (const { runId } of await recoverCommits(redoLog, { runId: this.runId, held, only, settle })) {
       this.warn({ code: 'W_RUN_RECOVERED', message: `the commit of run ${runId} was recovered from the redo log` });
       this.#spent = true;
     }

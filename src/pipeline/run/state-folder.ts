@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { fixedPath } from '../../store/index.js';
+import { fixedPath, type LoggedCommit } from '../../store/index.js';
 import { removeSpool } from '../../source/index.js';
+import { keepRecovered } from './counts.js';
 
 /** The folder in which runs leave what later ones need, and the places in it. */
 export class StateFolder {
@@ -31,6 +32,12 @@ export class StateFolder {
     return new StateFolder(fixedPath(path, '--state-dir', baseDir));
   }
 
-  /** Removes spooled pages that are published: those of this state folder, whatever place a logged commit says that they are in. */
-  readonly removeSpent = (folder: string): Promise<void> => removeSpool(this.spool, folder);
+  /**
+   * What is left to do of a commit that was recovered: the pages that are published go, those of this state folder, whatever place the commit
+   * says that they are in, and what was counted stays.
+   */
+  readonly settle = async ({ pipeline, spent = [], counts }: LoggedCommit): Promise<void> => {
+    for (const folder of spent) await removeSpool(this.spool, folder);
+    await keepRecovered(this.counts, pipeline, counts);
+  };
 }

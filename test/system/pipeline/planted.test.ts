@@ -53,7 +53,7 @@ async function contentsOf(folder: string): Promise<unknown> {
 }
 
 describe('a planted commit', () => {
-  const logged = { version: 3, store: 'local-disk', runId: 'run-1', pipeline: 'p', loggedAt: '2026-01-01T00:00:00.000Z' };
+  const logged = { version: 4, store: 'local-disk', runId: 'run-1', pipeline: 'p', loggedAt: '2026-01-01T00:00:00.000Z' };
   type Planted = (base: string, victim: string) => { readonly outputs: readonly string[]; readonly actions: readonly Action[] };
   const planted: readonly (readonly [what: string, plant: Planted])[] = [
     [

@@ -31,7 +31,7 @@ describe('a logged commit', () => {
     const redoLog = await logged(folder);
     const document: unknown = JSON.parse(await readFile(join(redoLog, 'run-1.commit.json'), 'utf8'));
     expect(document).toStrictEqual({
-      version: 3,
+      version: 4,
       store: 'local-disk',
       runId: 'run-1',
       pipeline: 'test',

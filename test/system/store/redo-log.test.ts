@@ -57,7 +57,7 @@ describe('logCommit', () => {
     expect(await readdir(state)).toEqual(['run-1.commit.json']);
     expect(JSON.parse(await readFile(join(state, 'run-1.commit.json'), 'utf8'))).toMatchObject({
       ...commit,
-      version: 3,
+      version: 4,
       store: 'local-disk',
       loggedAt: expect.stringMatching(/^\d{4}-.*Z$/),
     });
@@ -159,13 +159,13 @@ describe('recoverCommits', () => {
     await expectCommitted(folder);
   });
 
-  test('gives the spent pages away before it forgets the commit', async () => {
+  test('lets the caller settle the rest before it forgets the commit', async () => {
     const folder = await temporaryFolder();
     const { state, commit } = await prepared(folder);
-    await logCommit(state, { ...commit, spent: ['/spool/leads'] });
+    await logCommit(state, { ...commit, spent: ['/spool/leads'], counts: { leads: 3 } });
     const seen: unknown[] = [];
-    await recoverCommits(state, { ...run, removeSpent: async (spent) => void seen.push(spent, await readdir(state)) });
-    expect(seen).toEqual(['/spool/leads', ['run-1.commit.json']]);
+    await recoverCommits(state, { ...run, settle: async ({ spent, counts }) => void seen.push(spent, counts, await readdir(state)) });
+    expect(seen).toEqual([['/spool/leads'], { leads: 3 }, ['run-1.commit.json']]);
   });
 
   test.each([0, 1, 2, 3])('recovers a run that was killed after %i of 3 actions', async (done) => {
@@ -211,7 +211,7 @@ describe('recoverCommits', () => {
   test('refuses a damaged one and says how to give it up', async () => {
     const folder = await temporaryFolder();
     const path = join(folder, 'run-1.commit.json');
-    await writeFile(path, '{"version":3');
+    await writeFile(path, '{"version":4');
     await expect(recoverCommits(folder, run)).rejects.toMatchObject({
       code: 'E_SINK_WRITE',
       message: `${path} is no logged commit, or damaged; to give that commit up, look at its outputs and remove ${path}`,
