@@ -176,7 +176,7 @@ export const catalogue = {
   E_GATE_STRICT: {
     exit: 65,
     retry: false,
-    help: 'The option service.strict refuses what would otherwise be a warning; look into it, or run without strict.',
+    help: 'The option service.strict refuses what would otherwise be a warning; look into it, or run without strict. Where only the count of an earlier run is missing, run once with --allow-shrink.',
   },
   E_GATE_CONSISTENCY: {
     exit: 65,

@@ -29,13 +29,13 @@ export const warningCatalogue = {
     help: 'A list is empty, and no earlier run shows whether it always was; check the service before you rely on the outputs.',
   },
   W_GATE_BASELINE: {
-    help: 'An output stands where no run of this state folder put it, so max_read_shrink, max_shrink and max_growth have nothing to compare with; name the folder of the earlier runs by --state-dir.',
+    help: 'An output stands where no run of this state folder put it, so max_read_shrink, max_shrink and max_growth have nothing to compare with; name the folder of the earlier runs by --state-dir, or, under strict, run once with --allow-shrink if it is lost.',
   },
   W_GATE_OVERRIDDEN: {
-    help: 'A list or an output shrank more than allowed, and --allow-shrink published it once; later runs are compared with it.',
+    help: 'A list or an output shrank more than allowed, and --allow-shrink lets it be published once; later runs are compared with it.',
   },
   W_SINK_EMPTY: {
-    help: 'An output holds no row, since all of them were rejected; look into the rejects, and set rejects.max so that such a run is refused.',
+    help: 'An output holds no row, since a step or the sink rejected all that came to it; look into the rejects, and set rejects.max so that such a run is refused.',
   },
   W_STEP_EMPTY: { help: 'A filter kept no row; look at its condition, and set expect.min_rows so that such a run is refused.' },
   W_STEP_NO_MATCH: { help: 'A join found no match at all; look at its fields, and set min_match so that such a run is refused.' },

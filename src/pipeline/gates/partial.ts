@@ -1,26 +1,20 @@
-import { lstat } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { GateError, type Violation } from '../../core/index.js';
 import type { Published } from '../../lake/index.js';
 import { attempt, unlessMissing } from '../../store/index.js';
 import type { Plan } from '../spec/plan.js';
 
 /**
- * Refuses to replace outputs by a part of a list, before anything is requested. A table whose manifest says that it is a part itself may
- * be replaced; of a file nothing tells.
+ * Refuses to replace outputs by a part of a list, before anything is requested.
  *
- * @param standing Where something stands, by the place of the sink.
- * @param earlier What stands at the outputs of all sinks, as manifests tell.
+ * @param standing Where something whole stands, by the place of the sink.
  * @throws {GateError} `E_GATE_PARTIAL`, with a line for each.
  */
-export function refuseReplacing(
-  { stoppedBy, sinks }: Pick<Plan, 'stoppedBy' | 'sinks'>,
-  standing: ReadonlyMap<string, string>,
-  earlier: readonly (Published | undefined)[],
-): void {
+export function refuseReplacing({ stoppedBy, sinks }: Pick<Plan, 'stoppedBy' | 'sinks'>, standing: ReadonlyMap<string, string>): void {
   if (!stoppedBy) return;
-  const violations = sinks.flatMap(({ at, adds }, index): readonly Violation[] => {
+  const violations = sinks.flatMap(({ at, adds }): readonly Violation[] => {
     const path = standing.get(at);
-    if (path === undefined || adds || earlier[index]?.partial === true) return [];
+    if (path === undefined || adds) return [];
     const message = `${at}: ${path} exists, and ${stoppedBy.at} lets the run replace it by a part; write to another place, or run --allow-partial`;
     return [{ code: 'E_GATE_PARTIAL', message }];
   });
@@ -29,7 +23,8 @@ export function refuseReplacing(
 }
 
 /**
- * Where something stands that a run replaces or adds to, by the place of the sink.
+ * Where something whole stands that a run replaces or adds to, by the place of the sink. An empty folder is nothing, and a table whose
+ * manifest says that it is a part is not whole; of a file nothing tells.
  *
  * @param paths Where the sinks that publish something do so, in their order. Absolute.
  * @param earlier What stands at the outputs of all sinks, as manifests tell.
@@ -43,12 +38,16 @@ export async function standingOutputs(
   const publishing = sinks.flatMap(({ at, output }, index) => (output === undefined ? [] : [{ at, published: earlier[index] }]));
   const found = publishing.map(async ({ at, published }, index): Promise<readonly (readonly [string, string])[]> => {
     const path = paths[index];
-    return path !== undefined && (published || (await exists(path))) ? [[at, path]] : [];
+    const isThere = path !== undefined && (published ? !published.partial : await isSomething(path));
+    return isThere ? [[at, path]] : [];
   });
   return new Map((await Promise.all(found)).flat());
 }
 
 /** What cannot be looked at counts as nothing no more than what is there. */
-async function exists(path: string): Promise<boolean> {
-  return (await attempt('E_SINK_PATH', `cannot read ${path}`, () => lstat(path).catch(unlessMissing(undefined)))) !== undefined;
+function isSomething(path: string): Promise<boolean> {
+  return attempt('E_SINK_PATH', `cannot read ${path}`, async () => {
+    const found = await lstat(path).catch(unlessMissing(undefined));
+    return found !== undefined && !(found.isDirectory() && (await readdir(path)).length === 0);
+  });
 }

@@ -6,7 +6,7 @@ export interface GateResult {
   readonly gate: string;
   /** What it looked at, where there are several: a list, a step or a sink. */
   readonly at: string | undefined;
-  /** `overridden`: `--allow-shrink` publishes in spite of the violations. `not compared`: no earlier run is known. */
+  /** `overridden`: `--allow-shrink` lets pass what is violated. `not compared`: no earlier run is known, or a limit stopped the read. */
   readonly outcome: 'passed' | 'refused' | 'overridden' | 'not compared';
   /** What it has against publishing; none when it passed. */
   readonly violations: readonly Violation[];
@@ -32,13 +32,11 @@ export function refusalOf(gates: readonly GateResult[]): GateError | undefined {
   return GateError.of(gates.flatMap(({ outcome, violations }) => (outcome === 'refused' ? violations : [])));
 }
 
-/** What is published in spite of a gate, since an option says so. */
+/** What is let pass in spite of a gate, since an option says so; none where another gate refuses. */
 export function warningsOfOverridden(gates: readonly GateResult[]): readonly Warning[] {
+  if (gates.some(({ outcome }) => outcome === 'refused')) return [];
   const overridden = gates.filter(({ outcome }) => outcome === 'overridden');
   return overridden.flatMap(({ violations }) =>
-    violations.map(({ message }): Warning => ({
-      code: 'W_GATE_OVERRIDDEN',
-      message: `published by --allow-shrink in spite of this: ${message}`,
-    })),
+    violations.map(({ message }): Warning => ({ code: 'W_GATE_OVERRIDDEN', message: `overridden by --allow-shrink: ${message}` })),
   );
 }

@@ -6,6 +6,8 @@ import { amount, percent } from '../spec/units.js';
 
 /** A list that was read. */
 export interface ListCount {
+  /** What it was read as: the collection, of the source, or the step that joins it. */
+  readonly at: string;
   /** Name in messages. */
   readonly name: string;
   readonly collection: string;
@@ -15,28 +17,33 @@ export interface ListCount {
   readonly earlier: Count | undefined;
 }
 
-/** What is against publishing what was made of lists that have become small. @param allowed By list; @param allowShrink This once. */
-export function shrinkGate(lists: readonly ListCount[], allowed: Allowed, allowShrink: boolean): GateResult {
-  const compared = lists.some(({ earlier }) => earlier !== undefined);
-  return comparedResult('max_read_shrink', undefined, refuseShrunk(lists, allowed), { compared, allowed: allowShrink });
+/**
+ * What is against publishing what was made of lists that have become small: a result for each list.
+ *
+ * @param allowed By list.
+ * @param allowShrink This once.
+ */
+export function shrinkGates(lists: readonly ListCount[], allowed: Allowed, allowShrink: boolean): readonly GateResult[] {
+  return lists.map((list) => {
+    const options = { compared: list.earlier !== undefined, allowed: allowShrink };
+    return comparedResult('max_read_shrink', list.at, refuseShrunk(list, allowed), options);
+  });
 }
 
 type Allowed = number | Readonly<Record<string, number | undefined>> | undefined;
 
-function refuseShrunk(lists: readonly ListCount[], allowed: Allowed): readonly Violation[] {
-  return lists.flatMap(({ name, collection, rows, earlier }): readonly Violation[] => {
-    const most = typeof allowed === 'number' ? allowed : (allowed?.[collection] ?? defaultReadShrink);
-    const lost = earlier === undefined ? 0 : earlier.rows - rows;
-    // A share like 29% is no exact number.
-    if (earlier === undefined || lost <= (most + 1e-9) * earlier.rows) return [];
-    const enough = `expect.max_read_shrink: { ${collection}: ${Math.ceil((100 * lost) / earlier.rows)}% }`;
-    return [
-      {
-        code: 'E_GATE_SHRINK',
-        message: `${name}: ${amount(rows)} rows were read, and ${amount(earlier.rows)} by run ${earlier.run} before; more than ${percent(most)} fewer are refused (run --allow-shrink publishes it once, ${enough} allows it from now on)`,
-      },
-    ];
-  });
+function refuseShrunk({ name, collection, rows, earlier }: ListCount, allowed: Allowed): readonly Violation[] {
+  const most = typeof allowed === 'number' ? allowed : (allowed?.[collection] ?? defaultReadShrink);
+  const lost = earlier === undefined ? 0 : earlier.rows - rows;
+  // A share like 29% is no exact number.
+  if (earlier === undefined || lost <= (most + 1e-9) * earlier.rows) return [];
+  const enough = `expect.max_read_shrink: { ${collection}: ${Math.ceil((100 * lost) / earlier.rows)}% }`;
+  return [
+    {
+      code: 'E_GATE_SHRINK',
+      message: `${name}: ${amount(rows)} rows were read, and ${amount(earlier.rows)} by run ${earlier.run} before; more than ${percent(most)} fewer are refused (run --allow-shrink publishes it once, ${enough} allows it from now on)`,
+    },
+  ];
 }
 
 /** An empty list of which nothing tells whether it always was: what is read without a memory. */

@@ -4,7 +4,7 @@ import { createClient, defaultFetchingThreads, noSpools, type CollectionReader, 
 import { evaluateGates } from '../gates/evaluate.js';
 import { openExpectations } from '../gates/expectations.js';
 import { refuseReplacing, standingOutputs } from '../gates/partial.js';
-import { refusalOf, type GateResult } from '../gates/result.js';
+import { refusalOf, warningsOfOverridden, type GateResult } from '../gates/result.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import { LateRows, NewFields, type Attempt } from './attempt.js';
 import { Chain } from './chain.js';
@@ -40,7 +40,7 @@ export class ClaimedRun {
   #spools: Spools = noSpools;
   #counts: Counts = noCounts;
   #logged = false;
-  /** Where something stood before the run, by the place of the sink. */
+  /** Where something whole stood before the run, by the place of the sink. */
   #standing: ReadonlyMap<string, string> = new Map();
 
   /** @param attempt What the attempts before this one found out. */
@@ -115,7 +115,7 @@ export class ClaimedRun {
     const earlier = outputs.earlier.flatMap((published) => published?.undeclared ?? []);
     this.#bare.reserve([...earlier, ...remembered(this.attempt?.found ?? [])]);
     this.#standing = await standingOutputs(plan, claim.outputs, outputs.earlier);
-    if (!options.allowPartial) refuseReplacing(plan, this.#standing, outputs.earlier);
+    if (!options.allowPartial) refuseReplacing(plan, this.#standing);
     return outputs;
   }
 
@@ -160,6 +160,7 @@ export class ClaimedRun {
     this.#gates = evaluateGates(judged, run.warn);
     const refusal = refusalOf(this.#gates);
     if (refusal) throw refusal;
+    warningsOfOverridden(this.#gates).forEach(run.warn);
     await claim.lock.check();
     // The rejects come first: who sees the outputs finds what they lack.
     const actions = [...(await rejects.actions()), ...(await prepared.actions(ledger.facts(report)))];

@@ -142,12 +142,12 @@ export class Ledger {
 
   #source(partial: boolean): readonly ReadList[] {
     const { name } = this.pipeline.plan.collection;
-    return partial ? [] : [{ name, collection: name, rows: listed(this.source.rows, this.consistency) }];
+    return partial ? [] : [{ at: name, name, collection: name, rows: listed(this.source.rows, this.consistency) }];
   }
 
   #sides(): readonly ReadList[] {
     return this.sides.map(({ at, collection, rows, consistency }) => {
-      return { name: `${collection} (${at})`, collection, rows: listed(rows, consistency) };
+      return { at, name: `${collection} (${at})`, collection, rows: listed(rows, consistency) };
     });
   }
 

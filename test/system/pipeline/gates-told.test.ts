@@ -20,7 +20,8 @@ describe('the gates of a run', () => {
     expect(gatesOf(report.gates)).toEqual([
       'consistency of leads: passed',
       'consistency of steps[0] join: passed',
-      'max_read_shrink: not compared',
+      'max_read_shrink of leads: not compared',
+      'max_read_shrink of steps[0] join: not compared',
       'books of to[0] csv: passed',
       'min_match of steps[0] join: passed',
       'rejects: passed',
