@@ -10,8 +10,8 @@ import { refuseChanges } from './schema.js';
 import { shrinkGates, warnOfEmpty } from './shrink.js';
 
 /**
- * Checks everything that stands between a read and its publication, to the end: whoever has to act sees all of it at once. `refusalOf` is
- * the error that the result may be.
+ * Checks everything that stands between a read and its publication, to the end: whoever has to act sees all of it at once. `passGates`
+ * acts on the result.
  *
  * @param warn Called with what is recognised and is no failure.
  * @returns What each gate found; gates that the pipeline or an option leaves out are not there.

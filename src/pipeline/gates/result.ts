@@ -27,16 +27,15 @@ export function comparedResult(
   return { gate, at, outcome, violations };
 }
 
-/** All that was refused, as one error; `undefined` when that is nothing. */
-export function refusalOf(gates: readonly GateResult[]): GateError | undefined {
-  return GateError.of(gates.flatMap(({ outcome, violations }) => (outcome === 'refused' ? violations : [])));
-}
-
-/** What is let pass in spite of a gate, since an option says so; none where another gate refuses. */
-export function warningsOfOverridden(gates: readonly GateResult[]): readonly Warning[] {
-  if (gates.some(({ outcome }) => outcome === 'refused')) return [];
-  const overridden = gates.filter(({ outcome }) => outcome === 'overridden');
-  return overridden.flatMap(({ violations }) =>
-    violations.map(({ message }): Warning => ({ code: 'W_GATE_OVERRIDDEN', message: `overridden by --allow-shrink: ${message}` })),
-  );
+/**
+ * Lets a run publish, and warns of what it publishes in spite of a gate, since an option says so.
+ *
+ * @throws {GateError} All that was refused, as one error.
+ */
+export function passGates(gates: readonly GateResult[], warn: (warning: Warning) => void): void {
+  const violationsThat = (outcome: GateResult['outcome']) => gates.flatMap((gate) => (gate.outcome === outcome ? gate.violations : []));
+  const refusal = GateError.of(violationsThat('refused'));
+  if (refusal) throw refusal;
+  for (const { message } of violationsThat('overridden'))
+    warn({ code: 'W_GATE_OVERRIDDEN', message: `overridden by --allow-shrink: ${message}` });
 }

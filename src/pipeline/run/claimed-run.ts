@@ -4,16 +4,16 @@ import { createClient, defaultFetchingThreads, noSpools, type CollectionReader, 
 import { evaluateGates } from '../gates/evaluate.js';
 import { openExpectations } from '../gates/expectations.js';
 import { refuseReplacing, standingOutputs } from '../gates/partial.js';
-import { refusalOf, warningsOfOverridden, type GateResult } from '../gates/result.js';
+import { passGates, type GateResult } from '../gates/result.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import { LateRows, NewFields, type Attempt } from './attempt.js';
 import { Chain } from './chain.js';
-import { noCounts, type Counts, type RunCounts } from './counts.js';
+import { countsOfPart, noCounts, type Counts } from './counts.js';
 import { EarlyStop } from './early-stop.js';
 import { noteFailed, type FailedRunReport } from './failed-run.js';
 import { remembered } from './fields.js';
 import { Ledger, type HowRead } from './ledger.js';
-import { OpenedOutputs, published, type Output, type PreparedOutputs } from './outputs.js';
+import { OpenedOutputs, published, type PreparedOutputs } from './outputs.js';
 import { Profiler } from './profile.js';
 import { Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
@@ -158,15 +158,15 @@ export class ClaimedRun {
     const [counts, standing] = [this.#counts, this.#standing];
     const judged = { pipeline, report, ledger, outputs, rejects, expectations, counts, allowShrink, standing };
     this.#gates = evaluateGates(judged, run.warn);
-    const refusal = refusalOf(this.#gates);
-    if (refusal) throw refusal;
-    warningsOfOverridden(this.#gates).forEach(run.warn);
+    passGates(this.#gates, run.warn);
     await claim.lock.check();
     // The rejects come first: who sees the outputs finds what they lack.
     const actions = [...(await rejects.actions()), ...(await prepared.actions(ledger.facts(report)))];
     // What no log can hold comes before it: a run that is killed between them publishes no file, and the next one gives all rows again.
     const done = await prepared.commit(report.partial);
-    const kept = report.partial ? undefined : this.#counted(outputs);
+    const kept = report.partial
+      ? countsOfPart(run.runId, prepared.totals.keys())
+      : counts.of(run.runId, ledger.reads(false), prepared.totals);
     const commit = await run.prepareCommit(claim, actions, this.#spools, kept).catch((failure: unknown) => {
       throw published(failure, done);
     });
@@ -218,14 +218,6 @@ export class ClaimedRun {
     const { startedAt } = this.run;
     const { startedAt: spooledAt = startedAt } = this.#spools;
     return spooledAt < startedAt ? spooledAt : startedAt;
-  }
-
-  /** What the run counted, for the next one to be compared with. */
-  #counted(finished: readonly Output[]): RunCounts {
-    const outputs = finished.flatMap(({ output, prepared }): [string, number][] =>
-      output === undefined ? [] : [[output, prepared.total]],
-    );
-    return this.#counts.of(this.run.runId, this.#ledger.reads(false), new Map(outputs));
   }
 
   /** @returns What has to be thrown. */

@@ -19,6 +19,8 @@ const countsFile = schema((z) =>
     sources: z.record(z.string(), count()),
     /** By path, as far as it is known before a run; with the lists that they were made of, by collection. */
     outputs: z.record(z.string(), outputCount()),
+    /** Outputs that a run filled with a part of a list, of which nothing is counted; by path. */
+    parts: z.record(z.string(), z.object({ run: z.string() })).default({}),
   }),
 );
 
@@ -36,6 +38,8 @@ export interface Counts {
   ofList(collection: string): Count | undefined;
   /** The rows of an output of this pipeline. @param path As far as it is known before a run. */
   ofOutput(path: string): OutputCount | undefined;
+  /** Whether the last run of an output of this pipeline filled it with a part of a list. @param path As far as it is known before a run. */
+  isPart(path: string): boolean;
   /**
    * What a run counted, as it is kept.
    *
@@ -43,8 +47,13 @@ export interface Counts {
    * @param outputs Rows of its outputs, by path.
    */
   of(run: string, reads: OutputCount['reads'], outputs: ReadonlyMap<string, number>): RunCounts;
-  /** Keeps what a run counted, once it is published; of a part of a list that is nothing. */
-  keep(counts: RunCounts | undefined): Promise<void>;
+  /** Keeps what a run counted, once it is published. */
+  keep(counts: RunCounts): Promise<void>;
+}
+
+/** The counts of a run that a limit stopped: that its outputs hold a part. @param outputs By path. */
+export function countsOfPart(run: string, outputs: Iterable<string>): RunCounts {
+  return { sources: {}, outputs: {}, parts: Object.fromEntries([...outputs].map((path) => [path, { run }])) };
 }
 
 /** What one run counted, under the names that it is kept by; plain JSON. */
@@ -64,7 +73,8 @@ export interface CountsOptions {
 export const noCounts: Counts = {
   ofList: () => undefined,
   ofOutput: () => undefined,
-  of: () => ({ sources: {}, outputs: {} }),
+  isPart: () => false,
+  of: () => ({ sources: {}, outputs: {}, parts: {} }),
   keep: () => Promise.resolve(),
 };
 
@@ -92,13 +102,13 @@ export async function openCounts({ folder, pipeline, connection, collections, ev
       return own.sources[name] ?? newest(others.flatMap(({ sources }) => sources[name] ?? []));
     },
     ofOutput: (path) => own.outputs[path],
+    isPart: (path) => own.parts[path] !== undefined,
     of: (run, reads, outputs) => ({
       sources: Object.fromEntries(Object.entries(reads).map(([collection, rows]) => [nameOf(collection), { rows, run }])),
       outputs: Object.fromEntries([...outputs].map(([path, rows]) => [path, { rows, run, reads }])),
+      parts: {},
     }),
-    keep: async (counts) => {
-      if (counts) await write(folder, pipeline, own, counts);
-    },
+    keep: (counts) => write(folder, pipeline, own, counts),
   };
 }
 
@@ -120,10 +130,12 @@ export async function keepRecovered(folder: string, pipeline: string, logged: un
 }
 
 async function write(folder: string, pipeline: string, own: CountsFile, counts: RunCounts): Promise<void> {
+  const parts = Object.entries(own.parts).filter(([path]) => counts.outputs[path] === undefined);
   const kept: CountsFile = {
     version: 1,
     sources: latest({ ...own.sources, ...counts.sources }),
     outputs: latest({ ...own.outputs, ...counts.outputs }),
+    parts: latest({ ...Object.fromEntries(parts), ...counts.parts }),
   };
   await replaceFile(pathOf(folder, pipeline), `${JSON.stringify(kept, undefined, 2)}\n`, { mode: 0o600, durable: true });
 }
@@ -135,7 +147,7 @@ function notRead(collection: string): never {
 /** Services come and go, and so do outputs. */
 const maxKept = 100;
 
-function latest<C extends Count>(counts: Readonly<Record<string, C>>): Record<string, C> {
+function latest<C extends Pick<Count, 'run'>>(counts: Readonly<Record<string, C>>): Record<string, C> {
   const entries = Object.entries(counts);
   if (entries.length <= maxKept) return { ...counts };
   return Object.fromEntries(entries.sort(([, a], [, b]) => (a.run < b.run ? 1 : -1)).slice(0, maxKept));
@@ -170,7 +182,7 @@ async function read(path: string, events: Events): Promise<CountsFile> {
   }
 }
 
-const nothing: CountsFile = { version: 1, sources: {}, outputs: {} };
+const nothing: CountsFile = { version: 1, sources: {}, outputs: {}, parts: {} };
 
 /** What a file has; nothing when it is missing. @throws When it cannot be read, or is damaged. */
 async function parsed(path: string): Promise<CountsFile> {

@@ -101,6 +101,11 @@ export class PreparedOutputs {
     return this.sinks.map(({ output }) => output);
   }
 
+  /** Rows that the outputs will hold, by what later runs know them by. */
+  get totals(): ReadonlyMap<string, number> {
+    return new Map(this.outputs.flatMap(({ output, prepared }) => (output === undefined ? [] : [[output, prepared.total] as const])));
+  }
+
   /** Writes what describes the outputs. @returns What commits all of them, in order. */
   async actions(facts: RunFacts): Promise<readonly Action[]> {
     return (await each(this.outputs, ({ prepared }) => prepared.actions(facts))).flat();

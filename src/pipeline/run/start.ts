@@ -164,7 +164,7 @@ export class Run {
    * From here on the commit will be carried out, by this run or by the next one. That of a run that only prints, which is its rejects, by
    * this one alone.
    */
-  async prepareCommit(claim: Claim, actions: readonly Action[], spooled: Spools, counts: RunCounts | undefined): Promise<PreparedCommit> {
+  async prepareCommit(claim: Claim, actions: readonly Action[], spooled: Spools, counts: RunCounts): Promise<PreparedCommit> {
     const { runId } = this;
     const commit = { outputs: pathsOf(claim), actions };
     if (!this.#publishes) return storeOf(commit.outputs).prepare(commit);

@@ -100,6 +100,15 @@ describe('what stands at an output and is no baseline', () => {
     expect(shrinkGates(report)).toEqual(['leads: not compared']);
   });
 
+  test('is a file that a run of this state folder filled with a part', async () => {
+    const trial = `from: leads\nsteps:\n  - limit: 10\n${toCsv}`;
+    await night({}, trial);
+    expect(news(await night({}, `from: leads\n${toCsv}`))).toEqual([]);
+    await night({}, trial, { allowPartial: true });
+    expect((await refused({ leads: bridged(20) }, `from: leads\n${toCsv}`)).message).toContain('20 rows were read, and 100 by run');
+    expect(codes(await night({}, `from: leads\n${toCsv}`, { state: 'new' }))).toEqual(['W_GATE_BASELINE']);
+  });
+
   test('is an empty folder, which a part may replace, too', async () => {
     await mkdir(join(folder, 't'));
     expect(news(await night({}, `from: leads\nsteps:\n  - limit: 10\n${toTable}`))).toEqual([]);

@@ -50,7 +50,7 @@ describe('a logged commit', () => {
 
   const upload = { action: 'complete-upload', key: 'a', id: 'x' };
   const unknown: readonly (readonly [what: string, change: (document: Json) => Json, message: string])[] = [
-    ['version', (document) => ({ ...document, version: 4 }), 'has version 4 of the redo log, and this leadstream has 3'],
+    ['version', (document) => ({ ...document, version: 5 }), 'has version 5 of the redo log, and this leadstream has 4'],
     ['store', (document) => ({ ...document, store: 's3' }), 'is for the store "s3", and this leadstream has local-disk'],
     [
       'action',
