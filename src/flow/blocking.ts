@@ -28,10 +28,10 @@ export interface BatchReader {
  * @param open Once per subscription.
  */
 export function blocking<In extends Row, Out extends Row>({ at, working }: StepContext, open: () => Collector): Step<In, Out> {
-  async function during<R>(work: Promise<R>): Promise<R> {
+  async function during<R>(work: () => Promise<R>): Promise<R> {
     working?.(true);
     try {
-      return await work;
+      return await work();
     } finally {
       working?.(false);
     }
@@ -41,12 +41,12 @@ export function blocking<In extends Row, Out extends Row>({ at, working }: StepC
     defer(() => {
       const collector = open();
       const take = async (page: Page<In>): Promise<void> => {
-        await during(collector.add(batchOf(page), page.number));
+        await during(() => collector.add(batchOf(page), page.number));
         page.lease.release();
       };
-      const given$ = defer(() => during(collector.finish())).pipe(
+      const given$ = defer(() => during(() => collector.finish())).pipe(
         concatMap((reader) => {
-          const read = () => from(during(reader.next()));
+          const read = () => from(during(() => reader.next()));
           return pagedBatches<Out>(() => defer(read), { name: at, concurrency: 1, confirmEnd: () => of(undefined) });
         }),
       );

@@ -1,6 +1,9 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Subject, tap, type MonoTypeOperatorFunction } from 'rxjs';
+import { count, from, lastValueFrom, Subject, tap, type MonoTypeOperatorFunction } from 'rxjs';
+import { itemAt } from '../../../src/core/index.js';
+import { blocking, pageOf, standalone, type Collector, type Page } from '../../../src/flow/index.js';
+import { batchFromRows } from '../../../src/vector/index.js';
 import { BusyTime } from '../../../src/pipeline/run/busy-time.js';
 
 const cost = fc.integer({ min: 0, max: 20 });
@@ -69,4 +72,32 @@ test('a step that takes all rows is busy while it says that it works', () => {
   at += 4;
   busy.working(false);
   expect(busy.ms).toBe(7);
+});
+
+test('a step that takes all rows is busy while it takes them, while it finishes, and while it gives others', async () => {
+  let at = 0;
+  const busy = new BusyTime(true, () => at);
+  const batch = batchFromRows([{ uid: '1' }]);
+  const batches = [batch, batchFromRows([])];
+  const collector: Collector = {
+    add: () => {
+      at += 5;
+      return Promise.resolve();
+    },
+    finish: () => {
+      at += 70;
+      return Promise.resolve({
+        next: () => {
+          at += 300;
+          return Promise.resolve(itemAt(batches.splice(0, 1), 0));
+        },
+      });
+    },
+    close: () => Promise.resolve(),
+  };
+  const page$ = from([1, 2].map((number): Page => pageOf(number, batch, { release: () => {} })));
+  const context = standalone('steps[0] sort', { working: (is) => busy.working(is) });
+  const step = blocking(context, () => collector);
+  expect(await lastValueFrom(page$.pipe(step, count()))).toBe(1);
+  expect(busy.ms).toBe(2 * 5 + 70 + 2 * 300);
 });
