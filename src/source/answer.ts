@@ -1,9 +1,11 @@
+import type { Collection } from '../collections/index.js';
 import { itemAt, type Consistency } from '../core/index.js';
 import { defaults } from '../options/index.js';
-import { EMPTY, concat, defer, filter, map, of, switchMap, timer, type Observable } from 'rxjs';
+import { EMPTY, concat, defer, filter, map, of, switchMap, type Observable } from 'rxjs';
 import { Drain, pageOf, task, type Page } from '../flow/index.js';
 import type { PagedList } from './paging.js';
-import { endWaitOf, type ReadingOptions } from './options.js';
+import type { ReadingOptions } from './options.js';
+import { restOf } from './rest.js';
 import { namesOf } from './seen.js';
 
 /** What the one read of a list that comes in one answer knows of it. */
@@ -15,7 +17,7 @@ export class AnswerRead {
   constructor(
     private readonly list: PagedList,
     private readonly options: ReadingOptions,
-    private readonly key: readonly string[],
+    private readonly collection: Pick<Collection, 'name' | 'key'>,
     private readonly consistency: Consistency,
   ) {}
 
@@ -24,7 +26,9 @@ export class AnswerRead {
     return concat(
       this.#first(),
       defer(() => {
-        this.options.onEnd?.(() => this.list.probe(1).pipe(map(({ batch }) => this.#missing(namesOf(batch, this.key)).length > 0)));
+        this.options.onEnd?.(() =>
+          this.list.probe(1).pipe(map(({ batch }) => this.#missing(namesOf(batch, this.collection.key)).length > 0)),
+        );
         return this.consistency.mode === 'off' ? EMPTY : this.#compare();
       }),
     ).pipe(map((page) => this.#drain.track(page)));
@@ -34,12 +38,12 @@ export class AnswerRead {
     return task(async (ask) => {
       const { batch } = await ask(this.list.page(1));
       if (batch.length > 0) return batch;
-      await ask(timer(endWaitOf(this.options)));
+      await restOf(this.collection.name, this.options)(ask, 0);
       return (await ask(this.list.again(1))).batch;
     }).pipe(
       filter((batch) => batch.length > 0),
       map((batch) => {
-        this.#names = namesOf(batch, this.key);
+        this.#names = namesOf(batch, this.collection.key);
         const page = pageOf(1, batch, { release: () => {} });
         this.options.onPage?.(page);
         return page;
@@ -66,7 +70,7 @@ export class AnswerRead {
     return this.list.probe(1).pipe(
       switchMap(({ batch }) => {
         consistency.probes += 1;
-        const names = namesOf(batch, this.key);
+        const names = namesOf(batch, this.collection.key);
         const same = sameTexts(names, this.#names);
         const missing = this.#missing(names);
         if (!same && consistency.drift.length === 0) consistency.drift.push('the list has changed');

@@ -1,4 +1,4 @@
-import { catchError, map, timer, type Observable } from 'rxjs';
+import { catchError, map, type Observable } from 'rxjs';
 import { itemAt } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { rowsAfterEnd, task, type Ask, type ListEnd } from '../flow/index.js';
@@ -7,6 +7,7 @@ import { fingerprintOf } from './fingerprint.js';
 import { warn, type PagedList, type PagingOptions } from './paging.js';
 import type { Positions } from './positions.js';
 import { capped, ignored, unreachable, unsettled } from './refusals.js';
+import type { Rest } from './rest.js';
 import type { Trace } from './trace.js';
 
 /** What looking for the end of a list needs. */
@@ -23,10 +24,8 @@ export interface EndOptions extends PagingOptions {
   readonly onDrift: (what: string) => void;
   /** Rows that the list is known to have had; an end before them waits. */
   readonly expected: number;
-  /** Called before such a wait, with the rows that were read. */
-  readonly onWait: (read: number) => void;
-  /** How long an end that may be none is let rest before the second look, in milliseconds. */
-  readonly waitMs: number;
+  /** Waits before the second look at an end that may be none. */
+  readonly rest: Rest;
 }
 
 /** How the rows of a list were counted: one by one, by its own pages, or not at all. */
@@ -45,8 +44,6 @@ export class EndOfList {
   counting: Counting = 'none';
   /** Whether the list went on growing, so that the read ended where its end was last confirmed. */
   growing = false;
-  /** Waits for a list to come back. */
-  waits = 0;
   #continuations = 0;
   #rowsAtLastEnd = -1;
   #newAtLastEnd: string | undefined;
@@ -64,9 +61,7 @@ export class EndOfList {
   confirm(end: ListEnd): Observable<number | undefined> {
     return task(async (ask) => {
       if (this.#mayBeNone(end)) {
-        this.waits += 1;
-        this.options.onWait(this.trace.rows);
-        await ask(timer(this.options.waitMs));
+        await this.options.rest(ask, this.trace.rows);
       }
       const second = await this.#again(ask, end.page);
       if (second.length > 0 && fingerprintOf(second) !== this.trace.last?.fingerprint) {

@@ -7,11 +7,12 @@ import { Drain, batchOf, pagedBatches, task, withBatch, type Ask, type Page } fr
 import { AnswerRead } from './answer.js';
 import { EndOfList } from './end.js';
 import { openList } from './list.js';
-import { endWaitOf, windowOf, type ReadingOptions } from './options.js';
+import { windowOf, type ReadingOptions } from './options.js';
 import { firstPageOf, type ListReader, type PagedList } from './paging.js';
 import { Passes } from './passes.js';
 import { Positions } from './positions.js';
 import { Probes, maxProbes } from './probes.js';
+import { restOf } from './rest.js';
 import { isSequential } from './fetch/position.js';
 import { SequentialRead } from './sequence.js';
 import { SeenRows, namesOf, type Repeat } from './seen.js';
@@ -45,7 +46,7 @@ function pagesOf(reader: ListReader, options: ReadingOptions, consistency: Consi
   return openList(reader, options).pipe(
     switchMap((list) => {
       if (list.paged) return new ListRead(reader, list, options, consistency).pages();
-      return new AnswerRead(list, options, reader.collection.key, consistency).pages();
+      return new AnswerRead(list, options, reader.collection, consistency).pages();
     }),
   );
 }
@@ -109,14 +110,8 @@ class ListRead {
       isChecked: this.#seen !== undefined,
       onDrift,
       expected,
-      ...this.#waiting(),
+      rest: restOf(this.reader.collection.name, this.options),
     });
-  }
-
-  #waiting() {
-    const { at, events } = this.options;
-    const [collection, delayMs] = [this.reader.collection.name, endWaitOf(this.options)];
-    return { waitMs: delayMs, onWait: (read: number) => events?.emit('wait', () => ({ collection, at, read, delayMs })) };
   }
 
   /** The pages from a number on, to the confirmed end. */

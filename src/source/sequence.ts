@@ -1,10 +1,11 @@
-import { EMPTY, catchError, concat, defer, map, switchMap, timer, type Observable } from 'rxjs';
+import { EMPTY, catchError, concat, defer, map, switchMap, type Observable } from 'rxjs';
 import { itemAt, SourceError, type Consistency } from '../core/index.js';
 import { batchOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
 import { digestOf } from '../vector/index.js';
 import { LinkedPages } from './linked-pages.js';
 import { unlessRefused } from './failures.js';
-import { endWaitOf, windowOf, type ReadingOptions } from './options.js';
+import { windowOf, type ReadingOptions } from './options.js';
+import { restOf } from './rest.js';
 import { warn, type ListReader } from './paging.js';
 import { SeenRows, namesOf } from './seen.js';
 import { SequentialPasses } from './sequential-passes.js';
@@ -94,7 +95,7 @@ export class SequentialRead {
   /** The end is looked at twice, and where nothing is or less than there was, after a while. @returns The page to go on with. */
   async #confirm(ask: Ask): Promise<number | undefined> {
     const { rows } = this.#trace;
-    if (rows === 0 || rows < (this.options.expectedRows ?? 0)) await ask(timer(endWaitOf(this.options)));
+    if (rows === 0 || rows < (this.options.expectedRows ?? 0)) await restOf(this.reader.collection.name, this.options)(ask, rows);
     if ((await this.#goesOn(ask)) && this.#returns < maxReturns) {
       this.#returns += 1;
       return this.#linked.reopen();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { lastValueFrom, toArray } from 'rxjs';
-import { connect, type ConnectOptions, type Warning } from '../../../src/index.js';
+import { connect, type ConnectOptions, type MomentEvent, type Warning } from '../../../src/index.js';
 import { failure, type Responder } from '../../../src/service/answer.js';
 import { generate, type StartOptions } from '../../../src/service/index.js';
 import { everySecond } from '../../support/rung.js';
@@ -315,6 +315,24 @@ test.each(
     await closed;
     expect(aborted()).toBeGreaterThan(0);
     await connection.close();
+  });
+});
+
+describe('an empty list', () => {
+  test.each(['users', 'links'])('tells that its end is looked at again, and who reads it: %s', async (name) => {
+    const from = await serviceOf({ leads: leads(3) });
+    const waits: unknown[] = [];
+    const watch = { wait: ({ collection, at, read, delayMs }: MomentEvent<'wait'>) => void waits.push({ collection, at, read, delayMs }) };
+    const to = 'to:\n  - ndjson: { path: rows.ndjson }';
+    await runIn(from, `from: ${name}\n${to}`, await temporaryFolder(), { watch });
+    const key = name === 'users' ? 'uid' : 'id';
+    const joined = `  - join: { with: ${name}, on: { lead_id: ${key} }, as: other }\n`;
+    await runIn(from, `from: leads\nsteps:\n${joined}${to}`, await temporaryFolder(), { watch });
+    const wait = { collection: name, read: 0, delayMs: 1 };
+    expect(waits).toEqual([
+      { ...wait, at: undefined },
+      { ...wait, at: 'steps[0] join' },
+    ]);
   });
 });
 

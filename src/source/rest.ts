@@ -1,0 +1,20 @@
+import { timer } from 'rxjs';
+import type { Ask } from '../flow/index.js';
+import { endWaitOf, type ReadingOptions } from './options.js';
+
+/**
+ * Lets an end of a list that may be none rest before it is looked at again, and tells of it.
+ *
+ * @param read Rows of the list that were read so far.
+ */
+export type Rest = (ask: Ask, read: number) => Promise<void>;
+
+/** The one way to wait at the end of a list. */
+export function restOf(collection: string, options: ReadingOptions): Rest {
+  const { at, events } = options;
+  const delayMs = endWaitOf(options);
+  return async (ask, read) => {
+    events?.emit('wait', () => ({ collection, at, read, delayMs }));
+    await ask(timer(delayMs));
+  };
+}
