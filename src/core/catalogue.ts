@@ -241,13 +241,13 @@ export const catalogue = {
     retry: false,
     help: 'Give the process more memory. Where addresses are limited (`ulimit -v`), set NODE_OPTIONS=--disable-wasm-trap-handler, without which WebAssembly reserves gigabytes of them that it never uses; limit memory itself by MemoryMax= of systemd, or a container.',
   },
-  E_RUN_DEADLINE: { exit: 69, retry: true, help: 'The run took longer than service.deadline allows; run again, or raise it.' },
+  E_RUN_DEADLINE: { exit: 69, retry: true, help: 'Run it again, or raise service.deadline.' },
   E_RUN_STALLED: {
     exit: 1,
     retry: false,
     help: 'A step must give every page back, also an empty one, and what is handed a page by deliver or mapAsync must come to an end; correct the step or the program.',
   },
-  E_RUN_ABORTED: { exit: 130, retry: true, help: 'The run was stopped before it had published; run it again.' },
+  E_RUN_ABORTED: { exit: 130, retry: true, help: 'Run it again.' },
   E_RUN_FAILED: { exit: 1, retry: false, help: 'This is a defect of leadstream; please report it.' },
 } as const satisfies Record<string, { readonly exit: ExitCode; readonly retry: boolean; readonly help: string }>;
 

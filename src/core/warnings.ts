@@ -54,7 +54,7 @@ export const warningCatalogue = {
   W_RUN_COUNTS: { help: 'What earlier runs counted could not be read or kept, so a list that has become small may pass unnoticed.' },
   W_RUN_PARTIAL: { help: 'A limit stopped the read, so the outputs hold a part of the list; later runs are not compared with it.' },
   W_RUN_HOOK: {
-    help: 'The webhook of on_success or on_failure was not told how the run ended; the run and its exit code stay as they are.',
+    help: 'The webhook of on_success or on_failure was not told how the run ended, or what the program does then (ended of runPipeline) failed; the run and its exit code stay as they are.',
   },
   W_RUN_KEPT: { help: 'A gate refused, and run --keep-failed put the outputs aside; remove them when you have looked.' },
   W_SOURCE_UNCHECKED: {

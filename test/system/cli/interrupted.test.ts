@@ -23,7 +23,7 @@ describe('a run that is interrupted', () => {
     expect(code).toBe(130);
     const [, kept] = /^(\d+) pages are kept; run the same command to go on$/m.exec(stderr) ?? [];
     expect(Number(kept)).toBeGreaterThanOrEqual(2);
-    expect(stderr.trim().split('\n').at(-1)).toMatch(/^leadstream: E_RUN_ABORTED: /);
+    expect(stderr.trim().split('\n').at(-1)).toBe('leadstream: E_RUN_ABORTED: the run was stopped; nothing was published. Run it again.');
     from.requests.splice(0);
     expect((await cli(['run', 'p.yaml'], { cwd, env: from.env })).code).toBe(0);
     const pages = from.requests.map((request) => Number(/page=(\d+)/.exec(request)?.[1]));
