@@ -8,14 +8,19 @@ import type { CommandContext } from './context.js';
 /** A pipeline file, or why it could not be loaded. */
 export type LoadedFile =
   | { readonly file: string; readonly pipelines: readonly Pipeline[] }
-  /** `names`: those of its pipelines, as far as they can be made out. */
+  /** `names`: those of its pipelines that are to run, as far as they can be made out. */
   | { readonly file: string; readonly failure: unknown; readonly names: readonly string[] };
 
-/** Loads all files, so that whatever is wrong with one is told before the first request; the others are loaded all the same. */
+/**
+ * Loads all files, so that whatever is wrong with one is told before the first request; the others are loaded all the same.
+ *
+ * @param isWanted Whether a pipeline of that name is to run.
+ */
 export async function loadFiles(
   files: readonly string[],
   options: Pick<LoadOptions, 'set' | 'stateDir' | 'steps' | 'sinks'>,
   { env, cwd }: CommandContext,
+  isWanted: (pipeline: string) => boolean,
 ): Promise<readonly LoadedFile[]> {
   const { loadPipelines } = await import('../index.js');
   const loaded: LoadedFile[] = [];
@@ -23,7 +28,7 @@ export async function loadFiles(
     try {
       loaded.push({ file, pipelines: await loadPipelines(file, { ...options, env, cwd }) });
     } catch (failure) {
-      loaded.push({ file, failure, names: await namesIn(resolve(cwd, file)) });
+      loaded.push({ file, failure, names: (await namesIn(resolve(cwd, file))).filter(isWanted) });
     }
   }
   return loaded;

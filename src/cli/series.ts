@@ -60,7 +60,7 @@ class Series {
 
   /** Tells why a file is left out. */
   async skip({ file, failure, names }: Extract<LoadedFile, { readonly failure: unknown }>): Promise<void> {
-    this.#tell(failure, undefined);
+    this.#tell(failure, undefined, false);
     const others = names.filter((name) => this.pipelines.every((pipeline) => pipeline.name !== name));
     for (const name of others) this.around.metrics.notRun(name, descriptionOf(failure).exit);
     this.#broken.push({ ...(await refusedRun(failure, this.context)), file });
@@ -76,22 +76,33 @@ class Series {
     const { document, failure } = await reportedRun(pipeline, this.context, this.options, metrics, (known) => early(this.#endWith(known)));
     this.#endings.push(document);
     if (!failure) return;
-    this.#stopped = this.context.signal.aborted || stopping.includes(descriptionOf(failure.thrown).code);
-    this.#tell(failure.thrown, this.pipelines.length > 1 ? pipeline.name : undefined);
+    this.#stopped = this.#stops(descriptionOf(failure.thrown));
+    this.#tell(failure.thrown, this.pipelines.length > 1 ? pipeline.name : undefined, this.#stopped);
   }
 
   /** What is known with the ending of one more, as if it were the last that is run. */
   #endWith(document: PipelineDocument): SeriesEnd {
     const left = this.pipelines.slice(this.#endings.length + 1).map(notRun);
-    return { endings: [...this.#broken, ...this.#endings, document, ...left], exit: this.#exit || (document.exit ?? 0) };
+    const { error, exit = 0 } = document;
+    const gives = exit !== 0 && this.#weighsMore(error !== undefined && this.#stops(error));
+    return { endings: [...this.#broken, ...this.#endings, document, ...left], exit: gives ? exit : this.#exit };
   }
 
-  /** What stops all the others weighs more than what stopped one, and the first more than later ones. */
-  #tell(failure: unknown, name: string | undefined): void {
+  #tell(failure: unknown, name: string | undefined, stops: boolean): void {
     const exit = reportFailure(this.context.console, failure, name);
-    if (this.#exit !== 0 && !this.#stopped) return;
+    if (!this.#weighsMore(stops)) return;
     this.#exit = exit;
     this.#told = descriptionOf(failure);
+  }
+
+  /** Whether a failure gives the exit code: what stops all the others weighs more than what stopped one, and the first more than later ones. */
+  #weighsMore(stops: boolean): boolean {
+    return this.#exit === 0 || stops;
+  }
+
+  /** Whether every further pipeline would meet a failure. */
+  #stops({ code }: { readonly code: string }): boolean {
+    return this.context.signal.aborted || stopping.includes(code);
   }
 
   /** Tells how all ended. */

@@ -106,10 +106,10 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
   const options = { stateDir, restart, keepFailed, allowShrink, allowPartial };
   refuseMissing(files, context.cwd);
   const own = await loadPlugins(plugin, context.cwd);
-  const loaded = await loadFiles(filesNamed(files, context.cwd), { ...own, set: overridesOf(set), stateDir }, context);
+  const loaded = await loadFiles(filesNamed(files, context.cwd), { ...own, set: overridesOf(set), stateDir }, context, among(only));
   const [broken] = loaded.flatMap((file) => ('failure' in file ? [file] : []));
   if (broken && loaded.length === 1) {
-    metrics.expect(broken.names.filter((name) => only.length === 0 || only.includes(name)));
+    metrics.expect(broken.names);
     await (await openReport(reportFile, context)).write(await refusedRun(broken.failure, context));
     throw broken.failure;
   }
@@ -133,7 +133,12 @@ async function wanted(loaded: readonly LoadedFile[], only: readonly string[], is
   const { named } = await import('../one-pipeline.js');
   const all = loaded.flatMap((file) => ('pipelines' in file ? file.pipelines : []));
   // One that is named may be in a file that could not be read, and that is what is told.
-  return isBroken ? all.filter(({ name }) => only.length === 0 || only.includes(name)) : named(all, only);
+  return isBroken ? all.filter(({ name }) => among(only)(name)) : named(all, only);
+}
+
+/** Whether `--only`, if there is one, names a pipeline. */
+function among(only: readonly string[]): (pipeline: string) => boolean {
+  return (pipeline) => only.length === 0 || only.includes(pipeline);
 }
 
 async function runOne(

@@ -116,6 +116,19 @@ describe('run --metrics', () => {
     expect(exits(valuesIn(await textIn(cwd)))).toEqual({ ...after, ...broken });
   });
 
+  test('has of a file that is wrong, beside others, the pipelines that --only names', async () => {
+    const from = await service();
+    const wrong = `${users('b')}---\n${users('c').replace('from: users', 'from: nothing')}`;
+    const cwd = await folderWith({ 'p.yaml': users('a'), 'wrong.yaml': wrong });
+    const args = ['run', 'p.yaml', 'wrong.yaml', '--metrics', 'm.prom', '--only', 'a', '--only', 'b'];
+    expect(await cli(args, { cwd, env: from.env })).toMatchObject({ code: 78 });
+    const exits = Object.entries(valuesIn(await textIn(cwd))).filter(([name]) => name.includes('run_exit_code'));
+    expect(Object.fromEntries(exits)).toEqual({
+      'leadstream_run_exit_code{pipeline="a"}': 0,
+      'leadstream_run_exit_code{pipeline="b"}': 78,
+    });
+  });
+
   test('has of pipelines that were not run the exit code of the command, and what their last run left', async () => {
     const [from, cwd] = [await service(), await folderWith({ 'p.yaml': `${users('a')}---\n${users('b')}` })];
     const args = ['run', 'p.yaml', '--metrics', 'm.prom'];

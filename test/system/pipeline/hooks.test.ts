@@ -10,6 +10,8 @@ import { everySecond } from '../../support/rung.js';
 import { loadPipeline, runPipeline, type RunEnd } from '../../../src/index.js';
 import { certificate, certifiedKey } from '../../support/certificates.js';
 import { cli } from '../../support/cli.js';
+import { warningCatalogue } from '../../../src/core/index.js';
+import { failure, type Responder } from '../../../src/service/answer.js';
 import { pipelineText, service } from '../../support/services.js';
 import { folderWith } from '../../support/temporary.js';
 import { token, webhook } from '../../support/webhook.js';
@@ -197,6 +199,24 @@ describe('on_success and on_failure', () => {
     ]);
   });
 
+  test('find the exit code of the command in the report of a series, where what stops it weighs more than what failed before', async () => {
+    const body = 'from: users\nto:\n  - csv: { path: p.csv }\nexpect: { min_rows: 100000 }';
+    const cwd = await folderWith({
+      'p.yaml': pipelineText(body),
+      'q.yaml': pipelineText(toCsv.replace('users', 'bridges')).replace('test', 'q'),
+    });
+    const found: unknown[] = [];
+    const inReport = () => (JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')) as { readonly exit: unknown }).exit;
+    const { url } = await webhook(
+      [200],
+      createServer().on('request', () => void found.push(inReport())),
+    );
+    const denied: Responder = (facts, next) => (facts.collection === 'bridges' ? failure(401, 'no') : next(facts));
+    const from = await service(undefined, { responders: [denied] });
+    const { code } = await cli(['run', 'p.yaml', 'q.yaml', '--report', 'r.json'], { cwd, env: { ...from.env, HOOK: url } });
+    expect([code, found, inReport()]).toEqual([77, [77], 77]);
+  });
+
   test('come after what a program does when a run has ended, whose failure is a warning', async () => {
     const { url, told } = await webhook();
     const [from, cwd] = [await service(), await folderWith({ 'p.yaml': pipelineText(toCsv) })];
@@ -208,6 +228,7 @@ describe('on_success and on_failure', () => {
     const { warnings } = await runPipeline(pipeline, { ended });
     expect(told).toHaveLength(1);
     expect(warnings).toContainEqual({ code: 'W_RUN_HOOK', message: 'ended: no room' });
+    expect(warningCatalogue.W_RUN_HOOK.help).toMatch(/on_success or on_failure.*ended/);
   });
 
   test('change neither the fingerprint of a pipeline nor its tests and previews', async () => {
