@@ -40,7 +40,9 @@ export function warnOfUnknown(
   const isUncounted = lists.some(({ earlier }) => earlier === undefined);
   const unknown = outputs.flatMap((output) => {
     const path = standing.get(output.at);
-    if (path === undefined || (output.output !== undefined && counts.isPart(output.output))) return [];
+    // A manifest says by itself that a table is a part.
+    const isPart = output.earlier === undefined && output.output !== undefined && counts.isPart(output.output);
+    if (path === undefined || isPart) return [];
     const isUnmeasured = isMeasured && sizes.some(({ at, earlier }) => at === output.at && earlier === undefined);
     const isBlind = isUncounted && runsOf(output, counts).every(({ reads }) => Object.keys(reads).length === 0);
     return isUnmeasured || isBlind ? [path] : [];
