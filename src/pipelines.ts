@@ -43,6 +43,7 @@ export {
   type Preview,
   type PreviewOptions,
   type PreviewStage,
+  type RowCondition,
   type RowExplanation,
   type RowField,
   type RowGate,

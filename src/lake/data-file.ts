@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { SinkError, type OutputColumn } from '../core/index.js';
-import { PartialFile, sha256File, type Action } from '../store/index.js';
-import { type Encoding, type ParquetEncoder, type ParquetEngine, fileFault } from '../parquet/index.js';
+import type { OutputColumn } from '../core/index.js';
+import type { Encoding, ParquetEncoder, ParquetEngine } from '../parquet/index.js';
+import type { Action } from '../store/index.js';
 import type { Manifest } from './manifest.js';
-import { partialEnding } from './names.js';
+import type { RunFile, RunFolder } from './run-folder.js';
 
 /** One Parquet file of a run. Its file is made at once; the encoder when the columns are known. */
 export class DataFile {
@@ -12,18 +12,16 @@ export class DataFile {
   private constructor(
     readonly name: string,
     private readonly runId: string,
-    private readonly file: PartialFile,
+    private readonly file: RunFile,
   ) {}
 
   /**
-   * @param folder Folder of the run.
-   * @param name Path of the file below it; the folders of its partition are there.
+   * @param below Folder of its partition; empty for none.
    * @param runId The run that writes it.
    * @throws {SinkError} `E_SINK_PATH`.
    */
-  static async open(folder: string, name: string, runId: string, permissions: number): Promise<DataFile> {
-    const path = join(folder, name);
-    return new DataFile(name, runId, await PartialFile.open(path + partialEnding, path, [], permissions));
+  static async open(folder: RunFolder, below: string, name: string, runId: string): Promise<DataFile> {
+    return new DataFile(join(below, name), runId, await folder.make(below, name));
   }
 
   /** Rows given to it so far, those included that are being encoded. */
@@ -31,12 +29,13 @@ export class DataFile {
     return this.#rows;
   }
 
-  /** Bytes on disk so far. */
+  /** Bytes so far. */
   get bytes(): number {
     return this.file.bytes;
   }
 
-  get action(): Action {
+  /** What commits it; none of a file that is not stored. */
+  get action(): Action | undefined {
     return this.file.action;
   }
 
@@ -49,24 +48,14 @@ export class DataFile {
       },
       finish: async () => {
         await encoder.finish();
-        await this.file.close();
-        await this.#verify(columns, encoding);
-        const { bytes, sha256 } = this.file.content;
-        if ((await sha256File(this.file.path)) !== sha256)
-          throw new SinkError('E_SINK_VERIFY', `${this.file.path}: other bytes were read back than written`);
-        return { name: this.name, rows: this.#rows, bytes, sha256, written_by: this.runId };
+        const sha256 = await this.file.finish({ columns, encoding, rows: this.#rows });
+        return { name: this.name, rows: this.#rows, bytes: this.file.bytes, sha256, written_by: this.runId };
       },
     };
   }
 
   discard(): Promise<void> {
     return this.file.discard();
-  }
-
-  /** Reads the footer back with a library that did not write it, and compares it with what was asked for. */
-  async #verify(columns: readonly OutputColumn[], encoding: Encoding): Promise<void> {
-    const fault = await fileFault(this.file.path, { columns, encoding, rows: this.#rows, bytes: this.file.bytes });
-    if (fault !== undefined) throw new SinkError('E_SINK_VERIFY', `${this.file.path}: ${fault}`);
   }
 }
 

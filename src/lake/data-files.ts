@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import { SinkError, type OutputColumn } from '../core/index.js';
-import { makeFolders, type Action } from '../store/index.js';
+import type { Action } from '../store/index.js';
 import type { Encoding, ParquetEngine, RowGroup } from '../parquet/index.js';
 import { dataFileNameOf, type ManifestFile } from './manifest.js';
 import { DataFile, type DataFileWriter } from './data-file.js';
 import type { PartitionedBatch } from './partitions.js';
-import { openTo } from './folders.js';
+import type { RunFolder } from './run-folder.js';
 
 export interface DataFilesOptions {
   readonly encoding: Encoding;
@@ -13,7 +12,6 @@ export interface DataFilesOptions {
   readonly row_group_bytes: number;
   readonly file_max_rows: number;
   readonly file_max_bytes: number;
-  readonly permissions: number;
   /** Whether there is more than one folder to write into. */
   readonly partitioned: boolean;
 }
@@ -47,9 +45,8 @@ export class DataFiles {
   /** The row group that is on its way into its file. */
   #writing: Promise<void> = Promise.resolve();
 
-  /** @param folder Folder of the run, which is there. */
   constructor(
-    private readonly folder: string,
+    private readonly folder: RunFolder,
     private readonly runId: string,
     private readonly engine: ParquetEngine,
     private readonly columns: readonly OutputColumn[],
@@ -58,7 +55,7 @@ export class DataFiles {
 
   /** What commits the files. */
   get actions(): readonly Action[] {
-    return this.#opened.map(({ action }) => action);
+    return this.#opened.flatMap(({ action }) => action ?? []);
   }
 
   /** Opens a file at the root at once, so that columns which it cannot have are told before the first row. */
@@ -146,12 +143,9 @@ export class DataFiles {
   }
 
   async #begin(below: string, columns: readonly OutputColumn[]): Promise<NonNullable<Slot['open']>> {
-    const { permissions, encoding } = this.options;
-    const made = await makeFolders(join(this.folder, below), this.folder);
-    for (const folder of made) await openTo(folder, permissions);
-    const file = await DataFile.open(this.folder, join(below, dataFileNameOf(this.runId, this.#opened.length)), this.runId, permissions);
+    const file = await DataFile.open(this.folder, below, dataFileNameOf(this.runId, this.#opened.length), this.runId);
     this.#opened.push(file);
-    return { file, writer: await file.begin(this.engine, columns, encoding) };
+    return { file, writer: await file.begin(this.engine, columns, this.options.encoding) };
   }
 
   async #makeRoom(): Promise<void> {

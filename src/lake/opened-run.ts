@@ -1,9 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Refuses } from '../core/index.js';
 import type { ParquetEngine } from '../parquet/index.js';
-import { attempt, removeFolders } from '../store/index.js';
+import { refuseUnwritable, removeFolders } from '../store/index.js';
 import { runBefore } from './before.js';
 import { BegunRun } from './begun-run.js';
 import type { TableRunContext } from './context.js';
@@ -11,6 +8,7 @@ import { notForFolder } from './partitions.js';
 import { removeDeadRuns, removeRun } from './prune.js';
 import type { Published } from './published.js';
 import type { Run, TableLayout, TableRunOptions } from './run.js';
+import { nowhere, StoredFolder } from './run-folder.js';
 import type { Table } from './table.js';
 
 /** A run of a table whose columns are not known yet. */
@@ -31,15 +29,15 @@ export class OpenedRun {
       await removeRun(table, context.runId).catch(() => undefined);
       await removeFolders(made);
     };
-    return new OpenedRun({ table, engine, options, context, before, folder: table.folder(context.runId), remove });
+    const folder = new StoredFolder(table.folder(context.runId), options.permissions);
+    return new OpenedRun({ table, engine, options, context, before, folder, remove });
   }
 
-  /** The same for a run that is never published: its files go into a private folder of the system's, and the table stays as it is. */
+  /** The same for a run that is never published: nothing is stored, and the table stays as it is. */
   static async rehearse(table: Table, engine: ParquetEngine, options: TableRunOptions, context: TableRunContext): Promise<OpenedRun> {
     const before = await runBefore(table, options.mode, context);
-    const folder = await attempt('E_SINK_PATH', `cannot write in ${tmpdir()}`, () => mkdtemp(join(tmpdir(), 'leadstream-rehearsal-')));
-    const remove = () => rm(folder, { recursive: true, force: true });
-    return new OpenedRun({ table, engine, options, context, before, folder, remove });
+    await refuseUnwritable(table.runs);
+    return new OpenedRun({ table, engine, options, context, before, folder: nowhere, remove: () => Promise.resolve() });
   }
 
   /** What the table is before this run. */

@@ -4,11 +4,14 @@ import type { Before } from './before.js';
 import type { TableRunContext } from './context.js';
 import type { DataFilesOptions } from './data-files.js';
 import type { Mode } from './modes.js';
+import type { RunFolder } from './run-folder.js';
 import type { Table } from './table.js';
 
 /** How a run changes its table. */
 export interface TableRunOptions extends Omit<DataFilesOptions, 'encoding' | 'partitioned'> {
   readonly mode: Mode;
+  /** Of the files. */
+  readonly permissions: number;
   /** Fields, or the template of the run's date; each one is a level of folders. */
   readonly partition_by: readonly string[];
   readonly success_file: boolean;
@@ -33,8 +36,8 @@ export interface Run {
   readonly options: TableRunOptions;
   readonly context: TableRunContext;
   readonly before: Before | undefined;
-  /** The folder that its files are written into. */
-  readonly folder: string;
+  /** Where its data files go. */
+  readonly folder: RunFolder;
   /** Removes everything that was written and made for it. */
   remove(): Promise<void>;
 }

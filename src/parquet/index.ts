@@ -1,4 +1,4 @@
-export { fileFault, isStoredAs } from './check.js';
+export { type Expected, fileFault, isStoredAs } from './check.js';
 export {
   bloomTypes,
   type ByteTarget,

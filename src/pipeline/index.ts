@@ -12,6 +12,7 @@ export {
   explainRow,
   type ExplainRowOptions,
   type KeyPart,
+  type RowCondition,
   type RowExplanation,
   type RowField,
   type RowGate,

@@ -40,6 +40,17 @@ export function textSink(target: TextTarget, options: TextSink, context: SinkCon
   });
 }
 
+/**
+ * The same sink of a file, whose text goes nowhere.
+ *
+ * @param destination Absolute path.
+ * @throws {SinkError} `E_SINK_PATH`, as `fileTarget`.
+ */
+export async function rehearsedFile(destination: string, options: TextSink, context: SinkContext): Promise<SinkWriter> {
+  await storeOf([destination]).look(destination);
+  return rehearsedText(options, context);
+}
+
 /** The same sink, whose text goes nowhere. */
 export function rehearsedText(options: TextSink, context: SinkContext): SinkWriter {
   return textSink(nowhere, options, context);

@@ -1,7 +1,8 @@
-import { mkdir, open, rmdir, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, lstat, mkdir, open, rmdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { refuseLinks } from './links.js';
-import { attempt, errnoOf } from './failure.js';
+import { attempt, errnoOf, unlessMissing } from './failure.js';
 
 /**
  * Makes a folder and those above it that are missing.
@@ -25,6 +26,26 @@ export async function makeFolders(path: string, own?: string): Promise<readonly 
     }
   }
   return made;
+}
+
+/**
+ * Makes sure that a folder can be written in, or could once it was made. Nothing is made.
+ *
+ * @throws {SinkError} `E_SINK_PATH`.
+ */
+export async function refuseUnwritable(folder: string): Promise<void> {
+  await attempt('E_SINK_PATH', `cannot write in ${folder}`, async () => {
+    const there = await nearest(folder);
+    if (!(await isFolder(there))) throw new Error(`${there} is no folder`);
+    const { R_OK, W_OK, X_OK } = constants;
+    await access(there, there === folder ? R_OK | W_OK | X_OK : W_OK | X_OK);
+  });
+}
+
+/** A folder, or what is nearest to it among those above. @throws The system's error. */
+async function nearest(folder: string): Promise<string> {
+  const found = await lstat(folder).catch(unlessMissing(undefined));
+  return found === undefined ? nearest(dirname(folder)) : folder;
 }
 
 /** A folder and all above it, outermost first. */

@@ -2,7 +2,7 @@ export { type Action, destinationOf } from './action.js';
 export { sha256File } from './digest.js';
 export { refuseEarlierState } from './earlier-version.js';
 export { attempt, errnoOf, reworded, unlessMissing } from './failure.js';
-export { makeFolders, removeFolders, syncFolder } from './folders.js';
+export { makeFolders, refuseUnwritable, removeFolders, syncFolder } from './folders.js';
 export { linked } from './linked.js';
 export { linkInTheWay, refuseLinks } from './links.js';
 export { PartialFile } from './local-disk/partial-file.js';

@@ -71,4 +71,10 @@ export interface Store {
    * @throws {SinkError} `E_SINK_PATH` when nothing can be written there, or when something other than a file is there.
    */
   reserve(destination: string, runId: string, mode?: number): Promise<OutputFile>;
+  /**
+   * Looks whether a file can be reserved, and changes nothing.
+   *
+   * @throws {SinkError} `E_SINK_PATH`, as `reserve`.
+   */
+  look(destination: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
@@ -25,7 +25,7 @@ interface Case {
   /** A record that an earlier run published. */
   readonly before?: Readonly<Record<string, string>>;
   /** Spoils what an earlier run left. */
-  readonly spoil?: (folder: string) => Promise<void>;
+  readonly spoil?: (folder: string) => Promise<unknown>;
   /** The code that a run fails with. */
   readonly code?: string;
 }
@@ -104,6 +104,18 @@ const cases: Readonly<Record<string, Case>> = {
     code: 'E_GATE_SCHEMA',
   },
   'a table that is none': { to: [lake()], spoil: (folder) => writeFile(join(folder, 'lake'), ''), code: 'E_SINK_FOREIGN' },
+  'a folder in the place of a file': { spoil: (folder) => mkdir(join(folder, 'out.csv')), code: 'E_SINK_PATH' },
+  'a file in the place of a folder': {
+    to: ['ndjson: { path: way/out.ndjson }'],
+    spoil: (folder) => writeFile(join(folder, 'way'), ''),
+    code: 'E_SINK_PATH',
+  },
+  'a file in the place of the folder of a table': {
+    to: [lake().replace('lake', 'way/lake')],
+    spoil: (folder) => writeFile(join(folder, 'way'), ''),
+    code: 'E_SINK_PATH',
+  },
+  'a table that was altered': { to: [append], before: { lead_id: '2' }, spoil: alteredTable, code: 'E_GATE_VERIFY' },
   'several outputs of which one refuses': {
     lead: unfit,
     to: ['csv: { path: out.csv }', lake(), lake(', on_error: null').replace('lake', 'sea')],
@@ -122,6 +134,12 @@ const cases: Readonly<Record<string, Case>> = {
     code: 'E_GATE_MATCH',
   },
 };
+
+async function alteredTable(folder: string): Promise<void> {
+  const runs = join(folder, '.lake.runs');
+  const [manifest = ''] = (await readdir(runs)).filter((name) => name.endsWith('.manifest.json'));
+  await appendFile(join(runs, manifest), '\n');
+}
 
 async function edited(folder: string, change: (text: string) => string): Promise<void> {
   const path = join(folder, 'p.yaml');

@@ -5,6 +5,7 @@ import type { OutputColumn } from '../../src/core/output-column.js';
 import { engines, type Compression, type Encoding, type EngineName } from '../../src/parquet/encoder.js';
 import { loadEngine } from '../../src/parquet/load-engine.js';
 import { DataFile } from '../../src/lake/data-file.js';
+import { StoredFolder } from '../../src/lake/run-folder.js';
 import { Batch } from '../../src/vector/batch.js';
 import { FlatVector } from '../../src/vector/index.js';
 import { vectorOf } from './vectors.js';
@@ -50,7 +51,7 @@ export async function fileOf(
     metadata: {},
     ...more,
   };
-  const file = await DataFile.open(folder, `${name}-${String((counter += 1))}.parquet`, 'run', 0o600);
+  const file = await DataFile.open(new StoredFolder(folder, 0o600), '', `${name}-${String((counter += 1))}.parquet`, 'run');
   const engine = await loadEngine(name);
   const writer = await file.begin(engine, columns, encoding);
   const sizes = [groupRows].flat();
@@ -65,7 +66,7 @@ export async function fileOf(
   }
   await writer.finish();
   const { action } = file;
-  if (action.action !== 'rename') throw new Error(`${name}: a data file is renamed`);
+  if (action?.action !== 'rename') throw new Error(`${name}: a data file is renamed`);
   const { from, to } = action;
   await rename(from, to);
   return to;

@@ -17,6 +17,7 @@ interface ExplainRowArguments extends CommonArguments {
   readonly only: string | undefined;
   readonly set: readonly string[];
   readonly plugin: readonly string[];
+  readonly stateDir: string;
 }
 
 /** Adds `leadstream explain-row`. */
@@ -37,6 +38,7 @@ export function addExplainRow(yargs: Argv, runner: Runner): Argv {
         .option('scan', { type: 'number', default: 10_000, describe: 'Most rows of the list that are looked at, without a single read' })
         .option('reveal', { type: 'boolean', default: false, describe: 'Show personal values and credentials instead of ***' })
         .option('only', { type: 'string', describe: 'Name of the pipeline, of several in the file' })
+        .option('state-dir', { type: 'string', default: '.leadstream', describe: 'State folder of the runs, whose log tells of tables' })
         .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
         .check(({ scan }) => (Number.isInteger(scan) && scan >= 1) || '--scan takes a whole number from 1 on')
         .example('$0 explain-row leads.yaml 1000001', 'one lead')
@@ -51,12 +53,12 @@ async function explainRow(arguments_: ExplainRowArguments, context: CommandConte
   const { onePipeline } = await import('../one-pipeline.js');
   const { watchers } = await import('../reporting.js');
   const { console, env, cwd, signal, stdout } = context;
-  const { file, key, format, scan, reveal } = arguments_;
+  const { file, key, format, scan, reveal, stateDir } = arguments_;
   const own = await loadPlugins(arguments_.plugin, cwd);
-  const loaded = await api.loadPipelines(file, { ...own, env, cwd, set: overridesOf(arguments_.set) });
+  const loaded = await api.loadPipelines(file, { ...own, env, cwd, set: overridesOf(arguments_.set), stateDir });
   const pipeline = onePipeline(loaded, file, arguments_.only);
   console.hide(pipeline.secrets);
-  const explanation = await api.explainRow(pipeline, key.map(String), { reveal, scan, signal, watch: watchers(console) });
+  const explanation = await api.explainRow(pipeline, key.map(String), { reveal, scan, stateDir, signal, watch: watchers(console) });
   const text = format === 'json' ? `${JSON.stringify(explanation, undefined, 2)}\n` : textOf(explanation, painterFor(stdout, env));
   await print(stdout, console.redact(text));
   const failed = [...explanation.steps, ...explanation.outputs].find(({ outcome }) => outcome === 'failed');
@@ -97,10 +99,10 @@ const tones: Readonly<Record<RowPassage['outcome'] | RowOutput['outcome'], Tone>
 };
 
 function stepLines(passage: RowPassage, paint: Painter): readonly string[] {
-  const { at, outcome, reason, expressions, used, join, changed, removed, rows, nulled, alone } = passage;
+  const { at, outcome, reason, expressions, conditions, used, join, changed, removed, rows, nulled, alone } = passage;
   if (outcome === 'not reached') return [`${at}: ${paint(tones[outcome], outcome)}`];
   const several = rows > 1 ? `, ${amount(rows)} rows leave it; the first:` : '';
-  const why = reason === undefined ? '' : `: ${reason}`;
+  const why = reason === undefined ? '' : `: ${printable(reason)}`;
   const changes = changed.map((field) => {
     const was = field.before === undefined ? '' : ` (was ${shown(field.before)})`;
     return `${field.before === undefined ? '+' : '~'} ${field.name} ${field.type} = ${shown(field.value)}${was}`;
@@ -109,6 +111,7 @@ function stepLines(passage: RowPassage, paint: Painter): readonly string[] {
     `${at}: ${paint(tones[outcome], outcome)}${why}${several}`,
     ...[
       ...expressions.map((expression) => `expression: ${printable(expression)}`),
+      ...conditions.map(({ expression, value, problem }) => `  ${printable(expression)}: ${problem ?? value}`),
       ...used.map(({ name, value }) => `uses ${name} = ${shown(value)}`),
       ...(join ? joinLines(join) : []),
       ...changes,

@@ -8,7 +8,7 @@ import type { Commit, PreparedCommit, Store } from '../store.js';
 import { outputOf } from './confine.js';
 import { PreparedLink } from './prepared-link.js';
 import { PreparedRename } from './prepared-rename.js';
-import { reserveFile } from './reserve.js';
+import { lookAtFile, reserveFile } from './reserve.js';
 
 /** Files and links of this machine. Its actions are renames, the only thing that a local disk does in one step. */
 export const localDisk: Store = {
@@ -18,6 +18,7 @@ export const localDisk: Store = {
   outputOf,
   prepare: (commit) => PreparedActions.of(commit),
   reserve: reserveFile,
+  look: lookAtFile,
 };
 
 /** Actions that were found to be possible, or to be done. */

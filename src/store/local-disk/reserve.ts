@@ -2,7 +2,7 @@ import { lstat, readdir, readlink, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../../core/index.js';
 import { attempt, errnoOf } from '../failure.js';
-import { makeFolders, removeFolders } from '../folders.js';
+import { makeFolders, refuseUnwritable, removeFolders } from '../folders.js';
 import { PartialFile } from './partial-file.js';
 
 /**
@@ -24,6 +24,16 @@ export async function reserveFile(destination: string, runId: string, mode?: num
     await removeFolders(made);
     throw failure;
   }
+}
+
+/**
+ * Looks whether a file can be reserved, and changes nothing.
+ *
+ * @throws {SinkError} `E_SINK_PATH`, as `reserveFile`.
+ */
+export async function lookAtFile(destination: string): Promise<void> {
+  await refuseNoFile(destination);
+  await refuseUnwritable(dirname(destination));
 }
 
 /** A rename would put a file in the place of a pipe, a device or a link, whose file would stay as it was, and fail over a folder. */

@@ -1,9 +1,9 @@
-import { writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { explainRow, loadPipeline, type RowExplanation } from '../../../src/index.js';
+import { explainRow, loadPipeline, runPipeline, type RowExplanation } from '../../../src/index.js';
 import { generate, type DataSource } from '../../../src/service/index.js';
-import { cli } from '../../support/cli.js';
+import { cli, startCli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
 import { rung } from '../../support/rung.js';
 import { service, serviceOf } from '../../support/services.js';
@@ -276,6 +276,78 @@ describe('explain-row', () => {
     expect({ code, stderr }).toEqual({ code: told === '' ? 0 : 1, stderr: expect.stringContaining(told) });
     const run = await cli(['run', 'p.yaml', '--set', 'rejects.max=100%'], { cwd, env: from.env });
     expect(run.code === 0).toBe(told === '');
+  });
+
+  test.each<[string, (cwd: string) => Promise<unknown>, string]>([
+    ['csv: { path: out }', (cwd) => mkdir(join(cwd, 'out')), 'it is a folder'],
+    ['ndjson: { path: out/a/l.ndjson }', (cwd) => writeFile(join(cwd, 'out'), ''), 'ENOTDIR'],
+    ['parquet: { path: out/a/lake }', (cwd) => writeFile(join(cwd, 'out'), ''), 'ENOTDIR'],
+  ])('says that an output cannot be written, as a run does, and makes nothing: %s', async (to, spoil, said) => {
+    const [from, cwd] = [await served(), await workplace(`from: leads\nto:\n  - ${to}\n`)];
+    await spoil(cwd);
+    const before = await filesBelow(cwd);
+    const pipeline = await loadPipeline('p.yaml', { cwd, env: from.env });
+    const { outputs } = await explainRow(pipeline, ['1']);
+    expect(outputs).toMatchObject([{ outcome: 'failed', reason: expect.stringMatching(`^E_SINK_PATH: .*${said}`) }]);
+    expect(await filesBelow(cwd)).toEqual(before);
+    await expect(runPipeline(pipeline)).rejects.toMatchObject({ code: 'E_SINK_PATH' });
+  });
+
+  test('says that a table which is not what its log has cannot be appended to, as a run does', async () => {
+    const from = await served();
+    const cwd = await workplace('from: leads\nsteps:\n  - select: [lead_id]\nto:\n  - parquet: { path: lake, mode: append }\n');
+    const pipeline = await loadPipeline('p.yaml', { cwd, env: from.env, stateDir: join(cwd, 'state') });
+    const options = { stateDir: join(cwd, 'state') };
+    const { runId } = await runPipeline(pipeline, options);
+    expect((await explainRow(pipeline, ['1'], options)).outputs).toMatchObject([{ outcome: 'unchanged' }]);
+    await appendFile(join(cwd, '.lake.runs', `${runId}.manifest.json`), '\n');
+    const { outputs } = await explainRow(pipeline, ['1'], options);
+    expect(outputs).toMatchObject([
+      { outcome: 'failed', reason: expect.stringContaining('E_GATE_VERIFY: to[0] parquet: mode append cannot') },
+    ]);
+    await expect(runPipeline(pipeline, options)).rejects.toMatchObject({ code: 'E_GATE_VERIFY' });
+    const told = await cli(['explain-row', 'p.yaml', '1', '--state-dir', 'state'], { cwd, env: from.env });
+    expect(told).toMatchObject({ code: 1, stdout: expect.stringContaining('E_GATE_VERIFY') });
+  });
+
+  test('stores nothing of a row anywhere, and needs no folder for it', async () => {
+    const from = await served();
+    const to =
+      'to:\n  - parquet: { path: lake, engine: hyparquet }\n  - parquet: { path: sea, sort_by: { columns: [lead_id], scope: table } }\n';
+    const cwd = await workplace(`from: leads\nsteps:\n  - select: [lead_id]\n${to}`);
+    const env = { ...from.env, TMPDIR: join(cwd, 'nowhere') };
+    const { code, stdout, stderr } = await startCli(['explain-row', 'p.yaml', '1'], { cwd, env }).finished;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.match(/: written$/gm)).toHaveLength(2);
+    expect(await filesBelow(cwd)).toEqual(['p.yaml']);
+  });
+
+  test('shows what each part of a condition gives, and which of them drops the row', async () => {
+    const filter = (condition: string) => [`filter: ${JSON.stringify(condition)}`];
+    const condition = "lead_status == 'Sold' && (age == '41' && !(blank(zipcode) || lead_id == '&&')) && num(lead_id) > 1.0";
+    const [dropped] = (await explained(filter(condition), '1')).steps;
+    expect(dropped).toMatchObject({
+      outcome: 'dropped',
+      reason: 'the condition is not true for it: num(lead_id) > 1.0 is false',
+      conditions: [
+        { expression: "lead_status == 'Sold'", value: true },
+        { expression: "age == '41'", value: true },
+        { expression: "!(blank(zipcode) || lead_id == '&&')", value: true },
+        { expression: 'num(lead_id) > 1.0', value: false },
+      ],
+    });
+    const [failing] = (await explained(filter("lead_id == '3' && num(age) > 1.0"), '3')).steps;
+    expect(failing).toMatchObject({ outcome: 'rejected', conditions: [{ value: true }, { value: null, problem: expect.any(String) }] });
+    for (const alone of ["lead_id == '1' || age == '41' && lead_id == '2'", "lead_id == 'a && b'"]) {
+      expect((await explained(filter(alone), '1')).steps[0]).toMatchObject({ conditions: [] });
+    }
+    const [from, cwd] = [
+      await served(),
+      await workplace(`from: leads\nsteps:\n  - ${filter("lead_id == '1' && blank(age)").join('')}\nto:\n  - stdout: {}\n`),
+    ];
+    expect((await cli(['explain-row', 'p.yaml', '1'], { cwd, env: from.env })).stdout).toContain(
+      "  expression: lead_id == '1' && blank(age)\n    lead_id == '1': true\n    blank(age): false\n  uses",
+    );
   });
 
   test.each([

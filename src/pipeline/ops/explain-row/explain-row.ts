@@ -1,9 +1,10 @@
 import { columnsOf } from '../../../collections/index.js';
 import { itemAt, LeadstreamError, stoppedBy, type Row } from '../../../core/index.js';
 import { watchersProblem, type Watchers } from '../../../events/index.js';
-import { abortSignal, bounds, checkUsage, flag, judged, number, object, texts } from '../../../options/index.js';
+import { abortSignal, bounds, checkUsage, filledText, flag, judged, number, object, texts } from '../../../options/index.js';
 import { connect, type ConnectOptions } from '../../../source/index.js';
 import { checkPipeline } from '../../run/check-run.js';
+import { StateFolder } from '../../run/state-folder.js';
 import type { Pipeline } from '../../spec/pipeline.js';
 import type { RowExplanation, RowPassage } from './explanation.js';
 import { columnsWith, FieldView } from './fields.js';
@@ -18,13 +19,21 @@ export interface ExplainRowOptions {
   readonly reveal?: boolean;
   /** Most rows of the list that are looked at for the record. Default 10,000. */
   readonly scan?: number;
+  /** Folder of the state of runs, whose log tells of tables; only read. Default `.leadstream` in the pipeline's base folder. */
+  readonly stateDir?: string;
   /** Stops it, with `E_RUN_ABORTED`. */
   readonly signal?: AbortSignal;
   /** Receives what happens meanwhile. */
   readonly watch?: Watchers | undefined;
 }
 
-const looking = object({ reveal: flag, scan: number({ whole: true, min: 1 }), signal: abortSignal, watch: judged(watchersProblem) });
+const looking = object({
+  reveal: flag,
+  scan: number({ whole: true, min: 1 }),
+  stateDir: filledText,
+  signal: abortSignal,
+  watch: judged(watchersProblem),
+});
 const taken = object({ key: texts(), options: looking }, ['key']);
 
 /**
@@ -44,6 +53,7 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
   checkUsage('explainRow', taken, { key, options });
   const { reveal = false, scan = 10_000, signal, watch } = options;
   const { plan, connection, name } = pipeline;
+  const state = StateFolder.at(options.stateDir, pipeline.baseDir);
   const { collection } = plan;
   refuseKey(pipeline, key);
   const own = Object.values(plan.collections).filter(({ served }) => served !== undefined);
@@ -65,7 +75,7 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
       ({ rows } = passed);
     }
     const undeclared = record.filter((column) => column.undeclared);
-    const { leaving, outputs } = await rehearsed(rows, undeclared, { pipeline, view, firstStart, signal });
+    const { leaving, outputs } = await rehearsed(rows, undeclared, { pipeline, view, firstStart, state, signal });
     return {
       pipeline: name,
       collection: collection.name,

@@ -46,6 +46,16 @@ export interface RowJoin {
   readonly miss: string | undefined;
 }
 
+/** A part of the condition of a filter. */
+export interface RowCondition {
+  /** As the file has it. */
+  readonly expression: string;
+  /** What it gives; `null` for a part that fails, too. */
+  readonly value: boolean | null;
+  /** Why it fails, in words; `undefined` when it does not. */
+  readonly problem: string | undefined;
+}
+
 /** What a step made of a row. */
 export interface RowPassage {
   /** Like `steps[1] derive`. */
@@ -59,6 +69,8 @@ export interface RowPassage {
   readonly reason: string | undefined;
   /** The expressions of the step. */
   readonly expressions: readonly string[];
+  /** The parts that `&&` joins in the condition of a filter, with what each gives for the first row; empty where there is one alone. */
+  readonly conditions: readonly RowCondition[];
   /** What these look at. */
   readonly used: readonly RowField[];
   readonly join: RowJoin | undefined;

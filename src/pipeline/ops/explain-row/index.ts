@@ -1,6 +1,7 @@
 export { explainRow, type ExplainRowOptions } from './explain-row.js';
 export type {
   KeyPart,
+  RowCondition,
   RowExplanation,
   RowField,
   RowGate,

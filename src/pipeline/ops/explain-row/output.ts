@@ -1,10 +1,12 @@
 import { LeadstreamError, newRunId, type Column, type OutputColumn, type Row, type Value } from '../../../core/index.js';
 import { pageOf, type Fault } from '../../../flow/index.js';
+import { RunLog } from '../../../lake/index.js';
 import { castText, castTyped, type PreparedOutput, type SinkContext, type SinkWriter } from '../../../sinks/index.js';
 import { batchFromRows } from '../../../vector/index.js';
 import { undeclaredColumns } from '../../run/fields.js';
 import type { Pipeline } from '../../spec/pipeline.js';
 import type { PlannedSink } from '../../spec/planned.js';
+import type { StateFolder } from '../../run/state-folder.js';
 import type { RowOutput } from './explanation.js';
 import type { FieldView } from './fields.js';
 
@@ -16,6 +18,7 @@ export interface Rehearsing {
   readonly pipeline: Pipeline;
   readonly view: FieldView;
   readonly firstStart: Date;
+  readonly state: StateFolder;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -117,10 +120,11 @@ class RehearsedSink {
     }
   }
 
-  #context({ pipeline, firstStart, signal }: Rehearsing): Omit<SinkContext, 'at'> {
-    const { baseDir, onError, name, plan } = pipeline;
+  #context({ pipeline, firstStart, state, signal }: Rehearsing): Omit<SinkContext, 'at'> {
+    const { baseDir, onError, name, plan, manifestKey } = pipeline;
     return {
       ...{ baseDir, onError, signal, pipeline: name, key: plan.collection.key, runId: newRunId() },
+      runLog: new RunLog(state.path, manifestKey),
       stdout: process.stdout,
       runDate: () => firstStart.toISOString().slice(0, 10),
       reject: () => void (this.#rejected += 1),

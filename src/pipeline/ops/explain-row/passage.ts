@@ -3,10 +3,11 @@ import { from, lastValueFrom, of, reduce } from 'rxjs';
 import { LeadstreamError, type Column, type Row } from '../../../core/index.js';
 import { batchOf, emptyTally, pageOf, type Fault, type Tally } from '../../../flow/index.js';
 import type { Service } from '../../../source/index.js';
+import { conditionsIn, type Expression, ExpressionFault } from '../../../steps/index.js';
 import { batchFromRows } from '../../../vector/index.js';
 import type { Pipeline } from '../../spec/pipeline.js';
 import type { PlannedStep } from '../../spec/planned.js';
-import type { RowPassage } from './explanation.js';
+import type { RowCondition, RowPassage } from './explanation.js';
 import { columnsWith, type FieldView } from './fields.js';
 import { streamOf } from './find-record.js';
 import { JoinTrace } from './join-trace.js';
@@ -39,7 +40,7 @@ export class Passages {
       const came =
         out.length > 0
           ? { outcome: 'passed' as const }
-          : (rejected ?? { outcome: 'dropped' as const, reason: reasonOf(step, tally, trace) });
+          : (rejected ?? { outcome: 'dropped' as const, reason: reasonOf(step, tally, trace, this.#conditions(step, row)) });
       return { passage: this.#passage(step, rows, out, output, { ...came, trace, nulled: tally.nulled }), rows: out };
     } catch (error) {
       if (!(error instanceof LeadstreamError) || error.code === 'E_RUN_ABORTED' || error.code.startsWith('E_SOURCE_')) throw error;
@@ -87,13 +88,21 @@ export class Passages {
     return lastValueFrom(out$);
   }
 
+  /** What the parts of a filter's condition give for a row. */
+  #conditions({ name, expressions, input }: PlannedStep, row: Row): readonly RowCondition[] {
+    if (name !== 'filter') return [];
+    const parts = expressions.flatMap((source) => conditionsIn(source, { input, firstStart: this.firstStart }));
+    return parts.length < 2 ? [] : parts.map(({ source, expression }) => ({ expression: source, ...outcomeOf(expression, row) }));
+  }
+
   #passage(
-    { at, input, expressions, alone }: PlannedStep,
+    step: PlannedStep,
     rows: readonly Row[],
     out: readonly Row[],
     output: readonly Column[],
     came: Pick<RowPassage, 'outcome'> & { readonly reason?: string; readonly trace?: JoinTrace | undefined; readonly nulled?: number },
   ): RowPassage {
+    const { at, input, expressions, alone } = step;
     const [before, after] = [columnsWith(input, rows), columnsWith(output, out)];
     const words = new Set(expressions.flatMap((text) => text.match(/\w+/g) ?? []));
     const [first, last] = [rows[0], out[0]];
@@ -102,6 +111,7 @@ export class Passages {
       outcome: came.outcome,
       reason: came.reason,
       expressions,
+      conditions: first ? this.#conditions(step, first) : [],
       used: first
         ? this.view.fields(
             before.filter(({ name }) => words.has(name)),
@@ -128,10 +138,25 @@ export class Passages {
   }
 }
 
-function reasonOf({ name, joins }: PlannedStep, tally: Tally, trace: JoinTrace | undefined): string {
-  if (name === 'filter') return 'the condition is not true for it';
+function outcomeOf(expression: Expression, row: Row): Omit<RowCondition, 'expression'> {
+  try {
+    const value = expression.evaluate(row);
+    return { value: typeof value === 'boolean' ? value : null, problem: undefined };
+  } catch (error) {
+    if (!(error instanceof ExpressionFault)) throw error;
+    return { value: null, problem: error.message };
+  }
+}
+
+function reasonOf({ name, joins }: PlannedStep, tally: Tally, trace: JoinTrace | undefined, conditions: readonly RowCondition[]): string {
+  if (name === 'filter') return ['the condition is not true for it', ...untrueIn(conditions)].join(': ');
   if (joins && trace && tally.unmatched > 0) return `an inner join drops rows without a match: ${trace.result.miss ?? 'none'}`;
   if (tally.duplicates > 0) return 'it is a duplicate';
   if (tally.filtered > 0) return `${name} leaves it out`;
   return 'nothing comes of it';
+}
+
+function untrueIn(conditions: readonly RowCondition[]): readonly string[] {
+  const untrue = conditions.filter(({ value, problem }) => value !== true && problem === undefined);
+  return untrue.length === 0 ? [] : [untrue.map(({ expression, value }) => `${expression} is ${value}`).join(', ')];
 }
