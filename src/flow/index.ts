@@ -22,7 +22,7 @@ export { batchOf, countOf, isPage, type Lease, type Page, pageOf, type Step, wit
 export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from './paged-source.js';
 export { preload } from './preload.js';
 export { failureAt, type KnownRows, namingRow, namingRows, type RowPlace } from './row-failure.js';
-export { isPromise, ofEachRow, refusedCondition, refusedRow } from './row-function.js';
+export { isPromise, ofEachRow, type Refused, refusedCondition } from './row-function.js';
 export { createStallDetector, type StallDetector } from './stall-detector.js';
 export { Recent } from './recent.js';
 export { type Ask, task } from './task.js';
