@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { lastValueFrom, toArray } from 'rxjs';
 import type { Row, Value } from '../../../src/core/index.js';
 import { filterRows, fromPages, mapRows, type RowStream, type Step } from '../../../src/flow/index.js';
-import { cast, derive, filter } from '../../../src/steps/index.js';
+import { aggregate, cast, derive, filter } from '../../../src/steps/index.js';
 import { rowGuard } from '../../../src/vector/index.js';
 import { leasedPages } from '../../support/pages.js';
 
@@ -24,6 +24,7 @@ const steps: readonly (readonly [name: string, who: string, step: (of: (row: Row
   ['filter', 'filter', (of) => filter<Row>(of)],
   ['filterRows', 'filterRows', (of) => filterRows<Row>(of)],
   ['mapRows', 'mapRows', (of) => mapRows(of)],
+  ['aggregate', 'aggregate: x', (of) => aggregate<Row, [], {}>([], { x: { count: of } })],
   ['derive', 'derive: x', (of) => derive<Row, {}>({ x: { type: 'flag', of } })],
 ];
 
