@@ -7,6 +7,7 @@ export { gather } from './gather.js';
 export { halfSipHash } from './half-sip-hash.js';
 export { KeyMap } from './key-map.js';
 export { KeySet, type Seen } from './key-set.js';
+export { givenColumns } from './given-columns.js';
 export { fromPages, pagesOf, type Side } from './from-pages.js';
 export type { CountedStep, OpenedSource, OpenedStream, Purpose, RowSource } from './row-source.js';
 export { RowStream } from './row-stream.js';

@@ -98,8 +98,9 @@ const taken = schema((z) => {
  * Memory: what `memory` says; beyond it, groups are kept in files and merged.
  *
  * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right; `E_STEP_VALUE` for a value that is not of its type,
- * under `onError: 'fail'` and without a context that takes rejects; `E_STEP_FUNCTION` for a condition, as of `filter`; `E_STEP_OVERFLOW` for a sum beyond 64 bits, or beyond a number;
- * beyond 64 bits, or beyond a number; `E_STEP_SCRATCH` when what does not fit into memory cannot be kept; `E_STEP_FIELD` when no row of a non-empty page has a named field.
+ * under `onError: 'fail'` and without a context that takes rejects; `E_STEP_FUNCTION` for a condition, as of `filter`; `E_STEP_OVERFLOW`
+ * for a sum beyond 64 bits, or beyond a number; `E_STEP_SCRATCH` when what does not fit into memory cannot be kept; `E_STEP_FIELD` when no row
+ * of a non-empty page has a named field.
  *
  * @example
  * service.leads.pipe(aggregate(['campaign_id'], { leads: 'count', last: { max: 'timestamp', type: 'timestamp' } }));
