@@ -1,17 +1,8 @@
 import { defer, map } from 'rxjs';
 import { LeadstreamError, reasonOf, StepError, whatWasThrown, type Row } from '../../core/index.js';
-import {
-  batchOf,
-  ofEachRow,
-  standalone,
-  withBatch,
-  withFacts,
-  type Page,
-  type Refused,
-  type Step,
-  type StepContext,
-} from '../../flow/index.js';
+import { batchOf, ofEachRow, withBatch, type Page, type Refused, type Step, type StepContext } from '../../flow/index.js';
 import { checkedOptions, extended, extensionConfig, extensionOf, extensionProblem, given, takesTyped } from '../../options/index.js';
+import { counting } from '../counting.js';
 import type { StepDefinition } from '../step.js';
 import { contradiction, stepChecks } from './check.js';
 import { columnsFor, leavingColumns, type StepColumns } from './columns.js';
@@ -88,10 +79,12 @@ function stepInCode(name: string, step: AnyStep, options: unknown): Step {
   if (!('value' in checked)) throw refuse(checked.problems.map(({ message }) => message).join('; '));
   const columns = attempt(() => columnsFor(step, checked.value));
   if (!('value' in columns)) throw refuse(columns.problem);
-  return withFacts(opened(step, checked.value, columns.value, standalone(name)), {
-    at: name,
-    columns: (input, context) => leavingColumns(columns.value, step.rows === 'any', input, context),
-  });
+  return counting(
+    name,
+    undefined,
+    (input, context) => leavingColumns(columns.value, step.rows === 'any', input, context),
+    (context) => opened(step, checked.value, columns.value, context),
+  );
 }
 
 /** What a function of a declaration gives, or why it gives nothing; it sees options and no row. */

@@ -107,6 +107,18 @@ describe('a step of a program', () => {
     expect(stream.columns?.find(({ name }) => name === 'lead_id')?.source).toBeUndefined();
   });
 
+  test('is in the steps of a read with what it did, anew for each', async () => {
+    const some = defineStep('some', { rows: 'any', open: () => (row) => (row.lead_id === '1' ? [] : [row, row]) });
+    const stream = leads().pipe(
+      filter<Row>(() => true),
+      some(),
+    );
+    for (let time = 0; time < 2; time += 1) {
+      await read(stream);
+      expect(stream.steps).toMatchObject([{ at: 'filter' }, { at: 'some', tally: { filtered: 1, expanded: 2 } }]);
+    }
+  });
+
   test('leaves the vectors of columns alone that it does not touch', async () => {
     const [page] = await through(opened(definition(scaled), { field: 'age', by: 2 }), pages(rows));
     expect(page?.rows).toEqual(rows.map((row) => ({ ...row, scaled: Number(row.age) * 2 })));
