@@ -14,14 +14,10 @@ import {
   type Check,
   type Checks,
 } from '../options/index.js';
+import { agentsCheck } from './agent.js';
 import { authoritiesProblem } from './authorities.js';
 import { credentialsProblem } from './credentials.js';
 import { proxyProblem } from './proxy.js';
-
-const agent = check(
-  'an agent of node:http or node:https',
-  (value) => typeof value === 'object' && value !== null && 'addRequest' in value && typeof value.addRequest === 'function',
-);
 
 /** The options of a client, as they may be given in code. */
 export const clientChecks: Checks = {
@@ -39,7 +35,7 @@ export const clientChecks: Checks = {
   logger: judged(loggerProblem),
   proxy: judged(proxyProblem),
   ca: judged(authoritiesProblem),
-  agent: object({ http: agent, https: agent }),
+  agent: agentsCheck,
   random: callable,
   scheduler: check('a scheduler of RxJS', isScheduler),
 };

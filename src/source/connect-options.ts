@@ -1,4 +1,4 @@
-import { checkOptions, clientChecks, wrongOption } from '../http/index.js';
+import { checkOptions, clientChecks, withAgent, wrongOption } from '../http/index.js';
 import { collections, withheldOf, type Collection, type Registry } from '../collections/index.js';
 import { nameProblem } from './declared/shape.js';
 import { itemAt, unknownName } from '../core/index.js';
@@ -54,31 +54,6 @@ function withWindow(options: Check): Check {
       return [...faults, { place: 'window', message, value: value.window }];
     },
   };
-}
-
-/** The same options, of which some do not go with an agent. */
-function withAgent(options: Check): Check {
-  return {
-    ...options,
-    faults: (value, place) => {
-      const faults = options.faults(value, place);
-      if (!isAgented(value) || value.agent === undefined) return faults;
-      const against = (name: 'proxy' | 'threads', why: string) => ({
-        place: name,
-        message: `does not go with agent: ${why}`,
-        value: value[name],
-      });
-      return [
-        ...faults,
-        ...(value.threads === 1 ? [against('threads', 'an agent cannot go to another thread; leave threads out')] : []),
-        ...(typeof value.proxy === 'string' ? [against('proxy', 'give an agent that takes the proxy, or the proxy alone')] : []),
-      ];
-    },
-  };
-}
-
-function isAgented(value: unknown): value is { readonly agent?: unknown; readonly threads?: unknown; readonly proxy?: unknown } {
-  return typeof value === 'object' && value !== null;
 }
 
 function isWindowed(value: unknown): value is Windowed {
