@@ -68,7 +68,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
   with<const Reveal extends keyof Secrets & string = never, const Field extends (keyof T & string) | Reveal = never>(
     options: ReadOptions<Reveal, Field>,
   ): CollectionStream<Chosen<Revealing<T, Secrets, Reveal>, Field>, [Field] extends [never] ? Secrets : unknown> {
-    checkRead(options);
+    checkRead(this.#collection.name, options);
     const read = { ...this.#read, ...given(options) };
     checkNames(this.#collection, read);
     return new CollectionStream(this.#connection, this.#collection, read);

@@ -68,8 +68,8 @@ export function collectionIn(registry: Registry, name: string): Collection {
 }
 
 /** @throws {SourceError} `E_SOURCE_CONFIG` for options that cannot be right. */
-export function checkRead(options: unknown): void {
-  checkOptions(options, read);
+export function checkRead(collection: string, options: unknown): void {
+  checkOptions(options, read, `the options of ${collection}.with, like { fields: ['id'] },`);
 }
 
 /** @throws {SourceError} `E_SOURCE_CONFIG` for fields that the collection does not have, or does not give. */
@@ -112,6 +112,6 @@ function isDefined(value: unknown): value is Collection {
 
 /** @throws {SourceError} `E_SOURCE_CONFIG` for an identifier that is no text, and options that cannot be right. */
 export function checkFind(collection: string, id: unknown, options: unknown): void {
-  checkOptions(options, single);
+  checkOptions(options, single, `the options of ${collection}.find, like { signal },`);
   if (typeof id !== 'string') throw wrongOption(`${collection}: an identifier must be a text, not ${given(id)}`);
 }
