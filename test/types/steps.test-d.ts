@@ -3,6 +3,7 @@ import { expectTypeOf } from 'expect-type';
 import type { Observable } from 'rxjs';
 import {
   aggregate,
+  areaCode,
   cast,
   dedupe,
   derive,
@@ -19,6 +20,9 @@ import {
   select,
   sort,
   typesOf,
+  zipCity,
+  zipPrefix,
+  zipState,
   type Bridge,
   type Casted,
   type Joined,
@@ -100,6 +104,24 @@ leads$.pipe(derive({ age: { type: 'integer', of: (lead) => lead.age } }));
 leads$.pipe(derive({ zip_prefix: (lead) => lead.zip }));
 // @ts-expect-error Values are scalars, instants or null.
 leads$.pipe(derive({ parts: (lead) => lead.zipcode?.split('-') }));
+
+const placed$ = leads$.pipe(
+  derive({
+    zip_city: (lead) => zipCity(lead.zipcode),
+    zip_state: (lead) => zipState(lead.zipcode),
+    area: (lead) => areaCode(lead.home_phone),
+  }),
+);
+expectTypeOf<RowOf<typeof placed$>['zip_city' | 'zip_state' | 'area']>().toEqualTypeOf<string | null>();
+expectTypeOf(zipPrefix(undefined)).toEqualTypeOf<string | null>();
+// @ts-expect-error A code is a text: a number has lost its zeros.
+zipCity(2108);
+// @ts-expect-error The same.
+zipState(2108);
+// @ts-expect-error The same.
+zipPrefix(2108);
+// @ts-expect-error A number is a text.
+areaCode(2125550142);
 
 // join adds `${as}_${field}`, which is null without a match
 const joined$ = leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title', 'niche'] }));
