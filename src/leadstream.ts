@@ -109,9 +109,10 @@ export {
   type Tally,
 } from './flow/index.js';
 
-// Steps
+// Steps, and what expressions of pipeline files look up
 export {
   aggregate,
+  areaCode,
   cast,
   dedupe,
   defineStep,
@@ -126,6 +127,9 @@ export {
   sample,
   select,
   sort,
+  zipCity,
+  zipPrefix,
+  zipState,
   type AddedColumns,
   type Aggregated,
   type AggregateOptions,

@@ -1,4 +1,4 @@
-export { columnsOf, originalName, typesOf, type TypesOf, withheldOf } from './columns.js';
+export { columnsOf, deliveredColumns, originalName, typesOf, type TypesOf, withheldOf } from './columns.js';
 export type { Collection, Field, RowOf, SecretsOf, Served, TypedRowOf } from './define.js';
 export { type EndForm, endForms, isNumbered, type Paging, schemes } from './paging.js';
 export { provinceOf } from './provinces.js';

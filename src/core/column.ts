@@ -27,7 +27,9 @@ export interface Column {
  * Who may see a field: `secret` (credential-like: withheld unless named in `reveal`), `personal` (exported as asked,
  * masked in previews, never in errors) or `plain`.
  */
-export type Sensitivity = 'plain' | 'personal' | 'secret';
+export type Sensitivity = (typeof sensitivities)[number];
+
+export const sensitivities = ['plain', 'personal', 'secret'] as const;
 
 /**
  * The column name of a field: words split at non-alphanumerics and at humps, lower case, joined by underscores.

@@ -1,5 +1,5 @@
 export { catalogue, type CodeOf, type ErrorCode, type GeneralCode } from './catalogue.js';
-export { type Column, type Row, type Sensitivity, snakeCase, strictest, undeclaredColumn } from './column.js';
+export { type Column, type Row, sensitivities, type Sensitivity, snakeCase, strictest, undeclaredColumn } from './column.js';
 export { type Consistency, type ConsistencyMode, type ConsistencyOutcome, newConsistency } from './consistency.js';
 export { defined } from './defined.js';
 export { discreetMessage, saidDiscreetly } from './discreet.js';

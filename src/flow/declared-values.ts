@@ -1,9 +1,9 @@
-import { declaredTypes, type DeclaredType, type Value } from '../core/index.js';
+import { declaredTypes, sensitivities, type DeclaredType, type Value } from '../core/index.js';
 import { check, object, oneOf, type Check } from '../options/index.js';
 import { isPromise } from './row-function.js';
 
 const type = oneOf(declaredTypes);
-const detailed = object({ type, sensitivity: oneOf(['plain', 'personal', 'secret']) }, ['type']);
+const detailed = object({ type, sensitivity: oneOf(sensitivities) }, ['type']);
 const map = check("a map of names to types, like { euro: 'decimal' }", isPlain);
 const namePattern = /^(?!__proto__$)[a-z_][a-z0-9_]*$/;
 

@@ -1,12 +1,13 @@
 import { defer, isObservable, tap, type Observable } from 'rxjs';
 import { type Column, StepError } from '../core/index.js';
-import { anyObject, checkGiven, given, listOf, object } from '../options/index.js';
+import { checkGiven, given, object } from '../options/index.js';
+import { givenColumns } from './given-columns.js';
 import type { Page } from './page.js';
 import type { OpenedSource, Purpose } from './row-source.js';
 import { RowStream } from './row-stream.js';
 import { checkPage } from './step-chain.js';
 
-const taken = object({ columns: listOf(anyObject) });
+const taken = object({ columns: givenColumns });
 
 /**
  * Makes a row stream of pages that something else gives, as of `pagedSource`.

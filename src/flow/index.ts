@@ -7,6 +7,7 @@ export { gather } from './gather.js';
 export { halfSipHash } from './half-sip-hash.js';
 export { KeyMap } from './key-map.js';
 export { KeySet, type Seen } from './key-set.js';
+export { givenColumns } from './given-columns.js';
 export { fromPages, pagesOf, type Side } from './from-pages.js';
 export type { CountedStep, OpenedSource, OpenedStream, Purpose, RowSource } from './row-source.js';
 export { RowStream } from './row-stream.js';
@@ -22,7 +23,7 @@ export { batchOf, countOf, isPage, type Lease, type Page, pageOf, type Step, wit
 export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from './paged-source.js';
 export { preload } from './preload.js';
 export { failureAt, type KnownRows, namingRow, namingRows, type RowPlace } from './row-failure.js';
-export { isPromise, ofEachRow, refusedCondition, refusedRow } from './row-function.js';
+export { isPromise, ofEachRow, type Refused, refusedCondition } from './row-function.js';
 export { createStallDetector, type StallDetector } from './stall-detector.js';
 export { Recent } from './recent.js';
 export { type Ask, task } from './task.js';

@@ -18,7 +18,7 @@ const operators = object({ operator: callable, options: made }, ['operator']);
  *
  * @param options The columns that its rows have, for `writeTo` and the steps behind it.
  * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right. `E_STEP_FUNCTION`, by the stream, when the function throws, with
- * what it threw as the `cause`, when it gives a promise, and for a row that differs from the columns.
+ * what it threw as the `cause`, when it gives a promise or changes a row of leadstream in place, and for a row that differs from the columns.
  *
  * @example
  * service.leads.pipe(mapRows(({ lead_id, zipcode }) => ({ id: lead_id, prefix: zipcode?.slice(0, 3) ?? null })));

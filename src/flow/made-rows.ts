@@ -17,7 +17,8 @@ export type MadeColumns<U> = {
 export interface MadeOptions<U> {
   /**
    * The columns that they have, all of them, so that steps and `writeTo` know them. `undefined` and a field that is not there count as `null`.
-   * Default: nobody knows. Sensitivity, where it is not said: that of the most sensitive column which the function is given.
+   * Default: nobody knows. Sensitivity, where it is not said: that of the most sensitive column which the function is given; `personal` where
+   * nobody knows these.
    */
   readonly columns?: MadeColumns<U> | undefined;
 }
@@ -52,17 +53,11 @@ export class MadeRows<U> {
   }
 
   get facts(): StepFacts {
-    return {
-      at: this.at,
-      columns: (input) =>
-        this.#columns?.map(([name, type, sensitivity = strictest(input)]): Column => ({
-          name,
-          original: name,
-          type,
-          cast: true,
-          sensitivity,
-        })),
-    };
+    return { at: this.at, columns: (input) => this.#madeOf(strictest(input)), made: this.#madeOf('personal') };
+  }
+
+  #madeOf(strictest: Sensitivity): readonly Column[] | undefined {
+    return this.#columns?.map(([name, type, sensitivity = strictest]): Column => ({ name, original: name, type, cast: true, sensitivity }));
   }
 
   #checked(row: unknown, place: { readonly page: number; readonly index: number }): Readonly<Record<string, Value | undefined>> {

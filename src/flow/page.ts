@@ -1,7 +1,7 @@
 import type { OperatorFunction } from 'rxjs';
 import { type Row, StepError } from '../core/index.js';
 import { given } from '../options/index.js';
-import { batchFromRows, type RecordBatch } from '../vector/index.js';
+import { batchFromRows, rowGuard, type RecordBatch, type RowGuard } from '../vector/index.js';
 
 /**
  * The right of a page to be in memory. A source hands out at most `window` of them; whoever takes a page to its
@@ -91,6 +91,16 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 /** The same rows under another lease. */
 export function withLease<T>(page: Page<T>, lease: Lease): Page<T> {
   return isBatchPage(page) ? pageOf(page.number, page.batch, lease) : { number: page.number, rows: page.rows, lease };
+}
+
+/**
+ * What shows the rows of a page to functions that may change them; `undefined` for rows of a program, whose changes reach whoever reads them
+ * next.
+ */
+export function guardOf<T>(page: Page<T>): RowGuard<T> | undefined {
+  if (!isBatchPage(page)) return undefined;
+  // Rows by columns are no others than those of the page, of whatever type.
+  return rowGuard([...page.batch.columns.keys()]) as RowGuard<never>;
 }
 
 /** How many rows a page has. */

@@ -1,5 +1,6 @@
 import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
-import type { Page } from './page.js';
+import type { RowGuard } from '../vector/index.js';
+import { guardOf, type Page } from './page.js';
 import { failureAt, type RowPlace } from './row-failure.js';
 
 /** Where a function of a program was when it failed. */
@@ -8,21 +9,33 @@ interface FunctionPlace extends RowPlace {
   readonly who: string;
 }
 
+/** What is wrong with what a function did, in words behind `the function`, and what to do instead. */
+export interface Refused {
+  readonly what: string;
+  readonly remedy: string;
+}
+
 /** What a function gives for every row of a page. */
 interface RowFunction<T, R> {
   /** Name of the step in messages. */
   readonly at: string;
   /** The one of its functions that this is. Default: it has one. */
   readonly name?: string | undefined;
-  /** It is told the row and nothing else. */
   of(row: T): R;
-  /** What is wrong with what it gave, in words behind `the function`, and what to do instead. Default: only promises are wrong. */
-  refused?(result: R): { readonly what: string; readonly remedy: string } | undefined;
+  /** What is wrong with what it gave for a row. Default: only promises are wrong. */
+  refused?(result: R, row: T): Refused | undefined;
+}
+
+/** Refuses what has to be waited for. */
+function refusedPromise(result: unknown): Refused | undefined {
+  return isPromise(result) ? { what: 'gave a promise', remedy: 'a step does not wait for it; mapAsync does' } : undefined;
 }
 
 /** Refuses what a condition may not give: a text is true, be it `no`, and the value of a misspelled field is false, for all rows. */
-export function refusedCondition(result: unknown): { readonly what: string; readonly remedy: string } | undefined {
+export function refusedCondition(result: unknown): Refused | undefined {
   if (typeof result === 'boolean') return undefined;
+  const promise = refusedPromise(result);
+  if (promise) return promise;
   const kind = result === null || result === undefined ? String(result) : typeof result === 'string' ? 'a text' : `a ${typeof result}`;
   return {
     what: `gave ${kind.replace(/^a (?=object)/, 'an ')}`,
@@ -31,29 +44,45 @@ export function refusedCondition(result: unknown): { readonly what: string; read
 }
 
 /**
- * Calls a function for every row of a page.
+ * Calls a function for every row of a page; it is told the row and nothing else. Rows of a batch are shown to it as copies, so that a change in
+ * place is seen whatever code makes it, and nobody else has to live with it.
  *
- * @throws {StepError} `E_STEP_FUNCTION` when it throws, and when it gives a promise. A failure of leadstream stays what it is.
+ * @throws {StepError} `E_STEP_FUNCTION` when it throws, changes the row in place, and gives a promise. A failure of leadstream stays what it is.
  */
-export function ofEachRow<T, R>({ number: page, rows }: Page<T>, { at, name, of, refused }: RowFunction<T, R>): R[] {
-  let index = -1;
-  const place = (row: unknown): FunctionPlace => ({ who: name === undefined ? at : `${at}: ${name}`, at, page, index, row });
-  return rows.map((row) => {
-    index += 1;
-    const result = called(of, row, place);
-    if (isPromise(result)) throw refusedRow(place(row), 'gave a promise', { remedy: 'a step does not wait for it; mapAsync does' });
-    const wrong = refused?.(result);
-    if (wrong) throw refusedRow(place(row), wrong.what, wrong);
+export function ofEachRow<T, R>(shown: Page<T>, { at, name, of, refused = refusedPromise }: RowFunction<T, R>): R[] {
+  const { number: page, rows } = shown;
+  const who = name === undefined ? at : `${at}: ${name}`;
+  const guard = guardOf(shown);
+  return rows.map((row, index) => {
+    const refuse: Refuse = (what, more) => refusedRow({ who, at, page, index, row }, what, more);
+    const result = guard ? guarded(of, row, guard, refuse) : called(of, row, refuse);
+    const wrong = refused(result, row);
+    if (wrong) throw refuse(wrong.what, wrong);
     return result;
   });
 }
 
-function called<T, R>(of: (row: T) => R, row: T, place: (row: unknown) => FunctionPlace): R {
+type Refuse = (what: string, more: { readonly remedy?: string; readonly cause?: unknown }) => StepError;
+
+/** Calls a function with a copy of a row; in what it gives, the row stands for the copy. */
+function guarded<T, R>(of: (row: T) => R, row: T, guard: RowGuard<T>, refuse: Refuse): R {
+  const copy = guard.copy(row);
+  const result: unknown = called(of, copy, refuse);
+  const field = guard.changed(copy);
+  if (field !== undefined) {
+    const remedy = 'the change would be lost; where a function gives rows, it gives another one, like { ...row, … }';
+    throw refuse(`changed the field '${field}' of the row in place`, { remedy });
+  }
+  const original = (each: unknown): unknown => (each === copy ? row : each);
+  return (Array.isArray(result) && result.includes(copy) ? result.map(original) : original(result)) as R;
+}
+
+function called<T, R>(of: (row: T) => R, row: T, refuse: Refuse): R {
   try {
     return of(row);
   } catch (thrown) {
     if (thrown instanceof LeadstreamError) throw thrown;
-    throw refusedRow(place(row), `threw ${whatWasThrown(thrown)}`, { cause: thrown });
+    throw refuse(`threw ${whatWasThrown(thrown)}`, { cause: thrown });
   }
 }
 

@@ -45,7 +45,7 @@ export class RowStream<T> implements AsyncIterable<T> {
   readonly rows$: Observable<T>;
   /**
    * What the rows have after the steps so far, with declared types and sensitivity; `undefined` behind an operator that is not of leadstream, or a function whose columns were not named,
-   * since only it knows. Fields that the service has and nobody declared are in the rows (but for secret ones) and not here, because only
+   * since only it knows, up to a function whose columns are. Fields that the service has and nobody declared are in the rows (but for secret ones) and not here, because only
    * the read shows them; `writeTo` writes those of the first page, too.
    */
   readonly columns: readonly Column[] | undefined;

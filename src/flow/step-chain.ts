@@ -63,7 +63,11 @@ export class StepChain {
     let columns = from;
     for (const step of steps) {
       const facts = factsOf(step);
-      if (columns === undefined || facts === undefined) return undefined;
+      if (columns === undefined || facts === undefined) {
+        gone.clear();
+        columns = facts?.made;
+        continue;
+      }
       const left = facts.columns(columns, { gone, withheld, problem: problemAt(facts.at) });
       for (const { name } of columns) gone.set(name, facts.at);
       for (const { name } of left ?? columns) gone.delete(name);

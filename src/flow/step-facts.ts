@@ -36,6 +36,8 @@ export interface StepFacts {
   readonly at: string;
   /** The columns that leave it; `undefined` where that cannot be told. */
   columns(input: readonly Column[], context: ColumnsContext): readonly Column[] | undefined;
+  /** The columns that leave it where nobody knows those that arrive. Default: nobody knows these either. */
+  readonly made?: readonly Column[] | undefined;
   /** The same step for one read. Default: the step itself. */
   readonly opened?: ((reading: Reading) => unknown) | undefined;
 }

@@ -27,6 +27,10 @@ export function networkFailure(label: string, { host, proxy }: Way, thrown: unkn
     return new SourceError('E_SOURCE_TLS', 'permanent', `${label}: no TLS connection ${where}`, { systemCode });
   if (thrown instanceof MaxRedirectsError || systemCode === 'ERR_INVALID_URL')
     return new SourceError('E_SOURCE_REFUSED', 'permanent', `${label}: ${systemCode}`, { systemCode });
+  if (systemCode === 'ERR_INVALID_PROTOCOL')
+    return new SourceError('E_SOURCE_CONFIG', 'permanent', `${label}: the agent does not take requests of this protocol (${systemCode})`, {
+      systemCode,
+    });
   const what = thrown instanceof ReadError ? 'the answer was cut' : systemCode === 'ENOTFOUND' ? unknownHost(proxy) : 'no connection';
   return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${label}: ${what} ${where}`, { systemCode });
 }

@@ -2,10 +2,12 @@ import { SourceError, createRedactor } from '../core/index.js';
 import { loggerProblem, watchersProblem } from '../events/index.js';
 import {
   addressProblem,
+  anyObject,
   bounds,
   callable,
   check,
   faultsIn,
+  given,
   judged,
   number,
   numberOrInfinity,
@@ -14,14 +16,10 @@ import {
   type Check,
   type Checks,
 } from '../options/index.js';
+import { agentsCheck } from './agent.js';
 import { authoritiesProblem } from './authorities.js';
 import { credentialsProblem } from './credentials.js';
 import { proxyProblem } from './proxy.js';
-
-const agent = check(
-  'an agent of node:http or node:https',
-  (value) => typeof value === 'object' && value !== null && 'addRequest' in value && typeof value.addRequest === 'function',
-);
 
 /** The options of a client, as they may be given in code. */
 export const clientChecks: Checks = {
@@ -39,7 +37,7 @@ export const clientChecks: Checks = {
   logger: judged(loggerProblem),
   proxy: judged(proxyProblem),
   ca: judged(authoritiesProblem),
-  agent: object({ http: agent, https: agent }),
+  agent: agentsCheck,
   random: callable,
   scheduler: check('a scheduler of RxJS', isScheduler),
 };
@@ -47,9 +45,12 @@ export const clientChecks: Checks = {
 /**
  * Checks options that were given in code; no message shows an address or a credential.
  *
+ * @param are What they are, and what they look like, for messages.
  * @throws {SourceError} `E_SOURCE_CONFIG` with every problem.
  */
-export function checkOptions(options: unknown, wanted: Check): void {
+export function checkOptions(options: unknown, wanted: Check, are = 'the options of a connection, like { baseUrl, auth },'): void {
+  if (anyObject.faults(options, '').length > 0)
+    throw wrongOption(`${are} must be an object, not ${typeof options === 'string' ? 'a text' : given(options)}`);
   const problems = faultsIn(wanted, options, ['baseUrl', 'auth', 'secrets', 'proxy', 'ca']);
   if (problems.length === 0) return;
   const redact = createRedactor(credentialsOf(options));

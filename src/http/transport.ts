@@ -27,7 +27,7 @@ export interface TransportOptions {
   readonly agent?: OwnAgents | undefined;
 }
 
-/** Where connections of a program's own come from; for a protocol without one, an agent is made. */
+/** Where connections of a program's own come from, by the protocol of the service. */
 export interface OwnAgents {
   readonly http?: HttpAgent | undefined;
   readonly https?: HttpsAgent | undefined;

@@ -15,6 +15,7 @@ export {
   callable,
   type Check,
   type Checks,
+  type Fault,
   check,
   faultsIn,
   flag,

@@ -1,5 +1,5 @@
 import { EMPTY, firstValueFrom, map, type Observable } from 'rxjs';
-import { columnsOf, withheldOf, type Collection } from '../collections/index.js';
+import { deliveredColumns, withheldOf, type Collection } from '../collections/index.js';
 import { GateError, newConsistency, type Column, type Consistency, type Row } from '../core/index.js';
 import type { Events } from '../events/index.js';
 import { batchOf, handOver, RowStream, withBatch, type OpenedSource, type Page, type Purpose } from '../flow/index.js';
@@ -43,7 +43,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
 
   /** @internal */
   constructor(connection: Connection, collection: Collection, read: ReadOptions = {}) {
-    const columns = columnsOf(collection, read.reveal);
+    const columns = deliveredColumns(collection, read.reveal);
     super({
       columns: chosen(columns, read.fields),
       withheld: withheldOf(collection, read.reveal),
@@ -68,7 +68,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
   with<const Reveal extends keyof Secrets & string = never, const Field extends (keyof T & string) | Reveal = never>(
     options: ReadOptions<Reveal, Field>,
   ): CollectionStream<Chosen<Revealing<T, Secrets, Reveal>, Field>, [Field] extends [never] ? Secrets : unknown> {
-    checkRead(options);
+    checkRead(this.#collection.name, options);
     const read = { ...this.#read, ...given(options) };
     checkNames(this.#collection, read);
     return new CollectionStream(this.#connection, this.#collection, read);

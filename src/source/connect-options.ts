@@ -1,4 +1,4 @@
-import { checkOptions, clientChecks, wrongOption } from '../http/index.js';
+import { checkOptions, clientChecks, withAgent, wrongOption } from '../http/index.js';
 import { collections, withheldOf, type Collection, type Registry } from '../collections/index.js';
 import { nameProblem } from './declared/shape.js';
 import { itemAt, unknownName } from '../core/index.js';
@@ -56,31 +56,6 @@ function withWindow(options: Check): Check {
   };
 }
 
-/** The same options, of which some do not go with an agent. */
-function withAgent(options: Check): Check {
-  return {
-    ...options,
-    faults: (value, place) => {
-      const faults = options.faults(value, place);
-      if (!isAgented(value) || value.agent === undefined) return faults;
-      const against = (name: 'proxy' | 'threads', why: string) => ({
-        place: name,
-        message: `does not go with agent: ${why}`,
-        value: value[name],
-      });
-      return [
-        ...faults,
-        ...(value.threads === 1 ? [against('threads', 'an agent cannot go to another thread; leave threads out')] : []),
-        ...(typeof value.proxy === 'string' ? [against('proxy', 'give an agent that takes the proxy, or the proxy alone')] : []),
-      ];
-    },
-  };
-}
-
-function isAgented(value: unknown): value is { readonly agent?: unknown; readonly threads?: unknown; readonly proxy?: unknown } {
-  return typeof value === 'object' && value !== null;
-}
-
 function isWindowed(value: unknown): value is Windowed {
   return typeof value === 'object' && value !== null;
 }
@@ -93,8 +68,8 @@ export function collectionIn(registry: Registry, name: string): Collection {
 }
 
 /** @throws {SourceError} `E_SOURCE_CONFIG` for options that cannot be right. */
-export function checkRead(options: unknown): void {
-  checkOptions(options, read);
+export function checkRead(collection: string, options: unknown): void {
+  checkOptions(options, read, `the options of ${collection}.with, like { fields: ['id'] },`);
 }
 
 /** @throws {SourceError} `E_SOURCE_CONFIG` for fields that the collection does not have, or does not give. */
@@ -137,6 +112,6 @@ function isDefined(value: unknown): value is Collection {
 
 /** @throws {SourceError} `E_SOURCE_CONFIG` for an identifier that is no text, and options that cannot be right. */
 export function checkFind(collection: string, id: unknown, options: unknown): void {
-  checkOptions(options, single);
+  checkOptions(options, single, `the options of ${collection}.find, like { signal },`);
   if (typeof id !== 'string') throw wrongOption(`${collection}: an identifier must be a text, not ${given(id)}`);
 }

@@ -9,6 +9,7 @@ export { conditionsIn } from './expression/conditions.js';
 export type { Expression } from './expression/expression.js';
 export { ExpressionFault } from './expression/fault.js';
 export { functions as expressionFunctions } from './expression/functions.js';
+export { areaCode, zipCity, zipPrefix, zipState } from './expression/geography.js';
 export { filter } from './filter/filter.js';
 export { join, type Joined, type JoinOptions } from './join/join.js';
 export { limit } from './limit/limit.js';

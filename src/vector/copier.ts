@@ -49,6 +49,29 @@ export function columnReader(names: readonly string[]): (rows: readonly Readonly
   return generated('rows', `${arrays.join('')} ${loop} return [${names.map((_, index) => `c${index}`).join()}];`);
 }
 
+/** Makes a copy of a row with these fields; it shares nothing with the row. */
+export function detachedCopier(names: readonly string[]): (row: Readonly<Record<string, Value>>) => Record<string, Value> {
+  const members = names.map((name) => member(name, `own(row[${literal(name)}])`));
+  return generated('row', `return {${members.join()}};`, { own: ownValue });
+}
+
+/** Makes a function that names the first of these fields in which two rows differ. Dates of the same instant are the same. */
+export function differenceFinder(
+  names: readonly string[],
+): (row: Readonly<Record<string, Value>>, other: Readonly<Record<string, unknown>>) => string | undefined {
+  const looks = names.map((name) => `if (!same(row[${literal(name)}], other[${literal(name)}])) return ${literal(name)};`);
+  return generated('row, other', looks.join(''), { same: sameValue });
+}
+
+function ownValue(value: Value): Value {
+  return typeof value === 'object' && value instanceof Date ? new Date(value) : value;
+}
+
+function sameValue(value: unknown, other: unknown): boolean {
+  if (Object.is(value, other)) return true;
+  return value instanceof Date && other instanceof Date && Object.is(value.getTime(), other.getTime());
+}
+
 /** Makes a row of another one and of values given beside it. */
 export type Copier<V = Value> = (row: Readonly<Record<string, V>>, given: readonly V[]) => Record<string, V>;
 
@@ -61,7 +84,9 @@ function literal(name: string): string {
   return JSON.stringify(name);
 }
 
-function generated<F>(parameters: string, body: string): F {
+/** @param helpers Functions that the body calls, by name. */
+function generated<F>(parameters: string, body: string, helpers: Readonly<Record<string, unknown>> = {}): F {
+  const code = `'use strict'; return (${parameters}) => { ${body} };`;
   // oxlint-disable-next-line typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-implied-eval -- The text of a program has no type.
-  return new Function(`'use strict'; return (${parameters}) => { ${body} };`)();
+  return new Function(...Object.keys(helpers), code)(...Object.values(helpers));
 }

@@ -14,6 +14,7 @@ export { type Mapped, mappedFrom, mapping, Unfit } from './map-values.js';
 export { dictionaryEncoder, memoOf, memoOfTexts } from './memo.js';
 export { type Compare, comparing, daysOf } from './order.js';
 export { RecordBatch } from './record-batch.js';
+export { difference, type RowGuard, rowGuard } from './row-guard.js';
 export { Utf8Builder } from './utf8-builder.js';
 export { Utf8Vector } from './utf8-vector.js';
 export { partsOf, type Piece, pieceOf, type PlainBytes, plainBytes, plainExcept, Utf8, type Viewed } from './utf8.js';

@@ -38,6 +38,10 @@ leads.pipe(rename({ lead_id: undefined }));
 leads.pipe(filter((lead) => lead.lead_accepted));
 leads.pipe(join(bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['titel'] }));
 leads.pipe(join(bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'], minMatch: 0.95 }));
+leads.pipe(join(bridges.with({ fields: ['id', 'title'] }), { on: { bridge_id: 'id' }, as: 'bridge', select: ['id', 'title'] }));
+const id: 'id' | undefined = Math.random() > 2 ? 'id' : undefined;
+leads.pipe(join(bridges, { on: { bridge_id: id }, as: 'b', select: ['title'] }));
+leads.pipe(join(bridges, { on: { bridge_id: 'id', campaign_name: id }, as: 'b', select: ['title'] }));
 `;
 
 const settings = {

@@ -11,6 +11,7 @@ import {
   typesOf,
   type AreaCode,
   type Bridge,
+  type Collection,
   type CollectionName,
   type Column,
   type ConnectOptions,
@@ -143,6 +144,11 @@ expectTypeOf<TypedRowOf<typeof collections.areacodes>['percent_of_area_code_in_c
 
 // columns
 expectTypeOf(columnsOf(collections.leads)).toEqualTypeOf<readonly Column[]>();
+columnsOf(collections.bridges, ['crm_key']);
+declare const collection: Collection;
+columnsOf(collection, Object.keys(collection.fields));
+// @ts-expect-error A field that bridges do not have.
+columnsOf(collections.bridges, ['crm_kye']);
 // @ts-expect-error A collection, not its name.
 columnsOf('leads');
 // @ts-expect-error Leads have no secrets.

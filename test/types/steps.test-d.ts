@@ -3,6 +3,7 @@ import { expectTypeOf } from 'expect-type';
 import type { Observable } from 'rxjs';
 import {
   aggregate,
+  areaCode,
   cast,
   dedupe,
   derive,
@@ -19,9 +20,13 @@ import {
   select,
   sort,
   typesOf,
+  zipCity,
+  zipPrefix,
+  zipState,
   type Bridge,
   type Casted,
   type Joined,
+  type JoinOptions,
   type Lead,
   type Page,
   type Renamed,
@@ -100,6 +105,24 @@ leads$.pipe(derive({ zip_prefix: (lead) => lead.zip }));
 // @ts-expect-error Values are scalars, instants or null.
 leads$.pipe(derive({ parts: (lead) => lead.zipcode?.split('-') }));
 
+const placed$ = leads$.pipe(
+  derive({
+    zip_city: (lead) => zipCity(lead.zipcode),
+    zip_state: (lead) => zipState(lead.zipcode),
+    area: (lead) => areaCode(lead.home_phone),
+  }),
+);
+expectTypeOf<RowOf<typeof placed$>['zip_city' | 'zip_state' | 'area']>().toEqualTypeOf<string | null>();
+expectTypeOf(zipPrefix(undefined)).toEqualTypeOf<string | null>();
+// @ts-expect-error A code is a text: a number has lost its zeros.
+zipCity(2108);
+// @ts-expect-error The same.
+zipState(2108);
+// @ts-expect-error The same.
+zipPrefix(2108);
+// @ts-expect-error A number is a text.
+areaCode(2125550142);
+
 // join adds `${as}_${field}`, which is null without a match
 const joined$ = leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title', 'niche'] }));
 expectTypeOf(joined$).toEqualTypeOf<Observable<Page<Joined<Lead, Bridge, 'bridge', 'title' | 'niche'>>>>();
@@ -123,6 +146,37 @@ leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'b', select: ['title',
 const titled$ = leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
 // @ts-expect-error The first join has added bridge_title already.
 titled$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
+const narrow = service.bridges.with({ fields: ['id', 'title'] });
+// @ts-expect-error A lead has a bridge_id of its own, also where all fields of the other side are selected.
+leads$.pipe(join(narrow, { on: { bridge_id: 'id' }, as: 'bridge', select: ['id', 'title'] }));
+leads$.pipe(join(narrow, { on: { bridge_id: 'id' }, as: 'b', select: ['id', 'title'] }));
+leads$.pipe(join(narrow, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
+const titles = ['title'] as const;
+leads$.pipe(join(narrow, { on: { bridge_id: 'id' }, as: 'bridge', select: titles }));
+declare const some: readonly 'id'[];
+// @ts-expect-error It would be bridge_id, however many of them there are.
+leads$.pipe(join(narrow, { on: { bridge_id: 'id' }, as: 'bridge', select: some }));
+leads$.pipe(join(narrow, { on: { bridge_id: 'id' }, as: 'b', select: some }));
+// Of what nobody selects, only the wrong name is refused.
+leads$.pipe(
+  join(narrow, {
+    on: { bridge_id: 'id' },
+    as: 'bridge',
+    // @ts-expect-error A field that the narrow side does not have.
+    select: ['niche'],
+  }),
+);
+declare const options: JoinOptions<Lead, Bridge, 'b', 'title'>;
+leads$.pipe(join(bridges$, options));
+declare const field: 'id' | 'title';
+leads$.pipe(join(narrow, { on: { bridge_id: field }, as: 'b', select: ['title'] }));
+declare const maybe: 'id' | undefined;
+// @ts-expect-error What is compared has a name.
+leads$.pipe(join(narrow, { on: { bridge_id: maybe }, as: 'b', select: ['title'] }));
+// @ts-expect-error Both, and one of them may have none.
+leads$.pipe(join(narrow, { on: { bridge_id: 'id', campaign_name: maybe }, as: 'b', select: ['title'] }));
+// @ts-expect-error Both have to be fields of leads.
+leads$.pipe(join(narrow, { on: { bridge_id: 'id', campaign: 'title' }, as: 'b', select: ['title'] }));
 // Of rows whose fields are open, only the run can tell.
 leads$.pipe(
   mapRows((lead): Row => lead),

@@ -1,22 +1,11 @@
 import { isObservable } from 'rxjs';
-import { declaredTypes, schema, SinkError, unknownName, type Column } from '../../core/index.js';
-import { RowStream } from '../../flow/index.js';
+import { SinkError, unknownName, type Column } from '../../core/index.js';
+import { givenColumns, RowStream } from '../../flow/index.js';
 import { watchersProblem } from '../../events/index.js';
-import { given, judgedBy, optionProblems } from '../../options/index.js';
+import { abortSignal, faultsIn, given, judged, object, text } from '../../options/index.js';
 import type { SinkWriter } from '../../sinks/index.js';
 
-const taken = schema((z) =>
-  z.strictObject({
-    columns: z
-      .array(z.object({ name: z.string(), original: z.string(), type: z.enum(declaredTypes) }))
-      .min(1)
-      .readonly()
-      .optional(),
-    name: z.string().optional(),
-    signal: z.custom((value) => value instanceof AbortSignal, 'must be an AbortSignal').optional(),
-    watch: judgedBy(watchersProblem).optional(),
-  }),
-);
+const taken = object({ columns: givenColumns, name: text, signal: abortSignal, watch: judged(watchersProblem) });
 
 /** The sinks that something was written into: a second time would take back what the first one published. */
 const used = new WeakSet<object>();
@@ -38,7 +27,7 @@ export async function claimSink(sink: unknown): Promise<SinkWriter> {
 export function checkWriting(rows: unknown, options: { readonly columns?: readonly Column[] | undefined }): void {
   const isStream = rows instanceof RowStream;
   if (!isStream && !isObservable(rows)) throw wrong(`the first argument is a stream of rows, like service.leads, and not ${given(rows)}`);
-  const [problem] = optionProblems(taken(), options);
+  const [problem] = faultsIn(taken, options);
   if (problem !== undefined) throw wrong(`the third argument, like { columns: columnsOf(collections.leads) }: ${problem}`);
   const known = isStream ? rows.columns?.map(({ name }) => name) : undefined;
   if (options.columns === undefined) {

@@ -1,4 +1,4 @@
-import { columnsOf, withheldOf, type Collection, type Registry } from '../../collections/index.js';
+import { deliveredColumns, withheldOf, type Collection, type Registry } from '../../collections/index.js';
 import type { Column, Warning } from '../../core/index.js';
 import type { ConfigPath } from '../../flow/index.js';
 import type { PlanContext } from '../../steps/index.js';
@@ -41,7 +41,7 @@ export class ColumnFlow {
 
   /** The columns of the source, with undeclared ones added. */
   columnsWith(undeclared: readonly Column[] = []): readonly Column[] {
-    return [...columnsOf(this.setting.collection, this.setting.reveal), ...undeclared];
+    return [...deliveredColumns(this.setting.collection, this.setting.reveal), ...undeclared];
   }
 
   /** @param findings Takes what steps find wrong with columns that are new to them. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { declaredTypes, pointerPattern, schema, segmentsOf, unknownName } from '../../core/index.js';
+import { declaredTypes, pointerPattern, schema, segmentsOf, sensitivities, unknownName } from '../../core/index.js';
 import { distinct, settings, usually } from '../../options/index.js';
 import { collectionNames, endForms, schemes } from '../../collections/index.js';
 
@@ -54,7 +54,7 @@ const field = schema((z) => {
     type,
     z.strictObject({
       type: type.describe('Type of the values.'),
-      sensitivity: z.enum(['plain', 'personal', 'secret']).default('plain').describe('Who may see them.'),
+      sensitivity: z.enum(sensitivities).default('plain').describe('Who may see them.'),
       at: at.optional().describe('JSON pointer to the value in the record. Default: the name of the column.'),
     }),
   ]);

@@ -9,6 +9,7 @@ import {
   type Credentials,
   checkOptions,
   clientChecks,
+  withAgent,
   createRequests,
   proxyFor,
   proxySecrets,
@@ -61,8 +62,8 @@ export interface ClientOptions {
   /** Certificates of authorities that are trusted besides the usual ones, in PEM. Default: none, and those of `NODE_EXTRA_CA_CERTS`. */
   readonly ca?: string | readonly string[] | undefined;
   /**
-   * Where connections come from, for sockets, tunnels or limits of a program's own: an agent of `node:http` for a service without TLS, one of
-   * `node:https` for one with it. They stay the program's: `close()` ends the requests and leaves the agents open. Neither `proxy` nor that of
+   * Where connections come from, for sockets, tunnels or limits of a program's own: `http`, an agent of `node:http`, for a service without TLS,
+   * `https`, one of `node:https`, for one with it. The one for `baseUrl` has to be there. They stay the program's: `close()` ends the requests and leaves the agents open. Neither `proxy` nor that of
    * the environment counts then; certificates of `ca` do. An agent cannot go to another thread, so it does not go with `threads: 1`.
    * Default: an agent of its own that keeps up to `concurrency` connections open.
    */
@@ -92,7 +93,7 @@ export interface ServiceClient {
 }
 
 /** Other options are nobody's business here. */
-const taken = object(clientChecks, ['baseUrl', 'auth'], 'open');
+const taken = withAgent(object(clientChecks, ['baseUrl', 'auth'], 'open'));
 
 /** The events of a connection of its own. */
 export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = [], logger }: ClientOptions): Events {

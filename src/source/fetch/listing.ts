@@ -10,6 +10,7 @@ import type { ScannedAnswer } from './fetching.js';
 import { flattened, listIn } from './listed.js';
 import type { Surroundings } from './next-link.js';
 import { nextAfter } from './next-page.js';
+import { noSuchList } from './paths.js';
 import { isSequential, positionAt, type Position } from './position.js';
 import type { Asked } from './target.js';
 
@@ -98,10 +99,10 @@ export class Listing {
 
   /** Answers of the usual form are read by columns; the others, and those that have to be refused, record by record. */
   #batchOf(label: string, answer: ScannedAnswer, counted?: boolean): RecordBatch {
-    const { collection, decoder } = this.options;
+    const { collection, decoder, surroundings } = this.options;
     const { served } = collection;
     const isNone = answer.status === 404 && (served?.ends.includes('not_found') ?? false);
-    if (answer.status === 404 && !isNone) throw notFound(label, 'no such collection below this base URL');
+    if (answer.status === 404 && !isNone) throw notFound(label, noSuchList(collection, surroundings.baseUrl));
     if (!served) return batchOf(decoder, label, answer, counted);
     const body = isNone ? undefined : listIn(label, answer, served);
     if (body === undefined) return RecordBatch.empty;

@@ -11,11 +11,25 @@ export function knownPaths(): OnPath {
   return (collection, attempt) =>
     defer(() => {
       const known = paths.get(collection.name);
-      const candidates = known === undefined ? collection.paths.map((path) => (path.startsWith('/') ? path : `/api/${path}`)) : [known];
+      const candidates = known === undefined ? pathsOf(collection) : [known];
       return candidates
         .map((path) => attempt(path).pipe(tap({ complete: () => void paths.set(collection.name, path) })))
         .reduce((tried$, other$) => tried$.pipe(catchError((error: unknown) => (isNotFound(error) ? other$ : throwError(() => error)))));
     });
+}
+
+/** What is asked for behind the base URL. */
+function pathsOf({ paths }: Collection): readonly string[] {
+  return paths.map((path) => (path.startsWith('/') ? path : `/api/${path}`));
+}
+
+/** That there is no list at a path, in words, with what the base URL should have been. */
+export function noSuchList(collection: Collection, baseUrl: string): string {
+  const [path = '/'] = pathsOf(collection);
+  const first = /^\/[^/?]+/.exec(path)?.[0];
+  const isTwice = first !== undefined && new URL(baseUrl).pathname.replace(/\/+$/, '').endsWith(first);
+  if (isTwice) return `no such collection; the base URL ends with ${first}, which its path begins with: leave it out there`;
+  return `no such collection below this base URL, which is everything before ${path}`;
 }
 
 /** Whether a service said that there is no such thing. */

@@ -1,6 +1,15 @@
 import { pipe } from 'rxjs';
 import { declaredTypes, schema, StepError, type Column, type DeclaredType, type Row, type ValueOf } from '../../core/index.js';
-import { blocking, refusedCondition, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import {
+  blocking,
+  ofEachRow,
+  pageOf,
+  refusedCondition,
+  type ColumnsContext,
+  type OnError,
+  type Step,
+  type StepContext,
+} from '../../flow/index.js';
 import { callback, checkArguments, repeatsIn } from '../../options/index.js';
 import { defaultMemory, scratchFolder } from '../../sorting/index.js';
 import { FlatVector, type Mapped } from '../../vector/index.js';
@@ -89,8 +98,9 @@ const taken = schema((z) => {
  * Memory: what `memory` says; beyond it, groups are kept in files and merged.
  *
  * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right; `E_STEP_VALUE` for a value that is not of its type,
- * under `onError: 'fail'` and without a context that takes rejects; `E_STEP_OVERFLOW` for a sum beyond 64 bits, or beyond a number;
- * `E_STEP_SCRATCH` when what does not fit into memory cannot be kept; `E_STEP_FIELD` when no row of a non-empty page has a named field.
+ * under `onError: 'fail'` and without a context that takes rejects; `E_STEP_FUNCTION` for a condition, as of `filter`; `E_STEP_OVERFLOW`
+ * for a sum beyond 64 bits, or beyond a number; `E_STEP_SCRATCH` when what does not fit into memory cannot be kept; `E_STEP_FIELD` when no row
+ * of a non-empty page has a named field.
  *
  * @example
  * service.leads.pipe(aggregate(['campaign_id'], { leads: 'count', last: { max: 'timestamp', type: 'timestamp' } }));
@@ -120,7 +130,7 @@ function planOf<T extends Row>(by: readonly GroupBy[], compute: Readonly<Record<
   const [twice] = repeatsIn(names);
   if (twice !== undefined) throw new StepError('E_STEP_CONFIG', `${at}: two columns of a group would be named ${names[twice]}`);
   if (names.length === 0) throw new StepError('E_STEP_CONFIG', `${at}: name a field or a result`);
-  const reads = new Map<string, (batch: Batch) => Mapped>(keys.map((key) => [key.field, reading(key)]));
+  const reads = new Map<string, Read>(keys.map((key) => [key.field, reading(key)]));
   const fields = new Set(keys.map(({ field }) => field));
 
   const computations = Object.entries<Aggregation<T>>(compute).map(([name, aggregation]): Computation => {
@@ -129,7 +139,7 @@ function planOf<T extends Row>(by: readonly GroupBy[], compute: Readonly<Record<
     // A field can be read as several types, and its own name is for the group.
     const label = `compute.${name}`;
     if (typeof argument === 'function') {
-      reads.set(label, (batch) => mappedBy(batch, argument, `${at}: ${name}`));
+      reads.set(label, conditionOf(argument, at, name));
       return { name, aggregate: kind, argument: label, type: 'flag' };
     }
     fields.add(argument.field);
@@ -139,29 +149,25 @@ function planOf<T extends Row>(by: readonly GroupBy[], compute: Readonly<Record<
   const plan: AggregatePlan = {
     by: keys,
     compute: computations,
-    read: (batch) => new Map(Array.from(reads, ([label, read]) => [label, read(batch)])),
+    read: (batch, page) => new Map(Array.from(reads, ([label, read]) => [label, read(batch, page)])),
   };
   return { plan, fields: [...fields] };
 }
 
-type Batch = Parameters<AggregatePlan['read']>[0];
+type Read = (...page: Parameters<AggregatePlan['read']>) => Mapped;
 
-function reading({ field, type }: { readonly field: string; readonly type: DeclaredType }): (batch: Batch) => Mapped {
+function reading({ field, type }: { readonly field: string; readonly type: DeclaredType }): Read {
   const cast = plainCast(type);
   return (batch) => cast(batch.columnOrNulls(field));
 }
 
-/** @param who The function in messages. @throws {StepError} `E_STEP_FUNCTION` when it gives what is neither true nor false. */
-function mappedBy<T extends Row>(batch: Batch, condition: (row: T) => boolean, who: string): Mapped {
-  // The rows of the pages that the caller named the type of.
-  const rows = batch.rows as readonly T[];
-  return { vector: new FlatVector(rows.map((row) => (holds(condition(row), who) ? true : null))), unfit: undefined };
-}
-
-function holds(result: boolean, who: string): boolean {
-  const wrong = refusedCondition(result);
-  if (wrong) throw new StepError('E_STEP_FUNCTION', `${who}: the function ${wrong.what}; ${wrong.remedy}`);
-  return result;
+/** The rows of the pages are of the type that the caller named. */
+function conditionOf<T extends Row>(condition: (row: T) => boolean, at: string, name: string): Read {
+  return (batch, number) => {
+    const page = pageOf<T>(number, batch, { release: () => {} });
+    const holds = ofEachRow(page, { at, name, of: condition, refused: refusedCondition });
+    return { vector: new FlatVector(holds.map((is) => (is ? true : null))), unfit: undefined };
+  };
 }
 
 /** The columns that leave the step: fields as they are read, and results. */

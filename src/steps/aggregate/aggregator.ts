@@ -46,7 +46,7 @@ export class Aggregator implements Collector {
 
   async add(arrived: RecordBatch, page: number): Promise<void> {
     if (arrived.length === 0) return;
-    const plains = this.plan.read(arrived);
+    const plains = this.plan.read(arrived, page);
     const { at, tally } = this.context;
     const failure = (field: string, reason: string, row: string) => new StepError('E_STEP_VALUE', `${at}: ${field}: ${reason} in ${row}`);
     const kept = keptRows({ page, batch: arrived }, plains, this.options.onError, this.context, failure);

@@ -26,8 +26,8 @@ export interface Computation {
 export interface AggregatePlan {
   readonly by: readonly GroupField[];
   readonly compute: readonly Computation[];
-  /** Plain values for the rows of a batch, by field or argument. */
-  read(batch: RecordBatch): ReadonlyMap<string, Mapped>;
+  /** Plain values for the rows of a page, by field or argument. @param page Its number, for messages. */
+  read(batch: RecordBatch, page: number): ReadonlyMap<string, Mapped>;
 }
 
 /** By computation; none for different values. */

@@ -41,8 +41,8 @@ export interface StepDeclaration<I, O, A extends AddedColumns, R extends string>
   /**
    * Called once for each read; what it keeps in its closure lasts as long.
    *
-   * @returns The function that every row is given to, in order. Rows are frozen: it gives new ones. A change in place throws; in code that is not strict (CommonJS without
-   * `'use strict'`) on every 64th row of a page at least. A row that it leaves out counts as filtered.
+   * @returns The function that is given a copy of every row, in order. It gives new ones, like `{ ...row, … }`: a change in place is refused. A row that it leaves
+   * out counts as filtered.
    */
   open(options: O, context: CustomStepContext): (row: Row) => Given;
 }

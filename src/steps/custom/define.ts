@@ -1,23 +1,13 @@
 import { defer, map } from 'rxjs';
 import { LeadstreamError, reasonOf, StepError, whatWasThrown, type Row } from '../../core/index.js';
-import {
-  batchOf,
-  ofEachRow,
-  refusedRow,
-  standalone,
-  withBatch,
-  withFacts,
-  type Page,
-  type Step,
-  type StepContext,
-} from '../../flow/index.js';
+import { batchOf, ofEachRow, withBatch, type Page, type Refused, type Step, type StepContext } from '../../flow/index.js';
 import { checkedOptions, extended, extensionConfig, extensionOf, extensionProblem, given, takesTyped } from '../../options/index.js';
+import { counting } from '../counting.js';
 import type { StepDefinition } from '../step.js';
 import { contradiction, stepChecks } from './check.js';
 import { columnsFor, leavingColumns, type StepColumns } from './columns.js';
 import type { AddedColumns, AnyStep, CustomStep, StepDeclaration } from './declaration.js';
-import { guarded, guardedEvery, unguarded } from './guarded.js';
-import { GivenRows, type WrongRows } from './rows.js';
+import { GivenRows } from './rows.js';
 
 /**
  * Defines a step of one's own, for programs and for pipeline files.
@@ -89,10 +79,12 @@ function stepInCode(name: string, step: AnyStep, options: unknown): Step {
   if (!('value' in checked)) throw refuse(checked.problems.map(({ message }) => message).join('; '));
   const columns = attempt(() => columnsFor(step, checked.value));
   if (!('value' in columns)) throw refuse(columns.problem);
-  return withFacts(opened(step, checked.value, columns.value, standalone(name)), {
-    at: name,
-    columns: (input, context) => leavingColumns(columns.value, step.rows === 'any', input, context),
-  });
+  return counting(
+    name,
+    undefined,
+    (input, context) => leavingColumns(columns.value, step.rows === 'any', input, context),
+    (context) => opened(step, checked.value, columns.value, context),
+  );
 }
 
 /** What a function of a declaration gives, or why it gives nothing; it sees options and no row. */
@@ -138,28 +130,15 @@ function stepped(page: Page, of: (row: Row) => unknown, { step, columns, context
   const { at, tally } = context;
   const batch = batchOf(page);
   const taken = new GivenRows(batch, columns, step.rows ?? 'same');
-  let index = 0;
-  const take = (row: Row): void => {
+  const refused = (given: unknown, row: Row): Refused | undefined => {
     const before = taken.rows.length;
-    const refused = ({ what, remedy }: WrongRows) => refusedRow({ who: at, at, page: page.number, index, row }, what, { remedy });
-    const wrong = taken.take(row, index % guardedEvery === 0 ? calledGuarded(of, row, refused) : of(row));
-    if (wrong) throw refused(wrong);
+    const wrong = taken.take(row, given);
+    if (wrong) return wrong;
     const more = taken.rows.length - before - 1;
     if (more < 0) tally.filtered += 1;
     else tally.expanded += more;
-    index += 1;
+    return undefined;
   };
-  ofEachRow(withBatch(page, batch), { at, of: take });
+  ofEachRow(withBatch<Row>(page, batch), { at, of, refused });
   return withBatch(page, taken.toBatch());
-}
-
-/** Calls the function with a row that says when it is changed in place, also to code that Node does not tell. */
-function calledGuarded(of: (row: Row) => unknown, row: Row, refused: (wrong: WrongRows) => StepError): unknown {
-  const shown = guarded(row, (field) => {
-    throw refused({
-      what: `changed the field '${field}' of the row in place`,
-      remedy: 'rows are frozen; give another one, like { ...row, … }',
-    });
-  });
-  return unguarded(of(shown), shown, row);
 }

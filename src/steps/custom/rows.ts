@@ -1,21 +1,16 @@
 import type { DeclaredType, Row } from '../../core/index.js';
-import { isPromise, kindOf, kinds, wrongValue } from '../../flow/index.js';
-import { FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
+import { isPromise, kindOf, kinds, wrongValue, type Refused } from '../../flow/index.js';
+import { difference, FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { typeOf, type StepColumns } from './columns.js';
 
 /** What a step may give for a row. */
 export type RowsGiven = 'same' | 'fewer' | 'any';
 
-/** What is wrong with what a step gave, in words behind `the function`, and what to do about it. */
-export interface WrongRows {
-  readonly what: string;
-  readonly remedy: string;
-}
-
 /** Holds what a step gives to what it declares, and makes columns of it: those that it left alone are not copied. */
 export class GivenRows {
   readonly rows: Row[] = [];
-  readonly #untouched: readonly string[];
+  /** The first field in which a row that was given differs from the one that came, of those that the step leaves alone. */
+  readonly #difference: ReturnType<typeof difference>;
   readonly #added: readonly (readonly [name: string, type: DeclaredType])[];
   readonly #known: ReadonlySet<string>;
   #oneForOne = true;
@@ -27,13 +22,13 @@ export class GivenRows {
   ) {
     const added = Object.entries(columns.adds);
     const gone = new Set([...columns.removes, ...added.map(([name]) => name)]);
-    this.#untouched = [...batch.columns.keys()].filter((name) => !gone.has(name));
+    this.#difference = difference([...batch.columns.keys()].filter((name) => !gone.has(name)));
     this.#added = added.map(([name, type]) => [name, typeOf(type)]);
     this.#known = new Set([...batch.columns.keys(), ...added.map(([name]) => name)]);
   }
 
   /** Takes what was given for a row. @returns What is wrong with it. */
-  take(row: Row, given: unknown): WrongRows | undefined {
+  take(row: Row, given: unknown): Refused | undefined {
     const some: readonly unknown[] = Array.isArray(given) ? given : given === null || given === undefined ? [] : [given];
     if (some.length !== 1) this.#oneForOne = false;
     const wrong = this.#wrongCount(some.length);
@@ -59,7 +54,7 @@ export class GivenRows {
     return new RecordBatch(rows.length, new Map([...kept, ...[...added].map((name) => [name, column(name)] as const)]));
   }
 
-  #wrongCount(count: number): WrongRows | undefined {
+  #wrongCount(count: number): Refused | undefined {
     if (count === 0 && this.most === 'same')
       return {
         what: 'gave no row',
@@ -69,12 +64,12 @@ export class GivenRows {
     return undefined;
   }
 
-  #wrongFields(row: Row, given: Row): WrongRows | undefined {
-    for (const name of this.#untouched) {
-      if (Object.is(given[name], row[name])) continue;
-      if (!Object.hasOwn(given, name))
-        return { what: `left out the field '${name}'`, remedy: 'give { ...row, … }, or name it under removes' };
-      return { what: `changed the field '${name}'`, remedy: 'name it under adds, with its type' };
+  #wrongFields(row: Row, given: Row): Refused | undefined {
+    const other = this.#difference(row, given);
+    if (other !== undefined) {
+      if (!Object.hasOwn(given, other))
+        return { what: `left out the field '${other}'`, remedy: 'give { ...row, … }, or name it under removes' };
+      return { what: `changed the field '${other}'`, remedy: 'name it under adds, with its type' };
     }
     for (const [name, type] of this.#added) {
       const wrong = wrongValue(name, type, given[name]);

@@ -42,7 +42,7 @@ function derivationProblem(derivation: unknown): string | undefined {
  *
  * @param derivations By new field a function, or its type and a function.
  * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function: expressions are for pipeline files. `E_STEP_FUNCTION`, by the stream,
- * when a function throws, with what it threw as the `cause`, and when it gives a promise.
+ * when a function throws, with what it threw as the `cause`, and when it gives a promise or changes a row of leadstream in place.
  *
  * @example
  * service.leads.pipe(

@@ -1,6 +1,6 @@
 import { parserOf } from '../../core/index.js';
 import { ExpressionFault } from './fault.js';
-import { normalizedZip, placeOf } from './places.js';
+import { areaCode, zipCity, zipPrefix, zipState } from './geography.js';
 
 /** A value inside an expression: text of the service, or what a cast or another function made of it. */
 type Operand = unknown;
@@ -38,21 +38,13 @@ export type Start = () => Date;
  * What cannot be read is an error of the row, except in look-ups, where "unknown" is an answer: `null`.
  */
 export const functions: Readonly<Record<string, ExpressionFunction>> = {
-  zip_city: ofText('City of a US or Canadian zipcode.', "zip_city('10001') == 'New York'", (zip) => placeOf(zip)?.city ?? null),
-  zip_state: ofText(
-    'Two-letter code of the state or province of a zipcode.',
-    "zip_state('K1A 0B1') == 'ON'",
-    (zip) => placeOf(zip)?.state ?? null,
-  ),
-  zip_prefix: ofText(
-    'First three characters of a zipcode: the sorting area.',
-    "zip_prefix('10001') == '100'",
-    (zip) => normalizedZip(zip)?.slice(0, 3) ?? null,
-  ),
+  zip_city: ofText('City of a US or Canadian zipcode.', "zip_city('10001') == 'New York'", zipCity),
+  zip_state: ofText('Two-letter code of the state or province of a zipcode.', "zip_state('K1A 0B1') == 'ON'", zipState),
+  zip_prefix: ofText('First three characters of a zipcode: the sorting area.', "zip_prefix('10001') == '100'", zipPrefix),
   area_code: ofText(
     'First three of the ten digits of a phone number, after an optional country code 1.',
     "area_code('1 (212) 555-0142') == '212'",
-    areaCodeOf,
+    areaCode,
   ),
   num: {
     takes: 'dyn',
@@ -147,11 +139,6 @@ function midnightOf(instant: Date): Date {
 function inRange(name: string, instant: Date): Date {
   if (Number.isNaN(instant.getTime())) throw new ExpressionFault(`${name}() leaves the range of dates`);
   return instant;
-}
-
-function areaCodeOf(phone: string): string | null {
-  const digits = phone.replace(/[\s().+-]/g, '');
-  return /^1?([2-9]\d{2})\d{7}$/.exec(digits)?.[1] ?? null;
 }
 
 function parsed<T extends 'decimal' | 'flag' | 'date' | 'timestamp'>(name: string, type: T, text: string) {

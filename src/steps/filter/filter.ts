@@ -11,7 +11,7 @@ const taken = schema((z) => z.strictObject({ condition: callback() }));
  * Keeps the rows that satisfy a condition.
  *
  * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function: expressions are for pipeline files. `E_STEP_FUNCTION`, by the stream,
- * when the condition throws, with what it threw as the `cause`, and when it gives a promise.
+ * when the condition throws, with what it threw as the `cause`, and when it gives neither true nor false or changes a row of leadstream in place.
  *
  * @example
  * service.leads.pipe(filter((lead) => lead.lead_status === 'new'));

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { columnsOf, withheldOf, type Collection, type Registry } from '../../collections/index.js';
+import { deliveredColumns, withheldOf, type Collection, type Registry } from '../../collections/index.js';
 import { schema, unknownName as unknownAmong, type Column } from '../../core/index.js';
 import { usually } from '../../options/index.js';
 import { casefold } from '../casefold.js';
@@ -55,7 +55,7 @@ export const joinStep = defineStep('join', {
       plan.problem(['with'], unknownAmong('collection', join.with, Object.keys(plan.collections)));
       return input;
     }
-    const right = columnsOf(other, join.reveal);
+    const right = deliveredColumns(other, join.reveal);
     const withheld = withheldOf(other, join.reveal);
     const hasAll = Object.values(join.on).every((field) => right.some(({ name }) => name === field));
     if (Object.keys(join.on).length === 0) plan.problem(['on'], 'needs at least one pair of fields');
@@ -84,7 +84,7 @@ export const joinStep = defineStep('join', {
   },
   open: (config, runtime) => {
     const collection = otherOf(config, runtime.collections);
-    const right = columnsOf(collection, config.reveal);
+    const right = deliveredColumns(collection, config.reveal);
     const meeting = {
       on: config.on,
       as: config.as ?? config.with,

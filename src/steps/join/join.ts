@@ -51,16 +51,26 @@ export type Joined<Left, Right, As extends string, Field extends keyof Right & s
 };
 
 /**
- * Refuses, where the fields of a row are known, a join that would add one that the row has. Of a select that names no fields of the right side the
- * compiler takes all of them, and has that to say first.
+ * What cannot be said by `JoinOptions` alone: no value of `on` is `undefined`, and where the fields of a row are known, none is added that it has.
+ *
+ * @typeParam On What `on` is. @typeParam Name The names under `select`, be they fields or not: of those that are none the compiler has that to say.
  */
-export type Addition<Left, Right, As extends string, Field extends string> = string extends keyof Left
+export type Meeting<Left, Right, On, As extends string, Name extends string> = Named<On> & Addition<Left, Right, As, Name>;
+
+// The compiler infers `On` and `Name` from what these give, also where they give `unknown` in the end.
+type Named<On> = string extends keyof On
   ? unknown
-  : [keyof Right & string] extends [Field]
-    ? unknown
-    : [Extract<`${As}_${Field}`, keyof Left>] extends [never]
+  : undefined extends On[keyof On]
+    ? { readonly on: { readonly [K in keyof On]: NonNullable<On[K]> } }
+    : unknown;
+
+type Addition<Left, Right, As extends string, Name extends string> = string extends keyof Left
+  ? unknown
+  : [Name] extends [keyof Right]
+    ? [Extract<`${As}_${Name}`, keyof Left>] extends [never]
       ? unknown
-      : { readonly as: never };
+      : { readonly as: never; readonly select: readonly Name[] }
+    : unknown;
 
 const taken = schema((z) => {
   const name = z.string().min(1);
@@ -101,9 +111,16 @@ const taken = schema((z) => {
  * service.leads.pipe(join(service.bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
  * // { bridge_id: '4' }  ->  { bridge_id: '4', bridge_title: 'Auto' }
  */
-export function join<Left extends Row, Right extends Row, const As extends string, const Field extends keyof Right & string>(
+export function join<
+  Left extends Row,
+  Right extends Row,
+  const As extends string,
+  const Field extends keyof Right & string,
+  const On = JoinOptions<Left, Right, As, Field>['on'],
+  const Name extends string = never,
+>(
   right: Side<Right>,
-  options: JoinOptions<NoInfer<Left>, Right, As, Field> & Addition<NoInfer<Left>, Right, As, Field>,
+  options: JoinOptions<NoInfer<Left>, Right, As, Field> & Meeting<NoInfer<Left>, Right, On, As, Name>,
   context?: StepContext,
 ): Step<Left, Joined<Left, Right, As, Field>> {
   const at = context?.at ?? 'join';

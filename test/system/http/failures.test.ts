@@ -366,3 +366,23 @@ describe('the size of an answer', () => {
     expect(error.code).toBe('E_SOURCE_LIMIT');
   });
 });
+
+test.each([
+  ['', 'no such collection below this base URL, which is everything before /api/links'],
+  ['/v1/', 'no such collection below this base URL, which is everything before /api/links'],
+  ['/api', 'no such collection; the base URL ends with /api, which its path begins with: leave it out there'],
+  ['/v1/api/', 'no such collection; the base URL ends with /api, which its path begins with: leave it out there'],
+])('a list that is not there says what the base URL has to be: %j', async (path, message) => {
+  await withServer(answer(404), async ({ url }) => {
+    await withClient({ baseUrl: `${url}${path}` }, async (client) => {
+      const reading = lastValueFrom(client.reader(collections.links).list(1));
+      const refused = {
+        code: 'E_SOURCE_REFUSED',
+        kind: 'permanent',
+        status: 404,
+        message: expect.stringMatching(new RegExp(`: HTTP 404: ${message}$`)),
+      };
+      await expect(reading).rejects.toMatchObject(refused);
+    });
+  });
+});

@@ -212,24 +212,49 @@ describe('requests take an agent of the program', () => {
     await expect(found(open({ baseUrl, agent }))).rejects.toMatchObject({ code: 'E_SOURCE_TLS' });
   });
 
-  test('and not the proxy of the environment; for the other protocol there is an agent of ours', async () => {
-    const baseUrl = await openService();
+  test('and not the proxy of the environment', async () => {
+    const [agent, baseUrl] = [new HttpAgent(), await openService()];
     const before = process.env['HTTP_PROXY'];
     process.env['HTTP_PROXY'] = 'http://127.0.0.1:1';
     try {
-      expect(await found(open({ baseUrl, agent: { https: new HttpsAgent() } }))).toHaveLength(1);
+      expect(await found(open({ baseUrl, agent: { http: agent, https: new HttpsAgent() } }))).toHaveLength(1);
     } finally {
       if (before === undefined) delete process.env['HTTP_PROXY'];
       else process.env['HTTP_PROXY'] = before;
     }
   });
 
-  test.each([
+  test('which takes no requests of this protocol, as it finds out late: no attempt is made again', async () => {
+    const late = Object.defineProperty(new HttpsAgent(), 'protocol', { get: () => 'https:' });
+    const error = await failureOf(open({ baseUrl: 'http://127.0.0.1:1', agent: { http: late } }));
+    expect(error).toMatchObject({ code: 'E_SOURCE_CONFIG', kind: 'permanent', systemCode: 'ERR_INVALID_PROTOCOL' });
+    expect(error.message).toMatch(/the agent does not take requests of this protocol \(ERR_INVALID_PROTOCOL\)$/);
+  });
+
+  test.each<[object, string]>([
     [{ threads: 1 }, 'threads: does not go with agent: an agent cannot go to another thread; leave threads out'],
     [{ proxy: 'http://127.0.0.1:1' }, 'proxy: does not go with agent: give an agent that takes the proxy, or the proxy alone'],
-    [{ agent: { https: {} as never } }, 'agent.https must be an agent of node:http or node:https, not an object'],
-  ])('and refuse %j beside it', (more, message) => {
+    [{ agent: { http: {} } }, 'agent.http must be an agent of node:http or node:https, not an object'],
+    [{ agent: {} }, 'agent.http is missing: the address of the service is one of http; without agent, leadstream makes its own'],
+    [{ agent: { https: new HttpsAgent() } }, 'agent.http is missing: the address of the service is one of http'],
+    [{ agent: { http: new HttpsAgent() } }, 'agent.http: this agent is one of https; give { https: agent }'],
+    [{ agent: new HttpAgent() }, 'agent: give { http: agent }, with the protocol that it is for'],
+    [{ agent: new HttpsProxyAgent('http://127.0.0.1:1') }, 'agent: give { https: agent }, with the protocol that it is for'],
+    [{ agent: 'keep' }, "agent must be an object with http, https, not the text 'keep'"],
+  ])('and refuse %j', (more, message) => {
     const options = { baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey }, agent: { http: new HttpAgent() }, ...more };
-    expect(() => connect(options)).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(message) }));
+    for (const refused of [() => connect(options), () => createClient(options)]) {
+      const failure = failureIn(refused);
+      expect(failure).toMatchObject({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(message) });
+      expect(String(failure)).not.toContain('unknown option');
+    }
   });
 });
+
+function failureIn(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (failure) {
+    return failure;
+  }
+}

@@ -10,11 +10,13 @@ import {
   connect,
   csv,
   derive,
+  fromPages,
   join as joinStep,
   liftRows,
   mapAsync,
   mapRows,
   ndjson,
+  pagedSource,
   parquet,
   rename,
   select,
@@ -105,7 +107,7 @@ describe('writeTo', () => {
     [
       'names as columns',
       ({ users }) => [users, { columns: ['uid'] }],
-      "columns[0] must be an object with name, original, type, not the text 'uid'",
+      "columns[0] must be an object with name, original, type, cast, sensitivity, source, undeclared, not the text 'uid'",
     ],
     [
       'a column of an unknown type',
@@ -344,6 +346,13 @@ describe('writeTo of rows that functions of a program make', () => {
     const failed = expect.objectContaining({ code: 'E_STEP_FUNCTION', message: expect.stringContaining(`mapRows: ${message}`) });
     await expect(writeTo(stream, csv({ path: join(folder, 'users.csv') }))).rejects.toEqual(failed);
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('needs no columns of pages of a program behind a function that names its own', async () => {
+    const path = join(await temporaryFolder(), 'orders.csv');
+    const orders = fromPages(pagedSource((page) => of(page > 2 ? [] : [{ no: page }])));
+    await writeTo(orders.pipe(mapRows(({ no }) => ({ id: `${no}` }), { columns: { id: 'text' } })), csv({ path }));
+    expect(await readFile(path, 'utf8')).toBe('"id"\n"1"\n"2"\n');
   });
 
   test('asks for the columns where nobody named them, and says where to', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { collectionNames, collections, columnsOf, originalName, type Collection } from '../../../src/collections/index.js';
+import { collectionNames, collections, columnsOf, originalName, typesOf, type Collection } from '../../../src/collections/index.js';
 import { snakeCase } from '../../../src/core/index.js';
 import { rung } from '../../support/rung.js';
 
@@ -170,9 +170,8 @@ test('are the five of the document, in its order', () => {
 });
 
 test('have 33, 27, 7, 20 and 3 fields', () => {
-  expect(collectionNames.map((name) => columnsOf(collections[name], Object.keys(collections[name].fields)).length)).toEqual([
-    33, 27, 7, 20, 3,
-  ]);
+  const all: readonly Collection[] = collectionNames.map((name) => collections[name]);
+  expect(all.map((collection) => columnsOf(collection, Object.keys(collection.fields)).length)).toEqual([33, 27, 7, 20, 3]);
 });
 
 describe.each(collectionNames)('%s', (name) => {
@@ -249,6 +248,14 @@ test('know both paths of the area codes, the plural first', () => {
 test('reveal a secret column at its place', () => {
   const columns = columnsOf(collections.bridges, ['crm_key']);
   expect(columns[5]).toMatchObject({ name: 'crm_key', original: 'CRM_KEY', type: 'text', cast: false, sensitivity: 'secret' });
+});
+
+test.each<[string, (collection: Collection, reveal: readonly string[]) => unknown]>([
+  ['columnsOf', columnsOf],
+  ['typesOf', (collection, reveal) => typesOf(collection, reveal as never)],
+])('%s refuses to reveal what is no field, by its nearest name', (name, of) => {
+  const refused = { code: 'E_USAGE', message: `${name}: reveal: unknown field 'crm_kye', did you mean 'crm_key'?` };
+  expect(() => of(collections.bridges, ['crm_kye'])).toThrow(expect.objectContaining(refused));
 });
 
 describe('snakeCase', () => {

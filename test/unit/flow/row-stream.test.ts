@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { EMPTY, from, lastValueFrom, of, tap, toArray } from 'rxjs';
+import { EMPTY, from, lastValueFrom, map, of, tap, toArray } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Column, Row } from '../../../src/core/index.js';
-import { fromPages, mapRows, type RowStream, type Step } from '../../../src/flow/index.js';
+import { fromPages, liftRows, mapAsync, mapRows, type RowStream, type Step } from '../../../src/flow/index.js';
 import {
   aggregate,
   cast,
@@ -87,6 +87,26 @@ describe('columns travel through', () => {
     expect(stream.pipe(mapRows((row: Row) => row)).columns).toBeUndefined();
     const unknown = join<Row, Row, string, string>(bridges().pages$, { on: { bridge_id: 'id' }, as: 'b', select: ['name'] });
     expect(stream.pipe(unknown).columns).toBeUndefined();
+  });
+
+  const columns = { id: 'text', name: { type: 'text', sensitivity: 'plain' } } as const;
+  const project = (row: Row) => ({ id: String(row.lead_id), name: 'x' });
+  test.each<[string, Step<Row, { id: string; name: string }>]>([
+    ['mapRows', mapRows(project, { columns })],
+    ['liftRows', liftRows(map(project), { columns })],
+    ['mapAsync', mapAsync((page) => of(page.rows.map(project)), 1, { columns })],
+  ])('%s that names them, whoever gave the rows, and on from there', async (_name, made) => {
+    const before: readonly RowStream<Row>[] = [fromPages(leasedPages([[sampleRow('leads')]]).pages$), leads().pipe(tap(() => {}))];
+    for (const stream of before) {
+      const named = stream.pipe(
+        filter(() => true),
+        made,
+        sort([{ field: 'name' }]),
+      );
+      expect(shown(named.columns)).toEqual(['id text personal', 'name text plain']);
+      for await (const row of named) expect(Object.keys(row)).toEqual(['id', 'name']);
+      expect(() => named.pipe(select(['age'] as never))).toThrow("select: unknown field 'age'");
+    }
   });
 });
 
@@ -173,4 +193,26 @@ test('all ways to take rows give the same ones, in order', async () => {
 test('fromPages refuses what is no observable', () => {
   expect(() => fromPages([] as never)).toThrow('fromPages: must be given an observable of pages, not an empty list');
   expect(fromPages(EMPTY).columns).toBeUndefined();
+});
+
+const id: Column = { name: 'id', original: 'id', type: 'text', cast: false, sensitivity: 'plain' };
+test.each<[unknown, string]>([
+  ['id', "columns must be a list that is not empty, not the text 'id'"],
+  [[], 'columns must be a list that is not empty, not an empty list'],
+  [['id'], "columns[0] must be an object with name, original, type, cast, sensitivity, source, undeclared, not the text 'id'"],
+  [[id, { nam: 'a' }], 'columns[1].name is missing: it must be a text that is not empty'],
+  [
+    [{ ...id, type: 'txt' }],
+    "columns[0].type must be one of text, flag, integer, decimal, timestamp, date, not the text 'txt'; did you mean 'text'?",
+  ],
+  [
+    [{ ...id, sensitivity: 'personnal' }],
+    "columns[0].sensitivity must be one of plain, personal, secret, not the text 'personnal'; did you mean 'personal'?",
+  ],
+  [[{ ...id, sensitivity: undefined }], 'columns[0].sensitivity is missing'],
+  [[id, { ...id, type: 'flag' }], "columns[1]: 'id' is listed twice; list it once"],
+])('fromPages refuses what are no columns, at once: %j', (columns, message) => {
+  expect(() => fromPages(EMPTY, columns as never)).toThrow(
+    expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringContaining(`fromPages: ${message}`) }),
+  );
 });

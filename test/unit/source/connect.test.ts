@@ -77,8 +77,9 @@ describe('connect refuses at once', () => {
   });
 
   test('what are no options', () => {
-    expect(() => untyped()).toThrow(refused(/^what is given must be an object with baseUrl, auth, .*, not undefined$/));
-    expect(() => untyped('http://127.0.0.1:9')).toThrow(refused('not the text'));
+    expect(() => untyped()).toThrow(refused('the options of a connection, like { baseUrl, auth }, must be an object, not undefined'));
+    expect(() => untyped(`http://127.0.0.1:9?rest_api_key=${key}`)).toThrow(refused(/must be an object, not a text$/));
+    expect(() => untyped([base])).toThrow(refused('must be an object, not a list'));
     expect(() => untyped({})).toThrow(refused('baseUrl is missing: it must be a text; auth is missing: give'));
   });
 
@@ -188,10 +189,11 @@ describe('a service refuses at the call', () => {
       "consistency must be one of off, check, repair, prove, not the text 'Check'; did you mean 'check'?",
     ],
     ['other options', () => leads.with({ revael: [] } as never), "unknown option 'revael', did you mean 'reveal'?"],
+    ['no options', () => leads.with(null as never), "the options of leads.with, like { fields: ['id'] }, must be an object, not null"],
     [
-      'no options',
-      () => leads.with(null as never),
-      'what is given must be an object with reveal, fields, signal, consistency, strict, allowUnstable, not null',
+      'nothing at all',
+      () => leads.with(undefined as never),
+      "the options of leads.with, like { fields: ['id'] }, must be an object, not undefined",
     ],
   ])('%s', (_what, call, message) => {
     expect(call).toThrow(refused(message));
@@ -200,6 +202,7 @@ describe('a service refuses at the call', () => {
   test.each<[string, readonly unknown[], string]>([
     ['a number', [5], 'leads: an identifier must be a text, not 5'],
     ['nothing', [], 'leads: an identifier must be a text, not undefined'],
+    ['null for options', ['5', null], 'the options of leads.find, like { signal }, must be an object, not null'],
     ['options that are none', ['5', { signl: undefined }], "unknown option 'signl', did you mean 'signal'?"],
   ])('to find %s', async (_what, given, message) => {
     await expect(Reflect.apply(leads.find, leads, given)).rejects.toThrow(refused(message));

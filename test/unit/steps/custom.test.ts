@@ -1,4 +1,6 @@
+import { deserialize, serialize } from 'node:v8';
 import { compileFunction } from 'node:vm';
+import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { lastValueFrom, toArray } from 'rxjs';
@@ -6,7 +8,7 @@ import { z } from 'zod';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';
 import { fromPages, mapRows, RowStream, type Step } from '../../../src/flow/index.js';
-import { customStepOf, defineStep, filter, select } from '../../../src/steps/index.js';
+import { cast, customStepOf, defineStep, filter, select } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
 import { opened, pages, parsed, planned, rowsThrough, runtime, sample, through } from './support.js';
 
@@ -105,6 +107,18 @@ describe('a step of a program', () => {
     expect(stream.columns?.find(({ name }) => name === 'lead_id')?.source).toBeUndefined();
   });
 
+  test('is in the steps of a read with what it did, anew for each', async () => {
+    const some = defineStep('some', { rows: 'any', open: () => (row) => (row.lead_id === '1' ? [] : [row, row]) });
+    const stream = leads().pipe(
+      filter<Row>(() => true),
+      some(),
+    );
+    for (let time = 0; time < 2; time += 1) {
+      await read(stream);
+      expect(stream.steps).toMatchObject([{ at: 'filter' }, { at: 'some', tally: { filtered: 1, expanded: 2 } }]);
+    }
+  });
+
   test('leaves the vectors of columns alone that it does not touch', async () => {
     const [page] = await through(opened(definition(scaled), { field: 'age', by: 2 }), pages(rows));
     expect(page?.rows).toEqual(rows.map((row) => ({ ...row, scaled: Number(row.age) * 2 })));
@@ -116,6 +130,15 @@ const definition = (step: unknown) => {
   if (!made) throw new Error('no step');
   return made;
 };
+
+/** The value behind a channel to another thread. */
+function postMessages(value: unknown): unknown {
+  const { port1, port2 } = new MessageChannel();
+  port1.postMessage(value);
+  const message: unknown = receiveMessageOnPort(port2)?.message;
+  port1.close();
+  return message;
+}
 
 describe('a step of a program is refused at once', () => {
   test.each([
@@ -130,6 +153,42 @@ describe('a step of a program is refused at once', () => {
       message: expect.stringMatching(/^sloppy: the function changed the field 'aged?' of the row in place/),
     };
     expect(await failureOf(() => read(leads().pipe(defineStep('sloppy', { adds: { aged: 'text' }, open })())))).toMatchObject(failed);
+  });
+
+  test.each<[string, (row: Row) => unknown]>([
+    ['structuredClone', (row) => structuredClone(row)],
+    ['v8.serialize', (row) => deserialize(serialize(row))],
+    ['postMessage', (row) => postMessages(row)],
+    ['Object.freeze', (row) => Object.freeze(row)],
+  ])('and takes rows that go through %s', async (_what, of) => {
+    expect(await read(leads().pipe(defineStep('copied', { open: () => of as (row: Row) => Row })()))).toEqual(rows);
+  });
+
+  test('for the change of a later row, which code that is not strict hides', async () => {
+    const body = "try { if (row.lead_id === '3') row.age = '1'; } catch {} return row";
+    const open = () => compileFunction(body, ['row']) as (row: Row) => Row;
+    expect(await failureOf(() => read(leads().pipe(defineStep('hidden', { open })())))).toMatchObject({
+      code: 'E_STEP_FUNCTION',
+      message: expect.stringMatching(/^hidden: the function changed the field 'age' of the row in place for the row with lead_id '3'/),
+    });
+  });
+
+  test('for a date that it changes in place, and the pages keep theirs', async () => {
+    const typed = fromPages(leasedPages([[{ lead_id: '1', at: '1700000000' }]]).pages$)
+      .pipe(cast<Row>({ at: 'timestamp' }))
+      .cached({ maxAgeMs: 60_000 });
+    const shifted = defineStep('shifted', {
+      open: () => (row) => {
+        (row.at as Date).setHours(0);
+        return { ...row };
+      },
+    });
+    expect(await failureOf(() => read(typed.pipe(shifted())))).toMatchObject({
+      code: 'E_STEP_FUNCTION',
+      message: expect.stringContaining("shifted: the function changed the field 'at' of the row in place"),
+    });
+    const copied = defineStep('copied', { open: () => (row) => ({ ...row }) });
+    expect(await read(typed.pipe(copied()))).toEqual([{ lead_id: '1', at: new Date(1_700_000_000_000) }]);
   });
 
   test('and gives rows of the batch, and no others, where nothing is changed', async () => {

@@ -1,4 +1,4 @@
-import { columnsOf } from '../../../collections/index.js';
+import { deliveredColumns } from '../../../collections/index.js';
 import { itemAt, LeadstreamError, stoppedBy, type Row } from '../../../core/index.js';
 import { watchersProblem, type Watchers } from '../../../events/index.js';
 import { abortSignal, bounds, checkUsage, filledText, flag, judged, number, object, texts } from '../../../options/index.js';
@@ -63,7 +63,7 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
   try {
     const { row, search } = await findRecord(service, { collection, key, reveal: pipeline.reveal, scan, signal });
     const view = new FieldView(reveal);
-    const record = columnsWith(columnsOf(collection, pipeline.reveal), [row]);
+    const record = columnsWith(deliveredColumns(collection, pipeline.reveal), [row]);
     const firstStart = new Date();
     const passages = new Passages(pipeline, service, view, firstStart);
     const after = [...plan.steps.slice(1).map(({ input }) => input), plan.columns()];

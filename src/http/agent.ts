@@ -1,0 +1,67 @@
+import { addressProblem, check, object, type Check, type Fault } from '../options/index.js';
+
+type Protocol = 'http' | 'https';
+
+const one = check('an agent of node:http or node:https', isAgent);
+const byProtocol = object({ http: one, https: one });
+
+/** Agents of a program, by the protocols that they are for. */
+export const agentsCheck: Check = {
+  wants: byProtocol.wants,
+  faults: (value, place) => {
+    if (isAgent(value))
+      return [{ place, message: `give { ${protocolOf(value) ?? 'https'}: agent }, with the protocol that it is for`, value }];
+    const wrong = byProtocol.faults(value, place);
+    return wrong.length > 0 || !isRecord(value) ? wrong : [...misplaced(value, place, 'http'), ...misplaced(value, place, 'https')];
+  },
+};
+
+/** The same options, whose address has to go with their agents, and some of which do not go with any. */
+export function withAgent(options: Check): Check {
+  return {
+    ...options,
+    faults: (value, place) => {
+      const faults = options.faults(value, place);
+      if (!isRecord(value) || value['agent'] === undefined) return faults;
+      return [...faults, ...unused(value), ...contradictions(value)];
+    },
+  };
+}
+
+/** Without an agent for the protocol of the address, requests would go another way than the program wants, and past the proxy, too. */
+function unused({ agent, baseUrl }: Readonly<Record<string, unknown>>): readonly Fault[] {
+  if (!isRecord(agent) || isAgent(agent) || addressProblem(baseUrl) !== undefined) return [];
+  const protocol = new URL(String(baseUrl)).protocol.slice(0, -1);
+  if (agent[protocol] !== undefined) return [];
+  const message = `the address of the service is one of ${protocol}; without agent, leadstream makes its own`;
+  return [{ place: `agent.${protocol}`, message, value: undefined }];
+}
+
+function contradictions({ threads, proxy }: Readonly<Record<string, unknown>>): readonly Fault[] {
+  const against = (place: string, why: string, value: unknown): Fault => ({ place, message: `does not go with agent: ${why}`, value });
+  return [
+    ...(threads === 1 ? [against('threads', 'an agent cannot go to another thread; leave threads out', threads)] : []),
+    ...(typeof proxy === 'string' ? [against('proxy', 'give an agent that takes the proxy, or the proxy alone', proxy)] : []),
+  ];
+}
+
+function misplaced(agents: Readonly<Record<string, unknown>>, place: string, protocol: Protocol): readonly Fault[] {
+  const agent = agents[protocol];
+  const own = isAgent(agent) ? protocolOf(agent) : undefined;
+  if (own === undefined || own === protocol) return [];
+  return [{ place: `${place}.${protocol}`, message: `this agent is one of ${own}; give { ${own}: agent }`, value: agent }];
+}
+
+/** What an agent of Node says that it is for; one for either, as those of proxies are, finds that out with each request. */
+function protocolOf(agent: object): Protocol | undefined {
+  const said: unknown = Object.getOwnPropertyDescriptor(agent, 'protocol')?.value;
+  return said === 'http:' ? 'http' : said === 'https:' ? 'https' : undefined;
+}
+
+function isAgent(value: unknown): value is object {
+  return isRecord(value) && typeof value['addRequest'] === 'function';
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,71 @@
+import { LeadstreamError } from '../../core/index.js';
+import { kindOf } from '../../flow/index.js';
+import { normalizedZip, placeOf } from './places.js';
+
+/**
+ * City of a US or Canadian zipcode, as `zip_city` gives it in pipeline files.
+ *
+ * Memory: 5 MB for the table of the package `zipcodes`, which is read at the first call; a bundle needs that package beside it.
+ *
+ * @param zip Like `10001`, `10001-1234`, `K1A` or `K1A 0B1`.
+ * @returns `null` for `null`, and for a code that is not known or has another form.
+ * @throws {LeadstreamError} `E_USAGE` for what is no text.
+ *
+ * @example
+ * service.leads.pipe(derive({ zip_city: ({ zipcode }) => zipCity(zipcode), zip_state: ({ zipcode }) => zipState(zipcode) }));
+ * // { zipcode: '10001' }  ->  { zipcode: '10001', zip_city: 'New York', zip_state: 'NY' }
+ */
+export function zipCity(zip: string | null | undefined): string | null {
+  const text = textOf('zipCity', zip);
+  return text === null ? null : (placeOf(text)?.city ?? null);
+}
+
+/**
+ * Two-letter code of the state or province of a US or Canadian zipcode, as `zip_state` gives it in pipeline files.
+ *
+ * @param zip As of `zipCity`.
+ * @returns `null` for `null`, and for a code that is not known or has another form.
+ * @throws {LeadstreamError} `E_USAGE` for what is no text.
+ *
+ * @example
+ * zipState('K1A 0B1'); // 'ON'
+ */
+export function zipState(zip: string | null | undefined): string | null {
+  const text = textOf('zipState', zip);
+  return text === null ? null : (placeOf(text)?.state ?? null);
+}
+
+/**
+ * First three characters of a US or Canadian zipcode, the sorting area, as `zip_prefix` gives it in pipeline files.
+ *
+ * @param zip As of `zipCity`.
+ * @returns `null` for `null`, and for a text of another form.
+ * @throws {LeadstreamError} `E_USAGE` for what is no text.
+ *
+ * @example
+ * zipPrefix('10001-1234'); // '100'
+ */
+export function zipPrefix(zip: string | null | undefined): string | null {
+  const text = textOf('zipPrefix', zip);
+  return text === null ? null : (normalizedZip(text)?.slice(0, 3) ?? null);
+}
+
+/**
+ * First three of the ten digits of a phone number, after an optional country code 1, as `area_code` gives them in pipeline files.
+ *
+ * @returns `null` for `null`, and for a text that is no such number.
+ * @throws {LeadstreamError} `E_USAGE` for what is no text.
+ *
+ * @example
+ * areaCode('1 (212) 555-0142'); // '212'
+ */
+export function areaCode(phone: string | null | undefined): string | null {
+  const digits = textOf('areaCode', phone)?.replace(/[\s().+-]/g, '') ?? '';
+  return /^1?([2-9]\d{2})\d{7}$/.exec(digits)?.[1] ?? null;
+}
+
+function textOf(name: string, value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  if (value === null || value === undefined) return null;
+  throw new LeadstreamError('E_USAGE', `${name}: must be given a text or null, not ${kindOf(value)}`);
+}
