@@ -1,3 +1,4 @@
+export { amount, amountOf } from './amount.js';
 export { catalogue, type CodeOf, type ErrorCode, type GeneralCode } from './catalogue.js';
 export { type Column, type Row, type Sensitivity, snakeCase, strictest, undeclaredColumn } from './column.js';
 export { type Consistency, type ConsistencyMode, type ConsistencyOutcome, newConsistency } from './consistency.js';
