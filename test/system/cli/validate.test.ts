@@ -146,6 +146,12 @@ describe('lintPipelines', () => {
     });
     expect(await lintPipelines('no.yaml', { cwd })).toMatchObject({ ok: false, findings: [{ code: 'E_SPEC_FILE', line: 1 }] });
     await expect(lintPipelines('')).rejects.toMatchObject({ code: 'E_USAGE' });
+    // What a caller without types could give.
+    const others = JSON.parse('[{ "file": "q.yaml", "pipelines": [{ "name": "q" }] }]');
+    await expect(lintPipelines('p.yaml', { cwd, others })).rejects.toMatchObject({
+      code: 'E_USAGE',
+      message: expect.stringContaining('writes'),
+    });
   });
 });
 
