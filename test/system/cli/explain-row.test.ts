@@ -326,6 +326,20 @@ describe('explain-row', () => {
     });
   });
 
+  test('says where a key is from that the service refuses, by the file of its reference', async () => {
+    const [from, cwd] = [await served(), await workplace('from: leads\nto:\n  - stdout: {}')];
+    await writeFile(join(cwd, 'key'), 'wrong-key\n');
+    await writeFile(
+      join(cwd, 'p.yaml'),
+      'name: p\nservice: { base_url: "${LEADSTREAM_BASE_URL}", auth: { rest_api_key: "${file:key}" } }\nfrom: leads\nto: [{ stdout: {} }]\n',
+    );
+    const { code, stderr } = await cli(['explain-row', 'p.yaml', '1'], { cwd, env: from.env });
+    expect({ code, stderr }).toEqual({
+      code: 77,
+      stderr: expect.stringContaining('refused the credentials; rest_api_key is from ${file:key}. '),
+    });
+  });
+
   test('looks through the list where there is no single read, so far and no further', async () => {
     const from = await service(generate({ leads: 500, bridges: 5, seed: 7 }), { faults: ['404@requests=1'] });
     const row = (index: number): { lead_id: string } => JSON.parse(generate({ leads: 500, bridges: 5, seed: 7 }).leads.row(index));

@@ -1,9 +1,10 @@
 import { columnsOf } from '../../../collections/index.js';
-import { itemAt, LeadstreamError, stoppedBy, type Row } from '../../../core/index.js';
+import { itemAt, LeadstreamError, stoppedBy, withKeyOrigin, type Row } from '../../../core/index.js';
 import { watchersProblem, type Watchers } from '../../../events/index.js';
 import { abortSignal, bounds, checkUsage, flag, judged, number, object, texts } from '../../../options/index.js';
 import { connect, type ConnectOptions } from '../../../source/index.js';
 import { checkPipeline } from '../../run/check-run.js';
+import { keyOriginOf } from '../../spec/key-origin.js';
 import type { Pipeline } from '../../spec/pipeline.js';
 import type { RowExplanation, RowPassage } from './explanation.js';
 import { columnsWith, FieldView } from './fields.js';
@@ -78,7 +79,7 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
     };
   } catch (error) {
     if (signal?.aborted) throw stoppedBy(signal, `${name}: the explanation was stopped by its signal`);
-    throw error;
+    throw withKeyOrigin(error, keyOriginOf(pipeline));
   } finally {
     signal?.removeEventListener('abort', stop);
     await service.close();
