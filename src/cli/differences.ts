@@ -18,7 +18,7 @@ export function linesOf({ at, expected, received, rows }: Difference): readonly 
 
 function rowLines(difference: RowDifference): readonly string[] {
   if (difference.kind === 'missing') return [`  row ${difference.row} did not come: ${recordText(difference.expected)}`];
-  if (difference.kind === 'unexpected') return [`  row ${difference.row} was not expected: ${recordText(difference.received)}`];
+  if (difference.kind === 'unexpected') return [`  row ${difference.row} was not expected: ${recordText(filled(difference.received))}`];
   return Object.entries(difference.columns).map(
     ([name, { expected, received }]) => `  row ${difference.row}, ${name}: expected ${value(expected)}, received ${value(received)}`,
   );
@@ -30,6 +30,11 @@ function textLines(expected: string, received: string): readonly string[] {
   const line = wanted.findIndex((text, index) => text !== came[index]);
   const at = line < 0 ? wanted.length : line;
   return [`  line ${at + 1}: expected ${value(wanted[at])}, received ${value(came[at])}`];
+}
+
+/** A row without its null columns: most are, where a test gives a few fields. */
+function filled(row: Readonly<Record<string, string | null>>): Readonly<Record<string, string | null>> {
+  return Object.fromEntries(Object.entries(row).filter(([, each]) => each !== null));
 }
 
 function recordText(row: Readonly<Record<string, string | null>>): string {

@@ -1,3 +1,4 @@
+export { amount, amountOf } from './amount.js';
 export { catalogue, type CodeOf, type ErrorCode, type GeneralCode } from './catalogue.js';
 export { type Column, type Row, sensitivities, type Sensitivity, snakeCase, strictest, undeclaredColumn } from './column.js';
 export { type Consistency, type ConsistencyMode, type ConsistencyOutcome, newConsistency } from './consistency.js';
@@ -34,6 +35,7 @@ export { counted, origins, outcomes, type RowCounts, wordOf } from './row-counts
 export { newRunId } from './run-id.js';
 export { schema, zod, type Zod } from './schema.js';
 export { hintAt, meant, unknownName } from './suggestions.js';
+export { withKeyOrigin } from './refused-key.js';
 export { reasonOf, whatWasThrown } from './thrown.js';
 export { warnProcess } from './warn-process.js';
 export { type DeclaredType, declaredTypes, expectations, parserOf, textOf, type Value, type ValueOf } from './types.js';

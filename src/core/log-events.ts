@@ -79,7 +79,7 @@ export const logEvents = {
   },
   'file.warned': {
     level: 'warn',
-    summary: '`validate` found something that is right and probably not meant.',
+    summary: '`validate` or `test` found something that is right and probably not meant.',
     fields: ['code', 'file', 'line', 'column'],
   },
   message: { level: 'info', summary: 'Whatever else there is to say; some have another level.', fields: [] },

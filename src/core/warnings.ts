@@ -46,7 +46,7 @@ export const warningCatalogue = {
     help: 'There is a manifest key, and the files that a run kept were published without one, or by another state folder; compare the table with its source.',
   },
   W_STATE_LOG: {
-    help: 'No log of runs has the manifest that verify compared with the files, so nothing tells that it is the one of the run; name the state folder of the runs.',
+    help: 'No log of runs has the manifest that verify or rollback compared with the files, so nothing tells that it is the one of the run; name the state folder of the runs.',
   },
   W_RUN_RESTARTED: {
     help: 'Fields came that nobody declared, so the run began again with columns for them, as on_new_field: restart asks; declare them to save the time.',

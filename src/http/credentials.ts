@@ -107,6 +107,11 @@ function wrongKey(key: string): string | undefined {
 
 const tooShort = `is shorter than ${minSecretLength} characters, so it is no key; look where it comes from`;
 
+/** The field that holds the key. */
+export function keyField(credentials: Credentials): readonly string[] {
+  return keyOf(credentials).field;
+}
+
 function keyOf(credentials: Credentials): { readonly field: readonly string[]; readonly key: string } {
   if ('rest_api_key' in credentials) return { field: ['rest_api_key'], key: credentials.rest_api_key };
   if ('bearer' in credentials) return { field: ['bearer'], key: credentials.bearer };

@@ -1,5 +1,5 @@
 export { nextLinkIn } from './link-header.js';
-export { accountOf, type Credentials, headerNameProblem, headersOf, keyProblem, queryOf, secretsOf } from './credentials.js';
+export { accountOf, type Credentials, headerNameProblem, headersOf, keyField, keyProblem, queryOf, secretsOf } from './credentials.js';
 export { withAgent } from './agent.js';
 export { checkOptions, clientChecks, wrongOption } from './options.js';
 export { openTransport, type OpenedTransport } from './open.js';

@@ -3,6 +3,7 @@ import { checkUsage, filledText, object } from '../options/index.js';
 import type { Action } from '../store/index.js';
 import type { Manifest } from './manifest.js';
 import { isRunId } from './names.js';
+import type { Evidence } from './run-log.js';
 import { Table } from './table.js';
 import { verifyTable, type VerifyOptions } from './verify.js';
 
@@ -63,6 +64,8 @@ export interface Rollback {
   readonly to: string;
   /** The one that they see now, which is kept; `undefined` for a table whose link was lost. */
   readonly from: string | undefined;
+  /** By what its manifest was found to be as the run had written it. */
+  readonly evidence: Evidence;
   /** What commits it, in order; the caller holds the lock of the table. */
   readonly actions: readonly Action[];
 }
@@ -92,9 +95,9 @@ export async function prepareRollback(path: string, to?: string, log: Log = {}):
   if (target === from) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is the published one already`);
   if (!isRunId(target) || !kept.includes(target))
     throw new SinkError('E_SINK_RUN', `${path} has no kept run ${target}; there is ${kept.length === 0 ? 'none' : kept.join(', ')}`);
-  await refuseDamaged(table, target, log);
+  const evidence = await refuseDamaged(table, target, log);
   const actions = [...(await table.restore(target)), await table.linkTo(target), ...(await table.expire(from))];
-  return { to: target, from, actions };
+  return { to: target, from, evidence, actions };
 }
 
 type Log = Pick<VerifyOptions, 'stateDir' | 'manifestKey'>;
@@ -115,14 +118,14 @@ async function relinked(table: Table, runs: readonly TableRun[], to: string | un
     const which = names.length === 0 ? 'none of its runs has a manifest that can be read' : `name the run with --to: ${names.join(', ')}`;
     throw new SinkError('E_SINK_RUN', `${table.path} is no link to a run any more; ${which}`);
   }
-  await refuseDamaged(table, to, log);
+  const evidence = await refuseDamaged(table, to, log);
   const expired = await Promise.all(names.filter((run) => run !== to).map((run) => table.expire(run)));
-  return { to, from: undefined, actions: [...(await table.restore(to)), await table.linkTo(to), ...expired.flat()] };
+  return { to, from: undefined, evidence, actions: [...(await table.restore(to)), await table.linkTo(to), ...expired.flat()] };
 }
 
-async function refuseDamaged(table: Table, run: string, log: Log): Promise<void> {
-  const { differences } = await verifyTable(table.path, { ...log, run });
-  if (differences.length === 0) return;
+async function refuseDamaged(table: Table, run: string, log: Log): Promise<Evidence> {
+  const { differences, evidence } = await verifyTable(table.path, { ...log, run });
+  if (differences.length === 0) return evidence;
   const shared = (await table.sharesFiles(run)) ? sharing : '';
   throw new SinkError('E_SINK_RUN', `${table.path}: run ${run} is damaged: ${differences.join('; ')}${shared}`);
 }

@@ -25,6 +25,8 @@ export interface LogFinding {
   readonly evidence: Evidence;
   /** What is wrong, as a sentence. */
   readonly difference?: string;
+  /** The absolute path of the table for which the log has the manifest, where it knows none at the one that was asked about: as if it was moved. */
+  readonly movedFrom?: string;
   /** Whether that is no more than that nothing was signed yet: of the table, the log has no line with an HMAC. */
   readonly signs?: boolean;
 }
@@ -70,14 +72,21 @@ export class RunLog {
   /** Compares the manifest of a run with what the run had logged. */
   async check(table: string, run: string, manifest: string): Promise<LogFinding> {
     const place = await placeOf(table);
-    const known = await this.#entriesOf(place);
+    const entries = await this.#entriesOf(place, run);
+    const known = entries.filter((one) => one.table === place);
     const logged = known.filter((one) => one.run === run);
     const signs = known.every((one) => one.hmac_sha256 === undefined);
     if (logged.length > 0) return this.#compare(logged, place, run, manifest, signs);
+    const sha256 = sha256Of(manifest);
+    // Tables that one run wrote have its name in common, and no manifest.
+    const moved = known.length === 0 ? entries.find((one) => one.sha256 === sha256) : undefined;
+    const movedFrom = moved && { movedFrom: moved.table };
+    if (moved && this.#key === undefined) return { evidence: 'sha256', ...movedFrom };
     // What was published before the log began is not in it; with a key, nobody may claim that.
     const missing = this.#key !== undefined || known.some((one) => one.run < run);
-    const difference = `run ${run} is not in the log of runs ${this.path}`;
-    return { evidence: 'none', ...(missing && { difference, signs: known.length === 0 }) };
+    const elsewhere = moved === undefined ? '' : ` for this path, but for ${moved.table}`;
+    const difference = `run ${run} is not in the log of runs ${this.path}${elsewhere}`;
+    return { evidence: 'none', ...movedFrom, ...(missing && { difference, signs: known.length === 0 }) };
   }
 
   #compare(logged: readonly Entry[], table: string, run: string, manifest: string, signs: boolean): LogFinding {
@@ -92,8 +101,8 @@ export class RunLog {
     return { evidence: 'none', difference: `the HMAC of the manifest of run ${run} in ${this.path} ${what}`, signs };
   }
 
-  /** The lines of a table; those of all tables may be more than a text can hold. */
-  async #entriesOf(table: string): Promise<readonly Entry[]> {
+  /** The lines of a table or of a run; those of all tables may be more than a text can hold. */
+  async #entriesOf(table: string, run: string): Promise<readonly Entry[]> {
     return attempt('E_SINK_WRITE', `cannot read ${this.path}`, async () => {
       // Whoever checks may be another user than the one who runs.
       const file = await openRegular(this.path).catch(unlessMissing(undefined));
@@ -102,7 +111,7 @@ export class RunLog {
       try {
         for await (const line of linesOf(file)) {
           const one = entryIn(line);
-          if (one?.table === table) found.push(one);
+          if (one?.table === table || one?.run === run) found.push(one);
         }
       } finally {
         await file.close();

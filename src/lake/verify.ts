@@ -1,6 +1,6 @@
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { SinkError } from '../core/index.js';
+import { defined, SinkError } from '../core/index.js';
 import { checkUsage, filledText, object } from '../options/index.js';
 import { readRegular, sha256File } from '../store/index.js';
 import { RunLog, type Evidence } from './run-log.js';
@@ -18,6 +18,8 @@ export interface Verification {
   readonly differences: readonly string[];
   /** By what the manifest itself was found to be as its run had written it. */
   readonly evidence: Evidence;
+  /** The absolute path of the table for which the log of runs has the manifest, where that is another one: as a rule the table was moved. */
+  readonly movedFrom?: string;
 }
 
 /** What is compared, and with what. */
@@ -86,7 +88,8 @@ async function verifyRun(path: string, { run, stateDir, manifestKey }: VerifyOpt
     ...(await compare(table.folder(looked), manifest, shown ? '' : keptEnding)),
     ...(manifest.keys ? await keyDifferences(table.keysPath(looked), manifest.keys, manifest.rows) : []),
   ];
-  return { ...summaryOf(manifest), evidence: logged?.evidence ?? 'none', differences };
+  const movedFrom = logged?.movedFrom;
+  return { ...summaryOf(manifest), evidence: logged?.evidence ?? 'none', ...defined({ movedFrom }), differences };
 }
 
 async function publishedRun(table: Table): Promise<string | undefined> {

@@ -2,7 +2,7 @@ export { checkArguments, checkGiven, checkUsage } from './arguments.js';
 export { defaults, usual, usually } from './defaults.js';
 export { distinct, repeatsIn, standsTwice } from './distinct.js';
 export { type Extension, extensionConfig, type ExtensionDeclaration, extended, extensionOf, extensionProblem } from './extension.js';
-export { getIn, type Issue, issuesOf, keysOf, wantedAt, wrongKey } from './issues.js';
+export { getIn, type Issue, issuesOf, keysOf, setIn, wantedAt, wrongKey } from './issues.js';
 export { given } from './given.js';
 export { bounds, consistencyModes, addressProblem } from './bounds.js';
 export {

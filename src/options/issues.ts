@@ -54,6 +54,13 @@ export function getIn(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((inner, key) => (isRecord(inner) ? Reflect.get(inner, key) : undefined), value);
 }
 
+/** Puts another value at a path that is there. */
+export function setIn(value: unknown, path: readonly PropertyKey[], to: unknown): void {
+  const parent = getIn(value, path.slice(0, -1));
+  const key = path.at(-1);
+  if (typeof parent === 'object' && parent !== null && key !== undefined) Reflect.set(parent, key, to);
+}
+
 /** The issue, or those of the alternative that knows most of the keys; of several, of the one that misses least. */
 function ofAlternativeMeant(issue: Issue): readonly Issue[] {
   if (issue.code !== 'invalid_union') return [issue];

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { LeadstreamError } from '../core/index.js';
 import { abortSignal, callable, checkUsage, object, texts } from '../options/index.js';
-import type { Extensions, PipelineTest, TestedPipeline } from '../pipeline/index.js';
+import type { Extensions, Finding, PipelineTest, TestedPipeline } from '../pipeline/index.js';
 import type { Difference } from './compare.js';
 import { refuseStopped } from './stopped.js';
 
@@ -42,6 +42,8 @@ export interface TestResults {
   readonly untested: readonly string[];
   /** Tests that `only` left out. */
   readonly skipped: readonly Pick<TestResult, 'pipeline' | 'name'>[];
+  /** What is right in the tests and probably not meant, like a field of `given` that is nearly one of its collection. */
+  readonly warnings: readonly Finding[];
 }
 
 /** The key that the service of a test takes. It opens nothing else. */
@@ -80,7 +82,8 @@ export async function testPipelines(file: string, options: TestOptions = {}): Pr
     }
   }
   const untested = pipelines.filter((pipeline) => pipeline.tests.length === 0).map(({ name }) => name);
-  return { ok: tests.every(({ ok }) => ok), tests, untested, skipped };
+  const warnings = pipelines.flatMap(({ doubts }) => doubts);
+  return { ok: tests.every(({ ok }) => ok), tests, untested, skipped, warnings };
 }
 
 interface Surroundings {

@@ -253,6 +253,9 @@ describe('GitHub Actions', () => {
     expect(workflow).toMatchObject({ permissions: { contents: 'read' }, concurrency: { 'cancel-in-progress': false } });
     const { steps } = workflow.jobs.export;
     const step = steps.find(({ name }: { name?: string }) => name === 'Export');
+    // Whoever cancels the job reaches the run, and nothing in between.
+    expect(step.run).toMatch(/^exec node_modules\/\.bin\/leadstream run /m);
+    expect(step.run).not.toMatch(/^\s*npx /m);
     const uploads = steps.filter(({ uses = '' }) => uses.startsWith('actions/upload-artifact@'));
     expect(uploads.map((upload: { if?: string; with: object }) => [upload.if, upload.with])).toMatchObject([
       ['always()', { path: 'report.json' }],

@@ -38,6 +38,9 @@ const byStatus = lake(', mode: append, key: [lead_status]');
 const lone = 'lone \ud800';
 const long = 'x'.repeat(300);
 
+/** Steps that make two rows of one. */
+const two = ['derive: { k: "\'7\'" }', 'join: { with: bridges, on: { k: niche }, as: b, select: [title], pick: all }'];
+
 const cases: Readonly<Record<string, Case>> = {
   'a row that is written': {},
   'a row that a filter drops': { steps: ["filter: lead_status == 'none'"] },
@@ -50,6 +53,28 @@ const cases: Readonly<Record<string, Case>> = {
   'several matches, of which one is wanted': {
     steps: ['derive: { k: "\'7\'" }', 'join: { with: bridges, on: { k: niche }, as: b, select: [title] }'],
     code: 'E_STEP_MATCHES',
+  },
+  'several rows of which one is rejected where none may be': {
+    steps: [...two, "derive: { x: \"num(b_title == 'Solar' ? 'abc' : '1')\" }"],
+    more: ['rejects: { max: 0 }'],
+    code: 'E_GATE_REJECTS',
+  },
+  'several rows of which as many are rejected as may be': {
+    steps: [...two, "derive: { x: \"num(b_title == 'Solar' ? 'abc' : '1')\" }"],
+    more: ['rejects: { max: 1 }'],
+  },
+  'several rows that are rejected, more than may be': {
+    steps: [...two, 'derive: { x: num(b_title) }'],
+    more: ['rejects: { max: 1 }'],
+    code: 'E_GATE_REJECTS',
+  },
+  'several rows of which one has no match where all have one': {
+    steps: [
+      ...two,
+      "derive: { l: \"b_title == 'Auto' ? '1' : 'none'\" }",
+      'join: { with: bridges, on: { l: id }, as: c, select: [title], min_match: 100% }',
+    ],
+    code: 'E_GATE_MATCH',
   },
   'a row that a sample leaves out': { steps: ['sample: { percent: 0.0001 }'] },
   'a row of a group': { steps: ['aggregate: { by: [lead_status], compute: { leads: count() } }'] },
@@ -177,7 +202,7 @@ function toldByRun({ steps, sinks }: RunReport): Told {
 }
 
 function toldByExplanation({ plan }: Pipeline, { steps, outputs }: RowExplanation): Told {
-  const rejected = steps.filter(({ outcome }) => outcome === 'rejected').length;
+  const rejected = sum(steps.map((step) => step.rejected));
   const none = { written: 0, unchanged: 0, changed: 0, rejected: 0, nulled: 0 };
   const all = outputs.length > 0 ? outputs.map((output) => output.counts) : plan.sinks.map(() => none);
   return {

@@ -117,7 +117,11 @@ void tableRuns();
 expectTypeOf(verifyTable('lake/leads', { stateDir: '.leadstream' })).resolves.toEqualTypeOf<Verification>();
 // @ts-expect-error A run is named by its id.
 void verifyTable('lake/leads', { run: 1 });
-expectTypeOf(rollbackTable('lake/leads')).resolves.toEqualTypeOf<{ readonly from: string | undefined; readonly to: string }>();
+expectTypeOf(rollbackTable('lake/leads')).resolves.toEqualTypeOf<{
+  readonly from: string | undefined;
+  readonly to: string;
+  readonly evidence: Verification['evidence'];
+}>();
 // @ts-expect-error Options are named.
 void rollbackTable('lake/leads', 'run-1');
 expectTypeOf(readGroups('part.parquet', ['lead_id'])).toEqualTypeOf<AsyncIterable<readonly Row[]>>();

@@ -1,12 +1,11 @@
 import type { Argv } from 'yargs';
-import { LeadstreamError, printable } from '../../core/index.js';
+import { amount, amountOf, LeadstreamError, printable } from '../../core/index.js';
 import type { RowExplanation, RowField, RowJoin, RowOutput, RowPassage } from '../../index.js';
 import { painterFor, type Painter, type Tone } from '../colour.js';
 import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
-import { amount } from '../table.js';
 
 interface ExplainRowArguments extends CommonArguments {
   readonly file: string;
@@ -99,45 +98,54 @@ const tones: Readonly<Record<RowPassage['outcome'] | RowOutput['outcome'], Tone>
 };
 
 function stepLines(passage: RowPassage, paint: Painter): readonly string[] {
-  const { at, outcome, reason, expressions, conditions, used, join, changed, removed, rows, nulled, alone } = passage;
+  const { at, outcome, reason, rejected, expressions, conditions, used, join, changed, removed, nulled, alone } = passage;
   if (outcome === 'not reached') return [`${at}: ${paint(tones[outcome], outcome)}`];
-  const several = rows > 1 ? `, ${amount(rows)} rows leave it; the first:` : '';
-  const why = reason === undefined ? '' : `: ${printable(reason)}`;
+  const passed = outcome === 'passed';
+  const why = passed || reason === undefined ? '' : `: ${printable(reason)}`;
   const changes = changed.map((field) => {
     const was = field.before === undefined ? '' : ` (was ${shown(field.before)})`;
     return `${field.before === undefined ? '+' : '~'} ${field.name} ${field.type} = ${shown(field.value)}${was}`;
   });
   return [
-    `${at}: ${paint(tones[outcome], outcome)}${why}${several}`,
+    `${at}: ${paint(tones[outcome], outcome)}${why}${leaving(passage)}`,
     ...[
+      ...(passed && rejected > 0 ? [`${paint('bad', `${amountOf(rejected, 'row')} rejected`)}: ${reason}`] : []),
       ...expressions.map((expression) => `expression: ${printable(expression)}`),
       ...conditions.map(({ expression, value, problem }) => `  ${printable(expression)}: ${problem ?? value}`),
       ...used.map(({ name, value }) => `uses ${name} = ${shown(value)}`),
       ...(join ? joinLines(join) : []),
       ...changes,
       ...(removed.length > 0 ? [`- ${removed.join(', ')}`] : []),
-      ...(nulled > 0 ? [`${amount(nulled)} values did not fit and became null`] : []),
+      ...(nulled > 0 ? [`${amountOf(nulled, 'value')} did not fit and became null`] : []),
       ...(alone === undefined ? [] : [`note: ${alone}`]),
     ].map((line) => `  ${line}`),
   ];
 }
 
-function joinLines({ with: other, lookup, key, normalize, looked, matches, pick, miss }: RowJoin): readonly string[] {
+/** How many rows leave a step, where that is another number than one of one. */
+function leaving({ arrived, rows }: RowPassage): string {
+  if (rows === 0 || (rows === 1 && arrived === 1)) return '';
+  const came = arrived > 1 && arrived !== rows ? ` of ${amount(arrived)}` : '';
+  return `, ${amount(rows)}${came} rows ${rows === 1 ? 'leaves it:' : 'leave it; the first:'}`;
+}
+
+function joinLines(join: RowJoin): readonly string[] {
+  const { row, with: other, lookup, key, normalize, looked, matches, pick, miss, missed } = join;
+  const which = row > 1 ? `row ${amount(row)}: ` : '';
+  const others = missed > 1 ? `; ${amountOf(missed, 'row')} have none` : '';
   const tried = key.map(({ left, right, value, compared, agreeing }) => {
     const normal = normalize === undefined ? '' : `, compared as ${shown(compared)}`;
-    const found = lookup === 'by_id' ? '' : `: ${rowsOf(agreeing)} of ${other} with that ${right}`;
-    return `key ${left} = ${shown(value)}${normal}${found}`;
+    const found = lookup === 'by_id' ? '' : `: ${amountOf(agreeing, 'row')} of ${other} with that ${right}`;
+    return `${which}key ${left} = ${shown(value)}${normal}${found}`;
   });
-  const where = lookup === 'by_id' ? `${rowsOf(looked)} that the service gave for it` : `${rowsOf(looked)} of ${other}`;
+  const where = lookup === 'by_id' ? `${amountOf(looked, 'row')} that the service gave for it` : `${amountOf(looked, 'row')} of ${other}`;
   const several = matches > 1 ? `; pick: ${pick}` : '';
   return [
     ...tried,
-    miss === undefined ? `${amount(matches)} of ${where} match${matches === 1 ? 'es' : ''}${several}` : `no match in ${where}: ${miss}`,
+    miss === undefined
+      ? `${amount(matches)} of ${where} match${matches === 1 ? 'es' : ''}${several}`
+      : `${which}no match in ${where}: ${miss}${others}`,
   ];
-}
-
-function rowsOf(count: number): string {
-  return `${amount(count)} ${count === 1 ? 'row' : 'rows'}`;
 }
 
 function outputLines({ at, path, outcome, reason, counts, rows }: RowOutput, paint: Painter): readonly string[] {

@@ -1,6 +1,6 @@
 import type { Argv } from 'yargs';
 import { collectionNames, deliveredColumns, collections, type CollectionName } from '../../collections/index.js';
-import { LeadstreamError, unknownName } from '../../core/index.js';
+import { LeadstreamError, unknownName, withKeyOrigin } from '../../core/index.js';
 import type { CollectionStream, ConnectOptions, Row } from '../../index.js';
 import { listed } from '../listed.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
@@ -108,6 +108,9 @@ async function fetchOne(
     if (rows.length > 0) return 0;
     console.log('error', `leadstream: no ${collection} with the identifier ${id}`);
     return 1;
+  } catch (error) {
+    const [field = ''] = Object.keys(connection.auth).slice(-1);
+    throw withKeyOrigin(error, `${field} is from LEADSTREAM_${field.toUpperCase()}`);
   } finally {
     await service.close();
   }

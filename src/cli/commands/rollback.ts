@@ -15,7 +15,11 @@ export function addRollback(yargs: Argv, runner: Runner): Argv {
           type: 'string',
           describe: 'Run to publish again, an earlier or a later one (default: the one that the published run replaced)',
         })
-        .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of the redo log, as runs have it' })
+        .option('state-dir', {
+          type: 'string',
+          default: '.leadstream',
+          describe: 'Folder of the redo log and of the log of runs, as runs have it',
+        })
         .example('$0 rollback lake/leads', 'one run back; again, one run further')
         .example('$0 rollback lake/leads --to RUN', 'to any run that `runs` lists, also forward again'),
     (arguments_) =>
@@ -28,6 +32,12 @@ export function addRollback(yargs: Argv, runner: Runner): Argv {
           manifestKey: env.LEADSTREAM_MANIFEST_KEY,
         });
         const kept = done.from === undefined ? '' : `; run ${done.from} is kept`;
+        if (done.evidence === 'none')
+          console.event(
+            'warning',
+            { code: 'W_STATE_LOG' },
+            `W_STATE_LOG: ${dir}: no log of runs in ${stateDir} has run ${done.to}, so that its manifest was taken at its word; name the state folder of its runs with --state-dir`,
+          );
         console.log('info', `${dir}: run ${done.to} is published again${kept}`);
         return 0;
       }),

@@ -2,6 +2,7 @@ import type { Argv } from 'yargs';
 import { LeadstreamError, unknownName } from '../../core/index.js';
 import type { TestResult, TestResults } from '../../index.js';
 import { painterFor } from '../colour.js';
+import { warnOf } from '../findings.js';
 import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
@@ -50,6 +51,7 @@ async function test({ files: words, only, format, plugin }: TestArguments, conte
       const results = await testPipelines(file, { ...own, cwd, only, signal, onResult });
       tested.push({ file, results });
       if (!results.ok) exit = exit === 0 ? 1 : exit;
+      if (format === 'text') for (const warning of results.warnings) warnOf(file, warning, console);
       if (format === 'text' && results.untested.length > 0) console.log('warn', `${file}: no tests of ${results.untested.join(', ')}`);
     } catch (failure) {
       if (signal.aborted) throw new LeadstreamError('E_RUN_ABORTED', 'the tests were stopped', { cause: failure });

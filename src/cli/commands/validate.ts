@@ -1,5 +1,6 @@
 import type { Argv } from 'yargs';
 import type { LintResult } from '../../index.js';
+import { refuse, warnOf } from '../findings.js';
 import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
@@ -63,11 +64,9 @@ async function validate(
 
 /** Says what was found in a file: problems where editors look for them, and of a sound file its chains. */
 function tell(file: string, { ok, findings, pipelines, unset }: LintResult, { console }: CommandContext): void {
-  for (const { severity, code, line, column, message } of findings) {
-    const place = `${file}:${line}:${column} ${message}`;
-    const facts = { code, file, line, column };
-    if (severity === 'warning') console.event('file.warned', facts, `${code}: ${place}`);
-    else console.event('file.refused', { ...facts, exit: 78 }, code.startsWith('W_') ? `${code}: ${place}` : place);
+  for (const { severity, ...finding } of findings) {
+    if (severity === 'warning') warnOf(file, finding, console);
+    else refuse(file, finding, console);
   }
   if (!ok) return;
   for (const { name, from, steps, to, columns } of pipelines) {

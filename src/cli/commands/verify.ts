@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { GateError, LeadstreamError } from '../../core/index.js';
+import { amountOf, GateError, LeadstreamError } from '../../core/index.js';
 import { commonOptions, type Runner } from '../context.js';
-import { amount } from '../table.js';
 
 /** Adds `leadstream verify`. */
 export function addVerify(yargs: Argv, runner: Runner): Argv {
@@ -17,7 +16,7 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
         .option('state-dir', {
           type: 'string',
           defaultDescription: '".leadstream"',
-          describe: 'Folder with the log of runs, as runs have it',
+          describe: 'Folder with the log of runs, as runs have it; a table that was moved is found in it by its run',
         })
         .example('$0 verify lake/leads', 'exits with 65 when anything differs')
         .example('$0 verify backup/leads --manifest backup/leads.manifest.json', 'a copy'),
@@ -25,7 +24,7 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
       runner(arguments_, async ({ console, cwd, env }) => {
         const { verifyTable } = await import('../../index.js');
         const { dir, manifest, stateDir = '.leadstream' } = arguments_;
-        const { run, files, rows, bytes, differences, evidence } = await verifyTable(resolve(cwd, dir), {
+        const { run, files, rows, bytes, differences, evidence, movedFrom } = await verifyTable(resolve(cwd, dir), {
           run: arguments_.run,
           manifest: manifest === undefined ? undefined : resolve(cwd, manifest),
           stateDir: resolve(cwd, stateDir),
@@ -48,7 +47,7 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
         }
         console.log(
           'info',
-          `${dir}: run ${run} is as its manifest says: ${amount(rows)} ${rows === 1 ? 'row' : 'rows'}, ${amount(files)} ${files === 1 ? 'file' : 'files'}, ${amount(bytes)} bytes; ${evidences[evidence]}`,
+          `${dir}: run ${run} is as its manifest says: ${amountOf(rows, 'row')}, ${amountOf(files, 'file')}, ${amountOf(bytes, 'byte')}; ${evidences[evidence]}${movedFrom === undefined ? '' : `, where the table is ${movedFrom}`}`,
         );
         return 0;
       }),

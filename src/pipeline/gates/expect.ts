@@ -44,14 +44,18 @@ interface Leaving {
   readonly gone?: ReadonlyMap<string, string>;
 }
 
-/** Reports what of `expect` names columns that do not leave the last step, and lists that are not read; paths start at `expect`. */
-export function checkExpect(expect: Expect, { columns, gone }: Leaving, lists: readonly string[], problem: Problem): void {
-  for (const name of Object.keys(typeof expect.max_read_shrink === 'object' ? expect.max_read_shrink : {})) {
+/** Reports the lists of `expect` that are not read; paths start at `expect`. */
+export function checkLists({ max_read_shrink: most }: Expect, lists: readonly string[], problem: Problem): void {
+  for (const name of Object.keys(typeof most === 'object' ? most : {})) {
     if (lists.some((list) => list === name)) continue;
     const near = nearest(name, lists);
     const hint = near === undefined ? `there are ${lists.join(', ')}` : `did you mean '${near}'?`;
     problem(['expect', 'max_read_shrink', name], `${name} is not read here; ${hint}`, true);
   }
+}
+
+/** Reports what of `expect` names columns that do not leave the last step; paths start at `expect`. */
+export function checkExpect(expect: Expect, { columns, gone }: Leaving, problem: Problem): void {
   const known = columns.map(({ name }) => name);
   const require = (name: string, path: readonly (string | number)[], onKey = false) => {
     if (known.includes(name)) return;

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { newRunId } from '../../core/index.js';
 import { forgetCommit, lockOutputs, logCommit, recoverCommits, refuseEarlierState } from '../../store/index.js';
-import { prepareRollback } from '../../lake/index.js';
+import { prepareRollback, type Evidence } from '../../lake/index.js';
 import { checkUsage, filledText, object } from '../../options/index.js';
 import { StateFolder } from '../run/state-folder.js';
 
@@ -23,7 +23,8 @@ const taken = object({ path: filledText, options: returning }, ['path']);
  * its name undoes it: without `to`, each call goes one run further back. A kill in between is recovered like that of a run.
  *
  * @param path The table, `lake/leads`.
- * @returns The runs that readers saw before (`undefined` when the link of the table was lost), and that they see now.
+ * @returns The runs that readers saw before (`undefined` when the link of the table was lost), and that they see now; and by what the manifest
+ * of that one was found to be as it had been written, `none` where no log of runs in the state folder has it.
  * @throws {SinkError} `E_SINK_RUN` when there is no such run, none before the published one, or it is damaged, `E_SINK_FOREIGN` when there is no such table.
  * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right; `E_RUN_LOCKED` while a run works on the table; `E_STATE_VERSION` for what another version left in the state folder.
  *
@@ -33,7 +34,7 @@ const taken = object({ path: filledText, options: returning }, ['path']);
 export async function rollbackTable(
   path: string,
   options: RollbackOptions = {},
-): Promise<{ readonly from: string | undefined; readonly to: string }> {
+): Promise<{ readonly from: string | undefined; readonly to: string; readonly evidence: Evidence }> {
   checkUsage('rollbackTable', taken, { path, options });
   const table = resolve(path);
   const { path: stateDir, redoLog, settle } = StateFolder.at(options.stateDir, process.cwd());
@@ -42,11 +43,11 @@ export async function rollbackTable(
   const lock = await lockOutputs([table], { runId });
   try {
     await recoverCommits(redoLog, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), settle });
-    const { from, to, actions } = await prepareRollback(table, options.to, { stateDir, manifestKey: options.manifestKey });
+    const { from, to, evidence, actions } = await prepareRollback(table, options.to, { stateDir, manifestKey: options.manifestKey });
     const prepared = await logCommit(redoLog, { runId, pipeline: 'rollback', outputs: [table], actions });
     await prepared.commit();
     await forgetCommit(redoLog, runId);
-    return { from, to };
+    return { from, to, evidence };
   } finally {
     await lock.release();
   }

@@ -6,6 +6,7 @@ import { batchOf } from '../../flow/index.js';
 import type { Checked } from '../spec/check.js';
 import { credentialReferences } from '../spec/credentials.js';
 import { fileText } from '../spec/file-text.js';
+import type { Finding } from '../spec/lint.js';
 import { checkLoading } from '../spec/load-options.js';
 import type { Extensions } from '../spec/definitions.js';
 import type { Pipeline } from '../spec/pipeline.js';
@@ -27,6 +28,8 @@ export interface TestedPipeline {
   /** The collections of its own that it reads. */
   readonly own: readonly Collection[];
   readonly tests: readonly PipelineTest[];
+  /** What is right in its tests and probably not meant. */
+  readonly doubts: readonly Finding[];
   /**
    * The pipeline as a test runs it.
    *
@@ -68,10 +71,11 @@ export async function loadTests(file: string, options: Extensions & { readonly c
   const { pipelines, issues } = await checkDocuments(text, file, { ...own, env: {}, cwd }, { lenient: true, services: true });
   if (issues.length > 0) throw failureOf(file, issues);
 
-  return pipelines.map(({ name = '', plan, tests = [], document }, index) => ({
+  return pipelines.map(({ name = '', plan, tests = [], doubts, document }, index) => ({
     name,
     own: Object.values(plan?.collections ?? {}).filter(({ name: read, served }) => served !== undefined && plan?.reads.includes(read)),
     tests: tests.map((test, place) => ({ ...test, line: document.locate(['tests', place, 'name']).line })),
+    doubts: doubts.filter(({ code }) => code === 'W_SPEC_GIVEN').map((doubt) => ({ severity: 'warning', ...doubt })),
     open: async (test, place) => {
       const options = { ...own, cwd, ...(test.set && { set: test.set }) };
       const sourceOf = (documents: readonly unknown[]) => madeUp(documents, test, place, cwd);

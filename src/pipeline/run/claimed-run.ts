@@ -1,10 +1,11 @@
-import { GateError, limitReached, type Row } from '../../core/index.js';
+import { GateError, limitReached, withKeyOrigin, type Row } from '../../core/index.js';
 import { RunLog } from '../../lake/index.js';
 import { createClient, defaultFetchingThreads, noSpools, type CollectionReader, type Spools } from '../../source/index.js';
 import { evaluateGates } from '../gates/evaluate.js';
 import { openExpectations } from '../gates/expectations.js';
 import { refuseReplacing, standingOutputs } from '../gates/partial.js';
 import { passGates, type GateResult } from '../gates/result.js';
+import { keyOriginOf } from '../spec/key-origin.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import { LateRows, NewFields, type Attempt } from './attempt.js';
 import { Chain } from './chain.js';
@@ -222,7 +223,7 @@ export class ClaimedRun {
 
   /** @returns What has to be thrown. */
   async #afterFailure(failure: unknown): Promise<unknown> {
-    if (!restsOnPages(failure)) return limitReached(failure) ?? failure;
+    if (!restsOnPages(failure)) return withKeyOrigin(limitReached(failure) ?? failure, keyOriginOf(this.pipeline));
     // The next run must see what the service has by then: what is wrong may be what spooled.
     await this.run.forgetPages(this.#spools).catch(this.run.nuisance);
     return failure instanceof GateError && this.options.keepFailed ? this.#quarantined(failure) : failure;

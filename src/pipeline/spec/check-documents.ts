@@ -60,7 +60,7 @@ export async function checkDocuments(
   const from = sourceOf?.(documents) ?? referenceSource(options.env ?? process.env, options.baseDir ?? options.cwd ?? process.cwd());
   const context = { credentials: credentialsIn(documents, from), lenient };
   const definitions = await definitionsWith(options);
-  const checked = pipelines.map((document) => checkPipeline(document, from, context, definitions));
+  const checked = pipelines.map((document) => checkPipeline(document, { from, file: context, definitions }));
   checked.forEach((later, index) => {
     for (const earlier of checked.slice(0, index)) refuseClashes(earlier, later);
   });
@@ -69,7 +69,7 @@ export async function checkDocuments(
   // With other values, outputs are other ones than those that its tests name.
   if (sourceOf === undefined && Object.keys(set).length === 0) for (const document of checked) checkTestFiles(document, from.baseDir);
   if (services) for (const document of checked) await checkTestServices(document);
-  if (services) for (const { tests, plan, doubt } of checked) if (tests && plan) doubtGivenFields(tests, plan, doubt);
+  if (services) for (const { tests, plan, doubtTest } of checked) if (tests && plan) doubtGivenFields(tests, plan, doubtTest);
   const issues = issuesOfFile(defaults ? checkDefaults(defaults, from, context) : [], checked);
   return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ unset }) => unset))] };
 }

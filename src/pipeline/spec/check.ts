@@ -9,13 +9,15 @@ import type { Path, SpecDocument } from './document.js';
 import { hooksOf } from './hooks.js';
 import { IssueList, WarningList, type Doubt, type FileContext, type Issue } from './issue-list.js';
 import { pipelineOf, type Pipeline } from './pipeline.js';
-import { planPipeline, type Plan } from './plan.js';
-import { unfilled } from './planned.js';
+import { partsOf, type Parts } from './parts.js';
+import { bindChain, planPipeline, type Chain, type Plan } from './plan.js';
+import { unfilled, type Place } from './planned.js';
 import type { ReferenceSource } from './reference-source.js';
 import { ownCollections, registryOf } from './registry.js';
 import { resolveReferences, type Problem, type SpecWarning } from './references.js';
 import type { RejectsPlan } from '../run/rejects.js';
 import { defaultsShape, pipelineShape, type PipelineShape } from './spec.js';
+import type { End } from './stand-ins.js';
 import type { TestShape } from './test-shape.js';
 import { refuseLostKeys, validated } from './validate.js';
 
@@ -39,68 +41,89 @@ export interface Checked {
   readonly issues: readonly Issue[];
   /** Adds a problem that it has with others. */
   problem(path: Path, message: string, onKey?: boolean): void;
-  /** Adds what is right in it and probably not meant. */
-  readonly doubt: SpecWarning;
+  /** Adds what is right in one of its tests and probably not meant. */
+  readonly doubtTest: SpecWarning;
 }
 
-/**
- * Checks a document by itself, to the end: all that is wrong with it is in `issues`.
- *
- * @param file What it has in common with the other documents.
- */
-export function checkPipeline(document: SpecDocument, from: ReferenceSource, file: FileContext, definitions: Definitions): Checked {
-  const { env, baseDir } = from;
-  const issues = new IssueList(document, file);
-  const problem = issues.problemOf(false);
-  const resolved = resolvedIn(document.value, { from, file, issues });
-  const name = pipelineShape().pick({ name: true }).strip().safeParse(resolved).data?.name;
-  const shape = validated(pipelineShape(), resolved, [], problem);
-  // What would be a warning is a failure then, and this one can be told before anything is read.
-  const warnings = new WarningList(document, file.credentials, shape?.service?.strict ? problem : undefined);
-  // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
-  const parts = shape ?? readableParts(resolved);
-  const collections = registryOf(resolved, problem);
-  const context = { baseDir, pipeline: name ?? '', hmacKey: env.LEADSTREAM_HMAC_KEY, definitions, isPlain: document.isPlain };
-  const findings = { problem: shape ? problem : issues.ofUnreported(problem), warn: warnings.add, unset: issues.unsetOf() };
-  const plan = parts && collections && planPipeline(parts, { ...context, collections }, findings);
-  const connection =
-    shape && connectionOf(shape.service, env, { problem: issues.ofResolved(issues.problemOf(true)), unset: issues.unsetOf() });
-  const rejects = shape && plan && rejectsOf(shape, plan, baseDir, problem);
-  const hooks = shape && hooksOf(shape, env, problem);
-  if (shape && plan) refuseIdleRestart(shape, plan, problem);
-  // What is wrong with their shape was reported with the whole.
-  const tests = validated(pipelineShape().shape.tests, getIn(resolved, ['tests']), ['tests'], () => {});
-  if (tests && plan) checkTests(tests, plan, problem);
-  const isRight = shape && plan && connection && rejects && hooks && issues.all.length === 0 && issues.unset.length === 0;
+/** What the documents of a file are checked with. */
+interface Given {
+  readonly from: ReferenceSource;
+  /** What a document has in common with the others. */
+  readonly file: FileContext;
+  readonly definitions: Definitions;
+}
 
-  return {
-    document,
-    name,
-    outputs: [
-      ...(plan?.sinks ?? []).flatMap(({ output, prints, index, name }) =>
-        prints || output !== undefined ? [{ path: output, place: ['to', index, name] }] : [],
-      ),
-      ...(rejects?.path === undefined ? [] : [{ path: rejects.path, place: ['rejects', 'path'] }]),
-    ],
-    plan,
+/** Checks a document by itself, to the end: all that is wrong with it is in `issues`. */
+export function checkPipeline(document: SpecDocument, given: Given): Checked {
+  const { checked, issues, warnings, standIns } = inspect(document, given, 'least');
+  if (standIns.isChoice) {
+    // What is wrong with some values only may be right with the one that is unknown.
+    const other = inspect(document, given, 'greatest');
+    issues.keepThoseOf(other.issues);
+    warnings.keepThoseOf(other.warnings);
+  }
+  return checked;
+}
+
+/** @param end Of the values that could stand in for unknown ones, those that do. */
+function inspect(document: SpecDocument, { from, file, definitions }: Given, end: End) {
+  const issues = new IssueList(document, file);
+  const { resolved, standIns } = resolvedIn(document.value, { from, file, issues, end });
+  const every = issues.problemOf(false);
+  const judging = { problem: every, standIns };
+  const shape = validated(pipelineShape(), resolved, [], judging);
+  // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
+  const parts = shape ?? partsOf(resolved, standIns);
+  const unreported = shape ? every : issues.ofUnreported(every);
+  const problem = issues.ofKnown(unreported);
+  // What would be a warning is a failure then, and this one can be told before anything is read.
+  const warnings = new WarningList(document, file.credentials, standIns, parts.service?.strict ? problem : undefined);
+  const place = { baseDir: from.baseDir, pipeline: parts.name ?? '', definitions, isPlain: document.isPlain, standIns };
+  const chain = bindChain(parts, place, unreported);
+  const collections = registryOf(resolved, judging);
+  const findings = { problem, warn: warnings.add, unset: issues.unsetOf(), standIns };
+  const planned = collections && planPipeline(parts, chain, { hmacKey: from.env.LEADSTREAM_HMAC_KEY, collections }, findings);
+  const connecting = { problem: issues.ofKnown(issues.problemOf(true)), unset: issues.unsetOf() };
+  const connection = shape && connectionOf(shape.service, from.env, connecting);
+  const rejects = parts.rejects && rejectsOf(parts.rejects, chain, place, problem);
+  const hooks = hooksOf(parts, from.env, problem);
+  refuseIdleRestart(parts, chain, problem);
+  // What is wrong with their shape was reported with the whole.
+  const tests = validated(pipelineShape().shape.tests, getIn(resolved, ['tests']), ['tests'], { problem: () => {}, standIns });
+  if (tests && planned) checkTests(tests, planned, problem);
+  const plan = planned?.plan;
+  const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;
+  const checked: Checked = {
+    ...{ document, plan, tests },
+    // One that is unknown may be any.
+    name: standIns.within(['name']) ? undefined : parts.name,
+    outputs: outputsOf(chain, rejects),
     pipeline: isRight
       ? pipelineOf({ shape, plan, connection, rejects, hooks, from, written: document.value, resolved, warnings: warnings.told })
       : undefined,
-    tests,
-    doubts: warnings.all,
-    unset: issues.unset,
-    issues: issues.all,
-    problem,
-    doubt: warnings.add,
+    ...{ doubts: warnings.all, unset: issues.unset, issues: issues.all },
+    ...{ problem: issues.ofKnown(every), doubtTest: warnings.addOfTests },
   };
+  return { checked, issues, warnings, standIns };
+}
+
+/** Everything that a pipeline writes, with its place; `undefined` is stdout. */
+function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked['outputs'] {
+  return [
+    ...sinks.flatMap(({ output, prints, index, name }) =>
+      prints || output !== undefined ? [{ path: output, place: ['to', index, name] }] : [],
+    ),
+    ...(rejects?.path === undefined ? [] : [{ path: rejects.path, place: ['rejects', 'path'] }]),
+  ];
 }
 
 /** Checks what pipelines inherit as far as it can be told without them: all that is wrong with it. */
 export function checkDefaults(document: SpecDocument, from: ReferenceSource, file: FileContext): readonly Issue[] {
   const issues = new IssueList(document, file, ['defaults']);
-  const resolved = resolvedIn(inheritedOf(document), { from, file, issues });
-  validated(defaultsShape(), resolved, [], issues.problemOf(false));
-  registryOf(resolved, issues.problemOf(false));
+  const { resolved, standIns } = resolvedIn(inheritedOf(document), { from, file, issues, end: 'least' });
+  const judging = { problem: issues.problemOf(false), standIns };
+  validated(defaultsShape(), resolved, [], judging);
+  registryOf(resolved, judging);
   return issues.all;
 }
 
@@ -108,8 +131,9 @@ export function checkDefaults(document: SpecDocument, from: ReferenceSource, fil
 export function collectionsOf(document: SpecDocument, from: ReferenceSource, file: FileContext) {
   const issues = new IssueList(document, file);
   const declared = getIn(document.value, ['collections']);
-  const resolved = resolvedIn(declared === undefined ? {} : { collections: declared }, { from, file, issues });
-  return { collections: ownCollections(resolved, issues.problemOf(false)), issues: issues.all };
+  const given = declared === undefined ? {} : { collections: declared };
+  const { resolved, standIns } = resolvedIn(given, { from, file, issues, end: 'least' });
+  return { collections: ownCollections(resolved, { problem: issues.problemOf(false), standIns }), issues: issues.all };
 }
 
 /** What stands under `defaults`. */
@@ -117,51 +141,42 @@ export function inheritedOf({ value }: SpecDocument): unknown {
   return getIn(value, ['defaults']);
 }
 
-function resolvedIn(value: unknown, told: { from: ReferenceSource; file: FileContext; issues: IssueList }): unknown {
-  const { from, file, issues } = told;
+/** A value with its references resolved, and what stands in for those that lead nowhere. */
+function resolvedIn(value: unknown, told: { from: ReferenceSource; file: FileContext; issues: IssueList; end: End }) {
+  const { from, file, issues, end } = told;
   refuseLostKeys(value, issues.problemOf(false));
   const resolved = resolveReferences(value, from, file.credentials, { problem: issues.problemOf(true), unset: issues.unsetOf() });
   issues.resolved = resolved;
-  return resolved;
+  return { resolved, standIns: issues.standIns(end) };
 }
 
-function rejectsOf(shape: PipelineShape, plan: Plan, baseDir: string, problem: Problem): RejectsPlan {
-  const outputs = plan.sinks.flatMap(({ output }) => output ?? []);
-  const own = shape.rejects.path;
+function rejectsOf(
+  { path: own, max, rows }: PipelineShape['rejects'],
+  { sinks }: Chain,
+  { baseDir, pipeline }: Place,
+  problem: Problem,
+): RejectsPlan {
+  const outputs = sinks.flatMap(({ output }) => output ?? []);
 
   function pathOf(names: PathNames): string | undefined {
     if (own !== undefined) return outputAt(own, { baseDir, names });
-    const [first] = plan.sinks.flatMap(({ outputOf }) => outputOf(names) ?? []);
+    const [first] = sinks.flatMap(({ outputOf }) => outputOf(names) ?? []);
     return first && `${first}.rejects.ndjson`;
   }
 
-  const path = pathOf(unfilled(shape.name));
+  const path = pathOf(unfilled(pipeline));
   if (path !== undefined && outputs.some((output) => collide(output, path))) {
     problem(['rejects', 'path'], `${path} is where a sink writes; choose another file for the rejects`);
   }
-  return { path, pathOf, max: shape.rejects.max, rows: shape.rejects.rows };
+  return { path, pathOf, max, rows };
 }
 
 /** Refuses `on_new_field: restart` where a run cannot begin again, or where that would come to nothing. */
-function refuseIdleRestart({ on_new_field: wanted, schema, service }: PipelineShape, { sinks }: Plan, problem: Problem): void {
+function refuseIdleRestart({ on_new_field: wanted, schema, service }: Parts, { sinks }: Chain, problem: Problem): void {
   if (wanted !== 'restart') return;
   const at = ['on_new_field'];
   if (sinks.some(({ prints }) => prints))
     problem(at, 'a run that prints cannot begin again, since its rows are printed by then; leave out the stdout sink, or choose next_run');
   const refusing = [...(schema === 'freeze' ? ['schema: freeze'] : []), ...(service?.strict ? ['service.strict'] : [])];
   for (const other of refusing) problem(at, `${other} refuses every new field, so a run would begin again for nothing; choose one of them`);
-}
-
-/** What can be planned of a file that has problems in its shape. */
-function readableParts(value: unknown) {
-  const { shape } = pipelineShape();
-  const from = shape.from.safeParse(getIn(value, ['from'])).data;
-  const reveal = shape.reveal.safeParse(getIn(value, ['reveal'])).data;
-  return from === undefined ? undefined : { from, reveal, steps: entriesOf(getIn(value, ['steps'])), to: entriesOf(getIn(value, ['to'])) };
-}
-
-/** The steps or sinks of a list; what cannot be one keeps its place, so that all others have theirs. */
-function entriesOf(value: unknown): Readonly<Record<string, unknown>>[] {
-  const entries: readonly unknown[] = Array.isArray(value) ? value : [];
-  return entries.map((entry) => (typeof entry === 'object' && entry !== null && !Array.isArray(entry) ? { ...entry } : {}));
 }

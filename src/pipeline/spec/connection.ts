@@ -67,7 +67,7 @@ export function connectionOf(
   if (reached === undefined) return undefined;
   const { retry, ...settings }: Partial<ServiceSpec> = service ?? {};
   const way = proxyIn(reached.baseUrl, env);
-  if (way.problem !== undefined) problem([], way.problem);
+  if (way.problem !== undefined) problem(none ? [] : ['service', 'base_url'], way.problem);
   return {
     ...reached,
     proxy: way.proxy ?? false,

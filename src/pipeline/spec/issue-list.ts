@@ -3,6 +3,7 @@ import { getIn } from '../../options/index.js';
 import type { FileCredentials } from './credentials.js';
 import type { Path, SpecDocument } from './document.js';
 import type { Problem, SpecWarning, Unset } from './references.js';
+import { StandIns, type End } from './stand-ins.js';
 
 /** What is wrong with a document, at its place in the file. */
 export interface Issue extends SpecIssue {
@@ -27,7 +28,8 @@ export interface FileContext {
 /** Gathers what is wrong with a document. */
 export class IssueList {
   readonly #all: Issue[] = [];
-  readonly #unresolved = new Set<string>();
+  /** Where values are unknown, because their references stand for nothing. */
+  readonly #unresolved = new Map<string, Path>();
   /** The paths that have a problem. */
   readonly #places = new Set<string>();
   readonly #unset = new Set<string>();
@@ -58,15 +60,14 @@ export class IssueList {
     return (path, name, message) => {
       if (!this.file.lenient) return this.problemOf(true)(path, message);
       this.#unset.add(name);
-      this.#unresolved.add(path.join('.'));
+      this.#unresolved.set(path.join('.'), path);
     };
   }
 
+  /** @param reference Whether the problems are those of references. */
   problemOf(reference: boolean): Problem {
     return (path, message, onKey, at) => {
-      // What a reference would have stood for cannot be judged.
-      if (!reference && this.#unresolved.has(path.join('.'))) return;
-      if (reference) this.#unresolved.add(path.join('.'));
+      if (reference) this.#unresolved.set(path.join('.'), path);
       this.#places.add(path.join('.'));
       const set = this.document.overridden.find((over) => over.every((part, index) => part === path[index]));
       const told = this.file.credentials.redact(
@@ -83,9 +84,22 @@ export class IssueList {
     return (path, ...told) => (reported.has(path.join('.')) ? undefined : problem(path, ...told));
   }
 
-  /** The same without problems of what a reference would have stood for: it cannot be judged by what stands there instead. */
-  ofResolved(problem: Problem): Problem {
-    return (path, ...told) => (this.#unresolved.has(path.join('.')) ? undefined : problem(path, ...told));
+  /** The same without problems of unknown values; their keys are known. */
+  ofKnown(problem: Problem): Problem {
+    return (path, message, onKey, at) => {
+      if (onKey === true || !this.#unresolved.has(path.join('.'))) problem(path, message, onKey, at);
+    };
+  }
+
+  /** What stands in for the values that are unknown by now. */
+  standIns(end: End): StandIns {
+    return new StandIns([...this.#unresolved.values()], end);
+  }
+
+  /** Forgets the problems that another list does not have. */
+  keepThoseOf(other: IssueList): void {
+    const kept = new Set(other.#all.map(idOf));
+    this.#all.splice(0, Infinity, ...this.#all.filter((issue) => kept.has(idOf(issue))));
   }
 
   /** Where a reference was replaced, characters stand elsewhere. */
@@ -104,10 +118,14 @@ function setHint(message: string, set: Path): string {
 export class WarningList {
   readonly #all: Doubt[] = [];
 
-  /** @param refused Takes each as a problem, too, where warnings are failures. */
+  /**
+   * @param standIns What depends on a value that is unknown may be meant.
+   * @param refused Takes each as a problem, too, where warnings are failures.
+   */
   constructor(
     private readonly document: SpecDocument,
     private readonly credentials: FileCredentials,
+    private readonly standIns: StandIns,
     private readonly refused: Problem | undefined,
   ) {}
 
@@ -121,10 +139,22 @@ export class WarningList {
     return this.#all.map(({ code, message, line, column }) => ({ code, message: `${file}:${line}:${column} ${message}` }));
   }
 
-  readonly add: SpecWarning = (path, { code, message }) => {
-    this.#all.push({ code, message: this.credentials.redact(message), ...this.document.locate(path) });
-    this.refused?.(path, message);
+  readonly add: SpecWarning = (path, warning) => {
+    if (this.standIns.within(path)) return;
+    this.addOfTests(path, warning);
+    this.refused?.(path, warning.message);
   };
+
+  /** Adds what is doubtful in a test: no run has to do with it. */
+  readonly addOfTests: SpecWarning = (path, { code, message }) => {
+    this.#all.push({ code, message: this.credentials.redact(message), ...this.document.locate(path) });
+  };
+
+  /** Forgets the doubts that another list does not have. */
+  keepThoseOf(other: WarningList): void {
+    const kept = new Set(other.#all.map(idOf));
+    this.#all.splice(0, Infinity, ...this.#all.filter((doubt) => kept.has(idOf(doubt))));
+  }
 }
 
 /**
@@ -156,7 +186,7 @@ export function issuesOfFile(
   ].toSorted((a, b) => a.line - b.line || a.column - b.column);
 }
 
-function idOf({ line, column, message }: Issue): string {
+function idOf({ line, column, message }: SpecIssue): string {
   return `${line}:${column} ${message}`;
 }
 

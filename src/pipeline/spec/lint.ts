@@ -1,5 +1,5 @@
 import { SpecError, type Warning } from '../../core/index.js';
-import { anyList, checkUsage, filledText, flag, listOf, object } from '../../options/index.js';
+import { checkUsage, filledText, flag, listOf, object, texts } from '../../options/index.js';
 import { fileText } from './file-text.js';
 import { checkLoading, type LoadOptions } from './load-options.js';
 
@@ -46,7 +46,8 @@ export interface LintOptions extends LoadOptions {
   readonly others?: readonly { readonly file: string; readonly pipelines: LintResult['pipelines'] }[];
 }
 
-const other = object({ file: filledText, pipelines: anyList }, ['file', 'pipelines'], 'open');
+const linted = object({ name: filledText, writes: texts() }, ['name', 'writes'], 'open');
+const other = object({ file: filledText, pipelines: listOf(linted) }, ['file', 'pipelines'], 'open');
 const own = object({ envCheck: flag, strict: flag, others: listOf(other) }, [], 'open');
 
 /**
@@ -64,7 +65,7 @@ export async function lintPipelines(file: string, options: LintOptions = {}): Pr
   const { envCheck = false, strict = false, others = [], ...loading } = options;
   checkLoading('lintPipelines', { file }, loading);
   try {
-    return await linted(file, loading, { envCheck, strict, others });
+    return await resultOf(file, loading, { envCheck, strict, others });
   } catch (failure) {
     if (!(failure instanceof SpecError)) throw failure;
     const findings = failure.issues.map((issue) => ({ severity: 'error' as const, code: failure.code, ...issue }));
@@ -72,7 +73,7 @@ export async function lintPipelines(file: string, options: LintOptions = {}): Pr
   }
 }
 
-async function linted(
+async function resultOf(
   file: string,
   options: LoadOptions,
   { envCheck, strict, others }: Required<Pick<LintOptions, 'envCheck' | 'strict' | 'others'>>,

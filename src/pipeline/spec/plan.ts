@@ -1,12 +1,12 @@
 import type { Collection, Registry } from '../../collections/index.js';
 import { itemAt, unknownName, type Column } from '../../core/index.js';
-import { checkExpect } from '../gates/expect.js';
+import type { SinkPlan } from '../../sinks/index.js';
+import { checkExpect, checkLists } from '../gates/expect.js';
 import { refuseSharedOutputs } from './collide.js';
 import { ColumnFlow, type Findings } from './column-flow.js';
 import { refuseLimits, stopOf } from './limits.js';
-import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
-import { planSink, planStep, type Place, type PlannedSink, type PlannedStep } from './planned.js';
+import { planSink, planStep, type BoundStep, type Entries, type Place, type PlannedSink, type PlannedStep } from './planned.js';
 import type { Problem } from './references.js';
 import type { PipelineShape } from './spec.js';
 
@@ -25,49 +25,65 @@ export interface Plan {
   columns(undeclared?: readonly Column[]): readonly Column[];
 }
 
-/** What a file says of the chain. */
-type ChainShape = Pick<PipelineShape, 'from' | 'reveal' | 'steps' | 'to'> & Partial<Pick<PipelineShape, 'expect'>>;
+/** What a file says of the chain, as far as it can be read. */
+export type ChainShape = Pick<PipelineShape, 'reveal' | 'to'> & Partial<Pick<PipelineShape, 'from' | 'steps' | 'expect'>>;
 
-/** Where a pipeline belongs, and what it can be made of. */
-interface Surroundings extends Place {
+/** Steps and sinks, each as far as it is right by itself. */
+export interface Chain {
+  readonly steps: readonly (BoundStep | undefined)[];
+  readonly sinks: readonly PlannedSink[];
+}
+
+/** A plan with what is known of it. */
+export interface Planned {
+  readonly plan: Plan;
+  /** Whether no value that is unknown decides about its columns. */
+  readonly isKnown: boolean;
+}
+
+/** What steps are planned with. */
+interface Surroundings {
   readonly hmacKey: string | undefined;
-  readonly definitions: Definitions;
   readonly collections: Registry;
-  /** Whether a scalar of the file stands there without quotes. */
-  isPlain(path: Path): boolean;
+}
+
+/** Checks steps and sinks against their definitions. */
+export function bindChain({ steps = [], to }: Pick<ChainShape, 'steps' | 'to'>, place: Place & Entries, problem: Problem): Chain {
+  const sinks = to.flatMap((entry, index) => planSink(entry, index, place, problem) ?? []);
+  refuseSharedOutputs(sinks, problem);
+  return { steps: steps.map((entry, index) => planStep(entry, place, index, problem)), sinks };
 }
 
 /**
- * Checks steps and sinks against their definitions and the fields that are known at each of them.
+ * Checks steps and sinks against the fields that are known at each of them.
  *
  * @param findings Takes what is wrong, and what is right and probably not meant.
  */
 export function planPipeline(
   shape: ChainShape,
-  { hmacKey, definitions, collections, isPlain, ...place }: Surroundings,
+  { steps: bound, sinks }: Chain,
+  { hmacKey, collections }: Surroundings,
   findings: Findings,
-): Plan | undefined {
+): Planned | undefined {
   const { problem } = findings;
   const collection = collectionOf(shape, collections, problem);
   if (!collection) return undefined;
-  const { reveal = [] } = shape;
-  const bound = (shape.steps ?? []).map((entry, index) => planStep(entry, { definitions, isPlain }, index, problem));
-  const sinks = shape.to.flatMap((entry, index) => planSink(entry, index, { ...place, definitions, isPlain }, problem) ?? []);
-  refuseSharedOutputs(sinks, problem);
-
+  const { reveal = [], expect } = shape;
   const flow = new ColumnFlow(bound, { collection, collections, reveal, hmacKey });
-  const { arriving, leaving, gone } = flow.follow(flow.columnsWith(), findings);
+  const { arriving, leaving, gone, isKnown } = flow.follow(flow.columnsWith(), findings);
   const steps = bound.flatMap((step, index) => (step ? [{ ...step, input: itemAt(arriving, index) }] : []));
-  const reads = [...new Set([shape.from, ...steps.flatMap((step) => step.reads ?? [])])];
-  if (shape.expect) checkExpect(shape.expect, { columns: leaving, gone }, reads, problem);
-  for (const { index, name, check } of sinks) {
-    check(leaving, { key: collection.key, gone, problem: (path, message) => problem(['to', index, name, ...path], message) });
+  const reads = [...new Set([collection.name, ...steps.flatMap((step) => step.reads ?? [])])];
+  if (expect) {
+    // A list whose name is unknown may be any.
+    if (steps.length === bound.length && reads.every((name) => Object.hasOwn(collections, name))) checkLists(expect, reads, problem);
+    if (isKnown) checkExpect(expect, { columns: leaving, gone }, problem);
+    refuseLimits(expect, steps, problem);
   }
-  if (shape.expect) refuseLimits(shape.expect, steps, problem);
+  for (const sink of isKnown ? sinks : []) checkSink(sink, { columns: leaving, key: collection.key, gone }, findings);
 
   // A name that a step gives away is taken: an unknown field of that name stays out.
   const taken = new Set(arriving.flat().map(({ name }) => name.toLowerCase()));
-  return {
+  const plan: Plan = {
     collection,
     collections,
     reads,
@@ -76,10 +92,29 @@ export function planPipeline(
     stoppedBy: stopOf(steps),
     columns: (undeclared = []) => flow.follow(flow.columnsWith(undeclared.filter(({ name }) => !taken.has(name.toLowerCase())))).leaving,
   };
+  return { plan, isKnown };
+}
+
+/** Checks a sink against the columns that arrive at it; what it says of a list or map that has an unknown value may be about that value. */
+function checkSink(
+  { index, name, version, check }: PlannedSink,
+  { columns, ...plan }: Omit<SinkPlan, 'problem'> & { readonly columns: readonly Column[] },
+  { problem, standIns }: Findings,
+): void {
+  const at = ['to', index, name];
+  const isDecided = (path: Path) => standIns.within(path) && (version !== undefined || path.length > at.length);
+  check(columns, {
+    ...plan,
+    problem: (inner, message) => {
+      const path = [...at, ...inner];
+      if (!isDecided(path)) problem(path, message);
+    },
+  });
 }
 
 /** The collection that is read, with the fields that are to be revealed. */
 function collectionOf({ from, reveal = [] }: ChainShape, collections: Registry, problem: Problem): Collection | undefined {
+  if (from === undefined) return undefined;
   const collection = Object.hasOwn(collections, from) ? collections[from] : undefined;
   if (!collection) {
     problem(['from'], unknownName('collection', from, Object.keys(collections)));

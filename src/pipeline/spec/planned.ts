@@ -8,7 +8,8 @@ import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
 import type { Problem } from './references.js';
 import { typedScalars } from './typed-scalars.js';
-import { validated } from './validate.js';
+import type { StandIns } from './stand-ins.js';
+import { validated, type Judging } from './validate.js';
 
 /** A step of a pipeline file with its configuration inside. */
 export interface BoundStep {
@@ -80,27 +81,29 @@ export interface Place {
   readonly pipeline: string;
 }
 
-/** What entries of a file can be, and how its scalars stand there. */
-interface Entries {
+/** What entries of a file can be, how its scalars stand there, and what stands in for unknown ones. */
+export interface Entries {
   readonly definitions: Definitions;
+  readonly standIns: StandIns;
   isPlain(path: Path): boolean;
 }
 
 /** A step of a file; what is wrong with it is reported. */
 export function planStep(
   entry: Readonly<Record<string, unknown>>,
-  { definitions: { steps, sinks }, isPlain }: Entries,
+  { definitions: { steps, sinks }, isPlain, standIns }: Entries,
   index: number,
   problem: Problem,
 ): BoundStep | undefined {
   const chosen = chooseOne(entry, steps, ['steps', index], { name: 'step', others: sinks, below: 'to' }, problem);
   if (!chosen) return undefined;
   const path = ['steps', index, chosen.name];
-  return bindStep(chosen.definition, givenTo(chosen, path, isPlain), path, `steps[${index}] ${chosen.name}`, problem);
+  const judging = judgingOf(chosen.definition, path, { problem, standIns });
+  return bindStep(chosen.definition, givenTo(chosen, path, isPlain), path, `steps[${index}] ${chosen.name}`, judging);
 }
 
-function bindStep(definition: StepDefinition, value: unknown, path: Path, at: string, problem: Problem): BoundStep | undefined {
-  const config = validated(definition.config(), value, path, problem, definition.examples);
+function bindStep(definition: StepDefinition, value: unknown, path: Path, at: string, judging: Judging): BoundStep | undefined {
+  const config = validated(definition.config(), value, path, judging, definition.examples);
   if (config === undefined) return undefined;
   return {
     name: definition.name,
@@ -126,12 +129,19 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
 export function planSink(
   entry: Readonly<Record<string, unknown>>,
   index: number,
-  { definitions: { steps, sinks }, isPlain, ...place }: Place & Entries,
+  { definitions: { steps, sinks }, isPlain, standIns, ...place }: Place & Entries,
   problem: Problem,
 ): PlannedSink | undefined {
   const chosen = chooseOne(entry, sinks, ['to', index], { name: 'sink', others: steps, below: 'steps' }, problem);
   if (!chosen) return undefined;
-  return bindSink(chosen.definition, givenTo(chosen, ['to', index, chosen.name], isPlain), index, place, problem);
+  const path = ['to', index, chosen.name];
+  const judging = judgingOf(chosen.definition, path, { problem, standIns });
+  return bindSink(chosen.definition, givenTo(chosen, path, isPlain), index, place, judging);
+}
+
+/** What somebody's own step or sink says of its options, with a value that is unknown, may be about that value. */
+function judgingOf({ version }: Pick<StepDefinition, 'version'>, path: Path, { problem, standIns }: Judging): Judging {
+  return { problem: version !== undefined && standIns.within(path) ? () => {} : problem, standIns };
 }
 
 /** The value of an entry as its definition takes it. */
@@ -148,10 +158,10 @@ function bindSink(
   value: unknown,
   index: number,
   { baseDir, pipeline }: Place,
-  problem: Problem,
+  judging: Judging,
 ): PlannedSink | undefined {
   const at = `to[${index}] ${definition.name}`;
-  const config = validated(definition.config(), value, ['to', index, definition.name], problem, definition.examples);
+  const config = validated(definition.config(), value, ['to', index, definition.name], judging, definition.examples);
   if (config === undefined) return undefined;
   return {
     name: definition.name,

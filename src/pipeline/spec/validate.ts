@@ -1,8 +1,16 @@
 import type { z } from 'zod';
-import { getIn, issuesOf, keysOf, wantedAt, wrongKey, type Issue } from '../../options/index.js';
+import { issuesOf, keysOf, wantedAt, wrongKey, type Issue } from '../../options/index.js';
 import { hintAt } from '../../core/index.js';
 import type { Path } from './document.js';
 import type { Problem } from './references.js';
+import { spelledOut } from './spelled-out.js';
+import type { StandIns } from './stand-ins.js';
+
+/** Takes what is wrong with values, and stands in for those that nobody knows here. */
+export interface Judging {
+  readonly problem: Problem;
+  readonly standIns: StandIns;
+}
 
 /**
  * Checks a value of a pipeline file against a schema and reports each problem with the nearest right name.
@@ -10,19 +18,21 @@ import type { Problem } from './references.js';
  * Scalars of a file are text; where the schema wants a number or a flag, a text that spells one is taken as such.
  *
  * @param examples Of right values, for who gave one of another kind.
- * @returns The parsed value, or `undefined` when something was reported.
+ * @returns The parsed value, or `undefined` when something was reported, or a value is unknown and nothing stands in for it.
  */
 export function validated<T>(
   schema: z.ZodType<T>,
   value: unknown,
   at: Path,
-  problem: Problem,
+  { problem, standIns }: Judging,
   examples: readonly unknown[] = [],
 ): T | undefined {
-  const spelled = spelledOut(schema, value);
+  const spelled = spelledOut(schema, standIns.fill(schema, value, at));
   const result = schema.safeParse(spelled);
   if (result.success) return result.data;
-  for (const issue of issuesOf(schema, spelled)) report(issue, { schema, at, problem, examples });
+  for (const issue of issuesOf(schema, spelled)) {
+    if (!standIns.explains(issue, at)) report(issue, { schema, at, problem, examples });
+  }
   return undefined;
 }
 
@@ -34,33 +44,6 @@ export function refuseLostKeys(value: unknown, problem: Problem, at: Path = []):
     if (key === '__proto__') problem(path, `'${key}' is no name: what is given to it would be lost`, true);
     else refuseLostKeys(inner, problem, path);
   }
-}
-
-/** Converts texts where the schema says that it wants a number or a flag. */
-function spelledOut(schema: z.ZodType, value: unknown): unknown {
-  const result = schema.safeParse(value);
-  if (result.success) return value;
-  const spelled = structuredClone(value);
-  for (const issue of result.error.issues.flatMap(alternativesOf)) {
-    if (issue.code !== 'invalid_type') continue;
-    const converted = convert(issue.expected, getIn(spelled, issue.path));
-    if (converted !== undefined && issue.path.length === 0) return converted;
-    if (converted !== undefined) setIn(spelled, issue.path, converted);
-  }
-  return spelled;
-}
-
-/** An issue, or those of all alternatives of a union. */
-function alternativesOf(issue: Issue): readonly Issue[] {
-  if (issue.code !== 'invalid_union') return [issue];
-  return issue.errors.flat().flatMap((inner) => alternativesOf({ ...inner, path: [...issue.path, ...inner.path] }));
-}
-
-function convert(expected: string, text: unknown): number | boolean | undefined {
-  if (typeof text !== 'string') return undefined;
-  if (expected === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true';
-  if ((expected === 'number' || expected === 'int') && /^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
-  return undefined;
 }
 
 interface Place {
@@ -168,9 +151,3 @@ const kinds: Readonly<Record<string, string>> = {
   int: 'a whole number',
   boolean: 'true or false',
 };
-
-function setIn(value: unknown, path: readonly PropertyKey[], to: unknown): void {
-  const parent = getIn(value, path.slice(0, -1));
-  const key = path.at(-1);
-  if (typeof parent === 'object' && parent !== null && key !== undefined) Reflect.set(parent, key, to);
-}

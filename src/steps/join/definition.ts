@@ -59,7 +59,7 @@ export const joinStep = defineStep('join', {
     const withheld = withheldOf(other, join.reveal);
     const hasAll = Object.values(join.on).every((field) => right.some(({ name }) => name === field));
     if (Object.keys(join.on).length === 0) plan.problem(['on'], 'needs at least one pair of fields');
-    if (join.lookup === 'by_id') refuseLookup(join, other, plan);
+    if (join.lookup === 'by_id') refuseLookup(join, other, hasAll, plan);
     if (hasAll) warnOfSeveral(join, other, plan);
     join.reveal?.forEach((field, index) => {
       if (!Object.hasOwn(other.fields, field)) {
@@ -116,12 +116,16 @@ function otherOf(join: JoinConfig, collections: Registry): Collection {
   return other;
 }
 
-/** Refuses `lookup: by_id` where there is no path of a single record, or where it would compare something else than the id. */
-function refuseLookup({ on, with: name, normalize }: JoinConfig, { id, served }: Collection, plan: PlanContext): void {
+/**
+ * Refuses `lookup: by_id` where there is no path of a single record, or where it would compare something else than the id.
+ *
+ * @param hasAll Whether the other collection has the fields that are compared; one that it has not was told.
+ */
+function refuseLookup({ on, with: name, normalize }: JoinConfig, { id, served }: Collection, hasAll: boolean, plan: PlanContext): void {
   const fields = Object.values(on);
   if (served) {
     plan.problem(['lookup'], `nothing is known of paths of single records of ${name}, a collection of your own; use lookup: preload`);
-  } else if (fields.length !== 1 || fields[0] !== id) {
+  } else if (fields.length !== 1 || (hasAll && fields[0] !== id)) {
     plan.problem(
       ['on'],
       `lookup: by_id takes one pair, whose right field is the id of ${name}, like { field: ${id} }; for others use lookup: preload`,

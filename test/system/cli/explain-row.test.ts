@@ -366,6 +366,52 @@ describe('explain-row', () => {
     expect(outputs[0]?.rows.map((row) => row.at(-1)?.value)).toEqual(['212', '646']);
   });
 
+  test('says of several rows how many are rejected or have no match, what refuses that, and which row it shows', async () => {
+    const several = 'derive: { s: "\'NY\'" }\n  - join: { with: areacodes, on: { s: state }, as: b, select: [area_code], pick: all }';
+    const failing = "derive: { x: \"num(b_area_code == '212' ? 'abc' : b_area_code)\" }";
+    const [from, cwd] = [
+      await served(),
+      await workplace(`from: leads\nsteps:\n  - ${several}\n  - ${failing}\nto:\n  - stdout: {}\nrejects: { max: 0 }`),
+    ];
+    const { code, stdout, stderr } = await cli(['explain-row', 'p.yaml', '1'], { cwd, env: from.env });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('the gate rejects refuses a run with this row') });
+    const [, , , third = ''] = stdout.split('\n\n');
+    expect(third.split('\n')).toEqual([
+      'steps[2] derive: passed, 1 of 2 rows leaves it:',
+      expect.stringMatching(/^ {2}1 row rejected: field x /),
+      "  expression: num(b_area_code == '212' ? 'abc' : b_area_code)",
+      '  uses b_area_code = 646',
+      '  + x decimal = 646',
+    ]);
+    expect(stdout).toContain('gate rejects: refused: rejects.max: no row may be rejected\n');
+    const missing = await explained(
+      [
+        ...several.split('\n  - '),
+        "derive: { z: \"b_area_code == '212' ? 'New York' : 'none'\" }",
+        'join: { with: areacodes, on: { z: city }, as: c, select: [area_code], pick: first, min_match: 100% }',
+      ],
+      '1',
+    );
+    expect(missing).toMatchObject({
+      steps: [{}, {}, {}, { outcome: 'passed', rows: 2, join: { row: 2, missed: 1, miss: expect.any(String) } }],
+      gates: [{ gate: 'min_match' }],
+    });
+  });
+
+  test('says where a key is from that the service refuses, by the file of its reference', async () => {
+    const [from, cwd] = [await served(), await workplace('from: leads\nto:\n  - stdout: {}')];
+    await writeFile(join(cwd, 'key'), 'wrong-key\n');
+    await writeFile(
+      join(cwd, 'p.yaml'),
+      'name: p\nservice: { base_url: "${LEADSTREAM_BASE_URL}", auth: { rest_api_key: "${file:key}" } }\nfrom: leads\nto: [{ stdout: {} }]\n',
+    );
+    const { code, stderr } = await cli(['explain-row', 'p.yaml', '1'], { cwd, env: from.env });
+    expect({ code, stderr }).toEqual({
+      code: 77,
+      stderr: expect.stringContaining('refused the credentials; rest_api_key is from ${file:key}. '),
+    });
+  });
+
   test('looks through the list where there is no single read, so far and no further', async () => {
     const from = await service(generate({ leads: 500, bridges: 5, seed: 7 }), { faults: ['404@requests=1'] });
     const row = (index: number): { lead_id: string } => JSON.parse(generate({ leads: 500, bridges: 5, seed: 7 }).leads.row(index));

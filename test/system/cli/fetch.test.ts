@@ -38,6 +38,19 @@ describe('leadstream fetch', () => {
     expect(stdout).not.toContain('CRM_KEY');
   });
 
+  test.each([[['users']], [['users', '1']]])('says of %j whose key was refused, and never the key', async (words) => {
+    const from = await service();
+    const { code, stderr } = await cli(['fetch', ...words], {
+      cwd: await temporaryFolder(),
+      env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' },
+    });
+    expect({ code, stderr }).toEqual({
+      code: 77,
+      stderr: expect.stringContaining('refused the credentials; rest_api_key is from LEADSTREAM_REST_API_KEY'),
+    });
+    expect(stderr).not.toContain('wrong-key');
+  });
+
   test('exits with 1 when there is no such record', async () => {
     const [from, cwd] = [await service(), await temporaryFolder()];
     const { code, stdout, stderr } = await cli(['fetch', 'leads', 'nobody'], { cwd, env: from.env });

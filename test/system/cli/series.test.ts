@@ -62,6 +62,7 @@ describe('leadstream run on a file of several pipelines', () => {
     const [from, cwd] = [await service(), await workplaceOf(good('a'), good('b'))];
     const { code, stderr } = await cli(run, { cwd, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' } });
     expect({ code, csvs: await csvs(cwd) }).toEqual({ code: 77, csvs: [] });
+    expect(stderr.match(/E_SOURCE_AUTH: .*; rest_api_key is from \$\{LEADSTREAM_REST_API_KEY\}\. /g)).toHaveLength(1);
     expect(stderr.match(/E_SOURCE_AUTH/g)).toHaveLength(1);
     expect(stderr.trim().split('\n').at(-1)).toBe('failed: a; not run: b');
     expect(await reportIn(cwd)).toMatchObject({

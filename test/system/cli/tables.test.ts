@@ -107,6 +107,13 @@ describe('verify without the log of runs', () => {
     expect(stderr).toMatch(/^W_STATE_LOG: lake\/users: no log of runs in \.leadstream has run .*\n.* is as its manifest says/);
   });
 
+  test('finds a table that was moved in it by its run, and says where it was', async () => {
+    const { cwd } = await lake();
+    await rename(join(cwd, 'lake'), join(cwd, 'sea'));
+    const { code, stderr } = await cli(['verify', 'sea/users', '--state-dir', '.leadstream'], { cwd });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/ \(SHA-256\), where the table is \/.*\/lake\/users\n$/) });
+  });
+
   test('says of a file that it is no table', async () => {
     const { cwd } = await lake();
     await writeFile(join(cwd, 'lake/first.csv'), 'a');
@@ -122,6 +129,17 @@ describe('rollback', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: `lake/users: run ${runs[0]} is published again; run ${runs[1]} is kept\n` });
     expect(await cli(['verify', 'lake/users'], { cwd })).toMatchObject({ code: 0 });
     expect((await cli(['runs', 'lake/users'], { cwd })).stdout).toMatch(new RegExp(`${runs[0]} +published`));
+  });
+
+  test('says when no log of runs has the run that it publishes', async () => {
+    const { cwd, runs } = await lake();
+    const { code, stderr } = await cli(['rollback', 'lake/users', '--state-dir', 'elsewhere'], { cwd });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(
+        new RegExp(`^W_STATE_LOG: lake/users: no log of runs in elsewhere has run ${runs[0]}, .*\n.* is published again`),
+      ),
+    });
   });
 
   test('names the runs that are there when another is asked for', async () => {

@@ -71,9 +71,9 @@ describe.each<[string, (path: string) => Promise<unknown>]>([
       code: 'E_SINK_RUN',
       message: `${path} is no link to a run any more; name the run with --to: run-2, run-1`,
     });
-    expect(await rollbackTable(path, { stateDir, to: 'run-1' })).toEqual({ from: undefined, to: 'run-1' });
+    expect(await rollbackTable(path, { stateDir, to: 'run-1' })).toEqual({ from: undefined, to: 'run-1', evidence: 'sha256' });
     expect(await idsIn(base)).toEqual(['a']);
-    expect(await rollbackTable(path, { stateDir, to: 'run-2' })).toEqual({ from: 'run-1', to: 'run-2' });
+    expect(await rollbackTable(path, { stateDir, to: 'run-2' })).toEqual({ from: 'run-1', to: 'run-2', evidence: 'sha256' });
     await run(base, 'run-3', { mode: 'append' }, rowsOf('20240103', 'c'));
     expect(await idsIn(join(base, 't'))).toEqual(['a', 'b', 'c']);
     expect(await verifyTable(path, { stateDir })).toMatchObject({ differences: [] });

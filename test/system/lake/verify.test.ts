@@ -251,6 +251,23 @@ describe('verifyTable with the log of runs', () => {
     expect(await verifyTable(path, { ...stateOf(folder), run: 'run-1' })).toMatchObject({ evidence: 'sha256' });
   });
 
+  test('finds the run of a table that was moved, and says where it was; one that takes the place of another is none', async () => {
+    const folder = await temporaryFolder();
+    const path = await table(folder);
+    const there = join(folder, 'archive');
+    await mkdir(there);
+    await rename(path, join(there, 't'));
+    await rename(join(folder, '.t.runs'), join(there, '.t.runs'));
+    expect(await verifyTable(join(there, 't'), stateOf(folder))).toMatchObject({ evidence: 'sha256', movedFrom: path, differences: [] });
+    const log = join(folder, 'state/runs.ndjson');
+    await expect(verifyTable(join(there, 't'), { ...stateOf(folder), manifestKey: 'a long secret' })).resolves.toMatchObject({
+      evidence: 'none',
+      differences: [`run run-1 is not in the log of runs ${log} for this path, but for ${path}`],
+    });
+    await appendFile(log, `\n${JSON.stringify({ run: 'run-0', table: join(there, 't'), sha256: '0' })}\n`);
+    expect((await verifyTable(join(there, 't'), stateOf(folder))).differences).toEqual([`run run-1 is not in the log of runs ${log}`]);
+  });
+
   test.each(
     everySecond([
       ['an empty line', (log: string) => truncate(log, 700 * 2 ** 20)],

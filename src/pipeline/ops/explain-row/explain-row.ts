@@ -1,10 +1,11 @@
 import { deliveredColumns } from '../../../collections/index.js';
-import { itemAt, LeadstreamError, stoppedBy, type Row } from '../../../core/index.js';
+import { itemAt, LeadstreamError, stoppedBy, withKeyOrigin, type Row } from '../../../core/index.js';
 import { watchersProblem, type Watchers } from '../../../events/index.js';
 import { abortSignal, bounds, checkUsage, filledText, flag, judged, number, object, texts } from '../../../options/index.js';
 import { connect, type ConnectOptions } from '../../../source/index.js';
 import { checkPipeline } from '../../run/check-run.js';
 import { StateFolder } from '../../run/state-folder.js';
+import { keyOriginOf } from '../../spec/key-origin.js';
 import type { Pipeline } from '../../spec/pipeline.js';
 import type { RowExplanation, RowPassage } from './explanation.js';
 import { columnsWith, FieldView } from './fields.js';
@@ -88,7 +89,7 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
     };
   } catch (error) {
     if (signal?.aborted) throw stoppedBy(signal, `${name}: the explanation was stopped by its signal`);
-    throw error;
+    throw withKeyOrigin(error, keyOriginOf(pipeline));
   } finally {
     signal?.removeEventListener('abort', stop);
     await service.close();

@@ -30,8 +30,10 @@ export interface KeyPart {
   readonly agreeing: number;
 }
 
-/** What a join made of a row. */
+/** What a join made of a row; of several, of the first one without a match, or else of the first. */
 export interface RowJoin {
+  /** Which of the rows that came, from 1. */
+  readonly row: number;
   readonly with: string;
   readonly lookup: 'preload' | 'by_id';
   readonly key: readonly KeyPart[];
@@ -44,6 +46,8 @@ export interface RowJoin {
   readonly pick: string;
   /** Why nothing matched, in words. */
   readonly miss: string | undefined;
+  /** Of all rows that came, those without a match. */
+  readonly missed: number;
 }
 
 /** A part of the condition of a filter. */
@@ -61,12 +65,16 @@ export interface RowPassage {
   /** Like `steps[1] derive`. */
   readonly at: string;
   /**
-   * `passed`; `dropped`: by the step's own rule; `rejected`: a value was unfit; `failed`: the run would fail here; `not reached`: an earlier step
-   * took the row out.
+   * `passed`: a row leaves it; `dropped`: by the step's own rule; `rejected`: a value was unfit; `failed`: the run would fail here; `not reached`: an
+   * earlier step took the row out.
    */
   readonly outcome: 'passed' | 'dropped' | 'rejected' | 'failed' | 'not reached';
-  /** Why it did not pass, in words. */
+  /** Why it did not pass, in words; of several rows that it rejects, why the first one is. */
   readonly reason: string | undefined;
+  /** Rows that come to the step: a join before it can make several of one. */
+  readonly arrived: number;
+  /** Rows of these that it rejects. */
+  readonly rejected: number;
   /** The expressions of the step. */
   readonly expressions: readonly string[];
   /** The parts that `&&` joins in the condition of a filter, with what each gives for the first row; empty where there is one alone. */

@@ -1,4 +1,4 @@
-import type { Column, Row } from '../../../core/index.js';
+import { amount, amountOf, type Column, type Row } from '../../../core/index.js';
 import { emptyTally, pageOf } from '../../../flow/index.js';
 import { batchFromRows } from '../../../vector/index.js';
 import { openExpectations } from '../../gates/expectations.js';
@@ -22,16 +22,21 @@ export function gatesOf(pipeline: Pipeline, passed: Passed): readonly RowGate[] 
 }
 
 function matchGates({ plan }: Pipeline, { steps }: Passed): readonly RowGate[] {
-  const missed = new Set(steps.filter(({ join }) => join?.miss !== undefined).map(({ at }) => at));
+  const missedAt = new Map(steps.map(({ at, join }) => [at, join?.missed ?? 0]));
   return plan.steps.flatMap((step): readonly RowGate[] => {
-    const found = missed.has(step.at) ? step.gate({ ...emptyTally(), matched: many, missed: 1 }) : undefined;
+    const missed = missedAt.get(step.at) ?? 0;
+    const found = missed > 0 ? step.gate({ ...emptyTally(), matched: many, missed }) : undefined;
     return found?.violation ? [{ gate: found.gate, message: `${step.at}: every row has to match` }] : [];
   });
 }
 
 function rejectsGate({ rejects }: Pipeline, { steps, outputs }: Passed): readonly RowGate[] {
-  const rejected = [...steps, ...outputs].some(({ outcome }) => outcome === 'rejected');
-  return rejected && maxOf(rejects.max, many) < 1 ? [{ gate: 'rejects', message: 'rejects.max: no row may be rejected' }] : [];
+  // As a run counts them: a row that two outputs reject is one.
+  const rejected = steps.reduce((sum, step) => sum + step.rejected, 0) + Math.max(0, ...outputs.map(({ counts }) => counts.rejected));
+  const max = Math.floor(maxOf(rejects.max, many));
+  if (rejected <= max) return [];
+  const most = max === 0 ? 'no row may be rejected' : `${amountOf(rejected, 'row')} are rejected, and at most ${amount(max)} may be`;
+  return [{ gate: 'rejects', message: `rejects.max: ${most}` }];
 }
 
 function expectGates({ expect }: Pipeline, { leaving, rows }: Passed): readonly RowGate[] {

@@ -1,5 +1,5 @@
-import { map, tap, type Observable } from 'rxjs';
-import type { Column, Row, Value } from '../../../core/index.js';
+import { tap, type Observable } from 'rxjs';
+import { amountOf, itemAt, type Column, type Row, type Value } from '../../../core/index.js';
 import { batchOf, type Page } from '../../../flow/index.js';
 import { casefold, type JoinedOn } from '../../../steps/index.js';
 import { keyOf } from '../../../vector/index.js';
@@ -15,8 +15,56 @@ interface Part {
   agreeing: number;
 }
 
-/** Watches the other side of a join pass, and counts what agrees with a row. */
+/** What is known of the rows that a join is led through. */
+interface Joining {
+  readonly joined: JoinedOn;
+  readonly input: readonly Column[];
+  readonly view: FieldView;
+}
+
+/** Most rows that are compared with the other side one by one. */
+const mostRows = 100;
+
+/** Watches the other side of a join pass, for each of the rows that come. */
 export class JoinTrace {
+  readonly #rows: readonly RowTrace[];
+
+  constructor(rows: readonly Row[], joining: Joining) {
+    this.#rows = rows.slice(0, mostRows).map((row) => new RowTrace(row, joining));
+  }
+
+  /** Pages of the other side, which are looked at as they pass. */
+  pages(page$: Observable<Page>): Observable<Page> {
+    return page$.pipe(
+      tap((page) => {
+        const { rows } = batchOf(page);
+        for (const row of this.#rows) row.see(rows);
+      }),
+    );
+  }
+
+  /** Single records of the other side, by their identifier. */
+  records(id: string, record$: Observable<readonly Row[]>): Observable<readonly Row[]> {
+    return record$.pipe(
+      tap((rows) => {
+        for (const row of this.#rows) if (row.looksFor(id)) row.see(rows, 'by_id');
+      }),
+    );
+  }
+
+  /** @param missed Rows without a match. */
+  result(missed: number): RowJoin {
+    const results = this.#rows.map((row) => row.result);
+    const shown = Math.max(
+      results.findIndex(({ miss }) => miss !== undefined),
+      0,
+    );
+    return { row: shown + 1, ...itemAt(results, shown), missed };
+  }
+}
+
+/** Counts what agrees with one row. */
+class RowTrace {
   readonly #parts: readonly Part[];
   #looked = 0;
   #matches = 0;
@@ -25,58 +73,49 @@ export class JoinTrace {
   #lookup: RowJoin['lookup'] = 'preload';
 
   constructor(
-    private readonly joined: JoinedOn,
     row: Row,
-    private readonly input: readonly Column[],
-    private readonly view: FieldView,
+    private readonly joining: Joining,
   ) {
-    this.#parts = Object.entries(joined.on).map(([left, right]) => {
+    const { on, normalize } = joining.joined;
+    this.#parts = Object.entries(on).map(([left, right]) => {
       const value = row[left] ?? null;
-      return { left, right, value, compared: keyOf([value], joined.normalize), agreeing: 0 };
+      return { left, right, value, compared: keyOf([value], normalize), agreeing: 0 };
     });
   }
 
-  /** Pages of the other side, which are looked at as they pass. */
-  pages(page$: Observable<Page>): Observable<Page> {
-    return page$.pipe(tap((page) => this.#see(batchOf(page).rows)));
+  /** Whether a single record with that identifier is the one that the row wants. */
+  looksFor(id: string): boolean {
+    return this.#parts.every(({ value }) => value === id);
   }
 
-  /** Single records of the other side. */
-  records(record$: Observable<readonly Row[]>): Observable<readonly Row[]> {
-    this.#lookup = 'by_id';
-    return record$.pipe(
-      map((rows) => {
-        this.#see(rows);
-        return rows;
-      }),
-    );
-  }
-
-  get result(): RowJoin {
+  get result(): Omit<RowJoin, 'row' | 'missed'> {
+    const { joined, input, view } = this.joining;
     return {
-      with: this.joined.with,
+      with: joined.with,
       lookup: this.#lookup,
       key: this.#parts.map(({ left, right, value, compared, agreeing }) => {
-        const column = this.input.find(({ name }) => name === left);
+        const column = input.find(({ name }) => name === left);
         const shown = { type: column?.type ?? 'text', sensitivity: column?.sensitivity ?? 'personal' } as const;
         return {
           left,
           right,
-          value: this.view.value(value, shown),
-          compared: compared === undefined ? null : this.view.value(compared, { ...shown, type: 'text' }),
+          value: view.value(value, shown),
+          compared: compared === undefined ? null : view.value(compared, { ...shown, type: 'text' }),
           agreeing,
         };
       }),
-      normalize: this.joined.normalize && 'casefold',
+      normalize: joined.normalize && 'casefold',
       looked: this.#looked,
       matches: this.#matches,
-      pick: this.joined.pick,
+      pick: joined.pick,
       miss: this.#matches > 0 ? undefined : this.#whyNot(),
     };
   }
 
-  #see(rows: readonly Row[]): void {
-    const { normalize } = this.joined;
+  /** Takes rows of the other side. */
+  see(rows: readonly Row[], lookup: RowJoin['lookup'] = 'preload'): void {
+    const { normalize } = this.joining.joined;
+    this.#lookup = lookup;
     for (const row of rows) {
       this.#looked += 1;
       let agreeing = 0;
@@ -99,12 +138,11 @@ export class JoinTrace {
     const empty = this.#parts.filter(({ compared }) => compared === undefined).map(({ left }) => left);
     if (empty.length > 0) return `${empty.join(' and ')} ${empty.length > 1 ? 'are' : 'is'} empty, and empty values never match`;
     if (this.#looked === 0)
-      return this.#lookup === 'by_id' ? 'the service has no record with that identifier' : `${this.joined.with} has no rows`;
-    const rows = (count: number) => `${count.toLocaleString('en-US')} ${count === 1 ? 'row' : 'rows'}`;
+      return this.#lookup === 'by_id' ? 'the service has no record with that identifier' : `${this.joining.joined.with} has no rows`;
     if (this.#alike > 0)
-      return `${rows(this.#alike)} would match with normalize: casefold, which ignores white space around texts and case`;
+      return `${amountOf(this.#alike, 'row')} would match with normalize: casefold, which ignores white space around texts and case`;
     const none = this.#parts.filter(({ agreeing }) => agreeing === 0).map(({ right }) => right);
-    if (none.length > 0) return `no row of ${this.joined.with} has that ${none.join(', and none that ')}`;
-    return `each value is in ${this.joined.with}, but no row has all of them`;
+    if (none.length > 0) return `no row of ${this.joining.joined.with} has that ${none.join(', and none that ')}`;
+    return `each value is in ${this.joining.joined.with}, but no row has all of them`;
   }
 }

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { from, lastValueFrom, of, reduce } from 'rxjs';
-import { LeadstreamError, type Column, type Row } from '../../../core/index.js';
+import { LeadstreamError, type Column, type Row, type Value } from '../../../core/index.js';
 import { batchOf, emptyTally, pageOf, type Fault, type Tally } from '../../../flow/index.js';
 import type { Service } from '../../../source/index.js';
 import { conditionsIn, type Expression, ExpressionFault } from '../../../steps/index.js';
@@ -29,25 +29,25 @@ export class Passages {
 
   /** @param output The declared columns that leave the step. */
   async through(step: PlannedStep, rows: readonly Row[], output: readonly Column[]): Promise<Passed> {
-    const [row] = rows;
-    if (row === undefined) return { passage: this.#passage(step, [], [], output, { outcome: 'not reached' }), rows };
+    if (rows.length === 0) return { passage: this.#passage(step, [], [], output, { outcome: 'not reached' }), rows };
     const tally = emptyTally();
     const faults: Fault[] = [];
-    const trace = step.joins && new JoinTrace(step.joins, row, step.input, this.view);
+    const trace = step.joins && new JoinTrace(rows, { joined: step.joins, input: step.input, view: this.view });
+    const counted = () => ({ join: trace?.result(tally.missed), nulled: tally.nulled, rejected: faults.length });
     try {
       const out = await this.#run(step, rows, { tally, faults, trace });
-      const rejected = faults[0] && { outcome: 'rejected' as const, reason: `field ${faults[0].field} ${faults[0].reason}` };
+      const [first] = faults;
+      const rejected = first && { outcome: 'rejected' as const, reason: `field ${first.field} ${first.reason}` };
+      const why = () => reasonOf(step, tally, trace, rows[0] ? this.#conditions(step, rows[0]) : []);
       const came =
         out.length > 0
-          ? { outcome: 'passed' as const }
-          : (rejected ?? { outcome: 'dropped' as const, reason: reasonOf(step, tally, trace, this.#conditions(step, row)) });
-      return { passage: this.#passage(step, rows, out, output, { ...came, trace, nulled: tally.nulled }), rows: out };
+          ? { outcome: 'passed' as const, reason: rejected?.reason }
+          : (rejected ?? { outcome: 'dropped' as const, reason: why() });
+      return { passage: this.#passage(step, rows, out, output, { ...came, ...counted() }), rows: out };
     } catch (error) {
       if (!(error instanceof LeadstreamError) || error.code === 'E_RUN_ABORTED' || error.code.startsWith('E_SOURCE_')) throw error;
-      return {
-        passage: this.#passage(step, rows, [], output, { outcome: 'failed', reason: `${error.code}: ${error.message}`, trace }),
-        rows: [],
-      };
+      const reason = `${error.code}: ${error.message}`;
+      return { passage: this.#passage(step, rows, [], output, { outcome: 'failed', reason, ...counted() }), rows: [] };
     }
   }
 
@@ -76,7 +76,7 @@ export class Passages {
       lookup: (collection, reveal) => {
         const reader = streamOf(this.service, collection, reveal);
         const records = (id: string) => from(reader.find(id));
-        const find = (id: string) => (seen.trace ? seen.trace.records(records(id)) : records(id));
+        const find = (id: string) => (seen.trace ? seen.trace.records(id, records(id)) : records(id));
         return { find, concurrency: 1, counts: { requests: 0, hits: 0, misses: 0 } };
       },
     });
@@ -100,16 +100,19 @@ export class Passages {
     rows: readonly Row[],
     out: readonly Row[],
     output: readonly Column[],
-    came: Pick<RowPassage, 'outcome'> & { readonly reason?: string; readonly trace?: JoinTrace | undefined; readonly nulled?: number },
+    came: Pick<RowPassage, 'outcome'> & Partial<Pick<RowPassage, 'reason' | 'join' | 'nulled' | 'rejected'>>,
   ): RowPassage {
     const { at, input, expressions, alone } = step;
     const [before, after] = [columnsWith(input, rows), columnsWith(output, out)];
     const words = new Set(expressions.flatMap((text) => text.match(/\w+/g) ?? []));
-    const [first, last] = [rows[0], out[0]];
+    const [last] = out;
+    const first = last ? nearestTo(last, rows) : rows[0];
     return {
       at,
       outcome: came.outcome,
       reason: came.reason,
+      arrived: rows.length,
+      rejected: came.rejected ?? 0,
       expressions,
       conditions: first ? this.#conditions(step, first) : [],
       used: first
@@ -118,7 +121,7 @@ export class Passages {
             first,
           )
         : [],
-      join: came.trace?.result,
+      join: came.join,
       changed: first && last ? this.#changes(before, first, after, last) : [],
       removed: last ? before.map(({ name }) => name).filter((name) => !after.some((column) => column.name === name)) : [],
       rows: out.length,
@@ -131,7 +134,7 @@ export class Passages {
     return after.flatMap((column) => {
       const known = before.find(({ name }) => name === column.name);
       const [was, is] = [row[column.name] ?? null, made[column.name] ?? null];
-      const isSame = known !== undefined && (was === is || (was instanceof Date && is instanceof Date && was.getTime() === is.getTime()));
+      const isSame = known !== undefined && isEqual(was, is);
       if (isSame) return [];
       return [{ ...this.view.field(column, made), before: known && this.view.value(was, known) }];
     });
@@ -150,7 +153,8 @@ function outcomeOf(expression: Expression, row: Row): Omit<RowCondition, 'expres
 
 function reasonOf({ name, joins }: PlannedStep, tally: Tally, trace: JoinTrace | undefined, conditions: readonly RowCondition[]): string {
   if (name === 'filter') return ['the condition is not true for it', ...untrueIn(conditions)].join(': ');
-  if (joins && trace && tally.unmatched > 0) return `an inner join drops rows without a match: ${trace.result.miss ?? 'none'}`;
+  if (joins && trace && tally.unmatched > 0)
+    return `an inner join drops rows without a match: ${trace.result(tally.missed).miss ?? 'none'}`;
   if (tally.duplicates > 0) return 'it is a duplicate';
   if (tally.filtered > 0) return `${name} leaves it out`;
   return 'nothing comes of it';
@@ -159,4 +163,14 @@ function reasonOf({ name, joins }: PlannedStep, tally: Tally, trace: JoinTrace |
 function untrueIn(conditions: readonly RowCondition[]): readonly string[] {
   const untrue = conditions.filter(({ value, problem }) => value !== true && problem === undefined);
   return untrue.length === 0 ? [] : [untrue.map(({ expression, value }) => `${expression} is ${value}`).join(', ')];
+}
+
+/** The row that a row was made of: the first with most of its values. Those before it may be gone. */
+function nearestTo(made: Row, rows: readonly Row[]): Row | undefined {
+  const alike = rows.map((row) => Object.entries(row).filter(([name, value]) => isEqual(value, made[name] ?? null)).length);
+  return rows[alike.indexOf(Math.max(...alike))];
+}
+
+function isEqual(a: Value, b: Value): boolean {
+  return a === b || (a instanceof Date && b instanceof Date && a.getTime() === b.getTime());
 }

@@ -1,0 +1,11 @@
+import { getIn } from '../../options/index.js';
+import { keyField } from '../../http/index.js';
+import type { Pipeline } from './pipeline.js';
+
+/** Where the key of a pipeline is from, by the reference of its file or the variable of the environment. */
+export function keyOriginOf({ service, connection: { auth } }: Pick<Pipeline, 'service' | 'connection'>): string {
+  const field = keyField(auth);
+  const reference = getIn(service, ['auth', ...field]);
+  const name = field.join('.');
+  return `${name} is from ${typeof reference === 'string' ? reference : `LEADSTREAM_${name.toUpperCase()}`}`;
+}

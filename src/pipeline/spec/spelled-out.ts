@@ -1,0 +1,29 @@
+import type { z } from 'zod';
+import { getIn, setIn, type Issue } from '../../options/index.js';
+
+/** Converts texts where the schema says that it wants a number or a flag. */
+export function spelledOut(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return value;
+  const spelled = structuredClone(value);
+  for (const issue of result.error.issues.flatMap(alternativesOf)) {
+    if (issue.code !== 'invalid_type') continue;
+    const converted = convert(issue.expected, getIn(spelled, issue.path));
+    if (converted !== undefined && issue.path.length === 0) return converted;
+    if (converted !== undefined) setIn(spelled, issue.path, converted);
+  }
+  return spelled;
+}
+
+/** An issue, or those of all alternatives of a union. */
+function alternativesOf(issue: Issue): readonly Issue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  return issue.errors.flat().flatMap((inner) => alternativesOf({ ...inner, path: [...issue.path, ...inner.path] }));
+}
+
+function convert(expected: string, text: unknown): number | boolean | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (expected === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true';
+  if ((expected === 'number' || expected === 'int') && /^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  return undefined;
+}

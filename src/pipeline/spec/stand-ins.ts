@@ -1,0 +1,156 @@
+import type { z } from 'zod';
+import { zod } from '../../core/index.js';
+import { getIn, setIn, type Issue } from '../../options/index.js';
+import type { Path } from './document.js';
+import { spelledOut } from './spelled-out.js';
+
+/** Which of the values that fit is taken: what is wrong with both ends of a range is wrong whatever the value is. */
+export type End = 'least' | 'greatest';
+
+/**
+ * Stands in for values that nobody knows here, since their references stand for nothing: by values that fit, so that everything beside
+ * them can be judged.
+ */
+export class StandIns {
+  readonly #used: Path[] = [];
+  #isChoice = false;
+
+  /** @param unknown Where these values are. */
+  constructor(
+    private readonly unknown: readonly Path[],
+    private readonly end: End,
+  ) {}
+
+  /** Whether the value at a path is unknown. */
+  has(path: Path): boolean {
+    return this.unknown.some((each) => isWithin(each, path) && each.length === path.length);
+  }
+
+  /** Whether a value at a path, or within it, is unknown. */
+  within(path: Path): boolean {
+    return this.unknown.some((each) => isWithin(each, path));
+  }
+
+  /** Whether a value at a path, or within it, is another one than the text of its reference. */
+  usedIn(path: Path): boolean {
+    return this.#used.some((each) => isWithin(each, path));
+  }
+
+  /** Whether other values would have done that something may depend on, like another number. */
+  get isChoice(): boolean {
+    return this.#isChoice;
+  }
+
+  /**
+   * The same value, with values that fit in place of unknown ones that do not.
+   *
+   * @param at Where the value is.
+   */
+  fill(schema: z.ZodType, value: unknown, at: Path): unknown {
+    return this.unknown
+      .filter((each) => isWithin(each, at))
+      .reduce((filled, each) => {
+        const path = each.slice(at.length);
+        const { judge, depth } = judgeOf(schema, path);
+        const issuesIn = (part: unknown) => judge.safeParse(spelledOut(judge, part)).error?.issues ?? [];
+        const fitting = this.#fitting(getIn(filled, path.slice(0, depth)), path.slice(depth), issuesIn);
+        if (fitting === undefined) return filled;
+        this.#used.push(each);
+        if (!isFixed(fitting)) this.#isChoice = true;
+        return withIn(filled, path, fitting);
+      }, value);
+  }
+
+  /** Whether a problem is one of an unknown value, and so perhaps none. Of a list or a map no text takes the place. */
+  explains(issue: Issue, at: Path): boolean {
+    const path = [...at, ...keysOf(issue)];
+    if (issue.code === 'invalid_union') {
+      return issue.errors.some((alternative) => alternative.every((inner) => this.explains(inner, path)));
+    }
+    return this.has(path) && !(issue.code === 'invalid_type' && ['array', 'object', 'record'].includes(issue.expected));
+  }
+
+  /** A value that fits where one does not; `undefined` where it does, or none is known. */
+  #fitting(value: unknown, path: Path, issuesIn: (value: unknown) => readonly Issue[]): string | undefined {
+    const text = getIn(value, path);
+    const misfit = issuesIn(value).flatMap((issue) => issuesAt(issue, path));
+    if (typeof text !== 'string' || misfit.length === 0) return undefined;
+    const candidates = [...candidatesFor(text, misfit, this.end), ...namesIn(value)];
+    const tried = new Set<string>();
+    let fitting: string | undefined;
+    for (let candidate = candidates.shift(); candidate !== undefined; candidate = candidates.shift()) {
+      tried.add(candidate);
+      const issues = issuesIn(withIn(value, path, candidate));
+      // One with which everything is right is better than one that does not go with others.
+      if (issues.length === 0) return candidate;
+      const left = issues.flatMap((issue) => issuesAt(issue, path));
+      if (left.length === 0) fitting ??= candidate;
+      candidates.unshift(...left.flatMap(boundOf).filter((bound) => !tried.has(bound)));
+    }
+    return fitting;
+  }
+}
+
+/** The part of a schema that judges a value, with everything that is judged together with it, and how deep in the path it begins. */
+function judgeOf(schema: z.ZodType, path: Path, depth = 0): { readonly judge: z.ZodType; readonly depth: number } {
+  const { ZodType, ZodObject, ZodOptional, ZodDefault, ZodPrefault } = zod();
+  const bare = schema instanceof ZodOptional || schema instanceof ZodDefault || schema instanceof ZodPrefault ? schema.unwrap() : schema;
+  const isSplit = bare instanceof ZodObject && (bare.def.checks ?? []).length === 0;
+  const inner: unknown = isSplit ? getIn(bare.shape, path.slice(depth, depth + 1)) : undefined;
+  return inner instanceof ZodType ? judgeOf(inner, path, depth + 1) : { judge: schema, depth };
+}
+
+/** Texts that may fit a place, the best first. */
+function candidatesFor(text: string, misfit: readonly Issue[], end: End): ReadonlySet<string> {
+  const word = text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
+  const choices = misfit.flatMap((issue) => (issue.code === 'invalid_value' ? issue.values.map(String) : []));
+  const small = ['0', '1', '0%', '0ms', '1ms', '1/h', '1MB', 'false'];
+  const great = ['1000000000', '1000%', '100%', '10000h', '35s', '1000000/s', '1000GB', 'true'];
+  const ranged = end === 'least' ? [...choices, ...small, ...great] : [...choices.toReversed(), ...great, ...small];
+  return new Set([named + word.replaceAll(/^_|_$/g, ''), ...fixed, ...ranged]);
+}
+
+/** The keys of all maps: what names one of them has to be there. */
+function namesIn(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => [...(Array.isArray(value) ? [] : [key]), ...namesIn(inner)]);
+}
+
+/** What the name of an unknown value begins with. */
+const named = 'unset_';
+
+/** Values on which nothing depends. */
+const fixed: readonly string[] = ['http://unset.invalid', '/unset', ';', '0640', '2000-01-01T00:00:00Z'];
+
+function isFixed(text: string): boolean {
+  return text.startsWith(named) || fixed.includes(text);
+}
+
+/** What an issue, or one of the alternatives of a union, has against the value at a path. */
+function issuesAt(issue: Issue, path: Path): readonly Issue[] {
+  const keys = keysOf(issue);
+  if (!isWithin(path, keys)) return [];
+  const rest = path.slice(keys.length);
+  const own = rest.length === 0 ? [issue] : [];
+  return issue.code === 'invalid_union' ? [...own, ...issue.errors.flat().flatMap((inner) => issuesAt(inner, rest))] : own;
+}
+
+function boundOf(issue: Issue): readonly string[] {
+  if (issue.code === 'too_big') return [String(issue.maximum)];
+  return issue.code === 'too_small' ? [String(issue.minimum)] : [];
+}
+
+function keysOf({ path }: Issue): Path {
+  return path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+}
+
+function isWithin(path: Path, around: Path): boolean {
+  return around.every((part, index) => part === path[index]);
+}
+
+function withIn(value: unknown, path: Path, to: unknown): unknown {
+  if (path.length === 0) return to;
+  const copy = structuredClone(value);
+  setIn(copy, path, to);
+  return copy;
+}

@@ -1,0 +1,216 @@
+import { describe, expect, test } from '@jest/globals';
+import { stringify } from 'yaml';
+import { checkDocuments } from '../../../src/pipeline/spec/check-documents.js';
+import { pipelineShape } from '../../../src/pipeline/spec/spec.js';
+import { schemaOf, sinkDefinitions } from '../../../src/pipeline/spec/json-schema.js';
+import { loadSteps } from '../../../src/steps/index.js';
+
+type Path = readonly (string | number)[];
+
+const service = {
+  base_url: 'https://leads.example',
+  auth: { header: { name: 'X-Key', value: '${KEY}' } },
+  limit: '100',
+  concurrency: '4',
+  window: '8',
+  first_page: '1',
+  max_pages: '100',
+  end_wait: '1s',
+  strict: 'false',
+  deadline: '1h',
+  rate_limit: '20/s',
+  threads: '0',
+  timeout: '30s',
+  max_page_bytes: '1000000',
+  retry: { attempts: '3', base: '500ms', cap: '30s' },
+};
+
+/** A pipeline that has every key, each with a value that is right. */
+const whole = {
+  name: 'p',
+  service,
+  collections: {
+    orders: {
+      path: '/v2/orders',
+      key: ['id'],
+      paging: { scheme: 'cursor', param: 'after', limit: 'size', next: '/next', more: '/more' },
+      rows: '/items',
+      query: { status: 'any' },
+      end: 'no_rows',
+      undeclared: 'drop',
+      fields: { id: 'text', total: { type: 'decimal', sensitivity: 'plain', at: '/sum/total' } },
+    },
+  },
+  from: 'leads',
+  reveal: [],
+  on_error: 'reject',
+  consistency: 'check',
+  max_passes: '2',
+  allow_unstable: 'false',
+  spool: { max_age: '6h' },
+  steps: [
+    { dedupe: { by: ['lead_id'] } },
+    { filter: "lead_status == 'sold'" },
+    { derive: { zip_state: 'zip_state(zipcode)' } },
+    { limit: '1000' },
+  ],
+  to: [{ csv: { path: 'out/p.csv', delimiter: ';' } }, { parquet: { path: 'out/p', sort_by: ['timestamp desc'], keep: '2' } }],
+  rejects: { path: 'out/rejects.ndjson', max: '1%', rows: 'false' },
+  expect: {
+    min_rows: '10',
+    max_null: { zipcode: '5%' },
+    not_null: ['lead_id'],
+    unique: ['lead_id', ['email', 'zipcode']],
+    accepted_values: { lead_status: ['sold', 'open'] },
+  },
+  on_new_field: 'next_run',
+  schema: 'evolve',
+  on_success: { webhook: '${HOOK}' },
+  on_failure: { webhook: '${HOOK}' },
+};
+
+interface Fault {
+  /** The keys that it is made of: a value that is unknown there may be the fault, or its remedy. */
+  readonly keys: readonly string[];
+  readonly said: RegExp;
+}
+
+/** Files with faults of all kinds, the first right in its shape. */
+const faulty: readonly { readonly file: object; readonly faults: readonly Fault[] }[] = [
+  {
+    file: {
+      ...whole,
+      service: { ...service, strict: 'true' },
+      steps: [{ filter: "is_valid == 'yes'" }],
+      to: [{ csv: { path: 'out/p.csv' } }, { csv: { path: 'out/p.csv' } }],
+      rejects: { path: 'out/p.csv' },
+      expect: { not_null: ['nope'], max_read_shrink: { laeds: '5%' } },
+      on_new_field: 'restart',
+      schema: 'freeze',
+    },
+    faults: [
+      { keys: ['on_new_field', 'schema'], said: /schema: freeze refuses every new field/ },
+      { keys: ['rejects', 'to'], said: /is where a sink writes/ },
+      { keys: ['to'], said: /writes to the same path/ },
+      { keys: ['expect', 'steps', 'reveal', 'from'], said: /no column 'nope'/ },
+      { keys: ['expect', 'from'], said: /laeds is not read here/ },
+      { keys: ['service.strict', 'steps', 'reveal', 'from'], said: /is_valid is a flag/ },
+    ],
+  },
+  {
+    file: {
+      ...whole,
+      rejects: { max: 'many', path: 'out/p.csv' },
+      spool: { max_age: '1h', keep: '1' },
+      steps: [{ limit: '0' }, { filter: 'nobody == 1' }],
+      expect: { min_rows: '1', not_null: ['nope'] },
+      on_new_field: 'restart',
+      schema: 'freeze',
+    },
+    faults: [
+      { keys: ['rejects.max'], said: /max: written like 1% or 100/ },
+      { keys: [], said: /unknown key 'keep'/ },
+      { keys: ['steps'], said: /limit: must be at least 1/ },
+      { keys: ['steps', 'reveal', 'from'], said: /unknown field 'nobody'/ },
+      { keys: ['expect', 'steps', 'reveal', 'from'], said: /no column 'nope'/ },
+      { keys: ['on_new_field', 'schema'], said: /schema: freeze refuses every new field/ },
+    ],
+  },
+];
+
+describe('an unset reference', () => {
+  test('has a place in the sample for every key that there is', () => {
+    const keys = Object.keys(schemaOf(pipelineShape()).properties ?? {});
+    expect(keys.filter((key) => key !== 'tests' && !Object.hasOwn(whole, key))).toEqual([]);
+    expect(Object.keys(schemaOf(pipelineShape()).properties?.service?.properties ?? {}).toSorted()).toEqual(
+      Object.keys(service).toSorted(),
+    );
+  });
+
+  test('is nothing wrong, wherever it stands', async () => {
+    expect(await problemsOf(whole)).toEqual([]);
+    const wrong: string[] = [];
+    for (const [path, value] of scalarsIn(whole)) {
+      for (const text of textsFor(value))
+        wrong.push(...(await problemsOf(withIn(whole, path, text))).map((said) => `${path.join('.')} = ${text}: ${said}`));
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test('hides nothing of what is wrong beside it', async () => {
+    const hidden: string[] = [];
+    for (const { file, faults } of faulty) {
+      const all = (await problemsOf(file)).join('\n');
+      for (const { said } of faults) expect(all).toMatch(said);
+      for (const [path] of scalarsIn(file)) {
+        const found = (await problemsOf(withIn(file, path, '${UNSET}'))).join('\n');
+        const beside = faults.filter(({ keys }) => !keys.some((key) => path.join('.').startsWith(key)));
+        hidden.push(
+          ...beside.filter(({ said }) => !said.test(found)).map(({ said }) => `${path.join('.')}: ${String(said)}, found ${found}`),
+        );
+      }
+    }
+    expect(hidden).toEqual([]);
+  });
+
+  test('is nothing wrong in any example of a step or sink, nor in what follows it', async () => {
+    const wrong: string[] = [];
+    const configured = [
+      ...Object.values(await loadSteps()).flatMap(({ name, examples }) =>
+        examples.map((each) => ({ steps: [{ [name]: each }, { filter: "email != ''" }] })),
+      ),
+      ...sinkDefinitions.flatMap(({ name, examples }) => examples.map((each) => ({ to: [{ [name]: each }] }))),
+    ];
+    for (const given of configured) {
+      const sample = { name: 'p', from: 'leads', to: [{ ndjson: { path: 'out/other.ndjson' } }], ...given };
+      if ((await problemsOf(sample)).length > 0) continue;
+      for (const [path, value] of scalarsIn(sample).filter(([[key]]) => key === 'steps' || key === 'to')) {
+        for (const text of textsFor(value))
+          wrong.push(...(await problemsOf(withIn(sample, path, text))).map((said) => `${path.join('.')} = ${text}: ${said}`));
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+test('takes the place of no list and no map', async () => {
+  expect(await problemsOf({ ...whole, to: '${UNSET}' })).toEqual(['to: expected a list']);
+  expect(await problemsOf({ ...whole, steps: ['${UNSET}', { limit: '100' }] })).toEqual(['steps[0]: expected a map']);
+  expect(await problemsOf({ ...whole, service: { ...service, retry: '${UNSET}' } })).toEqual(['retry: expected a map']);
+});
+
+test('is told with all else that is wrong where it has to be set', async () => {
+  const file = { ...whole, service: { ...service, limit: '${UNSET}' }, on_new_field: 'restart', schema: 'freeze' };
+  const { issues } = await checkDocuments(stringify(file), 'p.yaml', {
+    env: { KEY: 'k'.repeat(9), HOOK: 'http://h.example' },
+    cwd: '/srv',
+  });
+  expect(issues.map(({ message }) => message)).toEqual([
+    'the environment variable UNSET is not set',
+    expect.stringContaining('schema: freeze refuses every new field'),
+  ]);
+});
+
+/** What is wrong with a file that is checked without an environment. */
+async function problemsOf(file: unknown): Promise<readonly string[]> {
+  const { issues } = await checkDocuments(stringify(file), 'p.yaml', { env: {}, cwd: '/srv' }, { lenient: true });
+  return issues.map(({ message }) => message);
+}
+
+/** An unset reference in place of a value, and as a part of it. */
+function textsFor(value: string): readonly string[] {
+  return ['${UNSET}', `\${UNSET}${value}`];
+}
+
+function scalarsIn(value: unknown, path: Path = []): readonly (readonly [Path, string])[] {
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([key, inner]) => scalarsIn(inner, [...path, Array.isArray(value) ? Number(key) : key]));
+  return String(value).startsWith('${') ? [] : [[path, String(value)]];
+}
+
+function withIn(value: unknown, [key, ...rest]: Path, to: unknown): unknown {
+  if (key === undefined) return to;
+  if (Array.isArray(value)) return value.map((each: unknown, index) => (index === key ? withIn(each, rest, to) : each));
+  const inner: unknown = Reflect.get(Object(value), key);
+  return { ...Object(value), [key]: withIn(inner, rest, to) };
+}
