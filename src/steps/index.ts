@@ -5,9 +5,6 @@ export { customStepOf, defineStep } from './custom/define.js';
 export { dedupe, type DedupeOptions } from './dedupe/dedupe.js';
 export { type Derivation, derive, type WithDerived } from './derive/derive.js';
 export { explode, type ExplodeOptions } from './explode/explode.js';
-export { conditionsIn } from './expression/conditions.js';
-export type { Expression } from './expression/expression.js';
-export { ExpressionFault } from './expression/fault.js';
 export { functions as expressionFunctions } from './expression/functions.js';
 export { areaCode, zipCity, zipPrefix, zipState } from './expression/geography.js';
 export { filter } from './filter/filter.js';
@@ -21,4 +18,14 @@ export { select } from './select/select.js';
 export type { SortKey } from '../sorting/index.js';
 export { sort, type SortOptions } from './sort/sort.js';
 export { casefold } from './casefold.js';
-export type { JoinedOn, Lookup, LookupCounts, PlanContext, StepDefinition, StepRemark, StepRuntime, StepGate } from './step.js';
+export type {
+  JoinedOn,
+  Lookup,
+  LookupCounts,
+  PlanContext,
+  RowCondition,
+  StepDefinition,
+  StepRemark,
+  StepRuntime,
+  StepGate,
+} from './step.js';

@@ -81,6 +81,16 @@ export interface JoinedOn {
   readonly pick: string;
 }
 
+/** A part of the condition of a step. */
+export interface RowCondition {
+  /** As the file has it. */
+  readonly expression: string;
+  /** What it gives for a row; `null` for a part that fails, too. */
+  readonly value: boolean | null;
+  /** Why it fails, in words; `undefined` when it does not. */
+  readonly problem: string | undefined;
+}
+
 /** A step as pipeline files know it. */
 export interface StepDefinition<N extends string = string, C = unknown> {
   readonly name: N;
@@ -111,6 +121,8 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   readonly alone?: string;
   /** The expressions that it evaluates, as the file has them. */
   expressions?(config: C): readonly string[];
+  /** What the parts of its condition give for a row, where it has a condition that has parts. */
+  conditions?(config: C, runtime: Pick<StepRuntime, 'input' | 'firstStart'>, row: Row): readonly RowCondition[];
   /** How it joins. */
   joins?(config: C): JoinedOn;
   open(config: C, runtime: StepRuntime): Step;

@@ -17,6 +17,7 @@ export function transparent(name: string, at: string, input: readonly Column[]):
     addsRows: false,
     alone: undefined,
     expressions: [],
+    conditions: () => [],
     joins: undefined,
     gate: () => undefined,
     remark: () => undefined,

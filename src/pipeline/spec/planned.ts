@@ -1,8 +1,8 @@
-import { meant, unknownName, type Column, type OutputColumn } from '../../core/index.js';
+import { meant, unknownName, type Column, type OutputColumn, type Row } from '../../core/index.js';
 import type { Step, Tally } from '../../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../../store/index.js';
 import type { SinkContext, SinkDefinition, SinkPlan, SinkWriter } from '../../sinks/index.js';
-import type { JoinedOn, PlanContext, StepDefinition, StepRemark, StepRuntime, StepGate } from '../../steps/index.js';
+import type { JoinedOn, PlanContext, RowCondition, StepDefinition, StepRemark, StepRuntime, StepGate } from '../../steps/index.js';
 import { outputColumns } from '../gates/schema.js';
 import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
@@ -27,6 +27,8 @@ export interface BoundStep {
   readonly alone: string | undefined;
   /** The expressions that it evaluates, as the file has them. */
   readonly expressions: readonly string[];
+  /** What the parts of its condition give for a row, where it has a condition that has parts. */
+  conditions(runtime: Pick<StepRuntime, 'input' | 'firstStart'>, row: Row): readonly RowCondition[];
   /** How it joins, if it does. */
   readonly joins: JoinedOn | undefined;
   open(runtime: StepRuntime): Step;
@@ -118,6 +120,7 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
     addsRows: definition.addsRows?.(config) ?? false,
     alone: definition.alone,
     expressions: definition.expressions?.(config) ?? [],
+    conditions: (runtime, row) => definition.conditions?.(config, runtime, row) ?? [],
     joins: definition.joins?.(config),
     open: (runtime) => definition.open(config, runtime),
     gate: (tally) => definition.gate?.(config, tally),

@@ -1,28 +1,38 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
+import type { Row } from '../../core/index.js';
+import type { RowCondition, StepRuntime } from '../step.js';
 import { runtimeOver } from './environments.js';
 import { expressionsOver, type Expression } from './expression.js';
-import type { StepRuntime } from '../step.js';
+import { ExpressionFault } from './fault.js';
 
-/** A part of a condition. */
-export interface Condition {
-  /** As the file has it. */
-  readonly source: string;
+/** A part of a condition, as the file has it. */
+interface Part {
+  readonly text: string;
   readonly expression: Expression;
 }
 
-/** The parts that `&&` joins at the top of a condition, in their order; a condition without it is its only part. */
-export function conditionsIn(source: string, { input, firstStart }: Pick<StepRuntime, 'input' | 'firstStart'>): readonly Condition[] {
+/**
+ * What the parts that `&&` joins at the top of a condition give for a row, in their order.
+ *
+ * @returns Nothing for a condition that has no parts.
+ */
+export function conditionsOf(source: string, runtime: Pick<StepRuntime, 'input' | 'firstStart'>, row: Row): readonly RowCondition[] {
+  const parts = partsIn(source, runtime);
+  return parts.length < 2 ? [] : parts.map(({ text, expression }) => ({ expression: text, ...outcomeOf(expression, row) }));
+}
+
+function partsIn(source: string, { input, firstStart }: Pick<StepRuntime, 'input' | 'firstStart'>): readonly Part[] {
   const start = () => firstStart;
   const [runtime, compiler] = [runtimeOver(input, start), expressionsOver(input, start)];
 
-  function partsOf(text: string): readonly Condition[] | undefined {
+  function partsOf(text: string): readonly Part[] | undefined {
     const expression = compiler.compile(text);
     if (!('evaluate' in expression)) return undefined;
-    return splitIn(text, runtime.parse(text).ast) ?? [{ source: text, expression }];
+    return splitIn(text, runtime.parse(text).ast) ?? [{ text, expression }];
   }
 
-  /** Where parentheses or a comment stand in the way, the text stays whole. */
-  function splitIn(text: string, { op, args }: ASTNode): readonly Condition[] | undefined {
+  /** Where a comment stands in the way, the text stays whole. */
+  function splitIn(text: string, { op, args }: ASTNode): readonly Part[] | undefined {
     if (op !== '&&') return undefined;
     const [left, right] = args;
     const at = text.indexOf('&&', left.end);
@@ -33,4 +43,14 @@ export function conditionsIn(source: string, { input, firstStart }: Pick<StepRun
   }
 
   return partsOf(source.trim()) ?? [];
+}
+
+function outcomeOf(expression: Expression, row: Row): Omit<RowCondition, 'expression'> {
+  try {
+    const value = expression.evaluate(row);
+    return { value: typeof value === 'boolean' ? value : null, problem: undefined };
+  } catch (error) {
+    if (!(error instanceof ExpressionFault)) throw error;
+    return { value: null, problem: error.message };
+  }
 }

@@ -1,5 +1,6 @@
 import { map } from 'rxjs';
 import { withBatch } from '../../flow/index.js';
+import { conditionsOf } from '../expression/conditions.js';
 import { openExpression, planExpression } from '../expression/configured.js';
 import { nothingKept } from '../nothing-kept.js';
 import { evaluating } from '../on-error.js';
@@ -10,6 +11,7 @@ export const filterStep = defineStep('filter', {
   config: (z) => z.string().min(1).describe('Condition over the fields of the row.'),
   keepsRows: true,
   expressions: (source) => [source],
+  conditions: conditionsOf,
   examples: ["lead_status == 'sold' && !blank(email)"],
   columns: (source, input, plan) => {
     const expression = planExpression(source, input, plan, []);

@@ -1,4 +1,5 @@
 import type { DeclaredType, Sensitivity } from '../../../core/index.js';
+import type { RowCondition } from '../../../steps/index.js';
 
 /** A field of a row. Values are texts, as text formats write them; personal values and credentials are `***`, unless they are revealed. */
 export interface RowField {
@@ -48,16 +49,6 @@ export interface RowJoin {
   readonly miss: string | undefined;
   /** Of all rows that came, those without a match. */
   readonly missed: number;
-}
-
-/** A part of the condition of a filter. */
-export interface RowCondition {
-  /** As the file has it. */
-  readonly expression: string;
-  /** What it gives; `null` for a part that fails, too. */
-  readonly value: boolean | null;
-  /** Why it fails, in words; `undefined` when it does not. */
-  readonly problem: string | undefined;
 }
 
 /** What a step made of a row. */

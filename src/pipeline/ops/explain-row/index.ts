@@ -1,7 +1,7 @@
 export { explainRow, type ExplainRowOptions } from './explain-row.js';
+export type { RowCondition } from '../../../steps/index.js';
 export type {
   KeyPart,
-  RowCondition,
   RowExplanation,
   RowField,
   RowGate,

@@ -3,11 +3,11 @@ import { from, lastValueFrom, of, reduce } from 'rxjs';
 import { LeadstreamError, type Column, type Row, type Value } from '../../../core/index.js';
 import { batchOf, emptyTally, pageOf, type Fault, type Tally } from '../../../flow/index.js';
 import type { Service } from '../../../source/index.js';
-import { conditionsIn, type Expression, ExpressionFault } from '../../../steps/index.js';
+import type { RowCondition } from '../../../steps/index.js';
 import { batchFromRows } from '../../../vector/index.js';
 import type { Pipeline } from '../../spec/pipeline.js';
 import type { PlannedStep } from '../../spec/planned.js';
-import type { RowCondition, RowPassage } from './explanation.js';
+import type { RowPassage } from './explanation.js';
 import { columnsWith, type FieldView } from './fields.js';
 import { streamOf } from './find-record.js';
 import { JoinTrace } from './join-trace.js';
@@ -88,11 +88,8 @@ export class Passages {
     return lastValueFrom(out$);
   }
 
-  /** What the parts of a filter's condition give for a row. */
-  #conditions({ name, expressions, input }: PlannedStep, row: Row): readonly RowCondition[] {
-    if (name !== 'filter') return [];
-    const parts = expressions.flatMap((source) => conditionsIn(source, { input, firstStart: this.firstStart }));
-    return parts.length < 2 ? [] : parts.map(({ source, expression }) => ({ expression: source, ...outcomeOf(expression, row) }));
+  #conditions(step: PlannedStep, row: Row): readonly RowCondition[] {
+    return step.conditions({ input: step.input, firstStart: this.firstStart }, row);
   }
 
   #passage(
@@ -138,16 +135,6 @@ export class Passages {
       if (isSame) return [];
       return [{ ...this.view.field(column, made), before: known && this.view.value(was, known) }];
     });
-  }
-}
-
-function outcomeOf(expression: Expression, row: Row): Omit<RowCondition, 'expression'> {
-  try {
-    const value = expression.evaluate(row);
-    return { value: typeof value === 'boolean' ? value : null, problem: undefined };
-  } catch (error) {
-    if (!(error instanceof ExpressionFault)) throw error;
-    return { value: null, problem: error.message };
   }
 }
 
