@@ -14,6 +14,8 @@ export interface Reply {
    */
   readonly kind: 'rows' | 'single' | 'none' | 'refused' | 'strange' | 'failed' | 'unasked';
   readonly records: readonly JsonRecord[];
+  /** Milliseconds that the service asks to wait. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** What an answer is, whatever its status. */
@@ -22,7 +24,7 @@ export function replyOf(request: string, answer: Answer, ms: number): Reply {
   const told = (kind: Reply['kind'], what: string, records: readonly JsonRecord[] = []): Reply => {
     return { kind, records, evidence: { request, status, answer: what, ms } };
   };
-  if (isPassing(status)) return told('failed', shapeOf(answer));
+  if (isPassing(status)) return { ...told('failed', `${shapeOf(answer)}${waitOf(answer)}`), retryAfterMs: answer.retryAfterMs };
   if (status >= 300) return told('refused', status < 400 ? 'a redirect, which is never followed' : shapeOf(answer));
   if (status !== 200 && status !== 204) return told('strange', shapeOf(answer));
   if (answer.body.length === 0) return told('none', 'no body');
@@ -34,12 +36,26 @@ export function replyOf(request: string, answer: Answer, ms: number): Reply {
   return told(shape === 'null' || shape === 'an empty object' ? 'none' : 'strange', shape);
 }
 
+function waitOf({ retryAfterMs = 0 }: Answer): string {
+  return retryAfterMs > 0 ? `; Retry-After: ${Math.ceil(retryAfterMs / 1000)} s` : '';
+}
+
 /** What no answer is. */
 export function failureOf(request: string, failure: SourceError, ms: number): Reply {
   // The message begins with the request.
   const answer = failure.message.replace(request, '').replace(/^: /, '');
   const kind = failure.status === undefined && failure.code !== 'E_SOURCE_LIMIT' ? 'failed' : 'strange';
   return { kind, records: [], evidence: { request, status: failure.status, answer, ms } };
+}
+
+/** Whether what came is neither rows nor one of the ways to say that there are none. */
+export function isFailure({ kind, evidence: { status } }: Reply): boolean {
+  return kind !== 'rows' && kind !== 'none' && status !== 404;
+}
+
+/** Whether the service says of itself that it is asked too much, or for how long. */
+export function isRefusal({ kind, retryAfterMs, evidence: { status } }: Reply): boolean {
+  return kind === 'failed' && (status === 429 || retryAfterMs !== undefined);
 }
 
 /** A status that another attempt may make good. */

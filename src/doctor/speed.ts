@@ -34,7 +34,8 @@ export async function measureLatency(
   return latency;
 }
 
-function median(values: readonly number[]): number {
+/** The middle one, of an even number the higher. */
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted[Math.floor(sorted.length / 2)];
   if (middle === undefined) throw new Error('no values have a median');
