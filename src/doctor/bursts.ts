@@ -2,7 +2,8 @@ import { itemAt } from '../core/index.js';
 import { chanceOf, type Sample } from './chance.js';
 import type { Subject } from './lists.js';
 import { isFailure, isRefusal, type Reply } from './reply.js';
-import { maxWaitMs, type Asked, type Requester } from './requester.js';
+import type { Asked } from './asked.js';
+import { maxWaitMs, type Requester } from './requester.js';
 
 /** How often a burst of one size is sent, until one comes whole. */
 const mostBursts = 3;

@@ -2,10 +2,10 @@ import { itemAt } from '../core/index.js';
 import { Bursts, type Outcome } from './bursts.js';
 import type { Diagnosis } from './diagnosis.js';
 import { cameOf, type Findings } from './findings.js';
-import type { Pages } from './first-page.js';
 import type { Subject } from './lists.js';
 import { isRefusal } from './reply.js';
-import type { Asked, Requester } from './requester.js';
+import type { Asked } from './asked.js';
+import type { Requester } from './requester.js';
 import { median } from './speed.js';
 
 /** A further step of concurrency has to bring so much more. */
@@ -21,7 +21,7 @@ interface UnclearAt {
 
 /** How the list is asked for. */
 interface Measuring {
-  readonly pages: Pages;
+  readonly firstPage: 0 | 1;
   readonly limit: number;
   readonly ratePerSecond: number;
 }
@@ -77,9 +77,9 @@ class Concurrency {
   }
 
   #askedOf(inFlight: number): readonly Asked[] {
-    const { pages, limit } = this.measuring;
+    const { firstPage, limit } = this.measuring;
     const count = this.#filled < (this.measured.at(-1)?.inFlight ?? 1) ? this.#filled : inFlight;
-    const numbers = Array.from({ length: inFlight }, (_, index) => pages.firstPage + (index % count));
+    const numbers = Array.from({ length: inFlight }, (_, index) => firstPage + (index % count));
     return numbers.map((page) => ({ ...this.subject, page, limit: Math.min(limit, 100) }));
   }
 

@@ -1,7 +1,8 @@
+import type { EndForm, Served } from '../collections/index.js';
 import { SourceError } from '../core/index.js';
 import type { Answer } from '../http/index.js';
 import { readJson, type JsonRecord } from '../json/index.js';
-import { nameShape, readList, readSingle } from '../source/index.js';
+import { endFormOf, isSequential, nameShape, readList, readSingle, type Position } from '../source/index.js';
 import type { Exchange } from './diagnosis.js';
 
 /** What came of one request. Records stay here: evidence has their number. */
@@ -16,6 +17,10 @@ export interface Reply {
   readonly records: readonly JsonRecord[];
   /** Milliseconds that the service asks to wait. */
   readonly retryAfterMs?: number | undefined;
+  /** Where the next page is, of a list whose pages have no numbers. */
+  readonly next?: Position | undefined;
+  /** What would have to be declared as the end of the list for it to have no rows. */
+  readonly endForm?: EndForm | undefined;
 }
 
 /** What an answer is, whatever its status. */
@@ -38,6 +43,36 @@ export function replyOf(request: string, answer: Answer, ms: number): Reply {
 
 function waitOf({ retryAfterMs = 0 }: Answer): string {
   return retryAfterMs > 0 ? `; Retry-After: ${Math.ceil(retryAfterMs / 1000)} s` : '';
+}
+
+/**
+ * What an answer is to a list that is declared: rows or nothing as its declaration says.
+ *
+ * @param read Reads the answer as a run does.
+ */
+export function declaredReplyOf(
+  request: string,
+  answer: Answer,
+  ms: number,
+  served: Served,
+  read: () => { readonly records: readonly JsonRecord[]; readonly next: Position | undefined },
+): Reply {
+  const { status } = answer;
+  const isNone = status === 404 && served.ends.includes('not_found');
+  if (status !== 200 && status !== 204 && !isNone) {
+    const reply = replyOf(request, answer, ms);
+    return status === 404 ? { ...reply, endForm: 'not_found' } : reply;
+  }
+  try {
+    const { records, next } = read();
+    const rows = records.length === 1 ? '1 row' : `${records.length} rows`;
+    const told = isSequential(served) ? `${rows}, ${next ? 'and a next page' : 'and no next page'}` : rows;
+    return { kind: 'rows', records, next, evidence: { request, status, answer: told, ms } };
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    const told = error.message.replace(`${request}: `, '').replace(/^HTTP \d+ with \d+ bytes: /, '');
+    return { kind: 'strange', records: [], endForm: endFormOf(answer, served), evidence: { request, status, answer: told, ms } };
+  }
 }
 
 /** What no answer is. */

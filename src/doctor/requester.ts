@@ -1,25 +1,22 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { lastValueFrom } from 'rxjs';
-import type { Collection } from '../collections/index.js';
 import { type LeadstreamError, SourceError, stoppedBy, type Redactor } from '../core/index.js';
 import type { Events } from '../events/index.js';
-import { headersOf, openTransport, queryOf, type Credentials, type OpenedTransport, type TransportOptions } from '../http/index.js';
+import {
+  headersOf,
+  openTransport,
+  queryOf,
+  secretsOf,
+  type Answer,
+  type Credentials,
+  type OpenedTransport,
+  type TransportOptions,
+} from '../http/index.js';
 import { SentAlone } from './alone.js';
+import { pathOf, positionOf, shownAs, targetOf, urlOf, type Asked } from './asked.js';
+import { declaredPage } from '../source/index.js';
 import type { Sample } from './chance.js';
-import { failureOf, isPassing, replyOf, type Reply } from './reply.js';
-
-/** One request. */
-export interface Asked {
-  readonly collection: Collection;
-  /** Which of the paths of the collection. Default: the first. */
-  readonly path?: string | undefined;
-  readonly page?: number;
-  readonly limit?: number;
-  /** Identifier of a single record; evidence shows `{id}`. */
-  readonly id?: string;
-  /** Default: those of the requester. */
-  readonly auth?: Credentials;
-}
+import { declaredReplyOf, failureOf, isPassing, replyOf, type Reply } from './reply.js';
 
 /** How a service is asked. */
 export interface RequesterOptions {
@@ -132,12 +129,12 @@ export class Requester {
 
   async #send(asked: Asked, attempt: number): Promise<Reply> {
     this.#sent += 1;
-    const { auth = this.auth, id, limit } = asked;
-    const path = `${pathOf(asked)}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`;
+    const { auth = this.auth, limit } = asked;
     const request = this.#shown(asked);
     const began = performance.now();
     const took = () => Math.round(performance.now() - began);
-    const answer$ = this.#transportFor(auth).get({ path, label: request, query: parametersOf(asked), purpose: 'probe', anyStatus: true });
+    const target = { ...targetOf(asked), label: request, purpose: 'probe', anyStatus: true } as const;
+    const answer$ = this.#transportFor(auth).get(target);
     try {
       const answer = await this.options.events.during(
         'request',
@@ -145,7 +142,7 @@ export class Requester {
         () => this.#stoppable(lastValueFrom(answer$)),
         ({ status, body }) => ({ status, bytes: body.length }),
       );
-      const reply = replyOf(request, answer, took());
+      const reply = this.#replyTo(asked, answer, took());
       const told = { ...reply, evidence: { ...reply.evidence, answer: this.options.redact(reply.evidence.answer) } };
       // The first one also loads what sends it, and connects.
       if (limit !== undefined && this.#sent > 1 && !isPassing(answer.status)) this.#timed.push({ path: pathOf(asked), limit, reply: told });
@@ -154,6 +151,17 @@ export class Requester {
       if (!(error instanceof SourceError)) throw error;
       return failureOf(request, error.saying(this.options.redact(error.message)), took());
     }
+  }
+
+  #replyTo(asked: Asked, answer: Answer, ms: number): Reply {
+    const { collection } = asked;
+    const { served } = collection;
+    const label = this.#shown(asked);
+    if (!served || asked.id !== undefined) return replyOf(label, answer, ms);
+    const { limit = 1, auth = this.auth } = asked;
+    const surroundings = { baseUrl: this.options.connection.baseUrl, secrets: secretsOf(auth) };
+    const asking = { served, label, position: positionOf(asked, served), limit, surroundings };
+    return declaredReplyOf(label, answer, ms, served, () => declaredPage(collection, answer, asking));
   }
 
   #countAlone(asked: Asked, reply: Reply): void {
@@ -185,18 +193,12 @@ export class Requester {
     return transport;
   }
 
-  /** A request as it may be seen. */
   #shown(asked: Asked): string {
-    const headers = Object.keys(headersOf(asked.auth ?? this.auth)).map((name) => `, ${name}: ***`);
-    return `GET ${this.#urlOf(asked)}${headers.join('')}`;
+    return shownAs(asked, asked.auth ?? this.auth, this.options.connection.baseUrl);
   }
 
   #urlOf(asked: Asked): string {
-    const { auth = this.auth, id } = asked;
-    const masked = Object.keys(queryOf(auth)).map((name) => `${name}=***`);
-    const query = [new URLSearchParams(parametersOf(asked)).toString(), ...masked].filter((part) => part !== '').join('&');
-    const base = this.options.connection.baseUrl.replace(/\/+$/, '');
-    return `${base}${pathOf(asked)}${id === undefined ? '' : '/{id}'}${query === '' ? '' : `?${query}`}`;
+    return urlOf(asked, asked.auth ?? this.auth, this.options.connection.baseUrl);
   }
 
   async #turn(requests: number): Promise<void> {
@@ -237,12 +239,4 @@ export class Requester {
 
 function aborted(signal: AbortSignal): LeadstreamError {
   return stoppedBy(signal, 'the diagnosis was stopped by its signal');
-}
-
-function pathOf({ collection, path = collection.paths[0] }: Asked): string {
-  return path.startsWith('/') ? path : `/api/${path}`;
-}
-
-function parametersOf({ page, limit }: Asked): Readonly<Record<string, string>> {
-  return { ...(page === undefined ? {} : { page: String(page) }), ...(limit === undefined ? {} : { limit: String(limit) }) };
 }
