@@ -19,6 +19,7 @@ import {
   slice,
   type Order,
 } from '../../support/own-server.js';
+import { everySecond } from '../../support/rung.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const fast = ['--rate-limit', '1000', '--format', 'json'];
@@ -70,7 +71,8 @@ const page = `    path: /v2/orders
 
 const common = { reachable: 'ok', wrong_key: 'ok', credentials: 'ok', collections: 'ok' };
 
-test.each<[string, (rows: readonly Order[]) => Handler, string, Readonly<Record<string, string>>]>([
+/** How a collection is served and declared, and what doctor says of it. */
+const schemes: readonly [string, (rows: readonly Order[]) => Handler, string, Readonly<Record<string, string>>][] = [
   [
     'by cursor',
     byCursor,
@@ -102,24 +104,29 @@ test.each<[string, (rows: readonly Order[]) => Handler, string, Readonly<Record<
       concurrency: 'ok: answers a second: 1 in flight',
     },
   ],
-])('doctor measures a collection %s that a file declares, and its block makes a run exact', async (_how, handler, declared, expected) => {
-  const [server, text] = [await ownServer(guarded(handler(orders(333)))), ownText(declared)];
-  const diagnosed = await found(server, text);
-  expect(diagnosed.told).toMatchObject(
-    Object.fromEntries(
-      Object.entries({ ...common, ...expected }).map(([check, message]) => [
-        check,
-        expect.stringMatching(new RegExp(`^${message.replaceAll(/[/()]/g, '\\$&')}`)),
-      ]),
-    ),
-  );
-  expect(diagnosed.told['order of orders']).toBe('ok: two pages of 100 rows came twice in the same order');
-  expect(diagnosed.told['latency of orders']).toMatch(/^ok: median of /);
-  expect(diagnosed.diagnosis).toMatchObject({ measured: 'orders', ready: true, requests: server.requests.length });
-  expect(diagnosed.diagnosis.block).toContain('  limit: 100\n');
-  expect(diagnosed.diagnosis.block).not.toContain('first_page');
-  expect(await readBack(diagnosed, text)).toEqual(orders(333).map(({ no }) => no));
-});
+];
+
+test.each(everySecond(schemes))(
+  'doctor measures a collection %s that a file declares, and its block makes a run exact',
+  async (_how, handler, declared, expected) => {
+    const [server, text] = [await ownServer(guarded(handler(orders(333)))), ownText(declared)];
+    const diagnosed = await found(server, text);
+    expect(diagnosed.told).toMatchObject(
+      Object.fromEntries(
+        Object.entries({ ...common, ...expected }).map(([check, message]) => [
+          check,
+          expect.stringMatching(new RegExp(`^${message.replaceAll(/[/()]/g, '\\$&')}`)),
+        ]),
+      ),
+    );
+    expect(diagnosed.told['order of orders']).toBe('ok: two pages of 100 rows came twice in the same order');
+    expect(diagnosed.told['latency of orders']).toMatch(/^ok: median of /);
+    expect(diagnosed.diagnosis).toMatchObject({ measured: 'orders', ready: true, requests: server.requests.length });
+    expect(diagnosed.diagnosis.block).toContain('  limit: 100\n');
+    expect(diagnosed.diagnosis.block).not.toContain('first_page');
+    expect(await readBack(diagnosed, text)).toEqual(orders(333).map(({ no }) => no));
+  },
+);
 
 test.each<[number, string]>([
   [0, 'page 0 is the first: it has other rows than page 1'],
