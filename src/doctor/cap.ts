@@ -1,47 +1,54 @@
 import { bounds } from '../options/index.js';
 import { cameOf, type Findings } from './findings.js';
 import type { Pages } from './first-page.js';
-import type { Subject } from './lists.js';
+import type { MeasuredList } from './measured-list.js';
 import { namesOf } from './names.js';
+import { sizeParameter } from './own-words.js';
 import type { Reply } from './reply.js';
-import type { Requester } from './requester.js';
-
-const most = bounds.limit.max;
 
 /** Finds the most rows that a page has, as far as the list has so many. @returns The limit to set. */
 export class CapSearch {
   readonly #replies: Reply[] = [];
+  /** Whether as many rows as leadstream may ask for are refused. */
+  isRefused = false;
+  /** What the size of a page is called in a request. */
+  readonly #size: string;
 
   constructor(
-    private readonly asking: Requester,
     private readonly findings: Findings,
-    private readonly subject: Subject,
-    private readonly pages: Pages,
-  ) {}
+    private readonly list: MeasuredList,
+    private readonly pages: Omit<Pages, 'firstPage'>,
+    /** The most that is of interest. */
+    private readonly most: number = bounds.limit.max,
+  ) {
+    this.#size = sizeParameter(list.collection);
+  }
 
   async limit(): Promise<number | undefined> {
-    const { pages, findings } = this;
+    const { pages, findings, most } = this;
     if (!pages.honoursLimit) return this.#fixed();
     const whole = await this.#page(0, most);
-    if (whole.kind === 'refused') return this.#refused(whole);
-    if (whole.kind !== 'rows') return this.#unknown(`limit=${most}: ${cameOf(whole)}`);
+    this.isRefused = whole.kind === 'refused';
+    if (this.isRefused) return this.#refused(whole);
+    if (whole.kind !== 'rows') return this.#unknown(`${this.#size}=${most}: ${cameOf(whole)}`);
     const rows = whole.records.length;
     if (rows < most) return this.#short(whole, most);
-    const more = await this.#page(0, 2 * most);
-    const given = more.kind === 'rows' ? `, limit=${2 * most} gives ${more.records.length}` : '';
-    findings.add('limit', 'ok', `limit=${most} gives ${most} rows${given}; leadstream asks for at most ${most}`, this.#replies);
+    const told = `${this.#size}=${most} gives ${most} rows`;
+    if (most < bounds.limit.max) findings.add('limit', 'ok', `${told}, as pages of the service have`, this.#replies);
+    else findings.add('limit', 'ok', `${told}${await this.#beyond(2 * most)}; leadstream asks for at most ${most}`, this.#replies);
     return most;
   }
 
-  /** Where limit changes nothing, the pages have the size that they have. */
-  #fixed(): number | undefined {
+  async #beyond(limit: number): Promise<string> {
+    const more = await this.#page(0, limit);
+    return more.kind === 'rows' ? `, ${this.#size}=${limit} gives ${more.records.length}` : '';
+  }
+
+  /** Where limit changes nothing, the pages have the size that they have, and a run reads them. */
+  #fixed(): number {
     const { rows } = this.pages;
-    if (rows <= most) {
-      this.findings.add('limit', 'note', `limit changes nothing: a page has ${rows} rows`);
-      return rows;
-    }
-    this.findings.add('limit', 'problem', `limit changes nothing: a page has ${rows} rows, and leadstream reads pages of at most ${most}`);
-    return undefined;
+    this.findings.add('limit', 'note', `${this.#size} changes nothing: a page has ${rows} rows`);
+    return Math.min(rows, bounds.limit.max);
   }
 
   /** A page that is short is the end of the list, or its length is the cap. */
@@ -50,8 +57,8 @@ export class CapSearch {
     const follows = await this.#isFollowed(page, asked);
     if (follows === undefined) return undefined;
     if (follows) return this.#silent(page, asked);
-    const { name } = this.subject.collection;
-    const message = `limit=${asked} is accepted; whether pages have so many rows is not determined, since ${name} has only ${rows}`;
+    const { name } = this.list.collection;
+    const message = `${this.#size}=${asked} is accepted; whether pages have so many rows is not determined, since ${name} has only ${rows}`;
     this.findings.add('limit', 'note', message, this.#replies);
     return asked;
   }
@@ -62,7 +69,8 @@ export class CapSearch {
     // The next page may begin where one of the limit that was asked for would.
     for (const limit of [asked, page.records.length]) {
       const next = await this.#page(1, limit);
-      if (next.kind === 'failed' || next.kind === 'unasked' || next.kind === 'strange') return this.#unknown(cameOf(next));
+      const isEnd = next.endForm !== undefined;
+      if (next.kind === 'failed' || next.kind === 'unasked' || (next.kind === 'strange' && !isEnd)) return this.#unknown(cameOf(next));
       // One is enough: a limit that is too small costs requests, and one that is too large rows.
       if (this.#names(next).some((name) => !known.has(name))) return true;
     }
@@ -72,7 +80,7 @@ export class CapSearch {
   /** Finds the greatest limit that is taken, between one that is and one that is not. */
   async #refused(refusal: Reply): Promise<number | undefined> {
     let taken = this.pages.taken;
-    let refused: number = most;
+    let refused = this.most;
     let isEnd = false;
     while (refused - taken > 1) {
       // What services are likely to have comes first.
@@ -80,7 +88,7 @@ export class CapSearch {
       const size = likely ?? Math.floor((taken + refused) / 2);
       const reply = await this.#page(0, size);
       if (reply.kind === 'refused') refused = size;
-      else if (reply.kind !== 'rows') return this.#unknown(`limit=${size}: ${cameOf(reply)}`);
+      else if (reply.kind !== 'rows') return this.#unknown(`${this.#size}=${size}: ${cameOf(reply)}`);
       else taken = size;
       if (reply.kind !== 'rows' || reply.records.length >= size || isEnd) continue;
       // A limit can be accepted and not be kept to.
@@ -89,25 +97,25 @@ export class CapSearch {
       if (follows) return this.#silent(reply, size);
       isEnd = true;
     }
-    const message = `${taken} is the cap: limit=${refused} is refused with ${cameOf(refusal)}`;
+    const message = `${taken} is the cap: ${this.#size}=${refused} is refused with ${cameOf(refusal)}`;
     this.findings.add('limit', 'note', message, this.#replies);
     return taken;
   }
 
   #silent({ records }: Reply, asked: number): number {
     const rows = records.length;
-    this.findings.add('limit', 'note', `${rows} is the cap: limit=${asked} gives ${rows} rows, and more follow`, this.#replies);
+    this.findings.add('limit', 'note', `${rows} is the cap: ${this.#size}=${asked} gives ${rows} rows, and more follow`, this.#replies);
     return rows;
   }
 
-  async #page(number: number, limit: number): Promise<Reply> {
-    const reply = await this.asking.ask({ ...this.subject, page: this.pages.firstPage + number, limit });
+  async #page(number: 0 | 1, limit: number): Promise<Reply> {
+    const reply = await this.list.page(number, limit);
     this.#replies.push(reply);
     return reply;
   }
 
   #names({ records }: Reply): readonly string[] {
-    return namesOf(records, this.subject.collection);
+    return namesOf(records, this.list.collection);
   }
 
   #unknown(why: string): undefined {

@@ -1,28 +1,35 @@
-import { chanceOf, type Sample } from './chance.js';
+import { itemAt } from '../core/index.js';
+import { Bursts, type Outcome } from './bursts.js';
 import type { Diagnosis } from './diagnosis.js';
 import { cameOf, type Findings } from './findings.js';
-import type { Pages } from './first-page.js';
 import type { Subject } from './lists.js';
-import type { Reply } from './reply.js';
-import type { Asked, Requester } from './requester.js';
+import { isRefusal } from './reply.js';
+import type { Asked } from './asked.js';
+import type { Requester } from './requester.js';
+import { median } from './speed.js';
 
 /** A further step of concurrency has to bring so much more. */
 const worthwhile = 1.2;
-/** How often a burst of one size is sent, until one comes whole. */
-const mostBursts = 3;
-/** Failures that fall on bursts by chance with a lower probability than this are not put down to chance. */
-const unlikely = 0.002;
 
-/** What is measured with one number of requests in flight. */
-type Outcome =
-  | { readonly kind: 'whole'; readonly replies: readonly Reply[]; readonly ms: number }
-  | { readonly kind: 'too many'; readonly failure: Reply }
-  | { readonly kind: 'unclear'; readonly failure: Reply }
-  | { readonly kind: 'unasked' };
+type Measured = Diagnosis['concurrency'];
+type Refused = Extract<Outcome, { kind: 'too many' | 'too often' }>;
+/** A number of requests in flight of which nothing is known. */
+interface UnclearAt {
+  readonly inFlight: number;
+  readonly outcome: Extract<Outcome, { kind: 'unclear' | 'unasked' }>;
+}
+
+/** How the list is asked for. */
+interface Measuring {
+  readonly firstPage: 0 | 1;
+  readonly limit: number;
+  readonly ratePerSecond: number;
+}
 
 /**
  * Measures how many answers a second come with more requests in flight. A request of a burst that fails is no reason to ask less at once: requests
- * fail by chance. Such a burst is sent again, and what failed in bursts is compared with what failed alone.
+ * fail by chance. Such a burst is sent again, and what failed in bursts is compared with what failed alone. A service that says by itself that it is too
+ * much is taken at its word.
  *
  * @returns Also the most that the service bore, where it refused more.
  */
@@ -30,108 +37,132 @@ export async function measureConcurrency(
   asking: Requester,
   findings: Findings,
   subject: Subject,
-  { pages: { firstPage }, limit, ratePerSecond }: { readonly pages: Pages; readonly limit: number; readonly ratePerSecond: number },
-): Promise<{ readonly measured: Diagnosis['concurrency']; readonly bearable: number | undefined }> {
-  const measured: { inFlight: number; perSecond: number }[] = [];
-  const bursts = new Bursts(asking, subject);
+  measuring: Measuring,
+): Promise<{ readonly measured: Measured; readonly bearable: number | undefined }> {
+  const concurrency = new Concurrency(asking, findings, subject, measuring);
+  const bearable = await concurrency.measure();
+  return { measured: concurrency.measured, bearable };
+}
+
+class Concurrency {
+  measured: Measured = [];
+  readonly #bursts: Bursts;
   /** Pages that have rows, as far as they were asked for: a page behind the end is no page that takes its time. */
-  let filled = 1;
-  for (const inFlight of [1, 2, 4, 8].filter((wanted) => wanted <= Math.max(1, ratePerSecond))) {
-    const pages = filled < (measured.at(-1)?.inFlight ?? 1) ? filled : inFlight;
-    const asked = Array.from({ length: inFlight }, (_, index) => ({
-      ...subject,
-      page: firstPage + (index % pages),
-      limit: Math.min(limit, 100),
-    }));
-    const outcome = await bursts.send(asked);
-    if (outcome.kind === 'unasked') break;
-    if (outcome.kind === 'too many') {
-      const told = `with ${inFlight} requests in flight came ${cameOf(outcome.failure)} (${bursts.counted(inFlight)})`;
-      findings.add('concurrency', 'note', `${told}; set concurrency lower, or rate_limit`, bursts.replies);
-      return { measured, bearable: measured.at(-1)?.inFlight ?? 1 };
-    }
-    if (outcome.kind === 'unclear') {
-      if (inFlight > 1) continue;
-      break; // What fails again and again alone says nothing of several at once.
-    }
-    const full = outcome.replies.filter(({ records }) => records.length > 0).length;
-    filled = Math.max(1, Math.min(full, pages));
-    measured.push({ inFlight, perSecond: Math.round((10_000 * full) / outcome.ms) / 10 });
-  }
-  report(measured, bursts, findings, asking);
-  return { measured, bearable: undefined };
-}
-
-function report(measured: Diagnosis['concurrency'], bursts: Bursts, findings: Findings, asking: Requester): void {
-  const { failure } = bursts;
-  const remark = failure && `${cameOf(failure)} came, as it may by chance (${bursts.counted()})`;
-  if (measured.length === 0) {
-    findings.unknown('concurrency', remark ?? asking.exhausted, bursts.replies);
-    return;
-  }
-  const best = measured.reduce((chosen, next) => (next.perSecond >= worthwhile * chosen.perSecond ? next : chosen)).inFlight;
-  const told = measured.map(({ inFlight, perSecond }) => `${inFlight} in flight: ${perSecond}/s`).join(', ');
-  const more = best === 1 ? 'more requests in flight brought no more' : `${best} in flight brought most`;
-  const words = [`answers a second, one burst each: ${told}`, more, ...(remark === undefined ? [] : [remark])];
-  findings.add('concurrency', remark === undefined ? 'ok' : 'note', words.join('; '), bursts.replies);
-}
-
-/** Sends bursts of requests, and counts what fails. */
-class Bursts {
-  readonly replies: Reply[] = [];
-  readonly #samples = new Map<number, Sample>();
-  /** The first request of a burst that failed. */
-  failure: Reply | undefined;
+  #filled = 1;
 
   constructor(
     private readonly asking: Requester,
+    private readonly findings: Findings,
     private readonly subject: Subject,
-  ) {}
+    private readonly measuring: Measuring,
+  ) {
+    this.#bursts = new Bursts(asking, subject);
+  }
 
-  /** Sends one burst, and sends it again while some of it fails and that may be by chance. */
-  async send(asked: readonly Asked[]): Promise<Outcome> {
-    let failed: Reply | undefined;
-    for (let count = 1; count <= mostBursts; count += 1) {
-      const began = performance.now();
-      const replies = await this.asking.askTogether(asked);
-      // What went before the burst waited for its turn; the slowest answer is its length.
-      const ms = Math.max(1, Math.min(performance.now() - began, Math.max(...replies.map(({ evidence }) => evidence.ms))));
-      if (replies.some(({ kind }) => kind === 'unasked')) return failed ? { kind: 'unclear', failure: failed } : { kind: 'unasked' };
-      this.#count(replies);
-      const failure = replies.find(({ kind }) => kind === 'failed');
-      if (!failure) return { kind: 'whole', replies, ms };
-      failed = failure;
-      this.failure ??= failure;
-      const sample = this.#samples.get(asked.length);
-      if (sample && asked.length > 1 && chanceOf(sample, this.#alone) < unlikely) return { kind: 'too many', failure };
+  async measure(): Promise<number | undefined> {
+    const { ratePerSecond } = this.measuring;
+    let unclear: UnclearAt | undefined;
+    this.#takeAlone();
+    const sizes = [1, 2, 4, 8].filter((wanted) => wanted > (this.measured.at(-1)?.inFlight ?? 0));
+    for (const inFlight of sizes.filter((wanted) => wanted <= Math.max(1, ratePerSecond))) {
+      const outcome = await this.#bursts.send(this.#askedOf(inFlight));
+      if (outcome.kind === 'too many' || outcome.kind === 'too often') return this.#refused(inFlight, outcome);
+      if (outcome.kind === 'whole') this.#take(inFlight, outcome);
+      if (outcome.kind === 'unclear' || outcome.kind === 'unasked') unclear = { inFlight, outcome };
+      // What fails again and again alone says nothing of several at once.
+      if (outcome.kind === 'unasked' || (outcome.kind === 'unclear' && (inFlight === 1 || outcome.why !== 'chance'))) break;
     }
-    return failed ? { kind: 'unclear', failure: failed } : { kind: 'unasked' };
+    this.#report(unclear);
+    return undefined;
   }
 
-  /** The failures in words, of bursts of one size or of all. */
-  counted(size?: number): string {
-    const samples = [...this.#samples]
-      .filter(([length]) => length > 1 && (size === undefined || length === size))
-      .map(([, sample]) => sample);
-    const requests = samples.reduce((sum, sample) => sum + sample.requests, 0);
-    const failed = samples.reduce((sum, sample) => sum + sample.failed, 0);
-    const alone = this.#alone;
-    return `${failed} of ${requests} requests sent together failed, ${alone.failed} of ${alone.requests} sent alone`;
+  #askedOf(inFlight: number): readonly Asked[] {
+    const { firstPage, limit } = this.measuring;
+    const count = this.#filled < (this.measured.at(-1)?.inFlight ?? 1) ? this.#filled : inFlight;
+    const numbers = Array.from({ length: inFlight }, (_, index) => firstPage + (index % count));
+    return numbers.map((page) => ({ ...this.subject, page, limit: Math.min(limit, 100) }));
   }
 
-  /** Those that were sent one after another, and bursts of one. */
-  get #alone(): Sample {
-    const { requests, failed } = this.asking.alone(this.subject);
-    const single = this.#samples.get(1) ?? { requests: 0, failed: 0 };
-    return { requests: requests + single.requests, failed: failed + single.failed };
+  /** Full pages that came one after another say what a burst of one would. */
+  #takeAlone(): void {
+    const [asked] = this.#askedOf(1);
+    const times = asked ? this.asking.timed(asked).map(({ evidence }) => evidence.ms) : [];
+    if (times.length > 0) this.measured = [{ inFlight: 1, perSecond: Math.round(10_000 / Math.max(1, median(times))) / 10 }];
   }
 
-  #count(replies: readonly Reply[]): void {
-    this.replies.push(...replies);
-    const { requests, failed } = this.#samples.get(replies.length) ?? { requests: 0, failed: 0 };
-    this.#samples.set(replies.length, {
-      requests: requests + replies.length,
-      failed: failed + replies.filter(({ kind }) => kind === 'failed').length,
-    });
+  #take(inFlight: number, { asked, replies, ms }: Extract<Outcome, { kind: 'whole' }>): void {
+    const full = asked.filter((_, index) => itemAt(replies, index).records.length > 0);
+    this.#filled = Math.max(1, new Set(full.map(({ page }) => page)).size);
+    this.measured = [...this.measured, { inFlight, perSecond: Math.round((10_000 * full.length) / ms) / 10 }];
+  }
+
+  /** What the service bears is sent once more: one burst may come whole because its requests were not there at the same time. */
+  async #refused(inFlight: number, outcome: Refused): Promise<number | undefined> {
+    let [least, refusal] = [inFlight, outcome];
+    for (const { inFlight: fewer } of this.measured.toReversed()) {
+      if (refusal.kind === 'too often' || fewer === 1) break;
+      const again = await this.#bursts.send(this.#askedOf(fewer));
+      if (again.kind !== 'too many' && again.kind !== 'too often') break;
+      [least, refusal] = [fewer, again];
+    }
+    this.measured = this.measured.filter(({ inFlight: fewer }) => fewer < least);
+    const came = cameOf(refusal.failure);
+    const told = `with ${least} requests in flight came ${came} (${this.#bursts.counted(least)})`;
+    const isOften = refusal.kind === 'too often';
+    const advice = isOften ? `${this.#often}; set rate_limit, or concurrency lower` : 'set concurrency lower, or rate_limit';
+    this.findings.add('concurrency', 'note', `${told}; ${advice}`, this.#bursts.replies);
+    return isOften ? undefined : (this.measured.at(-1)?.inFlight ?? 1);
+  }
+
+  get #often(): string {
+    const { tooOften } = this.asking;
+    const requests = tooOften === 1 ? 'a request that was' : `${tooOften} requests that were`;
+    return `HTTP 429 came to ${requests} sent alone, too, at ${this.measuring.ratePerSecond}/s at most`;
+  }
+
+  #report(unclear: UnclearAt | undefined): void {
+    const remarks = this.#remarks(unclear);
+    const { replies } = this.#bursts;
+    const { measured } = this;
+    if (measured.length === 0) {
+      this.findings.unknown('concurrency', remarks.join('; '), replies);
+      return;
+    }
+    const best = measured.reduce((chosen, next) => (next.perSecond >= worthwhile * chosen.perSecond ? next : chosen)).inFlight;
+    const told = measured.map(({ inFlight, perSecond }) => `${inFlight} in flight: ${perSecond}/s`).join(', ');
+    const most = best === 1 ? 'more requests in flight brought no more' : `${best} in flight brought most`;
+    const isAlone = this.measuring.ratePerSecond < 2;
+    const words = [`answers a second: ${told}`, ...(measured.length > 1 ? [most] : isAlone ? ['none were sent together'] : []), ...remarks];
+    this.findings.add('concurrency', remarks.length === 0 ? 'ok' : 'note', words.join('; '), replies);
+  }
+
+  /** What failed, and what is known of why. */
+  #remarks(unclear: UnclearAt | undefined): readonly string[] {
+    const { unfit, replies } = this.#bursts;
+    const often = this.asking.tooOften > 0 ? [`${this.#often}; set rate_limit`] : [];
+    const advice = replies.some(isRefusal) ? ['set concurrency lower, or rate_limit'] : [];
+    return [
+      ...(unfit ? [`page ${unfit.page} fails alone, too: ${cameOf(unfit.reply)}`] : []),
+      ...this.#failures(unclear),
+      ...(often.length > 0 ? often : advice),
+    ];
+  }
+
+  #failures(unclear: UnclearAt | undefined): readonly string[] {
+    const { failure, failsAlone } = this.#bursts;
+    const { exhausted } = this.asking;
+    const chance = failure ? [`${cameOf(failure)} came, as it may by chance (${this.#bursts.counted()})`] : [];
+    if (!unclear) return chance;
+    const { inFlight, outcome } = unclear;
+    if (outcome.kind === 'unasked') return [...chance, `${exhausted} before ${inFlight} in flight could be measured`];
+    const came = cameOf(outcome.failure);
+    if (outcome.why === 'chance') return inFlight > 1 ? chance : [`${came} came to each of several requests sent alone`];
+    if (outcome.why === 'spent' && failsAlone) return [...chance, `${exhausted} before ${inFlight} in flight came whole`];
+    const where =
+      inFlight === 1
+        ? `${came} came to a request sent alone`
+        : `with ${inFlight} requests in flight came ${came} (${this.#bursts.counted()})`;
+    const why = outcome.why === 'wait' ? 'that is too long to wait for another try' : `${exhausted} before it could be told from chance`;
+    return [`${where}; ${why}`];
   }
 }

@@ -1,7 +1,7 @@
-import type { CollectionName } from '../collections/index.js';
+import type { Collection, CollectionName } from '../collections/index.js';
 import type { Watchers } from '../events/index.js';
 
-/** What is measured of a service, in the order in which it is asked. */
+/** What is measured of a service. */
 export const checks = [
   'reachable',
   'credentials',
@@ -33,6 +33,8 @@ export interface Exchange {
 /** What was found out about one point. */
 export interface DiagnosisFinding {
   readonly check: Check;
+  /** The collection of one's own that it is about; without, it is about the service, and the collection that is `measured`. */
+  readonly collection?: string;
   /**
    * `ok`: as leadstream expects it. `note`: known, and worth knowing. `problem`: known, and a run fails by it. `unknown`: not determined, and
    * `message` says why.
@@ -47,7 +49,7 @@ export interface Diagnosis {
   /** Base URL. */
   readonly service: string;
   /** The collection whose pages were measured; `undefined` when none had rows. */
-  readonly measured: CollectionName | undefined;
+  readonly measured: string | undefined;
   /** Requests that were sent, at most `maxRequests`. */
   readonly requests: number;
   readonly maxRequests: number;
@@ -65,9 +67,12 @@ export interface Diagnosis {
 }
 
 /** What a diagnosis is about. */
-export interface DiagnoseOptions {
-  /** Collections that are looked at; the pages of the first that is paged and has rows are measured. Default: all. */
-  readonly collections?: readonly CollectionName[];
+export interface DiagnoseOptions<Own extends Collection = never> {
+  /**
+   * Collections that are looked at, those of the connection's own among them. The pages of the first that every service has, is paged and has rows are
+   * measured, and the pages of each of one's own. Default: all.
+   */
+  readonly collections?: readonly (CollectionName | Own['name'])[];
   /** Requests per second, on average at most; the connection's own limit holds as well. Default 10. */
   readonly ratePerSecond?: number;
   /** What stands under `service` in the block besides what was measured, as a file writes it. Default: nothing. */

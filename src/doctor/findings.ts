@@ -3,14 +3,24 @@ import type { Reply } from './reply.js';
 
 /** Collects what is found out, each point with the requests that show it. */
 export class Findings {
-  readonly #all: DiagnosisFinding[] = [];
+  /** @param collection The collection of one's own that they are about. Default: they are about the service, and what it has. */
+  constructor(
+    private readonly collection?: string,
+    private readonly collected: DiagnosisFinding[] = [],
+  ) {}
 
   get all(): readonly DiagnosisFinding[] {
-    return this.#all;
+    return this.collected;
+  }
+
+  /** The same, for what is found out about a collection of one's own. */
+  about(collection: string): Findings {
+    return new Findings(collection, this.collected);
   }
 
   add(check: Check, outcome: DiagnosisFinding['outcome'], message: string, replies: readonly Reply[] = []): void {
-    this.#all.push({ check, outcome, message, evidence: replies.map(({ evidence }) => evidence) });
+    const evidence = replies.map((reply) => reply.evidence);
+    this.collected.push({ check, ...(this.collection !== undefined && { collection: this.collection }), outcome, message, evidence });
   }
 
   /** Says why a point could not be found out. */
@@ -20,7 +30,8 @@ export class Findings {
 
   /** Says of all points that nothing was said of why not. */
   unknownRest(checks: readonly Check[], why: string): void {
-    for (const check of checks) if (!this.#all.some((finding) => finding.check === check)) this.unknown(check, why);
+    const known = this.collected.filter(({ collection }) => collection === this.collection).map(({ check }) => check);
+    for (const check of checks) if (!known.includes(check)) this.unknown(check, why);
   }
 }
 

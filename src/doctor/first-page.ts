@@ -25,7 +25,9 @@ const doubted = 3;
 export async function findFirstPage(asking: Requester, findings: Findings, subject: Subject): Promise<Pages | undefined> {
   const { tried, sample, taken } = await sampleOf(asking, subject);
   if (sample === undefined) {
-    findings.unknown('first_page', `no page of ${subject.collection.name} could be read`, tried);
+    const [first] = tried;
+    const why = first ? `: ${cameOf(first)}` : '';
+    findings.unknown('first_page', `no page of ${subject.collection.name} could be read${why}`, tried);
     return undefined;
   }
   const rows = sample.records.length;
@@ -75,6 +77,7 @@ async function sampleOf(asking: Requester, subject: Subject) {
   for (const taken of sizes) {
     const reply = await asking.ask({ ...subject, limit: taken });
     tried.push(reply);
+    if (reply.kind === 'unasked') break;
     if (reply.kind === 'rows') return { tried, sample: reply.records.length > 0 ? reply : undefined, taken };
   }
   return { tried, sample: undefined, taken: 1 };

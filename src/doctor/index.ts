@@ -1,3 +1,4 @@
+import type { Collection } from '../collections/index.js';
 import type { ConnectOptions } from '../source/index.js';
 import type { DiagnoseOptions, Diagnosis } from './diagnosis.js';
 
@@ -5,7 +6,7 @@ export type { DiagnoseOptions, Diagnosis, DiagnosisFinding, Exchange } from './d
 
 /**
  * Measures how a service behaves where its document says nothing: which credentials work, the number of the first page, the cap of `limit`, what comes behind
- * the end of a list, whether lists have an order, single records, and how fast it answers. It sends at most 60 requests, on average at most
+ * the end of a list, whether lists have an order, single records, and how fast it answers. Of collections of one's own it finds out whether they are paged as they are declared. It sends at most 60 requests, on average at most
  * `ratePerSecond`. What the service does is a finding, never an error.
  *
  * @throws {SourceError} `E_SOURCE_CONFIG` for a connection that cannot be right.
@@ -16,7 +17,10 @@ export type { DiagnoseOptions, Diagnosis, DiagnosisFinding, Exchange } from './d
  * const { ready, findings, block } = await diagnoseService({ baseUrl: 'https://data.example', auth: { rest_api_key: key } });
  * // findings: [{ check: 'first_page', outcome: 'ok', message: 'page 0 is the first: …', evidence: [{ request: 'GET …', … }] }, …]
  */
-export async function diagnoseService(connection: ConnectOptions, options: DiagnoseOptions = {}): Promise<Diagnosis> {
+export async function diagnoseService<Own extends Collection = never>(
+  connection: ConnectOptions<Own>,
+  options: DiagnoseOptions<Own> = {},
+): Promise<Diagnosis> {
   const { diagnose } = await import('./diagnose.js');
   return diagnose(connection, options);
 }

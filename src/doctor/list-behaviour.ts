@@ -1,7 +1,9 @@
 import { cameOf, type Findings } from './findings.js';
 import type { Pages } from './first-page.js';
 import type { Subject } from './lists.js';
+import type { MeasuredList, NumberedList } from './measured-list.js';
 import { changeOf, namesOf, overlapOf } from './names.js';
+import { declareEnd } from './own-words.js';
 import type { Reply } from './reply.js';
 import type { Requester } from './requester.js';
 
@@ -9,11 +11,11 @@ import type { Requester } from './requester.js';
 const distances = [10, 100, 1_000, 10_000, 100_000, 1_000_000];
 
 /** Finds out what the service answers past the end of a list. @param limit The size of its pages. */
-export async function findEnd(asking: Requester, findings: Findings, subject: Subject, { firstPage }: Pages, limit: number): Promise<void> {
+export async function findEnd(findings: Findings, list: NumberedList, limit: number): Promise<void> {
   const replies: Reply[] = [];
-  const names = (reply: Reply) => namesOf(reply.records, subject.collection);
+  const names = (reply: Reply) => namesOf(reply.records, list.collection);
   for (const distance of distances) {
-    const reply = await asking.ask({ ...subject, page: firstPage + distance, limit });
+    const reply = await list.page(distance, limit);
     const before = replies.at(-1);
     replies.push(reply);
     if (reply.kind === 'failed' || reply.kind === 'unasked') return findings.unknown('end_of_list', cameOf(reply), replies);
@@ -22,34 +24,33 @@ export async function findEnd(asking: Requester, findings: Findings, subject: Su
     if (reply.kind === 'refused' && reply.evidence.status === 404)
       return findings.add('end_of_list', 'ok', 'pages past the end are answered with 404, which leadstream reads as the end', replies);
     if (reply.kind !== 'rows')
-      return findings.add('end_of_list', 'problem', `a page past the end is answered with ${cameOf(reply)}, which fails a run`, replies);
+      return findings.add(
+        'end_of_list',
+        'problem',
+        `a page past the end is answered with ${cameOf(reply)}, which fails a run${declareEnd(reply)}`,
+        replies,
+      );
     if (before && overlapOf(names(before), names(reply)) >= 0.5)
       return findings.add('end_of_list', 'note', 'past the end the last page comes again; leadstream leaves the repeats out', replies);
   }
-  findings.unknown('end_of_list', `page ${firstPage + 1_000_000} still has other rows`, replies);
+  findings.unknown('end_of_list', `page ${list.firstPage + 1_000_000} still has other rows`, replies);
 }
 
 /** Rows of the pages that are read twice. */
 const rowsCompared = 100;
 
 /** Finds out whether a list has an order. @param limit The size of its pages. */
-export async function findOrder(
-  asking: Requester,
-  findings: Findings,
-  subject: Subject,
-  { firstPage }: Pages,
-  limit: number,
-): Promise<void> {
+export async function findOrder(findings: Findings, list: MeasuredList, limit: number): Promise<void> {
   const size = Math.min(limit, rowsCompared);
-  const read = (page: number) => asking.ask({ ...subject, page: firstPage + page, limit: size });
+  const read = (page: 0 | 1) => list.page(page, size);
   const [first, second, firstAgain, secondAgain] = [await read(0), await read(1), await read(0), await read(1)];
   const replies = [first, second, firstAgain, secondAgain];
   const failed = replies.find(({ kind }) => kind === 'failed' || kind === 'unasked' || kind === 'strange');
   if (failed) return findings.unknown('order', cameOf(failed), replies);
-  const names = (reply: Reply) => namesOf(reply.records, subject.collection);
+  const names = (reply: Reply) => namesOf(reply.records, list.collection);
   const changes = [changeOf(names(first), names(firstAgain)), changeOf(names(second), names(secondAgain))];
   const rows = first.records.length + second.records.length;
-  if (rows < 2) return findings.add('order', 'ok', `${subject.collection.name} has a single row, which needs no order`, replies);
+  if (rows < 2) return findings.add('order', 'ok', `${list.collection.name} has a single row, which needs no order`, replies);
   if (changes.includes('reordered'))
     return findings.add(
       'order',
@@ -64,7 +65,12 @@ export async function findOrder(
       'the list changed between two reads; consistency: repair, the default with files, adds what a read missed',
       replies,
     );
-  findings.add('order', 'ok', `two pages of ${size} rows came twice in the same order`, replies);
+  findings.add(
+    'order',
+    'ok',
+    `two pages of ${Math.max(first.records.length, second.records.length)} rows came twice in the same order`,
+    replies,
+  );
 }
 
 /** Finds out how single records are answered, one that is there and one that is not. */

@@ -1,4 +1,4 @@
-import type { Collection } from '../collections/index.js';
+import type { Collection, Served } from '../collections/index.js';
 import { cameOf, type Findings } from './findings.js';
 import { askList, isList } from './reach.js';
 import type { Reply } from './reply.js';
@@ -10,18 +10,31 @@ export interface Subject {
   readonly path: string;
 }
 
-/**
- * Asks for a row of every collection.
- *
- * @returns The first collection by pages that has rows.
- */
-export async function findSubject(asking: Requester, findings: Findings, collections: readonly Collection[]): Promise<Subject | undefined> {
+/** A collection of one's own. */
+export interface OwnSubject extends Subject {
+  readonly served: Served;
+  /** What came of the request for a row of it. */
+  readonly reply: Reply;
+}
+
+/** What is measured of a service. */
+interface Subjects {
+  /** The first collection by pages that has rows, of those that every service has. */
+  readonly subject: Subject | undefined;
+  /** The collections of one's own. */
+  readonly own: readonly OwnSubject[];
+}
+
+/** Asks for a row of every collection. */
+export async function findSubjects(asking: Requester, findings: Findings, collections: readonly Collection[]): Promise<Subjects> {
   const replies: { readonly collection: Collection; readonly reply: Reply }[] = [];
   for (const collection of collections) replies.push({ collection, reply: await askList(asking, collection) });
   const all = replies.map(({ reply }) => reply);
   const wrong = replies.filter(({ reply }) => !isList(reply));
   const empty = replies.filter(({ reply }) => isList(reply) && reply.records.length === 0).map(({ collection }) => collection.name);
-  const other = replies.filter(({ collection, reply }) => reply.records.length > 0 && pathIn(reply) !== collection.paths[0]);
+  const other = replies.filter(
+    ({ collection, reply }) => !collection.served && reply.records.length > 0 && pathIn(reply) !== collection.paths[0],
+  );
   const told = [
     ...wrong.map(({ collection, reply }) => `${collection.name}: ${cameOf(reply)}`),
     ...(empty.length === 0 ? [] : [`without rows: ${empty.join(', ')}`]),
@@ -29,16 +42,24 @@ export async function findSubject(asking: Requester, findings: Findings, collect
   ];
   const unasked = wrong.filter(({ reply }) => reply.kind === 'unasked' || reply.kind === 'failed');
   const outcome = wrong.length > unasked.length ? 'problem' : unasked.length > 0 ? 'unknown' : told.length > 0 ? 'note' : 'ok';
-  const fine = replies.length - wrong.length - empty.length;
   findings.add(
     'collections',
     outcome,
-    told.length === 0 ? `${collections.map(({ name }) => name).join(', ')}: each has rows` : told.join('; '),
+    told.length === 0
+      ? `${collections.map(({ name }) => name).join(', ')}${collections.length === 1 ? ' has' : ': each has'} rows`
+      : told.join('; '),
     all,
   );
-  if (fine === 0) return undefined;
-  const chosen = replies.find(({ collection, reply }) => collection.paged && isList(reply) && reply.records.length > 0);
-  return chosen && { collection: chosen.collection, path: pathIn(chosen.reply) };
+  const chosen = replies.find(
+    ({ collection, reply }) => !collection.served && collection.paged && isList(reply) && reply.records.length > 0,
+  );
+  return {
+    subject: chosen && { collection: chosen.collection, path: pathIn(chosen.reply) },
+    own: replies.flatMap(({ collection, reply }) => {
+      const { served, paths } = collection;
+      return served ? [{ collection, path: paths[0], served, reply }] : [];
+    }),
+  };
 }
 
 function pathIn({ evidence: { request } }: Reply): string {

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Collection } from '../collections/index.js';
+import { isNumbered, type Collection } from '../collections/index.js';
 import type { Credentials } from '../http/index.js';
 import { cameOf, type Findings } from './findings.js';
 import type { Reply } from './reply.js';
@@ -65,7 +65,9 @@ export async function reach(
 
 /** One row of a list, on its first page whatever number that has. */
 export async function askList(asking: Requester, collection: Collection, auth?: Credentials): Promise<Reply> {
-  const asked = { collection, ...(collection.paged && { limit: 1 }), ...(auth && { auth }) };
+  const { paging } = collection.served ?? {};
+  const page = paging?.scheme === 'page' ? (paging.first ?? 1) : 1;
+  const asked = { collection, ...(collection.paged && { limit: 1 }), ...(paging && isNumbered(paging) && { page }), ...(auth && { auth }) };
   let reply: Reply | undefined;
   for (const path of collection.paths) {
     reply = await asking.ask({ ...asked, path });
@@ -101,14 +103,19 @@ async function isService(asking: Requester, findings: Findings, first: Reply, co
   if (second && isList(second)) return true;
   const replies = second ? [first, second] : [first];
   const passing = first.kind === 'failed';
-  const remedy =
-    first.evidence.status === 404
-      ? 'nothing is there; base_url is everything before /api'
-      : passing
-        ? 'the service is there and does not work; try again later'
-        : 'this is no answer of the service; check that base_url is everything before /api of it, and no web page';
+  const remedy = passing ? 'the service is there and does not work; try again later' : remedyFor(first, collections[0]);
   findings.add('reachable', 'problem', `${cameOf(first)}: ${remedy}`, replies);
   return false;
+}
+
+function remedyFor({ evidence: { status } }: Reply, collection: Collection | undefined): string {
+  if (collection?.served)
+    return status === 404
+      ? `nothing is at ${collection.paths[0]} below base_url`
+      : `this is not what the file declares of ${collection.name}; check base_url, and path and rows of the collection`;
+  return status === 404
+    ? 'nothing is there; base_url is everything before /api'
+    : 'this is no answer of the service; check that base_url is everything before /api of it, and no web page';
 }
 
 export function isList({ kind }: Reply): boolean {

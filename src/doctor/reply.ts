@@ -1,7 +1,8 @@
+import type { EndForm, Served } from '../collections/index.js';
 import { SourceError } from '../core/index.js';
 import type { Answer } from '../http/index.js';
 import { readJson, type JsonRecord } from '../json/index.js';
-import { nameShape, readList, readSingle } from '../source/index.js';
+import { endFormOf, isSequential, nameShape, readList, readSingle, type Position } from '../source/index.js';
 import type { Exchange } from './diagnosis.js';
 
 /** What came of one request. Records stay here: evidence has their number. */
@@ -14,6 +15,12 @@ export interface Reply {
    */
   readonly kind: 'rows' | 'single' | 'none' | 'refused' | 'strange' | 'failed' | 'unasked';
   readonly records: readonly JsonRecord[];
+  /** Milliseconds that the service asks to wait. */
+  readonly retryAfterMs?: number | undefined;
+  /** Where the next page is, of a list whose pages have no numbers. */
+  readonly next?: Position | undefined;
+  /** What would have to be declared as the end of the list for it to have no rows. */
+  readonly endForm?: EndForm | undefined;
 }
 
 /** What an answer is, whatever its status. */
@@ -22,7 +29,7 @@ export function replyOf(request: string, answer: Answer, ms: number): Reply {
   const told = (kind: Reply['kind'], what: string, records: readonly JsonRecord[] = []): Reply => {
     return { kind, records, evidence: { request, status, answer: what, ms } };
   };
-  if (isPassing(status)) return told('failed', shapeOf(answer));
+  if (isPassing(status)) return { ...told('failed', `${shapeOf(answer)}${waitOf(answer)}`), retryAfterMs: answer.retryAfterMs };
   if (status >= 300) return told('refused', status < 400 ? 'a redirect, which is never followed' : shapeOf(answer));
   if (status !== 200 && status !== 204) return told('strange', shapeOf(answer));
   if (answer.body.length === 0) return told('none', 'no body');
@@ -34,12 +41,56 @@ export function replyOf(request: string, answer: Answer, ms: number): Reply {
   return told(shape === 'null' || shape === 'an empty object' ? 'none' : 'strange', shape);
 }
 
+function waitOf({ retryAfterMs = 0 }: Answer): string {
+  return retryAfterMs > 0 ? `; Retry-After: ${Math.ceil(retryAfterMs / 1000)} s` : '';
+}
+
+/**
+ * What an answer is to a list that is declared: rows or nothing as its declaration says.
+ *
+ * @param read Reads the answer as a run does.
+ */
+export function declaredReplyOf(
+  request: string,
+  answer: Answer,
+  ms: number,
+  served: Served,
+  read: () => { readonly records: readonly JsonRecord[]; readonly next: Position | undefined },
+): Reply {
+  const { status } = answer;
+  const isNone = status === 404 && served.ends.includes('not_found');
+  if (status !== 200 && status !== 204 && !isNone) {
+    const reply = replyOf(request, answer, ms);
+    return status === 404 ? { ...reply, endForm: 'not_found' } : reply;
+  }
+  try {
+    const { records, next } = read();
+    const rows = records.length === 1 ? '1 row' : `${records.length} rows`;
+    const told = isSequential(served) ? `${rows}, ${next ? 'and a next page' : 'and no next page'}` : rows;
+    return { kind: 'rows', records, next, evidence: { request, status, answer: told, ms } };
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    const told = error.message.replace(`${request}: `, '').replace(/^HTTP \d+ with \d+ bytes: /, '');
+    return { kind: 'strange', records: [], endForm: endFormOf(answer, served), evidence: { request, status, answer: told, ms } };
+  }
+}
+
 /** What no answer is. */
 export function failureOf(request: string, failure: SourceError, ms: number): Reply {
   // The message begins with the request.
   const answer = failure.message.replace(request, '').replace(/^: /, '');
   const kind = failure.status === undefined && failure.code !== 'E_SOURCE_LIMIT' ? 'failed' : 'strange';
   return { kind, records: [], evidence: { request, status: failure.status, answer, ms } };
+}
+
+/** Whether what came is neither rows nor one of the ways to say that there are none. */
+export function isFailure({ kind, evidence: { status } }: Reply): boolean {
+  return kind !== 'rows' && kind !== 'none' && status !== 404;
+}
+
+/** Whether the service says of itself that it is asked too much, or for how long. */
+export function isRefusal({ kind, retryAfterMs, evidence: { status } }: Reply): boolean {
+  return kind === 'failed' && (status === 429 || retryAfterMs !== undefined);
 }
 
 /** A status that another attempt may make good. */

@@ -1,24 +1,22 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { lastValueFrom } from 'rxjs';
-import type { Collection } from '../collections/index.js';
 import { type LeadstreamError, SourceError, stoppedBy, type Redactor } from '../core/index.js';
 import type { Events } from '../events/index.js';
-import { headersOf, openTransport, queryOf, type Credentials, type OpenedTransport, type TransportOptions } from '../http/index.js';
+import {
+  headersOf,
+  openTransport,
+  queryOf,
+  secretsOf,
+  type Answer,
+  type Credentials,
+  type OpenedTransport,
+  type TransportOptions,
+} from '../http/index.js';
+import { SentAlone } from './alone.js';
+import { pathOf, positionOf, shownAs, targetOf, urlOf, type Asked } from './asked.js';
+import { declaredPage } from '../source/index.js';
 import type { Sample } from './chance.js';
-import { failureOf, isPassing, replyOf, type Reply } from './reply.js';
-
-/** One request. */
-export interface Asked {
-  readonly collection: Collection;
-  /** Which of the paths of the collection. Default: the first. */
-  readonly path?: string | undefined;
-  readonly page?: number;
-  readonly limit?: number;
-  /** Identifier of a single record; evidence shows `{id}`. */
-  readonly id?: string;
-  /** Default: those of the requester. */
-  readonly auth?: Credentials;
-}
+import { declaredReplyOf, failureOf, isPassing, replyOf, type Reply } from './reply.js';
 
 /** How a service is asked. */
 export interface RequesterOptions {
@@ -36,16 +34,19 @@ const attemptsInVain = 2;
 /** Requests without an answer in a row after which no other is sent. */
 const patience = 2;
 /** The longest that is waited for because the service asks to. */
-const maxWaitMs = 10_000;
+export const maxWaitMs = 10_000;
 
 /** Asks a service, at a pace, no more often than it may, and remembers how long each answer took. */
 export class Requester {
   readonly #transports = new Map<string, OpenedTransport>();
   readonly #timed: { readonly path: string; readonly limit: number; readonly reply: Reply }[] = [];
-  readonly #alone = new Map<string, Sample>();
+  readonly #alone = new SentAlone();
   #sent = 0;
   #nextStart = 0;
   #failedInARow = 0;
+  #tooOften = 0;
+  /** The wait that the service asked for, where that is too long. */
+  #waitMs: number | undefined;
 
   /** @param auth Credentials of requests that name none. */
   constructor(
@@ -64,11 +65,17 @@ export class Requester {
   }
 
   get isGivenUp(): boolean {
-    return this.#failedInARow >= patience;
+    return this.#failedInARow >= patience || this.#waitMs !== undefined;
+  }
+
+  /** Requests that were sent one after another and answered with 429. */
+  get tooOften(): number {
+    return this.#tooOften;
   }
 
   /** Why requests are not sent any more. */
   get exhausted(): string {
+    if (this.#waitMs !== undefined) return `the service asks to wait ${Math.ceil(this.#waitMs / 1000)} s`;
     return this.isGivenUp ? 'the service stopped answering' : `the ${this.options.maxRequests} requests were spent`;
   }
 
@@ -80,9 +87,9 @@ export class Requester {
     return full.map(({ reply }) => reply);
   }
 
-  /** The requests of a list that were sent one after another, attempts included. */
+  /** The requests of a list that were sent one after another and can be answered, attempts included. */
   alone(asked: Asked): Sample {
-    return this.#alone.get(pathOf(asked)) ?? { requests: 0, failed: 0 };
+    return this.#alone.of(pathOf(asked));
   }
 
   /** One request; what may pass is tried again, and counts again. Never throws for what the service does. */
@@ -90,8 +97,9 @@ export class Requester {
     for (let attempt = 1; ; attempt += 1) {
       if (this.left <= 0) return this.#unasked(asked);
       await this.#turn(1);
-      const { reply, retryAfterMs = 0 } = await this.#send(asked, attempt);
-      this.#countAlone(pathOf(asked), reply);
+      const reply = await this.#send(asked, attempt);
+      const { retryAfterMs = 0 } = reply;
+      this.#countAlone(asked, reply);
       this.#failedInARow = reply.kind === 'failed' && reply.evidence.status === undefined ? this.#failedInARow : 0;
       if (reply.kind !== 'failed') return reply;
       const isLast = attempt >= (reply.evidence.status === undefined ? attemptsInVain : attempts);
@@ -105,25 +113,28 @@ export class Requester {
     }
   }
 
-  /** Several requests at once, each tried once. The pace is kept on average: what comes after them waits. */
+  /** Several requests at once, each tried once. The pace is kept on average: what comes after them waits, and as long as the service asks to. */
   async askTogether(all: readonly Asked[]): Promise<readonly Reply[]> {
     if (this.left < all.length) return all.map((asked) => this.#unasked(asked));
     await this.#turn(all.length);
-    return (await Promise.all(all.map((asked) => this.#send(asked, 1)))).map(({ reply }) => reply);
+    const replies = await Promise.all(all.map((asked) => this.#send(asked, 1)));
+    const [asked, reply] = [all[0], replies[0]];
+    if (asked && reply && all.length === 1) this.#countAlone(asked, reply);
+    return replies;
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#transports.values()].map((transport) => transport.close()));
   }
 
-  async #send(asked: Asked, attempt: number): Promise<{ readonly reply: Reply; readonly retryAfterMs?: number | undefined }> {
+  async #send(asked: Asked, attempt: number): Promise<Reply> {
     this.#sent += 1;
-    const { auth = this.auth, id, limit } = asked;
-    const path = `${pathOf(asked)}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`;
+    const { auth = this.auth, limit } = asked;
     const request = this.#shown(asked);
     const began = performance.now();
     const took = () => Math.round(performance.now() - began);
-    const answer$ = this.#transportFor(auth).get({ path, label: request, query: parametersOf(asked), purpose: 'probe', anyStatus: true });
+    const target = { ...targetOf(asked), label: request, purpose: 'probe', anyStatus: true } as const;
+    const answer$ = this.#transportFor(auth).get(target);
     try {
       const answer = await this.options.events.during(
         'request',
@@ -131,20 +142,40 @@ export class Requester {
         () => this.#stoppable(lastValueFrom(answer$)),
         ({ status, body }) => ({ status, bytes: body.length }),
       );
-      const reply = replyOf(request, answer, took());
+      const reply = this.#replyTo(asked, answer, took());
       const told = { ...reply, evidence: { ...reply.evidence, answer: this.options.redact(reply.evidence.answer) } };
       // The first one also loads what sends it, and connects.
       if (limit !== undefined && this.#sent > 1 && !isPassing(answer.status)) this.#timed.push({ path: pathOf(asked), limit, reply: told });
-      return { reply: told, retryAfterMs: answer.retryAfterMs };
+      return this.#heeded(told);
     } catch (error) {
       if (!(error instanceof SourceError)) throw error;
-      return { reply: failureOf(request, error.saying(this.options.redact(error.message)), took()) };
+      return failureOf(request, error.saying(this.options.redact(error.message)), took());
     }
   }
 
-  #countAlone(path: string, { kind }: Reply): void {
-    const { requests, failed } = this.#alone.get(path) ?? { requests: 0, failed: 0 };
-    this.#alone.set(path, { requests: requests + 1, failed: failed + (kind === 'failed' ? 1 : 0) });
+  #replyTo(asked: Asked, answer: Answer, ms: number): Reply {
+    const { collection } = asked;
+    const { served } = collection;
+    const label = this.#shown(asked);
+    if (!served || asked.id !== undefined) return replyOf(label, answer, ms);
+    const { limit = 1, auth = this.auth } = asked;
+    const surroundings = { baseUrl: this.options.connection.baseUrl, secrets: secretsOf(auth) };
+    const asking = { served, label, position: positionOf(asked, served), limit, surroundings };
+    return declaredReplyOf(label, answer, ms, served, () => declaredPage(collection, answer, asking));
+  }
+
+  #countAlone(asked: Asked, reply: Reply): void {
+    const { page, limit, id, auth } = asked;
+    this.#alone.count(pathOf(asked), JSON.stringify([page, limit, id, auth]), reply);
+    this.#tooOften += reply.evidence.status === 429 ? 1 : 0;
+  }
+
+  /** A service that names a time to come back means every request. */
+  #heeded(reply: Reply): Reply {
+    const { retryAfterMs: waitMs = 0, evidence } = reply;
+    if (waitMs <= maxWaitMs) this.#nextStart = Math.max(this.#nextStart, performance.now() + waitMs);
+    else if (evidence.status === 429) this.#waitMs = waitMs;
+    return reply;
   }
 
   #unasked(asked: Asked): Reply {
@@ -162,18 +193,12 @@ export class Requester {
     return transport;
   }
 
-  /** A request as it may be seen. */
   #shown(asked: Asked): string {
-    const headers = Object.keys(headersOf(asked.auth ?? this.auth)).map((name) => `, ${name}: ***`);
-    return `GET ${this.#urlOf(asked)}${headers.join('')}`;
+    return shownAs(asked, asked.auth ?? this.auth, this.options.connection.baseUrl);
   }
 
   #urlOf(asked: Asked): string {
-    const { auth = this.auth, id } = asked;
-    const masked = Object.keys(queryOf(auth)).map((name) => `${name}=***`);
-    const query = [new URLSearchParams(parametersOf(asked)).toString(), ...masked].filter((part) => part !== '').join('&');
-    const base = this.options.connection.baseUrl.replace(/\/+$/, '');
-    return `${base}${pathOf(asked)}${id === undefined ? '' : '/{id}'}${query === '' ? '' : `?${query}`}`;
+    return urlOf(asked, asked.auth ?? this.auth, this.options.connection.baseUrl);
   }
 
   async #turn(requests: number): Promise<void> {
@@ -214,12 +239,4 @@ export class Requester {
 
 function aborted(signal: AbortSignal): LeadstreamError {
   return stoppedBy(signal, 'the diagnosis was stopped by its signal');
-}
-
-function pathOf({ collection, path = collection.paths[0] }: Asked): string {
-  return path.startsWith('/') ? path : `/api/${path}`;
-}
-
-function parametersOf({ page, limit }: Asked): Readonly<Record<string, string>> {
-  return { ...(page === undefined ? {} : { page: String(page) }), ...(limit === undefined ? {} : { limit: String(limit) }) };
 }

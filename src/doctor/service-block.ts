@@ -4,8 +4,10 @@ import { stringify } from 'yaml';
 export interface ServiceBlock {
   /** What the file has under `service` already, as it is written; of the environment what stands for it. */
   readonly given: Readonly<Record<string, unknown>>;
-  readonly firstPage: 0 | 1;
-  readonly limit: number;
+  /** Only where a list is read by page numbers and does not declare the first. */
+  readonly firstPage: 0 | 1 | undefined;
+  /** Only where requests name a page size. */
+  readonly limit: number | undefined;
   /** Only where the service refused more. */
   readonly concurrency: number | undefined;
   /** Where another form of credentials works than the one given: what has to be put into the variable. */
@@ -18,8 +20,8 @@ export function writtenBlock({ given, firstPage, limit, concurrency, otherKey }:
   const service = {
     ...kept,
     ...(otherKey !== undefined && { auth: { rest_api_key: '${LEADSTREAM_REST_API_KEY}' } }),
-    first_page: String(firstPage),
-    limit: String(limit),
+    ...(firstPage !== undefined && { first_page: String(firstPage) }),
+    ...(limit !== undefined && { limit: String(limit) }),
     ...(concurrency === undefined ? window !== undefined && { window } : { concurrency: String(concurrency) }),
   };
   const text = stringify({ service }, { schema: 'failsafe', lineWidth: 0 });

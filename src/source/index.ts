@@ -1,6 +1,6 @@
 export { CollectionStream } from './collection-stream.js';
 export { connect, type ConnectOptions, type Service } from './connect.js';
-export { checkConnection } from './connect-options.js';
+export { checkConnection, collectionIn, registryOf } from './connect-options.js';
 export {
   collectionOf,
   type CollectionDeclaration,
@@ -12,6 +12,9 @@ export { collectionShape, collectionsShape } from './declared/shape.js';
 export { discoveredColumns, discoveredIn, type Findings } from './decode/findings.js';
 export { nameShape, readList, readSingle } from './decode/records.js';
 export type { Scanned } from './decode/scan.js';
+export { declaredPage, endFormOf } from './fetch/declared-page.js';
+export { listQuery } from './fetch/list-query.js';
+export { isSequential, positionAt, type Position } from './fetch/position.js';
 export { createClient, type ServiceClient } from './fetch/client.js';
 export type { CollectionReader } from './fetch/reader.js';
 export { defaultFetchingThreads } from './fetch/fetching.js';

@@ -67,7 +67,7 @@ describe('doctor', () => {
     const pages = evidence('concurrency').map(({ request }) => Number(/[?&]page=(\d+)/.exec(request)?.[1]));
     // A burst of four finds the end; the one of eight asks for no page behind it.
     expect(pages.filter((page) => page > 3)).toEqual([4]);
-    expect(pages).toHaveLength(15);
+    expect(pages).toHaveLength(14);
   });
 
   test('sends no more than 60 requests, counted at the service, and keeps its pace', async () => {
@@ -91,7 +91,9 @@ describe('doctor', () => {
     const { diagnosis, told } = await found(from.env);
     expect(diagnosis.requests).toBe(60);
     expect(from.probes).toHaveLength(60);
-    expect(told['concurrency']).toBe('unknown: not determined: the 60 requests were spent');
+    expect(told['concurrency']).toMatch(
+      /^note: answers a second: 1 in flight: [\d.]+\/s; the 60 requests were spent before 2 in flight could be measured$/,
+    );
   });
 
   test('takes what a file says of its service over into the block, and measures the collections that it reads', async () => {

@@ -63,6 +63,8 @@ test('what doctor is sure of is so, whatever the service is like', async () => {
 const kinds = [
   'html',
   '503=0',
+  '429=0',
+  '429=60',
   '500',
   '404',
   '400',

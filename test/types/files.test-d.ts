@@ -1,6 +1,7 @@
 /** Types of pipeline files, tables, the service and what tests want; `tsc --noEmit` is the test. */
 import { expectTypeOf } from 'expect-type';
 import {
+  defineCollection,
   diagnoseService,
   explainPipeline,
   explainRow,
@@ -101,6 +102,10 @@ expectTypeOf(testPipelines('p.yaml')).resolves.toEqualTypeOf<TestResults>();
 void testPipelines(pipeline);
 const connection = { baseUrl: 'https://data.example', auth: { rest_api_key: 'key' } };
 expectTypeOf(diagnoseService(connection, { ratePerSecond: 5 })).resolves.toEqualTypeOf<Diagnosis>();
+const declared = defineCollection('orders', { path: '/orders', key: ['no'], paging: { scheme: 'page' }, fields: { no: 'text' } });
+void diagnoseService({ ...connection, collections: [declared] }, { collections: ['leads', 'orders'] });
+// @ts-expect-error That is no collection of the service, and none of the connection's own.
+void diagnoseService(connection, { collections: ['orders'] });
 // @ts-expect-error Without credentials nothing is measured.
 void diagnoseService({ baseUrl: 'https://data.example' });
 

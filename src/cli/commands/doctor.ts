@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { collectionNames, type CollectionName } from '../../collections/index.js';
+import { collectionNames, type Collection, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError } from '../../core/index.js';
 import type { ConnectOptions, Diagnosis, DiagnosisFinding, Exchange } from '../../index.js';
 import { painterFor, type Painter, type Tone } from '../colour.js';
@@ -42,15 +42,10 @@ async function doctor(arguments_: DoctorArguments, context: CommandContext): Pro
   const { diagnoseService } = await import('../../index.js');
   const { debugLog } = await import('../debug-log.js');
   const { console, signal, stdout } = context;
-  const { connection, service, collections, unmeasured } = await subjectOf(arguments_, context);
+  const { connection, service, collections } = await subjectOf(arguments_, context);
   const first = arguments_.collection;
   const asked = [...new Set([...(first ? [first] : []), ...collections])];
   const options = { service, collections: asked, ratePerSecond: arguments_.rateLimit, signal, watch: debugLog(console) };
-  for (const name of unmeasured)
-    console.log(
-      'warn',
-      `${name} is not measured: the file declares how it is paged, and ${tryIt(arguments_)} reads the first rows by that`,
-    );
   console.log('info', `asking ${connection.baseUrl}, at most 60 requests`);
   const diagnosis = await diagnoseService(connection, options);
   const text =
@@ -62,16 +57,9 @@ async function doctor(arguments_: DoctorArguments, context: CommandContext): Pro
 
 /** What is measured: the connection, how a file writes it, and the collections that are of interest. */
 interface Subject {
-  readonly connection: ConnectOptions;
+  readonly connection: ConnectOptions<Collection>;
   readonly service: Readonly<Record<string, unknown>>;
-  readonly collections: readonly CollectionName[];
-  /** Those that a file declares and reads. */
-  readonly unmeasured: readonly string[];
-}
-
-/** What shows whether a declaration fits. */
-function tryIt({ file, only }: Pick<DoctorArguments, 'file' | 'only'>): string {
-  return `leadstream preview ${file}${only === undefined ? '' : ` --only ${only}`}`;
+  readonly collections: readonly string[];
 }
 
 async function subjectOf(arguments_: DoctorArguments, context: CommandContext): Promise<Subject> {
@@ -85,7 +73,7 @@ async function subjectOf(arguments_: DoctorArguments, context: CommandContext): 
     const message = `doctor without a file takes the service and its key from the environment, which must set ${connection.missing}`;
     throw new LeadstreamError('E_SPEC_REFERENCE', message);
   }
-  return { connection, service: environmentBlock(connection), collections: collectionNames, unmeasured: [] };
+  return { connection, service: environmentBlock(connection), collections: collectionNames };
 }
 
 async function fileSubject(
@@ -96,21 +84,19 @@ async function fileSubject(
   const { overridesOf } = await import('../overrides.js');
   const { onePipeline } = await import('../one-pipeline.js');
   const { env, cwd, console } = context;
-  const own = await loadPlugins(plugin, cwd);
-  const loaded = await loadPipelines(file, { ...own, env, cwd, set: overridesOf(set) });
+  const extensions = await loadPlugins(plugin, cwd);
+  const loaded = await loadPipelines(file, { ...extensions, env, cwd, set: overridesOf(set) });
   const { connection, service, plan, secrets } = onePipeline(loaded, file, only);
   console.hide(secrets);
-  const collections = collectionNames.filter((name) => plan.reads.includes(name));
-  if (collections.length === 0) {
-    const declared = `${file} reads ${plan.reads.join(', ')}, which it declares itself, and only those that every service has are measured`;
-    const message = `${declared}; ${tryIt({ file, only })} reads the first rows as declared`;
-    throw new LeadstreamError('E_USAGE', message);
-  }
-  const ordered = [...collections.filter((name) => name === plan.collection.name), ...collections];
-  const known: readonly string[] = collectionNames;
-  const unmeasured = plan.reads.filter((name) => !known.includes(name));
+  const own = plan.reads.flatMap((name) => plan.collections[name] ?? []).filter(({ served }) => served !== undefined);
+  // What is read first of all comes first, and then in the order of the service's document.
+  const collections = [plan.collection.name, ...collectionNames.filter((name) => plan.reads.includes(name)), ...plan.reads];
   const hasAddress = service['base_url'] !== undefined;
-  return { connection, service: hasAddress ? service : { ...environmentBlock(connection), ...service }, collections: ordered, unmeasured };
+  return {
+    connection: { ...connection, collections: own },
+    service: hasAddress ? service : { ...environmentBlock(connection), ...service },
+    collections,
+  };
 }
 
 /** How a file writes the service of the environment. */
@@ -157,12 +143,13 @@ function linesOf(group: readonly [DiagnosisFinding, ...DiagnosisFinding[]], show
   return [`${paint(tones[outcome], outcome)}${' '.repeat(9 - outcome.length)}${group.map(nameOf).join(', ')}: ${message}`, ...told];
 }
 
-function nameOf({ check }: DiagnosisFinding): string {
-  return check.replaceAll('_', ' ');
+function nameOf({ check, collection }: DiagnosisFinding): string {
+  return `${check.replaceAll('_', ' ')}${collection === undefined ? '' : ` of ${collection}`}`;
 }
 
 /** What keeps the block from being made; not what was left open because of it. */
 function missingIn({ findings }: Diagnosis): readonly string[] {
-  const open = findings.filter(({ outcome, evidence }) => (outcome === 'problem' || outcome === 'unknown') && evidence.length > 0);
-  return open.map((finding) => `${nameOf(finding)}: ${finding.message}`);
+  const open = findings.filter(({ outcome }) => outcome === 'problem' || outcome === 'unknown');
+  const asked = open.filter(({ evidence }) => evidence.length > 0);
+  return (asked.length > 0 ? asked : open).map((finding) => `${nameOf(finding)}: ${finding.message}`);
 }

@@ -7,6 +7,7 @@ import { readList } from '../decode/records.js';
 import { scan } from '../decode/scan.js';
 import { opened, packed } from './envelope.js';
 import type { ScannedAnswer } from './fetching.js';
+import { listQuery } from './list-query.js';
 import { flattened, listIn } from './listed.js';
 import type { Surroundings } from './next-link.js';
 import { nextAfter } from './next-page.js';
@@ -73,16 +74,8 @@ export class Listing {
     return { batch: this.#batchOf(name, { status: 200, body: answer }, counted), body, position, next };
   }
 
-  #queryOf({ page, limit: size = this.options.limit }: ListRequest): Readonly<Record<string, string>> {
-    const { served } = this.options.collection;
-    const { paging } = served ?? {};
-    if (page === undefined || paging?.scheme === 'none') return served?.query ?? {};
-    if (!paging) return { page: String(page), ...(size === null ? {} : { limit: String(size) }) };
-    const rows = size ?? this.options.limit;
-    const limit = 'limit' in paging && paging.limit !== undefined ? paging.limit : 'limit';
-    const param = 'param' in paging && paging.param !== undefined ? paging.param : paging.scheme;
-    const place = paging.scheme === 'offset' ? (page - 1) * rows : page;
-    return { ...served?.query, [param]: String(place), ...(limit === 'none' ? {} : { [limit]: String(rows) }) };
+  #queryOf({ page, limit = this.options.limit }: ListRequest): Readonly<Record<string, string>> {
+    return listQuery(this.options.collection, { page, limit }, this.options.limit);
   }
 
   #sequel(path: string, { page = 1, position: asked, limit: size, purpose }: ListRequest, served: Served): Observable<ListAnswer> {

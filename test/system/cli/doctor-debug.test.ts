@@ -4,7 +4,6 @@ import { generate } from '../../../src/service/index.js';
 import { cli } from '../../support/cli.js';
 import { service, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
-import { workplace } from './support.js';
 
 const source = generate({ leads: 120, bridges: 5, links: 5, users: 5, seed: 7 });
 
@@ -48,18 +47,4 @@ test('doctor tells of its requests what people read, and nothing without --log-l
   );
   const quiet = await cli(['doctor', ...options], { cwd, env: from.env });
   expect(quiet.stderr).not.toContain('request http');
-});
-
-test.each([
-  ['beside others', 'from: leads\nsteps:\n  - join: { with: orders, on: { lead_id: no }, as: order, select: [total] }', 0],
-  ['alone', 'from: orders', 2],
-])('doctor says of a collection that a file declares and reads %s that it does not measure it', async (_how, body, exit) => {
-  const orders = `collections:\n  orders: { path: /orders, key: [no], paging: { scheme: page, param: p, limit: n }, fields: { no: text, total: decimal } }\n`;
-  const [from, cwd] = [await service(source), await workplace(`${orders}${body}\nto:\n  - csv: { path: out.csv }`)];
-  const { code, stderr } = await cli(['doctor', 'p.yaml', '--rate-limit', '1000'], { cwd, env: from.env });
-  expect({ code, stderr }).toEqual({
-    code: exit,
-    stderr: expect.stringMatching(/orders.*measured.*leadstream preview p\.yaml reads the first rows/),
-  });
-  expect(from.requests.concat(from.probes).some((request) => request.includes('orders'))).toBe(false);
 });

@@ -1,0 +1,46 @@
+import { cameOf, type Findings } from './findings.js';
+import type { SequentialList } from './measured-list.js';
+import { declareEnd } from './own-words.js';
+import type { Reply } from './reply.js';
+
+/** Pages that are read one after another to see the end of a list. */
+const mostPages = 5;
+
+/** Finds out how a list ends of which each page names the next one, as far as it is short. @param limit The size of its pages. */
+export async function findSequentialEnd(findings: Findings, list: SequentialList, limit: number): Promise<void> {
+  const replies: Reply[] = [];
+  const named = new Set<string>();
+  let reply: Reply | undefined = await list.page(0, limit);
+  for (let number = 1; number <= mostPages; number += 1) {
+    replies.push(reply);
+    if (reply.kind === 'failed' || reply.kind === 'unasked') return findings.unknown('end_of_list', cameOf(reply), replies);
+    if (reply.kind !== 'rows')
+      return findings.add(
+        'end_of_list',
+        'problem',
+        `page ${number} is answered with ${cameOf(reply)}, which fails a run${declareEnd(reply)}`,
+        replies,
+      );
+    const place: string = JSON.stringify(reply.next);
+    if (reply.next === undefined)
+      return findings.add('end_of_list', 'ok', `the list ends on page ${number}, which names no next one`, replies);
+    if (named.has(place))
+      return findings.add(
+        'end_of_list',
+        'problem',
+        `page ${number} names the next page as one before it did; the list would never end`,
+        replies,
+      );
+    if (reply.records.length === 0 && replies.at(-2)?.records.length === 0)
+      return findings.add(
+        'end_of_list',
+        'problem',
+        `pages ${number - 1} and ${number} have no rows, and each names a next one; declare end: empty_page`,
+        replies,
+      );
+    named.add(place);
+    reply = await list.after(reply, limit);
+    if (!reply) throw new Error('a page that names the next one has one after it');
+  }
+  findings.add('end_of_list', 'note', `after ${mostPages} pages of ${limit} rows the list goes on; its end was not seen`, replies);
+}

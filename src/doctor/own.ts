@@ -1,0 +1,89 @@
+import { CapSearch } from './cap.js';
+import type { Check, Diagnosis } from './diagnosis.js';
+import { cameOf, type Findings } from './findings.js';
+import { findEnd, findOrder } from './list-behaviour.js';
+import type { OwnSubject } from './lists.js';
+import { NumberedList } from './measured-list.js';
+import { findSequentialEnd } from './own-end.js';
+import { findOwnPages, type OwnPages } from './own-pages.js';
+import { declareEnd, listAt } from './own-words.js';
+import type { Reply } from './reply.js';
+import type { Requester } from './requester.js';
+import { measureLatency } from './speed.js';
+
+/** What is found out of a collection of one's own, in the order in which it is asked. */
+const pagedChecks: readonly Check[] = ['first_page', 'limit', 'end_of_list', 'order', 'latency'];
+const wholeChecks: readonly Check[] = ['first_page'];
+
+/** What is known of the pages of a collection of one's own once they were measured. */
+export interface OwnMeasured extends OwnPages {
+  /** Rows that a page has at most, and whether requests say so. */
+  readonly limit: number;
+  readonly sendsLimit: boolean;
+  /** Whether the service refuses more than that. */
+  readonly refusesMore: boolean;
+}
+
+/** Finds out how a collection of one's own is served, one point after the other. */
+export class OwnExamination {
+  readonly #findings: Findings;
+  measured: OwnMeasured | undefined;
+
+  constructor(
+    private readonly asking: Requester,
+    findings: Findings,
+    readonly subject: OwnSubject,
+  ) {
+    this.#findings = findings.about(subject.collection.name);
+  }
+
+  /** Whether all that a run needs is known. */
+  get isKnown(): boolean {
+    const { served, reply } = this.subject;
+    return this.measured !== undefined || (served.paging.scheme === 'none' && reply.kind === 'rows');
+  }
+
+  /** The first page of a list by page numbers that declares none. */
+  get firstPage(): 0 | 1 | undefined {
+    const { paging } = this.subject.served;
+    const list = this.measured?.list;
+    return paging.scheme === 'page' && paging.first === undefined && list instanceof NumberedList ? list.firstPage : undefined;
+  }
+
+  /** What a run needs to know. @param firstPage That of the service, where it is known. @param most Rows that its pages have. */
+  async examine(firstPage: 0 | 1 | undefined, most: number | undefined): Promise<void> {
+    const { served, reply } = this.subject;
+    if (served.paging.scheme === 'none') return this.#examineWhole(reply);
+    const pages = await findOwnPages(this.asking, this.#findings, this.subject, firstPage);
+    if (pages) await this.#examinePages(pages, served.paging.limit !== 'none', most);
+  }
+
+  #examineWhole(reply: Reply): void {
+    const findings = this.#findings;
+    if (reply.kind === 'failed' || reply.kind === 'unasked') return findings.unknown('first_page', cameOf(reply), [reply]);
+    if (reply.kind !== 'rows') return findings.add('first_page', 'problem', `${cameOf(reply)}${declareEnd(reply)}`, [reply]);
+    findings.add('first_page', 'ok', `${listAt(this.subject.served)}; one answer has all ${reply.evidence.answer}`, [reply]);
+  }
+
+  async #examinePages(pages: OwnPages, sendsLimit: boolean, most: number | undefined): Promise<void> {
+    const { list, rows } = pages;
+    const search = new CapSearch(this.#findings, list, pages, most);
+    if (!sendsLimit) this.#findings.add('limit', 'ok', `no page size is sent; a page has ${rows} rows`);
+    const limit = sendsLimit ? await search.limit() : rows;
+    if (limit === undefined) return;
+    if (list instanceof NumberedList) await findEnd(this.#findings, list, limit);
+    else await findSequentialEnd(this.#findings, list, limit);
+    await findOrder(this.#findings, list, limit);
+    this.measured = { ...pages, limit, sendsLimit, refusesMore: search.isRefused };
+  }
+
+  /** How long pages take, and why what is left open is open. */
+  async time(): Promise<Diagnosis['latency']> {
+    const { measured, asking } = this;
+    const latency = measured ? await measureLatency(asking, this.#findings, measured.list, measured) : [];
+    const isWhole = this.subject.served.paging.scheme === 'none';
+    const why = measured || asking.left <= 0 ? asking.exhausted : 'that needs to know how the list is paged';
+    this.#findings.unknownRest(isWhole ? wholeChecks : pagedChecks, why);
+    return latency;
+  }
+}
