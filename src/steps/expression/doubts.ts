@@ -5,6 +5,7 @@ import { flagDoubts } from './flags.js';
 import { formDoubts } from './forms.js';
 import { orderDoubts } from './orders.js';
 import { resultDoubts } from './results.js';
+import { spaceDoubts } from './spaces.js';
 import { aliasesIn } from './texts.js';
 
 /** What an expression says that can be right and is hardly meant. */
@@ -14,6 +15,7 @@ export function doubtsOf(source: string, nodes: readonly ASTNode[], columns: rea
     ...flagDoubts(nodes, columns, aliases).map((message) => ({ code: 'W_SPEC_FLAG', message }) as const),
     ...orderDoubts(nodes, columns, aliases).map((message) => ({ code: 'W_SPEC_TEXT', message }) as const),
     ...formDoubts(nodes, columns, aliases).map((message) => ({ code: 'W_SPEC_TEXT', message }) as const),
+    ...spaceDoubts(nodes, columns, aliases).map((message) => ({ code: 'W_SPEC_TEXT', message }) as const),
     ...resultDoubts(nodes).map((message) => ({ code: 'W_SPEC_TEXT', message }) as const),
     ...constantDoubts(source, nodes, columns).map((message) => ({ code: 'W_SPEC_CONSTANT', message }) as const),
   ];

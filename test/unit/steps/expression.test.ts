@@ -1106,6 +1106,26 @@ describe('the text of a number or an instant', () => {
   });
 });
 
+describe('a text with white space around it', () => {
+  const columns = columnsOf(collections.leads);
+
+  test.each([
+    ["lead_status == 'sold '", 'sold ', 'lead_status'],
+    ["' sold' != lower(lead_status)", ' sold', 'lead_status'],
+    ["lead_status in ['open', 'sold\\t']", 'sold\\t', 'lead_status'],
+  ])('is doubted where a field is compared with it: %s', (source, text, field) => {
+    const message = `'${text}' has white space around it, and so is another text than '${text.replace('\\t', '').trim()}'; compare ${field} with`;
+    expect(compiled(source, columns).doubts).toEqual([{ code: 'W_SPEC_TEXT', message: expect.stringContaining(message) }]);
+  });
+
+  test.each(["lead_status == ' '", "lead_status.contains('sold ')", "lead_status + 'sold ' == email", "email == 'a b'"])(
+    'is not doubted elsewhere: %s',
+    (source) => {
+      expect(compiled(source, columns).doubts).toEqual([]);
+    },
+  );
+});
+
 describe('a comparison without a field', () => {
   const doubt = (said: string, meant: string) => [
     {
