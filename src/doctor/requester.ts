@@ -12,6 +12,7 @@ import {
   type OpenedTransport,
   type TransportOptions,
 } from '../http/index.js';
+import { maxTimerMs } from '../options/index.js';
 import { SentAlone } from './alone.js';
 import { pathOf, positionOf, shownAs, targetOf, urlOf, type Asked } from './asked.js';
 import { declaredPage } from '../source/index.js';
@@ -210,7 +211,7 @@ export class Requester {
 
   async #pause(ms: number): Promise<void> {
     this.#refuseAborted();
-    if (ms > 0) await this.#stoppable(wait(ms, undefined, { signal: this.options.signal }));
+    if (ms > 0) await this.#stoppable(wait(Math.min(ms, maxTimerMs), undefined, { signal: this.options.signal }));
     this.#refuseAborted();
   }
 

@@ -1,5 +1,6 @@
 import { Observable, type Subscriber, type Subscription } from 'rxjs';
 import type { Column, Consistency } from '../core/index.js';
+import { maxTimerMs } from '../options/index.js';
 import { withLease, type Page } from './page.js';
 
 /** How long rows that were read are good enough. */
@@ -17,9 +18,6 @@ export interface CachedRead<T> {
 
 /** Pages that stay in memory whoever takes them have no place in a window. */
 const noLease = { release: () => {} };
-
-/** More than this a timer of Node cannot wait. */
-const maxTimerMs = 2 ** 31 - 1;
 
 /** One read, its pages so far, and who gets them. */
 class SharedRead<T> {

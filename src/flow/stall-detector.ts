@@ -1,6 +1,6 @@
 import { Observable, map, tap, type MonoTypeOperatorFunction } from 'rxjs';
 import { LeadstreamError } from '../core/index.js';
-import { checkUsage, number, object } from '../options/index.js';
+import { checkUsage, maxTimerMs, number, object } from '../options/index.js';
 import { withRelease } from './lease.js';
 import type { Page } from './page.js';
 
@@ -12,7 +12,7 @@ interface Stage {
   released: number;
 }
 
-const taken = object({ window: number({ whole: true, min: 1 }), stallMs: number({ above: 0 }) }, ['window']);
+const taken = object({ window: number({ whole: true, min: 1 }), stallMs: number({ above: 0, max: maxTimerMs }) }, ['window']);
 
 /**
  * A chain is stalled when as many pages as the window allows have left a stage and were not released, none of them is with a sink, and
@@ -20,7 +20,7 @@ const taken = object({ window: number({ whole: true, min: 1 }), stallMs: number(
  * blocking step, which releases what it takes.
  *
  * @param window Pages that the source may have out at once.
- * @param stallMs How long nothing may move, in milliseconds. Default 60,000.
+ * @param stallMs How long nothing may move, in milliseconds, at most 2,147,483,647. Default 60,000.
  * @throws {LeadstreamError} `E_USAGE`, at once, for arguments that cannot be right; `E_RUN_STALLED`, by the guarded stream, with the name of the stage.
  *
  * @example

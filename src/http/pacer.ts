@@ -1,4 +1,5 @@
 import { Observable, switchMap, timer, type SchedulerLike, type Subscription } from 'rxjs';
+import { maxTimerMs } from '../options/index.js';
 
 /** Spreads the requests of a run over time. */
 export interface Pacer {
@@ -51,7 +52,7 @@ export class RateLimiter {
       const now = this.#now();
       const start = Math.max(this.#nextStart, this.#pausedUntil);
       if (start > now) {
-        this.#timer ??= timer(start - now, this.scheduler).subscribe(() => {
+        this.#timer ??= timer(Math.min(start - now, maxTimerMs), this.scheduler).subscribe(() => {
           this.#stopTimer();
           this.#advance();
         });

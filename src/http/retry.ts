@@ -1,5 +1,6 @@
 import { defer, retry, throwError, timer, type Observable, type SchedulerLike } from 'rxjs';
 import { SourceError } from '../core/index.js';
+import { maxTimerMs } from '../options/index.js';
 
 /** Times in milliseconds; `attempts` counts the first one. */
 export interface RetryPolicy {
@@ -45,7 +46,7 @@ export function retryAttempts(
             if (failed >= policy.attempts || suspect >= suspectAttempts) return throwError(() => exhausted(error, failed));
             const floor = error.retryAfterMs ?? 0;
             if (floor > maxWaitMs) return throwError(() => tooLong(error, floor));
-            const delayMs = Math.max(floor, random() * Math.min(policy.capMs, policy.baseMs * 2 ** (failed - 1)));
+            const delayMs = Math.max(floor, random() * Math.min(policy.capMs, maxTimerMs, policy.baseMs * 2 ** (failed - 1)));
             onRetry({ error, attempt: failed, delayMs });
             return timer(delayMs, scheduler);
           },

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { got, TimeoutError, type OptionsInit, type Response } from 'got';
 import { Observable } from 'rxjs';
 import { SourceError } from '../core/index.js';
+import { maxTimerMs } from '../options/index.js';
 import { usualAuthorities } from './authorities.js';
 import { networkFailure, type Way } from './network-failure.js';
 import { retryAfterMs } from './retry-after.js';
@@ -64,9 +65,6 @@ export interface Transport<A extends Answer = Answer> {
   /** Closes the connections. Resolves when they are gone; to be called when nothing is subscribed any more. */
   close(): Promise<void>;
 }
-
-/** The longest time that a timer of Node can wait; a longer one fires at once. */
-const maxTimerMs = 2 ** 31 - 1;
 
 /** A transport that asks the service. */
 export async function createTransport(options: TransportOptions): Promise<Transport> {

@@ -8,6 +8,9 @@ export interface Range {
   readonly above?: number;
 }
 
+/** The longest time that a timer of Node can wait, 24 days; a longer one fires at once. */
+export const maxTimerMs = 2 ** 31 - 1;
+
 /**
  * What the settings of a read may be, in pipeline files and in code alike: neither has bounds of its own. Times in milliseconds, sizes in
  * bytes.
@@ -41,7 +44,7 @@ export function addressProblem(address: unknown): string | undefined {
 
 /** A range in words, behind `a number`. */
 export function rangeText({ min, max, above }: Range): string {
-  if (above !== undefined) return ` above ${above}`;
+  if (above !== undefined) return max === undefined ? ` above ${above}` : ` above ${above}, at most ${max}`;
   if (min === undefined) return '';
   return max === undefined ? ` from ${min} on` : ` from ${min} to ${max}`;
 }

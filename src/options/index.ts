@@ -4,7 +4,7 @@ export { distinct, repeatsIn, standsTwice } from './distinct.js';
 export { type Extension, extensionConfig, type ExtensionDeclaration, extended, extensionOf, extensionProblem } from './extension.js';
 export { getIn, type Issue, issuesOf, keysOf, setIn, wantedAt, wrongKey } from './issues.js';
 export { given } from './given.js';
-export { bounds, consistencyModes, addressProblem } from './bounds.js';
+export { bounds, consistencyModes, addressProblem, maxTimerMs } from './bounds.js';
 export {
   abortSignal,
   anyList,

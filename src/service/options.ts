@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import { LeadstreamError, nearest, schema, zod } from '../core/index.js';
 
-/** A whole number from `min` on; also as text, as the command line gives it. */
-export function whole(min: number) {
+/** A whole number from `min` to `max`; also as text, as the command line gives it. */
+export function whole(min: number, max = Infinity) {
+  const is = (value: unknown) => /^\d+$/.test(String(value)) && Number(value) >= min && Number(value) <= max;
   return zod()
-    .custom<number>((value) => /^\d+$/.test(String(value)) && Number(value) >= min, `needs a whole number from ${min} on`)
+    .custom<number>(is, `needs a whole number from ${min} ${max === Infinity ? 'on' : `to ${max}`}`)
     .transform(Number);
 }
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { schema } from '../../core/index.js';
 import { headerNameProblem } from '../../http/index.js';
-import { defaults, settings, usually, windowHoldsConcurrency } from '../../options/index.js';
+import { defaults, maxTimerMs, settings, usually, windowHoldsConcurrency } from '../../options/index.js';
 import { outputPath } from '../../sinks/index.js';
 import { expectShape } from '../gates/expect.js';
 import { hookShape } from './hooks.js';
@@ -47,7 +47,10 @@ const serviceFields = schema((z) =>
       'How long to wait before checking again an end that may be an outage: an empty list, or nothing after a full page. At most 35s.',
     ),
     strict: z.boolean().default(false).describe('Whether warnings fail the run.'),
-    deadline: longerThanNothing().optional().describe('Maximum time of a run; after it the run fails. Default: no limit.'),
+    deadline: longerThanNothing()
+      .refine((ms) => ms <= maxTimerMs, 'must be at most 596h')
+      .optional()
+      .describe('Maximum time of a run, at most 596h; after it the run fails. Default: no limit.'),
     rate_limit: rate().optional().describe('Maximum request rate, like 20/s.'),
     threads: settings()
       .threads.optional()

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { z } from 'zod';
 import { LeadstreamError, zod } from '../../core/index.js';
+import { maxTimerMs } from '../../options/index.js';
 import { failure, json, type Answer, type Responder } from '../answer.js';
 import { noSuch, oneOf, whole } from '../options.js';
 import { bomb, cut, drip, hang, onBody, redirect, stall } from './wire.js';
@@ -21,7 +22,7 @@ export const faultKinds = {
   stall: kind('Half of the body, then silence', noValue, () => onBody(stall)),
   delay: kind(
     'The answer after =MS milliseconds',
-    () => whole(0),
+    () => whole(0, maxTimerMs),
     (ms) => async (facts, next) => {
       await wait(ms);
       return next(facts);

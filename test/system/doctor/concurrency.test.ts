@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
+import { diagnoseService } from '../../../src/index.js';
 import { rung } from '../../support/rung.js';
+import { service, testKey } from '../../support/services.js';
 import { diagnosed, type Diagnosed, type Seen } from './support.js';
 
 /** The sizes of the bursts that were sent, in order. */
@@ -182,4 +184,15 @@ test('says of a size that was not sent that the requests were spent, not that mo
     outcome: 'note',
     message: expect.stringMatching(/; the 60 requests were spent before \d in flight could be measured$/),
   });
+});
+
+test('asks once, and then waits as long as a timer can, where the rate asks for more', async () => {
+  const from = await service();
+  const stop = new AbortController();
+  let asked = 0;
+  const watch = { request: { start: () => (asked += 1), asyncEnd: () => void setTimeout(() => stop.abort(), 100) } };
+  const options = { ratePerSecond: 1e-9, service: { base_url: from.url }, signal: stop.signal, watch };
+  const diagnosis = diagnoseService({ baseUrl: from.url, auth: { rest_api_key: testKey } }, options);
+  await expect(diagnosis).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
+  expect(asked).toBe(1);
 });

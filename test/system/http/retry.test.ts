@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { describe, expect, test } from '@jest/globals';
-import { Subject, lastValueFrom, throwError, VirtualTimeScheduler } from 'rxjs';
+import { describe, expect, jest, test } from '@jest/globals';
+import { Subject, lastValueFrom, of, throwError, VirtualTimeScheduler } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { collections } from '../../../src/collections/index.js';
 import { createPacer, RateLimiter } from '../../../src/http/pacer.js';
@@ -26,6 +26,19 @@ describe('backoff', () => {
       );
     });
     expect(delays).toEqual([5, 10, 20, 40, 50, 50]);
+  });
+
+  test('waits no longer than a timer can, which would not wait at all', () => {
+    const delays: number[] = [];
+    const policy = { attempts: 3, baseMs: 2 ** 32, capMs: 2 ** 40 };
+    const retried = retryAttempts(policy, { random: () => 1 }, ({ delayMs }) => delays.push(delayMs));
+    marbles(({ cold, flush }) => {
+      cold('#', {}, down())
+        .pipe(retried)
+        .subscribe({ error: () => {} });
+      flush();
+    });
+    expect(delays).toEqual([2 ** 31 - 1, 2 ** 31 - 1]);
   });
 
   test('waits by the clock that it is given, without waiting itself', async () => {
@@ -187,6 +200,20 @@ describe('pace', () => {
       scheduler.flush();
       expect(starts).toEqual([0, 50, 100, 150]);
     });
+  });
+
+  test('sets no timer that waits longer than timers can, which would not wait at all', () => {
+    const scheduler = new VirtualTimeScheduler();
+    const timers = jest.spyOn(scheduler, 'schedule');
+    const pacer = createPacer(1 / 5_000_000, new RateLimiter(scheduler));
+    const starts: number[] = [];
+    for (let n = 0; n < 2; n += 1)
+      of(0)
+        .pipe(pacer.paced)
+        .subscribe(() => starts.push(scheduler.now()));
+    scheduler.flush();
+    expect(starts).toEqual([0, 5e9]);
+    expect(timers.mock.calls.map(([, delay]) => delay)).toEqual([2 ** 31 - 1, 2 ** 31 - 1, 5e9 - 2 * (2 ** 31 - 1)]);
   });
 
   test('spaces those of several pacers that share a limiter, and holds them all', () => {

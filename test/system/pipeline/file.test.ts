@@ -135,6 +135,7 @@ describe('a pipeline file', () => {
   test('refuses times of nothing before a run does', async () => {
     const text = pipelineText(`from: leads\n${to}`).replace('limit: 100', 'timeout: 0s\n  deadline: 0m');
     expect((await problems(text)).message).toBe('p.yaml:5:12 timeout: must be more than 0\np.yaml:6:13 deadline: must be more than 0');
+    expect((await problems(text.replace('0m', '597h'))).message).toContain('p.yaml:6:13 deadline: must be at most 596h');
   });
 
   test('tells every problem at once, in the order of the file', async () => {

@@ -250,6 +250,7 @@ describe('terms of faults', () => {
     ['500@page=3,page=4', /'page' is given twice/],
     ['500@page=x', /page needs a number or a range/],
     ['500@rate=2', /rate needs a share/],
+    ['delay=2147483648', /delay: needs a whole number from 0 to 2147483647/],
     ['500@collection=leeds', /collection needs one of leads, bridges/],
   ])('are refused when wrong: %s', async (fault, message) => {
     const starting = startService({ source: generate(small()), accounts: [account], faults: [fault] });

@@ -41,6 +41,12 @@ describe('a stall watch', () => {
     await expect(run(hoard)).rejects.toMatchObject({ code: 'E_RUN_STALLED', message: 'steps[0] mine keeps 3 pages and gives none back' });
   });
 
+  test('has a patience that timers have, too', () => {
+    const wrong = 'createStallDetector: stallMs must be a number above 0, at most 2147483647, not 1099511627776';
+    expect(() => createStallDetector(8, 2 ** 40)).toThrow(expect.objectContaining({ code: 'E_USAGE', message: wrong }));
+    expect(() => createStallDetector(8, 2 ** 31 - 1)).not.toThrow();
+  });
+
   test('leaves a chain alone that goes on', async () => {
     expect(await run((pages$) => pages$)).toHaveLength(10);
   });
