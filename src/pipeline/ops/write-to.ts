@@ -14,7 +14,7 @@ import {
   type Side,
 } from '../../flow/index.js';
 import type { PreparedOutput, SinkWriter } from '../../sinks/index.js';
-import { completed } from '../run/completed.js';
+import { completed, refuseStopped } from '../run/completed.js';
 import { checkWriting, claimSink } from './write-to-check.js';
 import { WrittenColumns } from './written-columns.js';
 
@@ -103,6 +103,7 @@ class Writing {
     };
     // What is no page of rows, the check tells.
     await completed((stream.pages$ as Observable<unknown> as Observable<Page>).pipe(deliver(write)), signal);
+    refuseStopped(signal);
     await this.#begin(checked);
     const prepared = await events.during(
       'finish',
@@ -110,6 +111,7 @@ class Writing {
       () => this.sink.prepare(),
       ({ rows, bytes }) => ({ rows, bytes }),
     );
+    refuseStopped(signal);
     const { consistency, partial } = stream;
     await this.#commit(prepared, name, { consistency, partial }, events);
     return { rows: prepared.rows, bytes: prepared.bytes, path: prepared.path, consistency, steps: stream.steps };
@@ -147,6 +149,7 @@ class Writing {
     };
     const { path } = prepared;
     const commit = { outputs: path === undefined ? [] : [path], actions: await prepared.actions(facts) };
+    refuseStopped(this.options.signal);
     await events.during(
       'commit',
       () => ({ outputs: commit.outputs, actions: commit.actions.length }),

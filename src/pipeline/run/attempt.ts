@@ -11,6 +11,9 @@ export interface Attempt {
   readonly resumed: number;
 }
 
+/** The outputs have the day of an interrupted run, whose pages are not used: they need other paths. */
+export class StaleDay extends Error {}
+
 /** The run has to begin again, with the pages that are there. */
 export abstract class BeginAgain extends Error {
   /** @param resumed Pages that an interrupted run had spooled. */

@@ -7,8 +7,9 @@ import { refuseReplacing, standingOutputs } from '../gates/partial.js';
 import { passGates, type GateResult } from '../gates/result.js';
 import { keyOriginOf } from '../spec/key-origin.js';
 import type { Pipeline } from '../spec/pipeline.js';
-import { LateRows, NewFields, type Attempt } from './attempt.js';
+import { LateRows, NewFields, StaleDay, type Attempt } from './attempt.js';
 import { Chain } from './chain.js';
+import { refuseStopped } from './completed.js';
 import { countsOfPart, noCounts, type Counts } from './counts.js';
 import { EarlyStop } from './early-stop.js';
 import { noteFailed, type FailedRunReport } from './failed-run.js';
@@ -22,9 +23,6 @@ import { restsOnPages } from './rests-on-pages.js';
 import type { RunOptions } from './run-options.js';
 import type { Claim } from './claim.js';
 import type { Run } from './start.js';
-
-/** The outputs have the day of an interrupted run, whose pages are not used: they need other paths. */
-export class StaleDay extends Error {}
 
 /** One attempt at a run whose outputs are locked: it reads, prepares and commits, and leaves nothing behind when it fails. */
 export class ClaimedRun {
@@ -89,6 +87,7 @@ export class ClaimedRun {
     const begun = await outputs.begin();
     this.#refuseNewFields();
     this.#prepared = await begun.prepare();
+    refuseStopped(this.options.signal);
     return this.#publish(this.#prepared, rejects);
   }
 
@@ -163,6 +162,7 @@ export class ClaimedRun {
     await claim.lock.check();
     // The rejects come first: who sees the outputs finds what they lack.
     const actions = [...(await rejects.actions()), ...(await prepared.actions(ledger.facts(report)))];
+    refuseStopped(this.options.signal);
     // What no log can hold comes before it: a run that is killed between them publishes no file, and the next one gives all rows again.
     const done = await prepared.commit(report.partial);
     const kept = report.partial

@@ -9,7 +9,7 @@ export function completed(stream$: Observable<unknown>, signal?: AbortSignal, de
       subscription.unsubscribe();
       reject(error);
     };
-    const aborted = () => signal && stop(stoppedBy(signal, 'the run was stopped; nothing was published'));
+    const aborted = () => signal && stop(stopped(signal));
     const late = () => stop(new LeadstreamError('E_RUN_DEADLINE', 'the run passed its deadline; nothing was published'));
     const timer = deadlineMs === undefined ? undefined : setTimeout(late, deadlineMs);
     signal?.addEventListener('abort', aborted, { once: true });
@@ -20,4 +20,17 @@ export function completed(stream$: Observable<unknown>, signal?: AbortSignal, de
     if (signal?.aborted) aborted();
     else subscription.add(stream$.pipe(finalize(() => subscription.unsubscribe())).subscribe({ error: reject, complete: resolve }));
   });
+}
+
+/**
+ * To be called where nothing waits for a stream that the signal would end.
+ *
+ * @throws {LeadstreamError} `E_RUN_ABORTED` after the signal.
+ */
+export function refuseStopped(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw stopped(signal);
+}
+
+function stopped(signal: AbortSignal): LeadstreamError {
+  return stoppedBy(signal, 'the run was stopped; nothing was published');
 }

@@ -1,8 +1,8 @@
 import type { Pipeline } from '../spec/pipeline.js';
 import { limitReached, reasonOf } from '../../core/index.js';
-import { BeginAgain, type Attempt } from './attempt.js';
+import { BeginAgain, StaleDay, type Attempt } from './attempt.js';
 import { checkRun } from './check-run.js';
-import { ClaimedRun, StaleDay } from './claimed-run.js';
+import { ClaimedRun } from './claimed-run.js';
 import { failedRunOf, noteFailed } from './failed-run.js';
 import { notify } from './notify.js';
 import type { RunReport } from './report.js';

@@ -1,4 +1,6 @@
+import { readdir } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
+import { watch } from '../../../src/index.js';
 import { cli } from '../../support/cli.js';
 import { service } from '../../support/services.js';
 import { toCsv, toStdout, workplace } from './support.js';
@@ -34,6 +36,22 @@ describe('a run that is interrupted', () => {
     const [from, cwd] = [await slow(), await workplace(toCsv)];
     const { stderr } = await interrupted(from, cwd, '--restart');
     expect(stderr).toMatch(/^\d+ pages? (?:is|are) kept; run it again without --restart to go on$/m);
+  });
+
+  test('publishes nothing either when all rows are written, and goes on without requesting a page again', async () => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    const stop = new AbortController();
+    const end = watch({ finish: { start: () => stop.abort() } });
+    const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env: from.env, signal: stop.signal });
+    end();
+    expect(code).toBe(130);
+    expect(stderr.trim().split('\n').at(-1)).toMatch(/^leadstream: E_RUN_ABORTED: the run was stopped; nothing was published/);
+    expect((await readdir(cwd)).toSorted()).toEqual(['.leadstream', 'p.yaml']);
+    from.requests.splice(0);
+    expect((await cli(['run', 'p.yaml'], { cwd, env: from.env })).code).toBe(0);
+    // Only that there is none behind the twelfth.
+    const pages = from.requests.map((request) => Number(/page=(\d+)&limit=100/.exec(request)?.[1] ?? Infinity));
+    expect(Math.min(...pages)).toBe(13);
   });
 
   test('says nothing of the kind when it keeps nothing', async () => {

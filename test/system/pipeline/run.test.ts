@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import type { Watcher } from '../../../src/index.js';
 import { runPipeline } from '../../../src/pipeline/index.js';
 import { lead as plainLead, pipelineFor, runIn as run } from '../../support/pipelines.js';
 import { service, serviceOf, testKey } from '../../support/services.js';
@@ -271,6 +272,19 @@ describe('a run that fails', () => {
     const asked = from.requests.length;
     for (let round = 1; round <= 5; round += 1) await ours();
     expect(from.requests.slice(asked)).toEqual(Array(5).fill('users?page=1&limit=1'));
+  });
+
+  test.each<[string, (stop: () => void) => Watcher]>([
+    ['before outputs are closed', (stop) => ({ finish: { start: stop } })],
+    ['when outputs are ready', (stop) => ({ finish: { asyncEnd: stop } })],
+    ['while gates are evaluated', (stop) => ({ warning: stop })],
+  ])('publishes nothing after a signal that comes behind the last row, %s', async (_what, watcher) => {
+    const [from, folder] = [await serviceOf({ users: [{ uid: '1' }] }), await temporaryFolder()];
+    const stop = new AbortController();
+    const options = { signal: stop.signal, watch: watcher(() => stop.abort()) };
+    const body = 'from: users\nto:\n  - csv: { path: users.csv }\n  - parquet: { path: lake/users }';
+    await expect(run(from, body, folder, options)).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
+    expect(await readdir(folder)).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, jest, test } from '@jest/globals';
 import { from, map, of, tap, throwError } from 'rxjs';
 import {
@@ -25,6 +25,7 @@ import {
   type Derivation,
   type RowStream,
   type Service,
+  type SinkWriter,
   type User,
   type Warning,
 } from '../../../src/index.js';
@@ -233,6 +234,31 @@ describe('writeTo', () => {
     const written = writeTo(users.pipe(derive({ score })), parquet({ path: join(folder, 'users') }));
     await expect(written).rejects.toMatchObject({ code: 'E_SINK_VALUE', message: expect.stringContaining(message) });
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  test.each(['write', 'prepare', 'actions'] as const)('publishes nothing when it is stopped during the last %s', async (when) => {
+    const path = join(await temporaryFolder(), 'users.csv');
+    const users = (email: string) => of(pageOf(1, [{ uid: '1', email, affid: '' }]));
+    await writeTo(users('a@b.c'), csv({ path }), { columns });
+    const before = await readFile(path, 'utf8');
+    const [stop, mine, sink] = [new AbortController(), new Error('mine'), await csv({ path })];
+    const stopping = async <T>(what: string, work: Promise<T>): Promise<T> => {
+      const done = await work;
+      if (what === when) stop.abort(mine);
+      return done;
+    };
+    const stopped: SinkWriter = {
+      begin: (all) => sink.begin(all),
+      write: (page) => stopping('write', sink.write(page)),
+      abort: () => sink.abort(),
+      prepare: async () => {
+        const prepared = await stopping('prepare', sink.prepare());
+        return { ...prepared, actions: (facts) => stopping('actions', prepared.actions(facts)) };
+      },
+    };
+    const failing = writeTo(users('d@e.f'), stopped, { columns, signal: stop.signal });
+    await expect(failing).rejects.toMatchObject({ code: 'E_RUN_ABORTED', cause: mine });
+    expect([await readFile(path, 'utf8'), await readdir(dirname(path))]).toEqual([before, ['users.csv']]);
   });
 
   test('leaves nothing when the stream fails', async () => {
