@@ -37,7 +37,7 @@ export class Events {
     const channel = moments[name];
     const handlers = this.#handlers.get(name);
     if (handlers === undefined && !channel.hasSubscribers) return;
-    const event = Object.freeze(cleaned({ run: this.id, ...facts() }, this.redact));
+    const event = this.#event(facts());
     handlers?.forEach((handler) => handler(event));
     channel.publish(event);
   }
@@ -46,6 +46,15 @@ export class Events {
   warn({ code, message }: Warning): boolean {
     this.emit('warning', () => ({ code, message: printable(message) }));
     return this.#handlers.has('warning') || moments.warning.hasSubscribers;
+  }
+
+  /** Tells the watchers alone of a warning that the channels have from somebody else. @returns Whether one of them listens. */
+  relay({ code, message }: Warning): boolean {
+    const handlers = this.#handlers.get('warning');
+    if (handlers === undefined) return false;
+    const event = this.#event({ code, message: printable(message) });
+    handlers.forEach((handler) => handler(event));
+    return true;
   }
 
   /**
@@ -83,6 +92,10 @@ export class Events {
       );
       return operation.within(() => told$.subscribe(subscriber));
     });
+  }
+
+  #event<F extends object>(facts: F): F & { readonly run: string } {
+    return Object.freeze(cleaned({ run: this.id, ...facts }, this.redact));
   }
 
   #begin<N extends OperationName>(name: N, begun: () => Operations[N]['begun']): OpenOperation | undefined {

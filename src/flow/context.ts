@@ -79,6 +79,15 @@ export function emptyTally(): Tally {
   };
 }
 
+/** What adds to a whole what a part counted since the last call. */
+export function addingTo(whole: Tally, part: Readonly<Tally>): () => void {
+  let added = emptyTally();
+  return () => {
+    for (const name of Object.keys(added) as (keyof Tally)[]) whole[name] += part[name] - added[name];
+    added = { ...part };
+  };
+}
+
 /**
  * The context of a step that is used on its own, in code. There is nowhere to put a rejected row, so one fails the
  * stream instead of vanishing; pass a context with `reject` to collect them.

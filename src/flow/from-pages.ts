@@ -3,7 +3,7 @@ import { type Column, StepError } from '../core/index.js';
 import { checkGiven, given, object } from '../options/index.js';
 import { givenColumns } from './given-columns.js';
 import type { Page } from './page.js';
-import type { OpenedSource, Purpose } from './row-source.js';
+import type { OpenedSource, ReadFor } from './row-source.js';
 import { RowStream } from './row-stream.js';
 import { checkPage } from './step-chain.js';
 
@@ -34,8 +34,8 @@ export function fromPages<T>(pages$: Observable<Page<T>>, columns?: readonly Col
 export type Side<T> = RowStream<T> | Observable<Page<T>>;
 
 /** The pages of a side, read for what its rows are wanted for. */
-export function pagesOf<T>(side: Side<T>, purpose: Purpose): Observable<Page<T>> {
-  if (side instanceof RowStream) return defer(() => RowStream.opened(side, purpose).pages$);
+export function pagesOf<T>(side: Side<T>, wanted: ReadFor): Observable<Page<T>> {
+  if (side instanceof RowStream) return defer(() => RowStream.opened(side, wanted).pages$);
   // Of what type the rows are, the stream says again.
   const pages$ = (side as Observable<unknown> as Observable<Page>).pipe(tap(checkPage('the other side: the observable')));
   return pages$ as Observable<unknown> as Observable<Page<T>>;

@@ -6,6 +6,18 @@ import type { Page } from './page.js';
 /** What rows are read for: what is written has to be complete. */
 export type Purpose = 'reading' | 'writing';
 
+/** What a read is for, and who wants to hear of it. */
+export interface ReadFor {
+  readonly purpose: Purpose;
+  /**
+   * Takes what the steps recognised that is no failure.
+   *
+   * @param isPublished Whether the channels of the process have it already.
+   * @returns Whether somebody heard it.
+   */
+  hear?(warning: Warning, isPublished: boolean): boolean;
+}
+
 /** Where the rows of a stream come from. */
 export interface RowSource {
   /** The columns that the rows are declared to have; `undefined` when nobody knows. */
@@ -16,7 +28,7 @@ export interface RowSource {
   readonly key: readonly string[];
   /** Begins a read; nothing is asked for before its pages are subscribed. */
   open(purpose: Purpose): OpenedSource;
-  /** Says that something was recognised that is no failure. @returns Whether somebody heard it. */
+  /** Says, on the channels too, that something was recognised that is no failure. @returns Whether somebody heard it. */
   warn?(warning: Warning): boolean;
 }
 
@@ -48,6 +60,6 @@ export interface OpenedStream<T> {
   readonly consistency: Consistency | undefined;
   /** What its steps did so far; not those that were given a context, and not operators of others. */
   readonly steps: readonly CountedStep[];
-  /** Whether a step, like `limit`, left the source before it had ended. */
+  /** Whether a step, like `limit`, ended before what came to it did, unless one that takes all rows first stands before it. */
   readonly partial: boolean;
 }

@@ -8,7 +8,7 @@ import { iterate, toReadable, toWeb, type RowFormat } from './iterate.js';
 import { rows } from './lift.js';
 import type { Page } from './page.js';
 import { OpenReading } from './reading.js';
-import type { CountedStep, OpenedSource, OpenedStream, Purpose, RowSource } from './row-source.js';
+import type { CountedStep, OpenedSource, OpenedStream, ReadFor, RowSource } from './row-source.js';
 import { StepChain } from './step-chain.js';
 
 type Operator<In, Out> = (pages$: Observable<Page<In>>) => Observable<Page<Out>>;
@@ -57,7 +57,7 @@ export class RowStream<T> implements AsyncIterable<T> {
   #steps: readonly CountedStep[] | undefined;
 
   /** @internal */
-  static opened: <T>(stream: RowStream<T>, purpose: Purpose) => OpenedStream<T> = (stream, purpose) => stream.#open(purpose);
+  static opened: <T>(stream: RowStream<T>, wanted: ReadFor) => OpenedStream<T> = (stream, wanted) => stream.#open(wanted);
 
   /** @internal */
   constructor(source: RowSource, chain = new StepChain(source)) {
@@ -65,7 +65,7 @@ export class RowStream<T> implements AsyncIterable<T> {
     this.#chain = chain;
     this.withheld = source.withheld;
     this.columns = chain.columns;
-    this.pages$ = defer(() => this.#open('reading').pages$);
+    this.pages$ = defer(() => this.#open({ purpose: 'reading' }).pages$);
     this.rows$ = this.pages$.pipe(rows());
   }
 
@@ -79,7 +79,8 @@ export class RowStream<T> implements AsyncIterable<T> {
 
   /**
    * What the steps did with the rows, by the read of this very stream that ended last: how many a `filter` removed, how many found a match in
-   * a `join`, and so on; `undefined` before, and of a read that was left. A step that was given a context counts there.
+   * a `join`, and so on; `undefined` before, and of a read that was left. A step that was given a context counts there, and one behind
+   * `pages$` nowhere.
    */
   get steps(): readonly CountedStep[] | undefined {
     return this.#steps;
@@ -186,7 +187,7 @@ export class RowStream<T> implements AsyncIterable<T> {
   cached(options: CacheOptions): RowStream<T> {
     checkGiven('cached', age, { options });
     let last: OpenedStream<T> | undefined;
-    const cache = new PageCache(() => (last = this.#open('writing')), options.maxAgeMs);
+    const cache = new PageCache(() => (last = this.#open({ purpose: 'writing' })), options.maxAgeMs);
     const declared = new Set(this.columns?.map(({ name }) => name));
     const opened: OpenedSource = {
       // Of what type the rows are, the stream says again.
@@ -203,11 +204,10 @@ export class RowStream<T> implements AsyncIterable<T> {
     return new RowStream<T>({ columns: this.columns, withheld: this.withheld, key, open: () => opened, ...(warn && { warn }) });
   }
 
-  #open(purpose: Purpose): OpenedStream<T> {
-    const opened = this.#source.open(purpose);
-    let wasRead = false;
-    const reading = new OpenReading(purpose, this.#source);
-    const pages$ = this.#chain.through(opened.pages$.pipe(tap({ complete: () => (wasRead = true) })), reading);
+  #open(wanted: ReadFor): OpenedStream<T> {
+    const opened = this.#source.open(wanted.purpose);
+    const reading = new OpenReading(wanted, this.#source);
+    const pages$ = this.#chain.through(opened.pages$, reading);
     const ended = () => {
       this.#consistency = opened.consistency;
       this.#steps = reading.steps;
@@ -223,7 +223,7 @@ export class RowStream<T> implements AsyncIterable<T> {
       },
       steps: reading.steps,
       get partial() {
-        return !wasRead || opened.partial === true;
+        return reading.isPartial || opened.partial === true;
       },
     };
   }

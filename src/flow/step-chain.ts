@@ -1,10 +1,11 @@
-import { tap, type Observable } from 'rxjs';
+import { identity, tap, type Observable } from 'rxjs';
 import { type Column, type Row, StepError } from '../core/index.js';
 import { given } from '../options/index.js';
 import { isPage, type Page, type Step } from './page.js';
 import { namingRows, type KnownRows } from './row-failure.js';
+import type { OpenReading } from './reading.js';
 import type { RowSource } from './row-source.js';
-import { factsOf, type ColumnsContext, type Reading } from './step-facts.js';
+import { appliedIn, factsOf, type ColumnsContext } from './step-facts.js';
 
 /** Steps one behind the other, and the columns of what comes out. What goes from one to the next, their types have said. */
 export class StepChain {
@@ -25,16 +26,19 @@ export class StepChain {
   }
 
   /** What the steps make of the pages of a read. */
-  through(pages$: Observable<Page>, reading: Reading): Observable<Page> {
-    return this.steps.reduce(
-      (each$: Observable<Page>, step, index) => {
-        const facts = factsOf(step);
-        const naming = namingRows<Row>(facts?.at, () => this.#known(index));
-        if (facts === undefined) return each$.pipe(step, tap(checkPage(`pipe: operator ${index + 1}`)), naming);
-        return each$.pipe(facts.opened ? (facts.opened(reading) as Step) : step, naming);
-      },
-      pages$.pipe(namingRows<Row>(undefined, () => undefined)),
-    );
+  through(pages$: Observable<Page>, reading: OpenReading): Observable<Page> {
+    const source$ = reading.watched(pages$.pipe(namingRows<Row>(undefined, () => undefined)), 'the source of the rows');
+    const made$ = this.steps.reduce((each$: Observable<Page>, step, index) => {
+      const facts = factsOf(step);
+      const at = facts?.at ?? `pipe: operator ${index + 1}`;
+      const stepped$ = each$.pipe(
+        (pages$) => appliedIn(reading, step, pages$),
+        facts === undefined ? tap(checkPage(at)) : identity,
+        namingRows<Row>(facts?.at, () => this.#known(index)),
+      );
+      return reading.watched(stepped$, at, facts?.blocking);
+    }, source$);
+    return reading.concluded(made$);
   }
 
   /** The columns of the rows when these came to the source beside those that are declared: their names are not taken by any step. */

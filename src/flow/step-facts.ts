@@ -1,7 +1,8 @@
+import type { Observable } from 'rxjs';
 import type { Column, Warning } from '../core/index.js';
 import type { StepContext } from './context.js';
-import type { Step } from './page.js';
-import type { Purpose } from './row-source.js';
+import type { Page, Step } from './page.js';
+import type { ReadFor } from './row-source.js';
 
 /** Where a problem lies in what a step was given: keys and indexes from its own value downwards. */
 export type ConfigPath = readonly (string | number)[];
@@ -22,12 +23,18 @@ export interface ColumnsContext {
 }
 
 /** One read of a stream, as its steps see it. */
-export interface Reading {
-  readonly purpose: Purpose;
+export interface Reading extends ReadFor {
   /** The context of a step whose rows are counted for this read. */
   counted(at: string): StepContext;
   /** Says that something was recognised that is no failure. */
   warn(warning: Warning): void;
+  /**
+   * Judges what only shows when all rows have come: at the end of the read, also of one that a later step ended before the rows of this one
+   * had.
+   *
+   * @param judge What it throws ends the stream.
+   */
+  atEnd(judge: () => void): void;
 }
 
 /** What is known of a step besides what it does to pages. */
@@ -38,19 +45,37 @@ export interface StepFacts {
   columns(input: readonly Column[], context: ColumnsContext): readonly Column[] | undefined;
   /** The columns that leave it where nobody knows those that arrive. Default: nobody knows these either. */
   readonly made?: readonly Column[] | undefined;
+  /** Whether it takes all rows before it gives the first. Default false. */
+  readonly blocking?: boolean | undefined;
   /** The same step for one read. Default: the step itself. */
   readonly opened?: ((reading: Reading) => unknown) | undefined;
 }
 
-const known = new WeakMap<object, StepFacts>();
+const factsBy = new WeakMap<object, StepFacts>();
+
+/** The read whose operators are being put together. */
+let applying: Reading | undefined;
+
+/** What an operator makes of pages in a read. When it is made of several, by `pipe` of RxJS, the steps among them belong to the read as well. */
+export function appliedIn<In, Out>(reading: Reading, step: Step<In, Out>, pages$: Observable<Page<In>>): Observable<Page<Out>> {
+  const before = applying;
+  applying = reading;
+  try {
+    return pages$.pipe(step);
+  } finally {
+    applying = before;
+  }
+}
 
 /** The same step, of which these facts are known. An operator that is made of several has none. */
 export function withFacts<In, Out>(step: Step<In, Out>, facts: StepFacts): Step<In, Out> {
-  known.set(step, facts);
-  return step;
+  const { opened } = facts;
+  const known: Step<In, Out> = (pages$) => (applying && opened ? (opened(applying) as Step<In, Out>)(pages$) : step(pages$));
+  factsBy.set(known, facts);
+  return known;
 }
 
 /** What is known of an operator; nothing of one that is not ours. */
 export function factsOf(step: object): StepFacts | undefined {
-  return known.get(step);
+  return factsBy.get(step);
 }

@@ -1,5 +1,5 @@
 import { type Observable } from 'rxjs';
-import { createRedactor, newRunId, warnProcess, type Column, type Consistency } from '../../core/index.js';
+import { createRedactor, newRunId, warnProcess, type Column, type Consistency, type Warning } from '../../core/index.js';
 import { Events, type Watchers } from '../../events/index.js';
 import { commitUnlogged } from '../../store/index.js';
 import {
@@ -30,7 +30,10 @@ export interface WriteOptions {
   readonly name?: string | undefined;
   /** Stops it; nothing is published. */
   readonly signal?: AbortSignal | undefined;
-  /** Receives what happens. Default: nobody but the subscribers of the channels. */
+  /**
+   * Receives what happens while it is written, and the warnings of the steps. Default: nobody but the subscribers of the channels. What
+   * happens while a collection is read, the `watch` of `connect` gets.
+   */
   readonly watch?: Watchers | undefined;
 }
 
@@ -49,7 +52,7 @@ export interface Written {
 /**
  * Writes a stream to a sink and publishes it when it has been read to its end. When the stream or the sink fails, what the sink had published
  * before stays, and nothing else is left. One writer at a time, of whatever process, may work on a destination. A collection is read with `consistency: 'repair'`,
- * and so are the other sides of joins, unless `connect` or `with` say otherwise.
+ * and so are the other sides of joins, unless `connect` or `with` say otherwise. What comes by `pages$` is read with `check`, as for a loop.
  *
  * @param rows Rows with their columns, or an observable of pages.
  * @param sink Opened for this stream alone, or the promise of it.
@@ -65,7 +68,7 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
   try {
     checkWriting(rows, options);
     const stream: RowStream<T> = rows instanceof RowStream ? rows : fromPages(rows);
-    return await writing.run(RowStream.opened(stream, 'writing'));
+    return await writing.run(stream);
   } finally {
     await writing.close();
   }
@@ -83,9 +86,11 @@ class Writing {
     private readonly options: WriteOptions,
   ) {}
 
-  async run<T>(stream: OpenedStream<T>): Promise<Written> {
+  async run<T>(rows: RowStream<T>): Promise<Written> {
     const { name = 'writeTo', signal, watch, columns: declared } = this.options;
     const events = new Events(newRunId(this.#startedAt), createRedactor([]), watch);
+    const hear = (warning: Warning, isPublished: boolean) => (isPublished ? events.relay(warning) : events.warn(warning));
+    const stream = RowStream.opened(rows, { purpose: 'writing', hear });
     const checked = new WrittenColumns(
       declared,
       () => stream.columns(),

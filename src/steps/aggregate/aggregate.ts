@@ -116,12 +116,12 @@ export function aggregate<
   const { plan, fields } = planOf<T>(by, compute, at);
   const { memory = defaultMemory, folder = scratchFolder(), onError = 'reject' } = options;
   const columns = (input: readonly Column[], checked: ColumnsContext) => groupColumns(by, compute, input, checked);
-  return counting('aggregate', context, columns, (counted) =>
+  const made = (counted: StepContext) =>
     pipe(
       requireFields<T>(at, fields),
       blocking<T, Aggregated<B, C>>(counted, () => new Aggregator(plan, { memory, folder, onError }, counted)),
-    ),
-  );
+    );
+  return counting('aggregate', context, columns, made, { blocking: true });
 }
 
 function planOf<T extends Row>(by: readonly GroupBy[], compute: Readonly<Record<string, Aggregation<T>>>, at: string) {

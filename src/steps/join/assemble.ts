@@ -1,8 +1,9 @@
 import { itemAt, StepError, type Row } from '../../core/index.js';
-import { batchOf, failureAt, withBatch, type Page, type RowPlace, type StepContext, type Tally } from '../../flow/index.js';
+import { batchOf, failureAt, withBatch, type Page, type RowPlace, type Tally } from '../../flow/index.js';
 import { memoByKey, type RecordBatch } from '../../vector/index.js';
 import { casefold } from '../casefold.js';
 import { unmatched, type BuildOptions, type BuildSide, type Matches } from './build-side.js';
+import type { JoinContext } from './judged.js';
 import { defaultPick, type Pick } from './pick.js';
 
 /** How two sides meet, whatever fields they have. */
@@ -34,7 +35,7 @@ export function takenName(name: string): string {
  * @param taken Called with a name that rows have and that one of the added fields gets; when it returns, that one takes its place.
  * @throws {StepError} `E_STEP_CONFIG` for empty `on` or `select`.
  */
-export function assembly(meeting: Meeting, context: StepContext, taken: (name: string) => void): Assembly {
+export function assembly(meeting: Meeting, context: JoinContext, taken: (name: string) => void): Assembly {
   const { as, select, normalize, pick = defaultPick, type = 'left', key = [] } = meeting;
   const { at } = context;
   const leftFields = Object.keys(meeting.on);

@@ -1,14 +1,13 @@
-import { EMPTY, concat, defer, isObservable, map, pipe, type Observable } from 'rxjs';
-import { declaredTypes, GateError, schema, type Row, StepError, type Warning } from '../../core/index.js';
+import { isObservable, map, pipe, type Observable } from 'rxjs';
+import { declaredTypes, schema, type Row, StepError } from '../../core/index.js';
 import {
   batchOf,
+  onItsOwn,
   pagesOf,
   preload,
   RowStream,
-  standalone,
   withFacts,
   type Page,
-  type Purpose,
   type Reading,
   type Side,
   type Step,
@@ -19,7 +18,8 @@ import { requireFields } from '../require-fields.js';
 import { assembly, takenName } from './assemble.js';
 import { GrowingBuildSide } from './build-side.js';
 import { joinedColumns } from './columns.js';
-import { matchGate, noMatch, share } from './matched.js';
+import { judged, type JoinContext } from './judged.js';
+import { share } from './matched.js';
 import { comparedBy, type Pick } from './pick.js';
 
 /** How two sides of a join meet. */
@@ -40,7 +40,8 @@ export interface JoinOptions<Left extends Row, Right extends Row, As extends str
   readonly key?: readonly (keyof Right & string)[] | undefined;
   /**
    * Minimum share of rows with a match, like `'95%'`; with fewer, the stream ends with `GateError` `E_GATE_MATCH` behind its last row, and
-   * `writeTo` publishes nothing. Default: none, and a warning where no row at all has a match.
+   * `writeTo` publishes nothing. When a later step ends the stream, like `limit`, the rows count that came until then. Default: none, and a
+   * warning where no row at all has a match.
    */
   readonly minMatch?: `${number}%` | undefined;
 }
@@ -78,7 +79,9 @@ const taken = schema((z) => {
   return z.strictObject({
     right: z.custom((value) => value instanceof RowStream || isObservable(value), 'must be a stream of rows, like service.bridges'),
     options: z.strictObject({
-      on: z.record(z.string(), name),
+      on: z
+        .record(z.string(), name)
+        .refine((on) => Object.keys(on).length > 0, "needs at least one pair of fields, like { bridge_id: 'id' }"),
       as: name,
       select: z.array(name).min(1),
       normalize: z.literal('casefold').optional(),
@@ -99,8 +102,11 @@ const taken = schema((z) => {
  * Memory: of every row of the other side (of one row per key under `first`, `max` and `min`) the selected and compared fields as bytes, or
  * as two bytes where a field has few values, and at most 40 bytes for its key.
  *
- * When no row at all has a match, a warning says so (`W_STEP_NO_MATCH`): to those who watch the connection (its `logger`, too), and where
- * nobody does, as one of the process. `RowStream.steps` has the numbers.
+ * When no row at all has a match, a warning says so (`W_STEP_NO_MATCH`): to those who watch the connection (its `logger`, too) or what `writeTo`
+ * writes, and where nobody does, as one of the process. `RowStream.steps` has the numbers.
+ *
+ * Behind `pages$` it stands alone: each subscription is judged by its own rows when the pages have come to their end, the warning is one of the
+ * process, and a collection on the other side is read with `consistency: 'check'` unless `connect` or `with` say otherwise.
  *
  * @throws {GateError} `E_GATE_MATCH`, by the stream, when fewer rows than `minMatch` asks for have a match.
  * @throws {StepError} `E_STEP_MATCHES` when several rows match under `pick: 'error'`; `E_STEP_CONFIG` for empty `on` or `select`, and
@@ -132,43 +138,22 @@ export function join<
   const refuse = (name: string) => {
     throw new StepError('E_STEP_CONFIG', `${at}: ${takenName(name)}`);
   };
-  const joinedFor = (purpose: Purpose, counted: StepContext, warn: Reading['warn']): Step<Left, Joined<Left, Right, As, Field>> => {
-    const right$ = pagesOf(right, purpose).pipe(requireFields(`${at}, the other side`, rightFields));
-    return pipe(
-      requireFields<Left>(at, Object.keys(on)),
-      joining<Left, Right, As, Field>(right$, options, counted, refuse),
-      judged(counted, options.minMatch, warn),
-    );
+  const joinedFor = (reading: Reading): Step<Left, Joined<Left, Right, As, Field>> => {
+    const right$ = pagesOf(right, reading).pipe(requireFields(`${at}, the other side`, rightFields));
+    const counted = context ?? reading.counted('join');
+    const joined = (counts: JoinContext) =>
+      pipe(requireFields<Left>(at, Object.keys(on)), joining<Left, Right, As, Field>(right$, options, counts, refuse));
+    return judged(joined, counted, options.minMatch, reading);
   };
-  return withFacts(
-    joinedFor('reading', context ?? standalone('join'), () => {}),
-    {
-      at,
-      columns: (input, plan) => {
-        if (!(right instanceof RowStream) || right.columns === undefined) return undefined;
-        const { columns, withheld } = right;
-        return joinedColumns({ on, as, select, pick }, input, { name: 'the other side', columns, withheld }, plan);
-      },
-      opened: (reading) => joinedFor(reading.purpose, context ?? reading.counted('join'), (warning) => reading.warn(warning)),
+  return withFacts(onItsOwn(at, joinedFor), {
+    at,
+    columns: (input, plan) => {
+      if (!(right instanceof RowStream) || right.columns === undefined) return undefined;
+      const { columns, withheld } = right;
+      return joinedColumns({ on, as, select, pick }, input, { name: 'the other side', columns, withheld }, plan);
     },
-  );
-}
-
-/** Judges how many rows of a subscription found a match, when all have come. */
-function judged<T>({ at, tally }: StepContext, minMatch: string | undefined, warn: (warning: Warning) => void): Step<T, T> {
-  return (pages$) =>
-    defer(() => {
-      const before = { ...tally };
-      const judging$ = defer(() => {
-        const found = { matched: tally.matched - before.matched, missed: tally.missed - before.missed };
-        const violation = minMatch === undefined ? undefined : matchGate(minMatch, found);
-        if (violation) throw new GateError(violation.code, `${at}: ${violation.message}`);
-        const remark = minMatch === undefined ? noMatch(found, 'the other side', 'minMatch') : undefined;
-        if (remark) warn({ ...remark, message: `${at}: ${remark.message}` });
-        return EMPTY;
-      });
-      return concat(pages$, judging$);
-    });
+    opened: joinedFor,
+  });
 }
 
 /**
@@ -179,7 +164,7 @@ function judged<T>({ at, tally }: StepContext, minMatch: string | undefined, war
 export function joining<Left extends Row, Right extends Row, As extends string, Field extends keyof Right & string>(
   other$: Observable<Page<Right>>,
   options: JoinOptions<NoInfer<Left>, Right, As, Field>,
-  context: StepContext,
+  context: JoinContext,
   taken: (name: string) => void,
 ): Step<Left, Joined<Left, Right, As, Field>> {
   const { assembling, build } = assembly(options, context, taken);

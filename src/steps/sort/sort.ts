@@ -52,9 +52,8 @@ export function sort<T extends Row>(
 ): Step<T, T> {
   checkArguments(context?.at ?? 'sort', taken, { keys, options });
   const fields = keys.map(({ field }) => field);
-  return counting('sort', context, sameColumns(fields), (counted) =>
-    pipe(requireFields<T>(counted.at, fields), sorting<T>(keys, options, counted)),
-  );
+  const made = (counted: StepContext) => pipe(requireFields<T>(counted.at, fields), sorting<T>(keys, options, counted));
+  return counting('sort', context, sameColumns(fields), made, { blocking: true });
 }
 
 function sorting<T extends Row>(

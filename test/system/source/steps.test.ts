@@ -9,8 +9,10 @@ import {
   filter,
   fromPages,
   join,
+  watch,
   writeTo,
   type ConnectOptions,
+  type Lead,
   type RowStream,
   type Warning,
 } from '../../../src/leadstream.js';
@@ -20,7 +22,7 @@ import { service, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 async function open(options: Partial<ConnectOptions> = {}) {
-  const from = await service(generate({ leads: 250, bridges: 20, seed: 7 }));
+  const from = await service(generate({ leads: 250, bridges: 20, links: 20, seed: 7 }));
   return connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, limit: 100, endWaitMs: 1, ...options });
 }
 
@@ -82,8 +84,8 @@ describe('a join in which no row has a match', () => {
   test('is a warning to those who watch the connection, once for each read', async () => {
     const warnings: Warning[] = [];
     const warn: string[] = [];
-    const watch = { warning: ({ code, message }: Warning) => void warnings.push({ code, message }) };
-    await using from = await open({ watch, logger: { warn: (line: string) => void warn.push(line) } });
+    const watcher = { warning: ({ code, message }: Warning) => void warnings.push({ code, message }) };
+    await using from = await open({ watch: watcher, logger: { warn: (line: string) => void warn.push(line) } });
     const chain = from.leads.pipe(join(from.bridges, unmatched));
     expect(await warnedDuring(() => collected(chain))).toEqual([]);
     expect(warnings).toEqual([{ code: 'W_STEP_NO_MATCH', message: noMatch }]);
@@ -91,6 +93,25 @@ describe('a join in which no row has a match', () => {
     expect(chain.steps).toMatchObject([{ at: 'join', tally: { matched: 0, missed: 250 } }]);
     await writeTo(chain, csv({ path: pathOf(await temporaryFolder(), 'leads.csv') }));
     expect(warnings).toHaveLength(2);
+  });
+
+  test('is a warning to whoever watches what is written, also of the other side, and once on the channels', async () => {
+    const [onChannels, onConnection, onWriting]: [string[], string[], string[]] = [[], [], []];
+    const into = (heard: string[]) => ({ warning: ({ message }: Warning) => void heard.push(message) });
+    await using from = await open();
+    await using watched = await open({ watch: into(onConnection) });
+    const end = watch(into(onChannels));
+    const write = async (stream: RowStream<Lead>) =>
+      writeTo(stream, csv({ path: pathOf(await temporaryFolder(), 'leads.csv') }), { watch: into(onWriting) });
+    const process = await warnedDuring(async () => {
+      await write(from.leads.pipe(join(from.bridges, unmatched)));
+      await write(watched.leads.pipe(join(watched.bridges, unmatched)));
+      const bridges = from.bridges.pipe(join(from.links, { on: { title: 'id' }, as: 'link', select: ['name'] }));
+      await write(from.leads.pipe(join(bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] })));
+    });
+    end();
+    const messages = [noMatch, noMatch, 'join: none of 20 rows found a match in the other side; minMatch refuses that'];
+    expect([onChannels, onConnection, onWriting, process]).toEqual([messages, [noMatch], messages, []]);
   });
 
   test('is a warning of the process where nobody watches', async () => {

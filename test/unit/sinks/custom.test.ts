@@ -1,12 +1,12 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import { NEVER, of, take, throwError, timer, mergeMap, concat } from 'rxjs';
+import { EMPTY, NEVER, type Observable, catchError, concat, defer, map, mergeMap, of, retry, take, throwError, timer } from 'rxjs';
 import { z } from 'zod';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';
-import { RowStream } from '../../../src/flow/index.js';
+import { type Page, RowStream } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/pipeline/index.js';
 import { customSinkOf, defineSink, type CustomWriter } from '../../../src/sinks/index.js';
-import { limit, sort } from '../../../src/steps/index.js';
+import { join, limit, sort } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
 
 const users = [
@@ -46,6 +46,29 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
     (failure: unknown) => failure,
   );
 
+/** A join whose other side comes when all pages of a list in memory have. */
+const joined = () => {
+  const other$ = timer(1).pipe(map(() => ({ number: 1, rows: [{ id: '1', v: 'x' }], lease: { release: () => {} } })));
+  return join<Row, Row, 'other', 'v'>(other$, { on: { uid: 'id' }, as: 'other', select: ['v'] });
+};
+
+const failing = (pages$: Observable<Page>) =>
+  concat(
+    pages$.pipe(take(1)),
+    throwError(() => new Error('no')),
+  );
+
+/** Fails behind the first page, and at the next subscription not. */
+const failingOnce = () => {
+  const failed = new WeakSet<object>();
+  return (pages$: Observable<Page>) =>
+    defer(() => {
+      if (failed.has(pages$)) return pages$;
+      failed.add(pages$);
+      return failing(pages$);
+    });
+};
+
 const throwing = (): never => {
   throw Object.assign(new Error('user jane@example.com refused'), { code: '23505' });
 };
@@ -71,12 +94,34 @@ describe('a sink of a program', () => {
     ['behind a limit that did not', (stream) => stream.pipe(limit(5)), 3, false],
     ['behind a limit of what had been read to its end', (stream) => stream.pipe(sort([{ field: 'uid' }]), limit(1)), 1, false],
     ['behind an operator of RxJS that left', (stream) => stream.pipe(take(1)), 2, true],
+    ['behind a limit after a join that the whole list had to wait for', (stream) => stream.pipe(joined(), limit(1)), 1, true],
+    ['behind a limit of all rows after such a join, like a pipeline', (stream) => stream.pipe(joined(), limit(3)), 3, true],
+    ['behind a limit after such a join that cut nothing off', (stream) => stream.pipe(joined(), limit(4)), 3, false],
+    [
+      'behind a limit after such a join, and a sort of it all',
+      (stream) => stream.pipe(joined(), sort([{ field: 'uid' }]), limit(1)),
+      1,
+      false,
+    ],
+    ['behind a limit, and a sort of what it let pass', (stream) => stream.pipe(joined(), limit(1), sort([{ field: 'uid' }])), 1, true],
+    [
+      'behind a failure that somebody caught',
+      (stream) =>
+        stream.pipe(
+          failing,
+          catchError(() => EMPTY),
+        ),
+      2,
+      true,
+    ],
+    ['behind one that was tried again', (stream) => stream.pipe(failingOnce(), retry(1)), 5, false],
     ['of a cached part', (stream) => stream.pipe(limit(1)).cached({ maxAgeMs: 1_000 }), 1, true],
     ['of all that is cached', (stream) => stream.cached({ maxAgeMs: 1_000 }), 3, false],
   ])('is told %s whether it got a part of the list', async (_what, of, rows, partial) => {
     const { sink, calls } = noting();
     const stream = of(streamOf());
-    for (let time = 0; time < 2; time += 1) await writeTo(stream, sink(), { columns: columnsOf(collections.users) });
+    const watch = { warning: () => {} };
+    for (let time = 0; time < 2; time += 1) await writeTo(stream, sink(), { columns: columnsOf(collections.users), watch });
     const commits = calls.filter(([name]) => name === 'commit');
     expect(commits).toEqual([1, 2].map(() => ['commit', { rows, partial }]));
   });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Observable, Subject, defer, from, lastValueFrom, of, tap, toArray } from 'rxjs';
 import { emptyTally, type StepContext, type Page } from '../../../src/flow/index.js';
@@ -11,6 +11,10 @@ import { castTo, leads, opened, otherSide, pages, planned, rowsThrough, runtime,
 import { rung } from '../../support/rung.js';
 
 type Options = JoinOptions<Row, Row, 'b', string>;
+
+// Of joins without a match, which many are here.
+const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+afterAll(() => warned.mockRestore());
 
 /** Joins left rows with right rows on `id`, adding `v`, unless told otherwise. */
 function joined(
