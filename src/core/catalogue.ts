@@ -245,7 +245,7 @@ export const catalogue = {
   E_RUN_STALLED: {
     exit: 1,
     retry: false,
-    help: 'A step must give every page back, also an empty one, and what is handed a page by deliver or mapAsync must come to an end; correct the step or the program.',
+    help: 'A step must give every page back, also an empty one; what is handed a page by deliver or mapAsync, an operator under pipe or liftRows, the other side of a join and a function of a sink must come to an end; correct the step or the program.',
   },
   E_RUN_ABORTED: { exit: 130, retry: true, help: 'Run it again.' },
   E_RUN_FAILED: { exit: 1, retry: false, help: 'This is a defect of leadstream; please report it.' },

@@ -39,7 +39,11 @@ export function delayErrors<T>() {
           failure = { error };
           settle();
           // A page that nothing can release any more must not keep the reason back.
-          if (outstanding > 0) subscriber.add(whenDry('failures', () => subscriber.error(error)));
+          const told = () => {
+            subscriber.error(error);
+            return true;
+          };
+          if (outstanding > 0) subscriber.add(whenDry('failures', told));
         },
         complete: () => subscriber.complete(),
       });

@@ -1,8 +1,8 @@
 import { Observable, concat, concatMap, defer, dematerialize, from, ignoreElements, materialize, tap, type ObservableInput } from 'rxjs';
-import { LeadstreamError, StepError } from '../core/index.js';
+import { StepError } from '../core/index.js';
 import { callable, checkGiven, given as described, object } from '../options/index.js';
 import { keep } from './lease.js';
-import { whenDry } from './stalled.js';
+import { refuseEndless, stalled, whenDry } from './stalled.js';
 import type { Page } from './page.js';
 
 const taken = object({ write: callable }, ['write']);
@@ -10,10 +10,10 @@ const taken = object({ write: callable }, ['write']);
 /**
  * Hands every page to a writer, one at a time and in order, and releases it when the writer completes. Emits each page
  * number after its release. An error of the stream waits behind the pages that came before it; an error of the writer
- * ends the stream, and so does one that never completes, once the process has nothing else left to do.
+ * ends the stream, and so does one that never completes, or a stream that never ends, once the process has nothing else left to do.
  *
  * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function; `E_STEP_FUNCTION`, by the stream, for one that gives nothing to wait for.
- * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for such a writer.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for these two.
  *
  * @example
  * await lastValueFrom(service.leads.pages$.pipe(deliver((page) => storeAll(page.rows))), { defaultValue: 0 });
@@ -24,16 +24,16 @@ export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
   return (pages$: Observable<Page<T>>): Observable<number> =>
     new Observable((subscriber) => {
       let writing: number | undefined;
-      const stalled = () => {
-        if (writing === undefined) return;
-        const message = `page ${writing} was handed to a writer that never completes, and nothing is left that it could wait for`;
-        subscriber.error(new LeadstreamError('E_RUN_STALLED', message));
+      const unsettled = () => {
+        if (writing === undefined) return false;
+        subscriber.error(stalled(`page ${writing} was handed to a writer that never completes`));
+        return true;
       };
       const observed = (page: Page<T>) => {
         writing = page.number;
         return awaited(write(page), page);
       };
-      subscriber.add(whenDry('stalls', stalled));
+      subscriber.add(whenDry('calls', unsettled));
       subscriber.add(
         pages$
           .pipe(
@@ -42,6 +42,7 @@ export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
             concatMap((event) => (event.kind === 'N' ? written(event.value, observed) : [event])),
             dematerialize(),
             tap(() => (writing = undefined)),
+            refuseEndless(() => 'deliver: the stream of pages never ends'),
           )
           .subscribe(subscriber),
       );

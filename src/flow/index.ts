@@ -27,4 +27,5 @@ export { failureAt, type KnownRows, namingRow, namingRows, type RowPlace } from 
 export { isPromise, ofEachRow, type Refused, refusedCondition } from './row-function.js';
 export { createStallDetector, type StallDetector } from './stall-detector.js';
 export { Recent } from './recent.js';
+export { unlessDry } from './stalled.js';
 export { type Ask, task } from './task.js';

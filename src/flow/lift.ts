@@ -6,6 +6,7 @@ import type { Page, Step } from './page.js';
 import { namedColumns } from './declared-values.js';
 import { MadeRows, type MadeOptions } from './made-rows.js';
 import { ofEachRow, refusedRow } from './row-function.js';
+import { stalled, whenDry } from './stalled.js';
 import { withFacts } from './step-facts.js';
 
 const made = object({ columns: namedColumns });
@@ -57,6 +58,7 @@ export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
  *
  * @param options The columns that the rows have which come of it, as of `mapRows`.
  * @throws {StepError} As `mapRows`.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for an operator that never completes, once the process has nothing else left to do.
  *
  * @example
  * service.leads.pipe(liftRows((lead$) => lead$.pipe(distinct(({ zipcode }) => zipcode), take(100)))); // a lead of each of 100 zip codes
@@ -128,8 +130,9 @@ class LiftedRows<T, U> {
 
   /** Behind the last page: what the operator still gives follows, and then the stream completes. */
   complete(): void {
-    if (this.closed) this.#finish();
-    else this.#rows$.complete();
+    if (this.closed) return this.#finish();
+    this.#rows$.complete();
+    if (!this.closed) this.subscriber.add(whenDry('calls', () => this.#refuseEndless()));
   }
 
   #finish(): void {
@@ -140,6 +143,11 @@ class LiftedRows<T, U> {
       this.subscriber.next(behind);
     }
     this.subscriber.complete();
+  }
+
+  #refuseEndless(): boolean {
+    this.subscriber.error(stalled('liftRows: the operator has got all rows and never completes'));
+    return true;
   }
 
   #failure(thrown: unknown): unknown {

@@ -2,7 +2,7 @@ import { Observable, catchError, defer, finalize, map, mergeMap, of, pipe, singl
 import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
 import { callable, checkGiven, given, number, object } from '../options/index.js';
 import { handOver, keep } from './lease.js';
-import { whenDry } from './stalled.js';
+import { stalled, whenDry } from './stalled.js';
 import { reorder } from './reorder.js';
 import { namedColumns } from './declared-values.js';
 import { MadeRows, type MadeOptions } from './made-rows.js';
@@ -78,11 +78,13 @@ export function mapPagesAsync<T, U>(
   return (pages$) =>
     new Observable((subscriber) => {
       const projection = new Projection(project);
-      const stalled = () => {
+      const unsettled = () => {
         const { underWay } = projection;
-        if (underWay.length > 0) subscriber.error(projection.failure ?? new LeadstreamError('E_RUN_STALLED', neverSettles(at, underWay)));
+        if (underWay.length === 0) return false;
+        subscriber.error(projection.failure ?? stalled(neverSettles(at, underWay)));
+        return true;
       };
-      subscriber.add(whenDry('stalls', stalled));
+      subscriber.add(whenDry('calls', unsettled));
       subscriber.add(
         pages$
           .pipe(
@@ -141,7 +143,7 @@ class Projection<T, U> {
 
 function neverSettles(at: string, pages: readonly number[]): string {
   const who = pages.length === 1 ? `page ${pages[0]} was` : `pages ${pages.join(', ')} were`;
-  return `${at}: ${who} handed to a function whose rows never come, and nothing is left that it could wait for`;
+  return `${at}: ${who} handed to a function whose rows never come`;
 }
 
 function withSignal<T>(project: (signal: AbortSignal) => ObservableInput<T>): Observable<T> {

@@ -15,6 +15,7 @@ import {
 import type { StepContext } from './context.js';
 import { handOver, keep } from './lease.js';
 import type { Page, Step } from './page.js';
+import { refuseEndless } from './stalled.js';
 
 /**
  * Reads another stream to its end while the first pages of the main one are on their way, then runs a step that knows it. Pages of the
@@ -30,12 +31,13 @@ export function preload<Other, Kept, In, Out>(
   collect: () => Kept,
   add: (kept: Kept, page: Page<Other>) => void,
   step: (kept: Kept) => Step<In, Out>,
-  { working }: Pick<StepContext, 'working'> = {},
+  { at = 'preload', working }: Partial<Pick<StepContext, 'at' | 'working'>> = {},
 ): Step<In, Out> {
   return (main$) =>
     defer(() => {
       working?.(true);
       const kept$ = other$.pipe(
+        refuseEndless(() => `${at}: the other side never ends`, 'calls'),
         reduce((kept: Kept | undefined, page) => {
           const target = kept ?? collect();
           add(target, page);

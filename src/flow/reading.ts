@@ -4,6 +4,7 @@ import { standalone, type StepContext } from './context.js';
 import type { Step } from './page.js';
 import { Passage } from './passage.js';
 import type { CountedStep, ReadFor, RowSource } from './row-source.js';
+import { refuseEndless } from './stalled.js';
 import type { Reading } from './step-facts.js';
 
 /** One read of a stream: what its steps count, how far they read, what they judge at its end, and where their warnings go. */
@@ -55,7 +56,9 @@ export class OpenReading implements Reading {
       for (const judge of this.#judgements) judge();
       return EMPTY;
     });
-    return concat(pages$, judged$);
+    return concat(pages$, judged$).pipe(
+      refuseEndless(() => `${this.#passages.find(({ isOpen }) => isOpen)?.from ?? 'the stream'} never ends`),
+    );
   }
 
   /** Whether rows of the source were left. A step that takes all rows first has read what is cut off behind it. */

@@ -24,7 +24,8 @@ const taken = object({ format: oneOf(['objects', 'ndjson']) });
  * A loop and the streams of Node and of the web read at their own pace: at most `window` pages are in memory, however slow they are. Leaving
  * the loop, destroying or cancelling the stream aborts the requests in flight.
  *
- * @throws The error of the read, behind the rows before it, wherever the rows are taken.
+ * @throws The error of the read, behind the rows before it, wherever the rows are taken. `E_RUN_STALLED` when it can never end, as of an
+ * operator that never completes, once the process has nothing else left to do: a program does not end with a part of the rows and without a word.
  *
  * @example
  * for await (const lead of service.leads.pipe(filter((lead) => lead.lead_status === 'sold'))) await store(lead);

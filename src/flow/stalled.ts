@@ -3,8 +3,14 @@ import { LeadstreamError } from '../core/index.js';
 import { Drain } from './drain.js';
 import type { Page } from './page.js';
 
-/** Who is told that nothing will happen any more: first those that hold a failure back, which says more than that all stands still. */
-const told = { failures: new Set<() => void>(), stalls: new Set<() => void>() };
+/** Somebody who waits. It ends that, and says whether it did. */
+type Tell = () => boolean;
+
+/**
+ * Who is told that nothing will happen any more, those first that know most about it: those that hold a failure back, those that wait for
+ * something of which they know what it is, those whose pages do not come back, and those that only see no end.
+ */
+const waiting = { failures: new Set<Tell>(), calls: new Set<Tell>(), stalls: new Set<Tell>(), ends: new Set<Tell>() };
 
 /**
  * Tells when the process would end because its event loop has run empty: what waits then waits for ever. Whoever lives has a timer, a
@@ -12,17 +18,68 @@ const told = { failures: new Set<() => void>(), stalls: new Set<() => void>() };
  *
  * @returns Takes it back. There is one listener of the process for all, and none while nobody waits.
  */
-export function whenDry(kind: keyof typeof told, tell: () => void): () => void {
-  if (told.failures.size + told.stalls.size === 0) process.on('beforeExit', notifyAll);
-  told[kind].add(tell);
+export function whenDry(kind: keyof typeof waiting, tell: Tell): () => void {
+  if (!isAnybodyWaiting()) process.on('beforeExit', tellOne);
+  waiting[kind].add(tell);
   return () => {
-    told[kind].delete(tell);
-    if (told.failures.size + told.stalls.size === 0) process.off('beforeExit', notifyAll);
+    if (waiting[kind].delete(tell) && !isAnybodyWaiting()) process.off('beforeExit', tellOne);
   };
 }
 
-function notifyAll(): void {
-  for (const kind of [told.failures, told.stalls]) for (const tell of kind) tell();
+function isAnybodyWaiting(): boolean {
+  return Object.values(waiting).some(({ size }) => size > 0);
+}
+
+/** What one of them ends can end others, or give them something to wait for: they are told when the loop has run empty again. */
+function tellOne(): void {
+  // Who came last is what those before it wait for.
+  const inOrder = Object.values(waiting).flatMap((kind) => [...kind].reverse());
+  if (inOrder.some((tell) => tell())) setImmediate(() => {});
+}
+
+/** The failure of what can never go on. @param what In words. */
+export function stalled(what: string): LeadstreamError {
+  return new LeadstreamError('E_RUN_STALLED', `${what}, and nothing is left that it could wait for`);
+}
+
+/**
+ * Waits for what code of somebody else promised. Without a word of this, the program would end when it never comes.
+ *
+ * @param what What is waited for, in words before `never settles`.
+ * @throws {LeadstreamError} `E_RUN_STALLED` when it never comes.
+ */
+export async function unlessDry<T>(work: PromiseLike<T>, what: string, kind: 'calls' | 'ends' = 'calls'): Promise<T> {
+  let takeBack = () => {};
+  const never = new Promise<never>((_, reject) => {
+    takeBack = whenDry(kind, () => {
+      takeBack();
+      reject(stalled(`${what} never settles`));
+      return true;
+    });
+  });
+  try {
+    return await Promise.race([work, never]);
+  } finally {
+    takeBack();
+  }
+}
+
+/**
+ * Lets a stream fail that can never end. Otherwise the program would end without a word, with the rows that came until then.
+ *
+ * @param what What does not end, in words; asked for when it is told.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream.
+ */
+export function refuseEndless<T>(what: () => string, kind: 'calls' | 'ends' = 'ends'): MonoTypeOperatorFunction<T> {
+  return (stream$) =>
+    new Observable((subscriber) => {
+      const endless = () => {
+        subscriber.error(stalled(what()));
+        return true;
+      };
+      subscriber.add(whenDry(kind, endless));
+      subscriber.add(stream$.subscribe(subscriber));
+    });
 }
 
 /**
@@ -36,13 +93,14 @@ export function refuseDry<T>(what: string): MonoTypeOperatorFunction<Page<T>> {
   return (pages$) =>
     new Observable((subscriber) => {
       const drain = new Drain();
-      const stalled = () => {
-        if (drain.out === 0) return;
+      const held = () => {
+        if (drain.out === 0) return false;
         const pages = drain.out === 1 ? '1 page waits' : `${drain.out} pages wait`;
         const message = `${what}: ${pages} for page.lease.release(), and nothing is left to call it; release each page, or read the rows of fromPages(…)`;
         subscriber.error(new LeadstreamError('E_RUN_STALLED', message));
+        return true;
       };
-      subscriber.add(whenDry('stalls', stalled));
+      subscriber.add(whenDry('stalls', held));
       subscriber.add(
         pages$.subscribe({
           next: (page) => subscriber.next(drain.track(page)),

@@ -1,26 +1,97 @@
 /** A program that takes the pages of leads in some way: `tsx holding-child.ts WAY`, with the service in the environment. */
-import { count, lastValueFrom, of, take, type Observable } from 'rxjs';
-import { connect, connectionFromEnvironment, deliver, mapAsync, type Lead, type Page } from '../../src/index.js';
+import { NEVER, catchError, count, from, lastValueFrom, mergeMap, of, pipe, startWith, take, type Observable } from 'rxjs';
+import {
+  connect,
+  connectionFromEnvironment,
+  defineSink,
+  deliver,
+  fromPages,
+  join,
+  liftRows,
+  mapAsync,
+  writeTo,
+  type Lead,
+  type Page,
+  type Row,
+  type RowStream,
+} from '../../src/index.js';
 
 const found = connectionFromEnvironment(process.env);
 if ('missing' in found) throw new Error(found.missing);
-const { pages$: leads$ } = connect({ ...found, limit: 50, endWaitMs: 1, retry: { attempts: 1 } }).leads;
+const { leads } = connect({ ...found, limit: 50, endWaitMs: 1, retry: { attempts: 1 } });
+const { pages$: leads$ } = leads;
 
 const log = (text: string) => process.stdout.write(`${text}\n`);
-const told = (error: unknown) => log(error instanceof Error && 'code' in error ? `${String(error.code)}: ${error.message}` : 'something');
+const told = (error: unknown, who = '') =>
+  log(`${who}${error instanceof Error && 'code' in error ? `${String(error.code)}: ${error.message}` : 'something'}`);
 const ended = (pages$: Observable<unknown>) =>
-  lastValueFrom(pages$.pipe(count())).then((pages) => log(`${pages} pages, listeners: ${process.listenerCount('beforeExit')}`), told);
+  lastValueFrom(pages$.pipe(count())).then(
+    (pages) => log(`${pages} pages, listeners: ${process.listenerCount('beforeExit')}`),
+    (error: unknown) => told(error),
+  );
+
+/** Streams that give rows, and no end. */
+const endless = liftRows<Row, { readonly a: string }>(
+  pipe(
+    mergeMap(() => NEVER),
+    startWith({ a: '1' }),
+  ),
+  { columns: { a: 'text' } },
+);
+const page: Page = { number: 1, rows: [{ a: '1' }], lease: { release: () => {} } };
+const some = (): RowStream<Row> => fromPages(of(page), [column('a')]);
+const column = (name: string) => ({ name, original: name, type: 'text', cast: false, sensitivity: 'plain' }) as const;
+const never = () => some().pipe(endless);
+const joined = join<Row, Row, 'b', 'v'>(fromPages<Row>(NEVER), { on: { a: 'id' }, as: 'b', select: ['v'] });
+const joinedPages = join<Row, Row, 'b', 'v'>(NEVER, { on: { a: 'id' }, as: 'b', select: ['v'] });
+
+const looped = async (rows: AsyncIterable<unknown>) => {
+  for await (const _ of rows);
+};
+const nobody = () => new Promise<void>(() => {});
+const sinkOf = (which: 'write' | 'commit' | 'none') =>
+  defineSink(which, {
+    open: () => ({ write: () => {}, commit: () => {}, abort: () => log(`${which} aborted`), ...(which !== 'none' && { [which]: nobody }) }),
+  })();
+
+/** What ends never, each told by a line of its own. */
+const endlessWays: Readonly<Record<string, () => Promise<unknown>>> = {
+  loop: () => looped(never()),
+  rows$: () => lastValueFrom(never().rows$),
+  pages$: () => lastValueFrom(never().pages$),
+  toReadable: () => looped(never().toReadable()),
+  toWeb: () => new Response(never().toWeb('ndjson') as never).text(),
+  'cached rows': () => looped(never().cached({ maxAgeMs: 1000 })),
+  source: () => looped(fromPages(NEVER)),
+  operator: () => looped(some().pipe(mergeMap(() => NEVER))),
+  join: () => looped(some().pipe(joined)),
+  'join of pages': () => looped(some().pipe(joinedPages)),
+  'join with a list that waits': () =>
+    looped(leads.pipe(join<Lead, Row, 'b', 'v'>(NEVER, { on: { bridge_id: 'id' }, as: 'b', select: ['v'] }))),
+  'behind pages$': () =>
+    lastValueFrom(
+      some().pages$.pipe(
+        endless,
+        deliver(async () => {}),
+      ),
+    ),
+  'delivered pages': () => lastValueFrom((NEVER as Observable<Page>).pipe(deliver(async () => {}))),
+  writeTo: () => writeTo(never(), sinkOf('none')),
+  'write of a sink': () => writeTo(some(), sinkOf('write')),
+  'commit of a sink': () => writeTo(some(), sinkOf('commit')),
+  'promise of a sink': () => writeTo(some(), new Promise<never>(() => {})),
+};
 
 const ways: Readonly<Record<string, () => unknown>> = {
   awaits: () => ended(leads$),
-  subscribes: () => leads$.subscribe({ error: told }),
+  subscribes: () => leads$.subscribe({ error: (error: unknown) => told(error) }),
   throws: () => {
     process.on('uncaughtException', ({ message }) => log(message));
     leads$.subscribe({
       next: ({ number }) => {
         throw new Error(`page ${number} is too much`);
       },
-      error: told,
+      error: (error: unknown) => told(error),
       complete: () => setTimeout(() => log('complete'), 100),
     });
   },
@@ -32,6 +103,19 @@ const ways: Readonly<Record<string, () => unknown>> = {
         deliver(async () => {}),
       ),
     ),
+  'waits for ever': async () => {
+    await Promise.all(Object.entries(endlessWays).map(([name, way]) => way().catch((error: unknown) => told(error, `${name}: `))));
+    log(`listeners: ${process.listenerCount('beforeExit')}`);
+  },
+  'waits for ever, and listens to no error': () => never().rows$.subscribe(),
+  'leaves what it waits for': async () => {
+    await never()[Symbol.asyncIterator]().next();
+    log('one row is enough');
+  },
+  'waits for a timer': () =>
+    ended(some().pipe(mergeMap((page) => new Promise<Page>((resolve) => setTimeout(() => resolve(page), 300)))).pages$),
+  'goes on with something else': () =>
+    ended(never().pages$.pipe(catchError(() => from(new Promise<Page>((resolve) => setTimeout(() => resolve(page), 50)))))),
   'holds a page for long': () =>
     ended(leads$.pipe(deliver(({ number }: Page<Lead>) => new Promise<void>((resolve) => setTimeout(resolve, number === 2 ? 800 : 0))))),
   'takes some': () => ended(leads$.pipe(take(3))),

@@ -1,6 +1,6 @@
 import { isObservable } from 'rxjs';
 import { SinkError, unknownName, type Column } from '../../core/index.js';
-import { givenColumns, RowStream } from '../../flow/index.js';
+import { givenColumns, RowStream, unlessDry } from '../../flow/index.js';
 import { watchersProblem } from '../../events/index.js';
 import { abortSignal, faultsIn, given, judged, object, text } from '../../options/index.js';
 import type { SinkWriter } from '../../sinks/index.js';
@@ -16,7 +16,7 @@ const used = new WeakSet<object>();
  * @throws {SinkError} `E_SINK_CONFIG` for what is no sink, or was used already; when it could not be opened, that.
  */
 export async function claimSink(sink: unknown): Promise<SinkWriter> {
-  const opened: unknown = await sink;
+  const opened = await unlessDry(Promise.resolve(sink), 'writeTo: the promise of the sink');
   if (!isSink(opened)) throw wrong(`the second argument is a sink, like csv({ path }), and not ${given(opened)}`);
   if (used.has(opened)) throw wrong('something was written to this sink before; open another one for another stream');
   used.add(opened);

@@ -8,6 +8,7 @@ import {
   fromPages,
   namingRow,
   RowStream,
+  unlessDry,
   type CountedStep,
   type OpenedStream,
   type Page,
@@ -56,7 +57,7 @@ export interface Written {
  *
  * @param rows Rows with their columns, or an observable of pages.
  * @param sink Opened for this stream alone, or the promise of it.
- * @throws The error of the stream, `SinkError`, `E_RUN_LOCKED`, or `E_RUN_ABORTED` after `signal`. `E_SINK_CONFIG` for arguments that cannot be right, and
+ * @throws The error of the stream, `SinkError`, `E_RUN_LOCKED`, `E_RUN_ABORTED` after `signal`, or `E_RUN_STALLED` when the stream or the sink can never come to an end. `E_SINK_CONFIG` for arguments that cannot be right, and
  * for columns that the rows do not have; `E_SINK_FIELD` for a field that nobody declared and that came after the first page.
  *
  * @example
@@ -68,7 +69,8 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
   try {
     checkWriting(rows, options);
     const stream: RowStream<T> = rows instanceof RowStream ? rows : fromPages(rows);
-    return await writing.run(stream);
+    // The stream and the functions of a sink say more, and are heard first.
+    return await unlessDry(writing.run(stream), 'writeTo: what the sink does', 'ends');
   } finally {
     await writing.close();
   }

@@ -1,4 +1,5 @@
 import { LeadstreamError, SinkError, whatWasThrown } from '../../core/index.js';
+import { unlessDry } from '../../flow/index.js';
 import { given } from '../../options/index.js';
 import type { CustomWriter, ToCommit, WrittenRow } from './declaration.js';
 
@@ -46,10 +47,11 @@ export class SinkCalls {
  * Calls a function of a sink and waits for what it gives.
  *
  * @throws {SinkError} `E_SINK_FUNCTION` for whatever it throws but failures of leadstream.
+ * @throws {LeadstreamError} `E_RUN_STALLED` for what never comes, once the process has nothing else left to do.
  */
 export async function sinkCall<T>(at: string, what: string, work: () => T | PromiseLike<T>): Promise<T> {
   try {
-    return await work();
+    return await unlessDry(Promise.resolve(work()), `${at}: ${what}`);
   } catch (thrown) {
     if (thrown instanceof LeadstreamError) throw thrown;
     throw new SinkError('E_SINK_FUNCTION', `${at}: ${what} failed with ${whatWasThrown(thrown)}`, { cause: thrown });

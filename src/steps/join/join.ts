@@ -112,6 +112,7 @@ const taken = schema((z) => {
  * @throws {StepError} `E_STEP_MATCHES` when several rows match under `pick: 'error'`; `E_STEP_CONFIG` for empty `on` or `select`, and
  * when a row has a field of the name of one that is added; `E_STEP_FIELD` when no row of a non-empty page has a field that is compared, or
  * one that is selected.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, when the other side never ends, once the process has nothing else left to do.
  *
  * @example
  * service.leads.pipe(join(service.bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));

@@ -62,10 +62,51 @@ describe('a program that never ends its work', () => {
   });
 });
 
+describe('a program whose stream can never end', () => {
+  const operator = 'liftRows: the operator has got all rows and never completes';
+  const side = 'join: the other side never ends';
+
+  test('is told so wherever it waits, of each stream apart', async () => {
+    const { code, stdout, stderr } = await program('waits for ever');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = stdout.trim().split('\n');
+    const told = lines.flatMap((line) => {
+      const [, way, what] = /^(.*): E_RUN_STALLED: (.*), and nothing is left that it could wait for$/.exec(line) ?? [];
+      return way === undefined ? [] : [[way, what] as const];
+    });
+    expect(Object.fromEntries(told)).toEqual({
+      ...Object.fromEntries(['loop', 'rows$', 'pages$', 'toReadable', 'toWeb', 'cached rows'].map((way) => [way, operator])),
+      source: 'the source of the rows never ends',
+      operator: 'pipe: operator 1 never ends',
+      ...Object.fromEntries(['join', 'join of pages', 'join with a list that waits'].map((way) => [way, side])),
+      'behind pages$': operator,
+      'delivered pages': 'deliver: the stream of pages never ends',
+      writeTo: operator,
+      'write of a sink': 'write: write on page 1 never settles',
+      'commit of a sink': 'commit: commit never settles',
+      'promise of a sink': 'writeTo: the promise of the sink never settles',
+    });
+    const others = lines.filter((line) => !line.includes('E_RUN_STALLED'));
+    expect(others.toSorted()).toEqual(['commit aborted', 'listeners: 0', 'none aborted', 'write aborted']);
+  });
+
+  test('fails where nobody listens to its error', async () => {
+    const { code, stderr } = await program('waits for ever, and listens to no error');
+    expect(code).toBe(1);
+    expect(stderr).toContain(operator);
+  });
+
+  test('goes on where it has something else to wait for', async () => {
+    expect(await program('goes on with something else')).toEqual({ code: 0, stdout: '2 pages, listeners: 0\n', stderr: '' });
+  });
+});
+
 describe('a program is left alone that', () => {
   test.each([
     ['holds a page for long', '24 pages, listeners: 0\n'],
     ['takes some', '3 pages, listeners: 0\n'],
+    ['waits for a timer', '1 pages, listeners: 0\n'],
+    ['leaves what it waits for', 'one row is enough\n'],
   ])('%s', async (way, stdout) => {
     expect(await program(way)).toEqual({ code: 0, stdout, stderr: '' });
   });
