@@ -2,10 +2,11 @@ import { isObservable, Observable, Subject, map, takeWhile, type OperatorFunctio
 import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
 import { callable, checkGiven, given, object } from '../options/index.js';
 import { keepRows } from './keep-rows.js';
-import type { Page, Step } from './page.js';
+import type { RowGuard } from '../vector/index.js';
+import { guardOf, type Page, type Step } from './page.js';
 import { namedColumns } from './declared-values.js';
 import { MadeRows, type MadeOptions } from './made-rows.js';
-import { ofEachRow, refusedRow } from './row-function.js';
+import { changedInPlace, ofEachRow, refusedRow } from './row-function.js';
 import { stalled, whenDry } from './stalled.js';
 import { withFacts } from './step-facts.js';
 
@@ -119,10 +120,12 @@ class LiftedRows<T, U> {
   lift(page: Page<T>): Page<U> {
     this.#last = page.number;
     this.#inPage = true;
+    const guard = guardOf(page);
     for (const [index, row] of page.rows.entries()) {
       if (this.closed) break;
       this.#index = index;
-      this.#rows$.next(row);
+      if (guard) this.#give(row, guard);
+      else this.#rows$.next(row);
     }
     this.#inPage = false;
     return this.made.page(page, this.#taken());
@@ -133,6 +136,14 @@ class LiftedRows<T, U> {
     if (this.closed) return this.#finish();
     this.#rows$.complete();
     if (!this.closed) this.subscriber.add(whenDry('calls', () => this.#refuseEndless()));
+  }
+
+  /** What the operator changes before it lets go of the row is told; what it keeps is its own. */
+  #give(row: T, guard: RowGuard<T>): void {
+    const copy = guard.copy(row);
+    this.#rows$.next(copy);
+    const field = guard.changed(copy);
+    if (field !== undefined) throw refusedRow({ ...this.#place, row }, ...changedInPlace(field));
   }
 
   #finish(): void {
@@ -152,8 +163,11 @@ class LiftedRows<T, U> {
 
   #failure(thrown: unknown): unknown {
     if (thrown instanceof LeadstreamError) return thrown;
-    const place = { who: 'liftRows', at: 'liftRows', page: this.#last, index: this.#index, row: undefined };
-    return refusedRow(place, `threw ${whatWasThrown(thrown)}`, { cause: thrown });
+    return refusedRow({ ...this.#place, row: undefined }, `threw ${whatWasThrown(thrown)}`, { cause: thrown });
+  }
+
+  get #place() {
+    return { who: 'liftRows', at: 'liftRows', page: this.#last, index: this.#index };
   }
 
   /** What fails behind the last page, the stream has to tell itself. */

@@ -62,6 +62,12 @@ export function ofEachRow<T, R>(shown: Page<T>, { at, name, of, refused = refuse
   });
 }
 
+/** What is wrong with a function that changed a field of its row, and what to do instead. */
+export function changedInPlace(field: string): readonly [what: string, more: { readonly remedy: string }] {
+  const remedy = 'the change would be lost; where a function gives rows, it gives another one, like { ...row, … }';
+  return [`changed the field '${field}' of the row in place`, { remedy }];
+}
+
 type Refuse = (what: string, more: { readonly remedy?: string; readonly cause?: unknown }) => StepError;
 
 /** Calls a function with a copy of a row; in what it gives, the row stands for the copy. */
@@ -69,10 +75,7 @@ function guarded<T, R>(of: (row: T) => R, row: T, guard: RowGuard<T>, refuse: Re
   const copy = guard.copy(row);
   const result: unknown = called(of, copy, refuse);
   const field = guard.changed(copy);
-  if (field !== undefined) {
-    const remedy = 'the change would be lost; where a function gives rows, it gives another one, like { ...row, … }';
-    throw refuse(`changed the field '${field}' of the row in place`, { remedy });
-  }
+  if (field !== undefined) throw refuse(...changedInPlace(field));
   const original = (each: unknown): unknown => (each === copy ? row : each);
   return (Array.isArray(result) && result.includes(copy) ? result.map(original) : original(result)) as R;
 }

@@ -1,9 +1,9 @@
 import { compileFunction } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { lastValueFrom, toArray } from 'rxjs';
+import { delay, lastValueFrom, map, toArray } from 'rxjs';
 import type { Row, Value } from '../../../src/core/index.js';
-import { filterRows, fromPages, mapRows, type RowStream, type Step } from '../../../src/flow/index.js';
+import { filterRows, fromPages, liftRows, mapRows, type RowStream, type Step } from '../../../src/flow/index.js';
 import { aggregate, cast, derive, filter } from '../../../src/steps/index.js';
 import { rowGuard } from '../../../src/vector/index.js';
 import { leasedPages } from '../../support/pages.js';
@@ -24,6 +24,7 @@ const steps: readonly (readonly [name: string, who: string, step: (of: (row: Row
   ['filter', 'filter', (of) => filter<Row>(of)],
   ['filterRows', 'filterRows', (of) => filterRows<Row>(of)],
   ['mapRows', 'mapRows', (of) => mapRows(of)],
+  ['liftRows', 'liftRows', (of) => liftRows(map(of))],
   ['aggregate', 'aggregate: x', (of) => aggregate<Row, [], {}>([], { x: { count: of } })],
   ['derive', 'derive: x', (of) => derive<Row, {}>({ x: { type: 'flag', of } })],
 ];
@@ -44,6 +45,16 @@ describe('a function that changes a row of ours in place, in code that is not st
       message: `${who}: the function changed the field '${field}' of the row in place for row 3 of page 1; the change would be lost; where a function gives rows, it gives another one, like { ...row, … }`,
     });
   });
+});
+
+test('what an operator under liftRows keeps is its own: a change that it makes later is in what it gives', async () => {
+  const later = liftRows<Row, Row>((row$) =>
+    row$.pipe(
+      delay(0),
+      map((row) => Object.assign(row, { id: 'late' })),
+    ),
+  );
+  expect((await read(columnar().pipe(later))).map(({ id }) => id)).toEqual(['late', 'late', 'late']);
 });
 
 test('rows of a program are its own: what it does with them is seen behind the step', async () => {
