@@ -1,4 +1,4 @@
-import { version } from '../core/index.js';
+import { catalogue, version } from '../core/index.js';
 import type { Pipeline } from '../index.js';
 import type { CommandContext } from './context.js';
 import { reportFailure, descriptionOf } from './failure.js';
@@ -80,12 +80,14 @@ class Series {
     this.#tell(failure.thrown, this.pipelines.length > 1 ? pipeline.name : undefined, this.#stopped);
   }
 
-  /** What is known with the ending of one more, as if it were the last that is run. */
+  /** What is known with the ending of one more, if the command came no further: as long as any is left, that is no success. */
   #endWith(document: PipelineDocument): SeriesEnd {
     const left = this.pipelines.slice(this.#endings.length + 1).map(notRun);
     const { error, exit = 0 } = document;
     const gives = exit !== 0 && this.#weighsMore(error !== undefined && this.#stops(error));
-    return { endings: [...this.#broken, ...this.#endings, document, ...left], exit: gives ? exit : this.#exit };
+    const known = gives ? exit : this.#exit;
+    const endings = [...this.#broken, ...this.#endings, document, ...left];
+    return { endings, exit: known === 0 && left.length > 0 ? catalogue.E_RUN_FAILED.exit : known };
   }
 
   #tell(failure: unknown, name: string | undefined, stops: boolean): void {
@@ -113,7 +115,8 @@ class Series {
     const parts = Object.entries({
       published: names('published'),
       'left by their reader': names('closed'),
-      failed: [...names('failed'), ...this.#broken.map(({ file }) => file)],
+      failed: names('failed'),
+      'not loaded': this.#broken.map(({ file }) => file),
       'not run': names('not_run'),
     }).filter(([, which]) => which.length > 0);
     const told = this.#told;

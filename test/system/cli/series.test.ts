@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
@@ -83,6 +87,25 @@ describe('leadstream run on a file of several pipelines', () => {
     expect(stderr.trim().split('\n').at(-1)).toBe('published: a; failed: r, b; not run: c');
   });
 
+  test('reports no success while a pipeline is left, as it is told when the first webhook is', async () => {
+    const reports: { status: string; exit: number; pipelines: { status: string }[] }[] = [];
+    const from = await service();
+    const cwd = await workplaceOf(`${good('a')}on_success: { webhook: "\${HOOK}" }\n`, `${good('b')}on_success: { webhook: "\${HOOK}" }\n`);
+    const hook = createServer((_request, response) => {
+      reports.push(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')));
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await once(hook, 'listening');
+    const { port } = hook.address() as AddressInfo;
+    const { code } = await cli(run, { cwd, env: { ...from.env, HOOK: `http://127.0.0.1:${port}/` } });
+    hook.close();
+    expect(code).toBe(0);
+    expect(reports.map(({ status, exit, pipelines }) => [status, exit, ...pipelines.map((one) => one.status)])).toEqual([
+      ['failed', 1, 'published', 'not_run'],
+      ['published', 0, 'published', 'published'],
+    ]);
+  });
+
   test('requests nothing when any of them is wrong', async () => {
     const [from, cwd] = [await service(), await workplaceOf(good('a'), good('b').replace('csv:', 'cvs:'))];
     const { code, stderr } = await cli(run, { cwd, env: from.env });
@@ -113,7 +136,7 @@ describe('leadstream run on several files', () => {
     expect({ code, csvs: await csvs(cwd) }).toEqual({ code: 78, csvs: ['a.csv', 'd.csv'] });
     const said = stderr.trim().split('\n');
     expect(said[0]).toMatch(/^2\.yaml:2:7 unknown collection 'no'/);
-    expect(said.at(-1)).toBe('published: a, d; failed: c, 2.yaml');
+    expect(said.at(-1)).toBe('published: a, d; failed: c; not loaded: 2.yaml');
     expect(await reportIn(cwd)).toMatchObject({
       status: 'failed',
       pipelines: [
