@@ -1,4 +1,4 @@
-import { catalogue, limitReached, printable } from '../core/index.js';
+import { amountOf, catalogue, limitReached, printable } from '../core/index.js';
 import type { Console } from './console.js';
 
 /** What a thrown value tells about itself. */
@@ -30,9 +30,26 @@ export function reportFailure(console: Console, thrown: unknown, pipeline?: stri
   if (thrown instanceof Error && thrown.stack) console.log('debug', thrown.stack.split('\n'));
   const lines = [pipeline === undefined ? first : `${pipeline}: ${first}`, ...others];
   const facts = { ...(pipeline !== undefined && { pipeline }), code, help, exit, ...(kept.length > 0 && { kept }) };
-  const asTheyAre = console.format === 'json' || isSpecFailure(thrown);
-  console.event('command.failed', facts, asTheyAre ? lines : sentences(code, lines, help, kept));
+  console.event('command.failed', facts, console.format === 'json' ? lines : toldOf(thrown, { code, lines, help, kept }));
   return exit;
+}
+
+/** Problems of a pipeline file have their places in front, where editors look for them; a last line says what they come to. */
+function toldOf(thrown: unknown, { code, lines, help, kept }: Pick<Description, 'code' | 'lines' | 'help' | 'kept'>): readonly string[] {
+  if (!isSpecFailure(thrown)) return sentences(code, lines, help, kept);
+  return [...lines, problemsLine([code], lines.length, 1)];
+}
+
+/**
+ * What problems of pipeline files come to, in one line.
+ *
+ * @param codes Those of the problems.
+ */
+export function problemsLine(codes: readonly string[], problems: number, files: number): string {
+  const [code = 'E_SPEC_INVALID', ...others] = new Set(codes);
+  const known = Object.entries(catalogue).find(([name]) => name === code)?.[1];
+  const help = others.length === 0 && known !== undefined ? ` ${known.help}` : '';
+  return `leadstream: ${[code, ...others].join(', ')}: ${amountOf(problems, 'problem')} in ${amountOf(files, 'file')}.${help}`;
 }
 
 /** What a failure tells to people and machines. */
@@ -70,7 +87,6 @@ function sentence(text: string): string {
   return /[.?!]$/.test(text) ? text : `${text}.`;
 }
 
-/** Problems of a pipeline file have their place in front, where editors look for it. */
 function isSpecFailure(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.name === 'SpecError';
 }

@@ -1,5 +1,6 @@
 import type { Argv } from 'yargs';
 import type { LintResult } from '../../index.js';
+import { problemsLine } from '../failure.js';
 import { refuse, warnOf } from '../findings.js';
 import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
@@ -58,8 +59,17 @@ async function validate(
   }
   const ok = results.every(({ result }) => result.ok);
   const files = results.map(({ file, result }) => ({ file, ...result }));
+  if (format === 'text' && !ok) sumUp(results, context);
   if (format === 'json') await print(stdout, `${console.redact(JSON.stringify({ ok, files }, undefined, 2))}\n`);
   return ok ? 0 : 78;
+}
+
+/** Says what all that is wrong comes to. */
+function sumUp(results: readonly { readonly result: LintResult }[], { console }: CommandContext): void {
+  const wrong = results.filter(({ result }) => !result.ok);
+  const codes = wrong.flatMap(({ result }) => result.findings.filter(({ severity }) => severity === 'error').map(({ code }) => code));
+  const words = console.format === 'json' ? [] : problemsLine(codes, codes.length, wrong.length);
+  console.event('command.failed', { code: codes[0], exit: 78 }, words);
 }
 
 /** Says what was found in a file: problems where editors look for them, and of a sound file its chains. */

@@ -13,7 +13,12 @@ const names = files.filter((file) => file.endsWith('.yaml')).map((file) => file.
 describe('validate', () => {
   test.each(names)('says where and what is wrong in test/broken/%s.yaml, and what to write', async (name) => {
     const { code, stdout, stderr } = await cli(['validate', `${name}.yaml`], { cwd: folder });
-    expect(stderr.replaceAll(folder, '.')).toBe(await readFile(join(folder, `${name}.txt`), 'utf8'));
+    const [, places, sum] = /^(.*\n)(leadstream: .*)\n$/s.exec(stderr.replaceAll(folder, '.')) ?? [];
+    expect(places).toBe(await readFile(join(folder, `${name}.txt`), 'utf8'));
+    const problems = places?.split('\n').filter((line) => line.startsWith(`${name}.yaml:`)).length;
+    expect(sum).toMatch(
+      new RegExp(`^leadstream: E_SPEC_\\w+(?:, E_SPEC_\\w+)?: ${problems} ${problems === 1 ? 'problem' : 'problems'} in 1 file\\.`),
+    );
     expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
   });
 
@@ -28,7 +33,8 @@ describe('validate', () => {
     expect(await cli(['validate', 'rows.yaml'], { cwd })).toEqual({
       code: 78,
       stdout: '',
-      stderr: 'rows.yaml:1:1 the file has 2.1 MB and a pipeline file at most 1 MB; is this the right file?\n',
+      stderr:
+        'rows.yaml:1:1 the file has 2.1 MB and a pipeline file at most 1 MB; is this the right file?\nleadstream: E_SPEC_YAML: 1 problem in 1 file. Correct the YAML at the place named.\n',
     });
   });
 });

@@ -3,6 +3,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { Responder } from '../../../src/service/index.js';
+import { catalogue } from '../../../src/core/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { service, testKey } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
@@ -74,7 +75,8 @@ describe('leadstream run', () => {
     const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
     expect(code).toBe(78);
     expect(stderr).toBe(
-      "p.yaml:9:14 unknown field 'lead_idd', did you mean 'lead_id'?\np.yaml:11:5 unknown sink 'cvs', did you mean 'csv'?\n",
+      "p.yaml:9:14 unknown field 'lead_idd', did you mean 'lead_id'?\np.yaml:11:5 unknown sink 'cvs', did you mean 'csv'?\n" +
+        `leadstream: E_SPEC_INVALID: 2 problems in 1 file. ${catalogue.E_SPEC_INVALID.help}\n`,
     );
     expect(from.requests).toEqual([]);
   });

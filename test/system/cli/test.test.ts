@@ -332,6 +332,7 @@ describe('validate, of tests', () => {
       'p.yaml:9:24 bridges is not read here; there are leads',
       "p.yaml:10:24 unknown column 'lo', did you mean 'low'?",
       "p.yaml:11:11 the name 'a' is taken by tests[0]",
+      expect.stringMatching(/^leadstream: E_SPEC_INVALID: 4 problems in 1 file\. /),
       '',
     ]);
   });
@@ -355,6 +356,7 @@ describe('validate, of tests', () => {
       'p.yaml:22:24 /tmp/leads.csv is absolute, and a test writes into a folder of its own; name the output by its relative path',
       expect.stringMatching(/^p\.yaml:25:24 unknown output '\.\.\/out\/leads\.csv', did you mean /),
       "p.yaml:28:24 unknown output 'out', did you mean 'out/leads.csv'?",
+      expect.stringMatching(/^leadstream: E_SPEC_INVALID: 4 problems in 1 file\. /),
       '',
     ]);
     const other = file(

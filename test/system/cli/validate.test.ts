@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { lintPipelines, testPipelines } from '../../../src/index.js';
+import { catalogue } from '../../../src/core/index.js';
 import { cli } from '../../support/cli.js';
 import { folderWith } from '../../support/temporary.js';
 
@@ -41,6 +42,7 @@ describe('validate', () => {
         'p.yaml:5:10 the environment variable LIMIT is not set',
         'p.yaml:8:13 ${CONDITION}: which rows',
         'p.yaml:10:18 the environment variable FILE is not set',
+        `leadstream: E_SPEC_REFERENCE: 5 problems in 1 file. ${catalogue.E_SPEC_REFERENCE.help}`,
         '',
       ].join('\n'),
     });
@@ -50,7 +52,10 @@ describe('validate', () => {
     const text = 'name: p\nservice: { limit: "${LIMIT}" }\nfrom: leads\nsteps:\n  - filter: nobody == 1\nto:\n  - csv: { path: out.csv }\n';
     const cwd = await folderWith({ 'p.yaml': text });
     const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd, env: { LIMIT: '501' } });
-    expect({ code, stderr }).toEqual({ code: 78, stderr: "p.yaml:2:19 limit: must be at most 500\np.yaml:5:13 unknown field 'nobody'\n" });
+    expect({ code, stderr }).toEqual({
+      code: 78,
+      stderr: `p.yaml:2:19 limit: must be at most 500\np.yaml:5:13 unknown field 'nobody'\nleadstream: E_SPEC_INVALID: 2 problems in 1 file. ${catalogue.E_SPEC_INVALID.help}\n`,
+    });
   });
 
   test('takes the key of mask: hmac for one that is set elsewhere, unless it is there and too short', async () => {
@@ -78,6 +83,18 @@ describe('validate', () => {
     expect(await cli(['validate', 'd.yaml', '--strict'], { cwd })).toMatchObject({ code: 78, stderr: message });
   });
 
+  test('says in a last line what it comes to, of all files', async () => {
+    const cwd = await folderWith({ 'a.yaml': sound.replace('users', 'usrs'), 'b.yaml': sound, 'c.yaml': 'name: c\nfrom: [' });
+    const { code, stderr } = await cli(['validate', '*.yaml'], { cwd });
+    expect(code).toBe(78);
+    expect(stderr.trimEnd().split('\n').at(-1)).toBe('leadstream: E_SPEC_INVALID, E_SPEC_YAML: 2 problems in 2 files.');
+    const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: 'a-key-of-nobody' };
+    const run = await cli(['run', 'a.yaml'], { cwd, env });
+    expect(run.stderr.trimEnd().split('\n').at(-1)).toBe(
+      `leadstream: E_SPEC_INVALID: 1 problem in 1 file. ${catalogue.E_SPEC_INVALID.help}`,
+    );
+  });
+
   test('takes patterns, each file once, and refuses one that matches nothing', async () => {
     const named = (name: string) => sound.replace('name: p', `name: ${name}`);
     const cwd = await folderWith({
@@ -98,7 +115,12 @@ describe('validate', () => {
     const nothing = await cli(['validate', '*.yarn'], { cwd });
     expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('no file matches *.yarn') });
     const folder = await cli(['validate', 'in/'], { cwd });
-    expect(folder).toMatchObject({ code: 78, stderr: 'in/:1:1 is a folder; name the files in it, like in/*.yaml\n' });
+    expect(folder).toMatchObject({
+      code: 78,
+      stderr: expect.stringMatching(
+        /^in\/:1:1 is a folder; name the files in it, like in\/\*\.yaml\nleadstream: E_SPEC_FILE: 1 problem in 1 file\. /,
+      ),
+    });
   });
 
   test('prints one document for machines with --format json', async () => {
@@ -191,7 +213,11 @@ test.each([
   ['expect=x', 't.yaml:1:1 --set expect: expected a map; set its keys, as in --set expect.KEY=…'],
 ])('says of --set %s how items and keys are set', async (set, told) => {
   const cwd = await folderWith({ 't.yaml': 'name: t\nfrom: users\nto:\n  - parquet: { path: t }\n' });
-  expect(await cli(['validate', 't.yaml', '--set', set], { cwd })).toMatchObject({ code: 78, stderr: `${told}\n` });
+  expect(await cli(['validate', 't.yaml', '--set', set], { cwd })).toMatchObject({
+    code: 78,
+    stderr: expect.stringMatching(/^.*\nleadstream: E_SPEC_INVALID: 1 problem in 1 file\. .*\n$/),
+  });
+  expect((await cli(['validate', 't.yaml', '--set', set], { cwd })).stderr).toContain(`${told}\n`);
   expect((await cli(['validate', 't.yaml', '--set', 'to.0.parquet.partition_by.0=affid'], { cwd })).code).toBe(0);
 });
 
