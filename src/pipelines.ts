@@ -60,6 +60,8 @@ export {
   type Profile,
   type FailedRunReport,
   failedRunOf,
+  notifyRefused,
+  type RefusedOptions,
   type SinkReport,
   type StepReport,
 } from './pipeline/index.js';

@@ -1,7 +1,6 @@
 import { realpathSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { LeadstreamError } from '../core/index.js';
+import { LeadstreamError, SpecError } from '../core/index.js';
 import { writesOver, type LoadOptions, type Pipeline } from '../index.js';
 import type { CommandContext } from './context.js';
 
@@ -28,18 +27,11 @@ export async function loadFiles(
     try {
       loaded.push({ file, pipelines: await loadPipelines(file, { ...options, env, cwd }) });
     } catch (failure) {
-      loaded.push({ file, failure, names: (await namesIn(resolve(cwd, file))).filter(isWanted) });
+      const names = failure instanceof SpecError ? failure.pipelines : [];
+      loaded.push({ file, failure, names: names.filter(isWanted) });
     }
   }
   return loaded;
-}
-
-/** The names of pipelines in a file that is wrong, which may be no YAML at all: the lines tell. */
-async function namesIn(path: string): Promise<readonly string[]> {
-  const text = await readFile(path, 'utf8').catch(() => '');
-  return [...text.matchAll(/^(?:name|\{?\s*"name")[ \t]*:[ \t]*(["']?)([A-Za-z0-9][\w.-]*)\1[ \t]*(?:,|#|\r?$)/gm)].flatMap(
-    ([, , name]) => name ?? [],
-  );
 }
 
 /**

@@ -2,6 +2,7 @@ import { catalogue, version } from '../core/index.js';
 import type { Pipeline } from '../index.js';
 import type { CommandContext } from './context.js';
 import { reportFailure, descriptionOf } from './failure.js';
+import { tellRefused } from './refused.js';
 import type { LoadedFile } from './run-files.js';
 import type { Metrics } from './metrics/metrics.js';
 import type { PipelineDocument } from './report/document.js';
@@ -18,6 +19,8 @@ export interface SeriesEnd {
 export interface SeriesSurroundings {
   /** Those that the pipelines are from; one that could not be loaded is a failure that comes first. */
   readonly files: readonly LoadedFile[];
+  /** Names of the pipelines that are to run; none for all. */
+  readonly only: readonly string[];
   readonly metrics: Metrics;
   /** Takes what is known of the series before a webhook is told. */
   early(end: SeriesEnd): Promise<void>;
@@ -32,11 +35,11 @@ export async function runSeries(
   pipelines: readonly Pipeline[],
   context: CommandContext,
   options: ReportedFlags,
-  { files, metrics, early }: SeriesSurroundings,
+  { files, ...around }: SeriesSurroundings,
 ): Promise<SeriesEnd> {
   const { RateLimiters } = await import('../index.js');
   // What one file asks of a service counts for the next.
-  const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters() }, { metrics, early });
+  const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters() }, around);
   for (const file of files) if ('failure' in file) await series.skip(file);
   for (const pipeline of pipelines) await series.run(pipeline);
   return series.end();
@@ -64,6 +67,7 @@ class Series {
     const others = names.filter((name) => this.pipelines.every((pipeline) => pipeline.name !== name));
     for (const name of others) this.around.metrics.notRun(name, descriptionOf(failure).exit);
     this.#broken.push({ ...(await refusedRun(failure, this.context)), file });
+    await tellRefused(failure, this.around.only, this.context);
   }
 
   async run(pipeline: Pipeline): Promise<void> {

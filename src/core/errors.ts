@@ -85,13 +85,16 @@ export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
   static override readonly name: string = 'SpecError';
 
   readonly issues: readonly SpecIssue[];
+  /** Names of the pipelines of the file, as far as they can be made out. */
+  readonly pipelines: readonly string[];
 
-  constructor(code: CodeOf<'SPEC'>, file: string, issues: readonly SpecIssue[]) {
+  constructor(code: CodeOf<'SPEC'>, file: string, issues: readonly SpecIssue[], pipelines: readonly string[] = []) {
     super(
       code,
       issues.map((issue) => `${file}:${issue.line}:${issue.column} ${issue.message}`),
     );
     this.issues = issues;
+    this.pipelines = pipelines;
   }
 }
 

@@ -30,6 +30,7 @@ export type { ColumnProfile, Profile } from './run/profile.js';
 export { writeTo, type Written, type WriteOptions } from './ops/write-to.js';
 export { type RollbackOptions, rollbackTable } from './ops/rollback.js';
 export { type FailedRunReport, failedRunOf } from './run/failed-run.js';
+export { notifyRefused, type RefusedOptions } from './run/notify.js';
 export { type FindingsReport, type RunReport, type SinkReport, type StepReport, summaryOf } from './run/report.js';
 export type { RowCounts } from '../core/index.js';
 export type { RunEnd, RunOptions } from './run/run-options.js';

@@ -170,6 +170,7 @@ export const calls: Readonly<Record<string, Call>> = {
     given: async (place) => [await loaded(place), { stateDir: join(place.folder, 'state') }],
     outcome: (report) => (report as pipelines.RunReport).sinks,
   },
+  notifyRefused: { given: () => [new Error('not of a file'), {}], outcome: asItIs },
   testPipelines: { given: ({ file }) => [file, {}], outcome: asItIs },
   recoverRuns: { given: ({ folder }) => [folder, folder], outcome: asItIs },
   verifyTable: { given: ({ table }) => [table, {}], outcome: asItIs },

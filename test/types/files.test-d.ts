@@ -6,6 +6,7 @@ import {
   explainPipeline,
   explainRow,
   failedRunOf,
+  notifyRefused,
   lintPipelines,
   loadCollections,
   loadPipeline,
@@ -36,6 +37,7 @@ import {
   type RunReport,
   type TableRun,
   type TestResults,
+  type Warning,
   type Verification,
 } from '../../src/index.js';
 import { standalone, createStallDetector, type StallDetector } from '../../src/testing.js';
@@ -88,6 +90,9 @@ summaryOf(pipeline);
 expectTypeOf(failedRunOf(new Error('x'))).toEqualTypeOf<FailedRunReport | undefined>();
 // @ts-expect-error The error is missing.
 failedRunOf();
+expectTypeOf(notifyRefused(new Error('x'), { only: ['nightly-leads'] })).resolves.toEqualTypeOf<readonly Warning[]>();
+// @ts-expect-error What was thrown is missing.
+void notifyRefused();
 expectTypeOf(recoverRuns('.leadstream')).resolves.toEqualTypeOf<readonly string[]>();
 // @ts-expect-error Which folder has to be said.
 void recoverRuns();

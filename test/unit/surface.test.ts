@@ -16,7 +16,7 @@ const surface: Readonly<Record<string, readonly [module: object, values: string]
   ],
   'leadstream/pipeline': [
     pipelines,
-    `RateLimiters diagnoseService explainPipeline explainRow extensionsOf failedRunOf lintPipelines loadCollections loadPipeline loadPipelines parsePipeline parsePipelines pipelineReference pipelineSchema
+    `RateLimiters diagnoseService explainPipeline explainRow extensionsOf failedRunOf lintPipelines loadCollections loadPipeline loadPipelines notifyRefused parsePipeline parsePipelines pipelineReference pipelineSchema
     previewPipeline recoverRuns runPipeline summaryOf testPipelines writesOver`,
   ],
   'leadstream/parquet': [tables, 'publishedManifest readGroups readManifest rollbackTable tableRuns verifyTable'],

@@ -81,6 +81,7 @@ async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: Comm
   const { openMetrics } = await import('../metrics/metrics.js');
   const { descriptionOf } = await import('../failure.js');
   const { refuseSameFile } = await import('../run-files.js');
+  const { tellRefused } = await import('../refused.js');
   refuseSameFile({ '--report': arguments_.report, '--metrics': arguments_.metrics }, context);
   const metrics = await openMetrics(arguments_.metrics, context);
   try {
@@ -91,6 +92,7 @@ async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: Comm
     const { code, exit } = descriptionOf(failure);
     // What is typed by mistake makes no file, and leaves none of a night that went wrong as it was.
     if (code !== 'E_USAGE' || metrics.known) await metrics.write(exit);
+    await tellRefused(failure, arguments_.only, context);
     throw failure;
   }
 }
@@ -123,7 +125,7 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
   if (single && others.length === 0 && !broken) return runOne(single, context, flags, { report, metrics });
   const write = ({ endings, exit }: SeriesEnd) =>
     report.write({ status: exit === 0 ? 'published' : 'failed', version, exit, pipelines: endings });
-  const end = await runSeries(pipelines, context, flags, { files: loaded, metrics, early: write });
+  const end = await runSeries(pipelines, context, flags, { files: loaded, only, metrics, early: write });
   await write(end);
   return end.exit;
 }

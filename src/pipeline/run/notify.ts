@@ -1,9 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { limitReached, LeadstreamError, reasonOf, SourceError, version } from '../../core/index.js';
+import { limitReached, LeadstreamError, reasonOf, SourceError, version, type Warning } from '../../core/index.js';
 import { postJson } from '../../http/index.js';
+import { abortSignal, checkUsage, object, texts } from '../../options/index.js';
 import { ClosedPipeError } from '../../sinks/index.js';
 import type { Hook } from '../spec/hooks.js';
 import type { Pipeline } from '../spec/pipeline.js';
+import { refusedIn } from '../spec/refused.js';
 import { failedRunOf } from './failed-run.js';
 import type { RunEnd } from './run-options.js';
 import type { Run } from './start.js';
@@ -20,7 +22,8 @@ export interface RunMessage {
   /** One line for people, as chats show it. */
   readonly text: string;
   readonly pipeline: string;
-  readonly run: string;
+  /** None where the file could not be loaded. */
+  readonly run?: string;
   readonly status: 'published' | 'failed';
   readonly exit: number;
   /** Code of the failure. */
@@ -48,10 +51,59 @@ export async function notify(pipeline: Pipeline, run: Run, end: RunEnd, stop: Ab
   // Of a run that only prints, a reader who has had enough is no failure.
   const closed = 'failure' in end && end.failure instanceof ClosedPipeError && plan.sinks.every(({ output }) => output === undefined);
   if (hook === undefined || closed) return;
+  await delivered(hook, messageOf(pipeline, run, end), [name, stop], run.warn);
+}
+
+/** Whom to tell of a pipeline file, and how long. */
+export interface RefusedOptions {
+  /** Names of pipelines that were to run. Default: all of the file. */
+  readonly only?: readonly string[];
+  /** Aborted when the program has to end: nobody is waited for any longer than two seconds then. */
+  readonly signal?: AbortSignal;
+}
+
+const refusing = object({ options: object({ only: texts(), signal: abortSignal }) });
+
+/**
+ * Tells the webhooks under `on_failure` of a pipeline file that it could not be loaded, where file and environment say who that is, as `leadstream run`
+ * does: nobody else hears of it, since no run begins. It never fails for a webhook.
+ *
+ * @param failure What `loadPipelines` and the like were rejected with; nobody is told of anything else.
+ * @returns Those that could not be told, as warnings.
+ * @throws {LeadstreamError} `E_USAGE` for options that cannot be right.
+ *
+ * @example
+ * const pipelines = await loadPipelines('leads.yaml').catch(async (failure: unknown) => {
+ *   await notifyRefused(failure);
+ *   throw failure;
+ * });
+ */
+export async function notifyRefused(failure: unknown, options: RefusedOptions = {}): Promise<readonly Warning[]> {
+  checkUsage('notifyRefused', refusing, { options });
+  const { only = [], signal } = options;
+  const { code, exit } = failureOf(failure);
+  const warnings: Warning[] = [];
+  for (const { name = 'a pipeline without a name', hook } of refusedIn(failure)) {
+    if (hook === undefined || (only.length > 0 && !only.includes(name))) continue;
+    const message: RunMessage = {
+      ...{ text: `${name}: failed, ${code} (exit ${exit})`, pipeline: name, status: 'failed', exit, error: code },
+      ...{ started_at: new Date().toISOString(), duration_seconds: 0, rows: { read: 0, written: {} }, warnings: [], version },
+    };
+    await delivered(hook, message, ['on_failure', signal], (warning) => void warnings.push(warning));
+  }
+  return warnings;
+}
+
+async function delivered(
+  hook: Hook,
+  message: RunMessage,
+  [name, stop]: readonly [name: string, stop: AbortSignal | undefined],
+  warn: (warning: Warning) => void,
+): Promise<void> {
   try {
-    await send(hook, messageOf(pipeline, run, end), `${name}: the webhook at ${new URL(hook.url).host}`, stop);
+    await send(hook, message, `${name}: the webhook at ${new URL(hook.url).host}`, stop);
   } catch (failure) {
-    run.warn({ code: 'W_RUN_HOOK', message: failure instanceof SourceError ? failure.message : `${name}: ${reasonOf(failure)}` });
+    warn({ code: 'W_RUN_HOOK', message: failure instanceof SourceError ? failure.message : `${name}: ${reasonOf(failure)}` });
   }
 }
 

@@ -14,6 +14,7 @@ import { parseSpecDocuments, type Path } from './document.js';
 import { issuesOfFile, type Issue } from './issue-list.js';
 import type { LoadOptions } from './load-options.js';
 import { referenceSource, type ReferenceSource } from './reference-source.js';
+import { noteRefused } from './refused.js';
 
 /** A pipeline file after its check. */
 export interface CheckedFile {
@@ -140,9 +141,19 @@ function meet(a: string | undefined, b: string | undefined): boolean {
   return !(a.includes(runTemplate) && b.includes(runTemplate)) && collide(a, b);
 }
 
-/** The failure of a file. @param issues What is wrong with it. */
-export function failureOf(file: string, issues: readonly Issue[]): SpecError {
-  return new SpecError(issues.every(({ reference }) => reference) ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID', file, issues);
+/**
+ * The failure of a file.
+ *
+ * @param issues What is wrong with it.
+ * @param pipelines What is known of its pipelines. Default: nothing.
+ */
+export function failureOf(file: string, issues: readonly Issue[], pipelines: readonly Checked[] = []): SpecError {
+  const code = issues.every(({ reference }) => reference) ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID';
+  const names = pipelines.flatMap(({ name }) => name ?? []);
+  return noteRefused(
+    new SpecError(code, file, issues, names),
+    pipelines.map(({ name, hooks }) => ({ name, hook: hooks.failure })),
+  );
 }
 
 function overridesOf(file: string, set: Readonly<Record<string, string>>): readonly { path: Path; value: string }[] {

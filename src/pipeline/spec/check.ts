@@ -1,3 +1,4 @@
+import { defined } from '../../core/index.js';
 import { getIn } from '../../options/index.js';
 import type { PathNames } from '../../store/index.js';
 import { outputAt } from '../../sinks/index.js';
@@ -6,7 +7,7 @@ import { collide } from './collide.js';
 import { connectionOf } from './connection.js';
 import type { Definitions } from './definitions.js';
 import type { Path, SpecDocument } from './document.js';
-import { hooksOf } from './hooks.js';
+import { hooksOf, type Hooks } from './hooks.js';
 import { IssueList, WarningList, type Doubt, type FileContext, type Issue } from './issue-list.js';
 import { pipelineOf, type Pipeline } from './pipeline.js';
 import { partsOf, type Parts } from './parts.js';
@@ -17,7 +18,7 @@ import { ownCollections, registryOf } from './registry.js';
 import { resolveReferences, type Problem, type SpecWarning } from './references.js';
 import type { RejectsPlan } from '../run/rejects.js';
 import { defaultsShape, pipelineShape, type PipelineShape } from './spec.js';
-import type { End } from './stand-ins.js';
+import type { End, StandIns } from './stand-ins.js';
 import type { TestShape } from './test-shape.js';
 import { refuseLostKeys, validated } from './validate.js';
 
@@ -32,6 +33,8 @@ export interface Checked {
   readonly plan: Plan | undefined;
   /** Present when nothing is wrong with the document by itself, and nothing is missing. */
   readonly pipeline: Pipeline | undefined;
+  /** Who is told how a run of it ends, as far as that is known. */
+  readonly hooks: Hooks;
   /** Its tests; `undefined` where it has none, or some that cannot be right. */
   readonly tests: readonly TestShape[] | undefined;
   /** What is right in it and probably not meant. */
@@ -86,7 +89,7 @@ function inspect(document: SpecDocument, { from, file, definitions }: Given, end
   const connecting = { problem: issues.ofKnown(issues.problemOf(true)), unset: issues.unsetOf() };
   const connection = shape && connectionOf(shape.service, from.env, connecting);
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, place, problem);
-  const hooks = hooksOf(parts, from.env, problem);
+  const hooks = hooksOf(knownHooks(parts, standIns), from.env, problem);
   refuseIdleRestart(parts, chain, problem);
   // What is wrong with their shape was reported with the whole.
   const tests = validated(pipelineShape().shape.tests, getIn(resolved, ['tests']), ['tests'], { problem: () => {}, standIns });
@@ -94,7 +97,7 @@ function inspect(document: SpecDocument, { from, file, definitions }: Given, end
   const plan = planned?.plan;
   const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;
   const checked: Checked = {
-    ...{ document, plan, tests },
+    ...{ document, plan, tests, hooks },
     // One that is unknown may be any.
     name: standIns.within(['name']) ? undefined : parts.name,
     outputs: outputsOf(chain, rejects),
@@ -105,6 +108,14 @@ function inspect(document: SpecDocument, { from, file, definitions }: Given, end
     ...{ problem: issues.ofKnown(every), doubtTest: warnings.addOfTests },
   };
   return { checked, issues, warnings, standIns };
+}
+
+/** The hooks whose addresses are those of the environment, and no others that stand in for them. */
+function knownHooks({ on_success, on_failure }: Parts, standIns: StandIns) {
+  return defined({
+    on_success: standIns.within(['on_success']) ? undefined : on_success,
+    on_failure: standIns.within(['on_failure']) ? undefined : on_failure,
+  });
 }
 
 /** Everything that a pipeline writes, with its place; `undefined` is stdout. */

@@ -1,6 +1,7 @@
 import { LineCounter, isMap, isNode, isScalar, isSeq, parseAllDocuments, type Document, type Node } from 'yaml';
 import { SpecError } from '../../core/index.js';
 import { inherit, standingFirst } from './inherit.js';
+import { namesInLines, namesOf } from './names-in.js';
 import { placeInScalar } from './scalar-place.js';
 import { gaveUp, troubleIn, type Trouble } from './yaml-trouble.js';
 
@@ -49,16 +50,18 @@ export function parseSpecDocuments(file: string, text: string, overrides: readon
   }
   const lines = new LineCounter();
   const options = { lineCounter: lines, schema: 'failsafe', uniqueKeys: true, prettyErrors: false, merge: false } as const;
-  const refuse = ({ message, offset }: Trouble) => new SpecError('E_SPEC_YAML', file, [{ message, ...placeOf(lines, offset) }]);
+  const refuse = ({ message, offset }: Trouble, names = namesInLines(text)) =>
+    new SpecError('E_SPEC_YAML', file, [{ message, ...placeOf(lines, offset) }], names);
   const parsed = parseWhole(text, options, refuse);
   const trouble = troubleIn(text, parsed);
   if (trouble) throw refuse(trouble);
   const documents = parsed.filter((document) => !isEmpty(document));
+  const names = namesOf(documents);
   const misplaced = standingFirst(documents).map(({ message, offset }) => ({ message, ...placeOf(lines, offset) }));
-  if (misplaced.length > 0) throw new SpecError('E_SPEC_INVALID', file, misplaced);
+  if (misplaced.length > 0) throw new SpecError('E_SPEC_INVALID', file, misplaced, names);
   const defaults = documents[0]?.has('defaults') ? documents.shift() : undefined;
   const missing = whatIsNoPipeline(documents, defaults);
-  if (missing) throw refuse(missing);
+  if (missing) throw refuse(missing, names);
 
   function specOf(document: Document, overridden: readonly Path[]): SpecDocument {
     const within = (path: Path, at: number) => {
@@ -85,7 +88,7 @@ export function parseSpecDocuments(file: string, text: string, overrides: readon
     defaults: defaults && specOf(defaults, []),
     pipelines: documents.map((document) => {
       inherit(document, defaults);
-      for (const { path, value } of overrides) override(document, file, path, value);
+      for (const { path, value } of overrides) override(document, { file, names }, path, value);
       return specOf(
         document,
         overrides.map(({ path }) => path),
@@ -129,7 +132,7 @@ function isEmpty({ contents }: Document): boolean {
   return contents === null || (isScalar(contents) && contents.source === '');
 }
 
-function override(document: Document, file: string, path: Path, value: string): void {
+function override(document: Document, of: { readonly file: string; readonly names: readonly string[] }, path: Path, value: string): void {
   try {
     // An entry may be added to a list, but none beyond that.
     const gap = path.some((part, depth) => {
@@ -139,7 +142,8 @@ function override(document: Document, file: string, path: Path, value: string): 
     if (gap) throw new RangeError();
     document.setIn(path, value);
   } catch {
-    throw new SpecError('E_SPEC_INVALID', file, [{ message: `--set ${path.join('.')}: the file has no such place`, line: 1, column: 1 }]);
+    const message = `--set ${path.join('.')}: the file has no such place`;
+    throw new SpecError('E_SPEC_INVALID', of.file, [{ message, line: 1, column: 1 }], of.names);
   }
 }
 

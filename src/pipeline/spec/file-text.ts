@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { SpecError, reasonOf } from '../../core/index.js';
 import { errnoOf } from '../../store/index.js';
+import { namesInLines } from './names-in.js';
 
 /**
  * The text of a pipeline file.
@@ -10,7 +11,6 @@ import { errnoOf } from '../../store/index.js';
  * @throws {SpecError} `E_SPEC_FILE` for what cannot be read, `E_SPEC_YAML` for what is no UTF-8.
  */
 export async function fileText(file: string, { cwd = process.cwd() }: { readonly cwd?: string | undefined }): Promise<string> {
-  const refuse = (message: string, line = 1, column = 1) => new SpecError('E_SPEC_YAML', file, [{ message, line, column }]);
   let bytes: Buffer;
   try {
     bytes = await readFile(resolve(cwd, file));
@@ -18,11 +18,13 @@ export async function fileText(file: string, { cwd = process.cwd() }: { readonly
     throw new SpecError('E_SPEC_FILE', file, [{ message: unreadable(file, error), line: 1, column: 1 }]);
   }
   const encoding = marks.find(({ mark }) => bytes.subarray(0, mark.length).equals(mark))?.encoding;
-  if (encoding !== undefined) throw refuse(`the file is ${encoding}; save it as UTF-8`);
+  if (encoding !== undefined)
+    throw new SpecError('E_SPEC_YAML', file, [{ message: `the file is ${encoding}; save it as UTF-8`, line: 1, column: 1 }]);
   const { text, what } = soundPart(bytes);
   if (what === undefined) return text;
   const before = text.split('\n');
-  throw refuse(`${what}; save the file as UTF-8`, before.length, (before.at(-1) ?? '').length + 1);
+  const place = { line: before.length, column: (before.at(-1) ?? '').length + 1 };
+  throw new SpecError('E_SPEC_YAML', file, [{ message: `${what}; save the file as UTF-8`, ...place }], namesInLines(text));
 }
 
 function unreadable(file: string, error: unknown): string {

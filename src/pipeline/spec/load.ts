@@ -53,7 +53,7 @@ export async function parsePipeline(text: string, file: string, options: LoadOpt
     const message = `the file holds ${pipelines.length} pipelines and one is wanted here; load them by loadPipelines, or keep one per file`;
     throw new SpecError('E_SPEC_INVALID', file, [{ message, ...second.document.locate([]) }]);
   }
-  if (!first?.pipeline || issues.length > 0) throw failureOf(file, issues);
+  if (!first?.pipeline || issues.length > 0) throw failureOf(file, issues, pipelines);
   return first.pipeline;
 }
 
@@ -72,7 +72,7 @@ export async function parsePipelines(text: string, file: string, options: LoadOp
   const { checkDocuments, failureOf } = await loadCheck();
   const { pipelines, issues } = await checkDocuments(text, file, options);
   const sound = pipelines.flatMap(({ pipeline }) => pipeline ?? []);
-  if (issues.length > 0 || sound.length < pipelines.length) throw failureOf(file, issues);
+  if (issues.length > 0 || sound.length < pipelines.length) throw failureOf(file, issues, pipelines);
   return sound;
 }
 

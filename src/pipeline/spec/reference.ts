@@ -31,7 +31,7 @@ export function referenceWith(steps: StepDefinitions): string {
     'All violations are reported, and nothing is published (exit 65). Columns are those that leave the last step, by their snake_case names.',
     keyTable(shape.properties?.expect ?? {}),
     '## on_success, on_failure',
-    'The end of each run is told by one POST of JSON: `text` for people, `pipeline`, `run`, `status` (`published` or `failed`), `exit`, `error` (a code), `started_at`, `duration_seconds`, `rows`, `warnings` (codes) and `version`. There is no row, no path, no message and no credential in it.',
+    'The end of each run is told by one POST of JSON: `text` for people, `pipeline`, `run`, `status` (`published` or `failed`), `exit`, `error` (a code), `started_at`, `duration_seconds`, `rows`, `warnings` (codes) and `version`. There is no row, no path, no message and no credential in it. A file that could not be loaded is told under `on_failure` by `leadstream run`, without `run`.',
     keyTable(schemaOf(hookShape())),
     '## tests',
     '`leadstream test FILE` runs the whole pipeline of each test in a temporary folder, against a service of its own, and compares. Values are texts, as the service sends them and as text formats write them; nothing in a test is a reference.',

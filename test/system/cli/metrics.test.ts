@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -114,6 +115,30 @@ describe('run --metrics', () => {
     expect(await cli(['run', 'wrong.yaml', '--metrics', 'm.prom'], { cwd, env: from.env })).toMatchObject({ code: 78 });
     const broken = { leadstream_exit_code: 78, 'leadstream_run_exit_code{pipeline="x"}': 78 };
     expect(exits(valuesIn(await textIn(cwd)))).toEqual({ ...after, ...broken });
+  });
+
+  test('knows the pipelines of a file that is wrong by their names, not by those of its tests, and of one that is no YAML by its lines', async () => {
+    const orders = { name: 'orders', from: 'userz', to: [{ csv: { path: 'o.csv' } }], tests: [{ name: 'first', given: { users: [] } }] };
+    const cwd = await folderWith({
+      'j.json': JSON.stringify(orders, undefined, 2),
+      'cut.yaml': 'name: sales # of the night\nfrom: [\n---\n  name: indented\n',
+    });
+    const namesIn = async (file: string) => {
+      expect(await cli(['run', file, '--metrics', 'm.prom'], { cwd })).toMatchObject({ code: 78 });
+      return [...(await textIn(cwd)).matchAll(/run_exit_code\{pipeline="(\w+)"\} 78/g)].map(([, name]) => name);
+    };
+    expect(await namesIn('j.json')).toEqual(['orders']);
+    expect(await namesIn('cut.yaml')).toEqual(['orders', 'sales']);
+  });
+
+  test('reads a pipe once, and does not wait for it when what came is wrong', async () => {
+    const cwd = await folderWith({});
+    const pipe = join(cwd, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const written = writeFile(pipe, 'name: p\nfrom: nothing\nto: []\n');
+    expect(await cli(['run', 'pipe', '--metrics', 'm.prom'], { cwd })).toMatchObject({ code: 78 });
+    await written;
+    expect(await textIn(cwd)).toContain('leadstream_run_exit_code{pipeline="p"} 78');
   });
 
   test('has of a file that is wrong, beside others, the pipelines that --only names', async () => {

@@ -65,6 +65,45 @@ describe('on_success and on_failure', () => {
     );
   });
 
+  test('tell of a file that could not be loaded, by the names of its pipelines, as far as the address is known', async () => {
+    const { url, told } = await webhook();
+    const wrong = await ran(url, toCsv.replace('limit: 3', 'limit: 0'));
+    expect(wrong).toMatchObject({ code: 78, stderr: expect.not.stringContaining(token) });
+    expect(told.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      {
+        text: 'test: failed, E_SPEC_INVALID (exit 78)',
+        pipeline: 'test',
+        status: 'failed',
+        exit: 78,
+        error: 'E_SPEC_INVALID',
+        started_at: expect.any(String),
+        duration_seconds: 0,
+        rows: { read: 0, written: {} },
+        warnings: [],
+        version: expect.any(String),
+      },
+    ]);
+    // Nobody knows whom to tell by then, and what stands in the file in place of a reference is no address.
+    expect((await ran('', toCsv.replace('limit: 3', 'limit: 0'))).code).toBe(78);
+    expect((await ran(url, toCsv.replace('limit: 3', 'limit: 0').replaceAll('${HOOK}', url))).code).toBe(78);
+    expect((await ran(url, `${toCsv}: [`)).code).toBe(78);
+    expect(told).toHaveLength(1);
+  });
+
+  test('tell of such a file among others, of those pipelines that were to run, and go on', async () => {
+    const { url, told } = await webhook();
+    const from = await service();
+    const wrong = pipelineText(toCsv.replace('limit: 3', 'limit: 0'));
+    const cwd = await folderWith({
+      '1.yaml': `${wrong}\n---\n${wrong.replaceAll('test', 'other').replaceAll('out/users', 'out/others')}`,
+      '2.yaml': pipelineText('from: users\nto:\n  - csv: { path: out/second.csv }').replace('name: test', 'name: second'),
+    });
+    const { code } = await cli(['run', '*.yaml', '--only', 'other', '--only', 'second'], { cwd, env: { ...from.env, HOOK: url } });
+    expect(code).toBe(78);
+    expect(told.map(({ body }) => (JSON.parse(body) as { pipeline: string }).pipeline)).toEqual(['other']);
+    expect(await readdir(join(cwd, 'out'))).toContain('second.csv');
+  });
+
   test('try once more when the webhook is busy, and no more than that', async () => {
     const busy = await webhook([503, 200]);
     expect((await ran(busy.url)).stderr).not.toContain('W_RUN_HOOK');
