@@ -35,7 +35,7 @@ export async function loadFiles(
 }
 
 /**
- * Refuses files whose pipelines have the same names, by which the state folder tells them apart, or write to the same places.
+ * Refuses files whose pipelines have the same names, by which the state folder tells them apart, or write to the same places, stdout among them.
  *
  * @throws {LeadstreamError} `E_USAGE`.
  */
@@ -54,9 +54,19 @@ export function refuseClashes(loaded: readonly LoadedFile[]): void {
           'E_USAGE',
           `${file}: the pipeline '${name}' writes to the same path as '${clash.pipeline.name}' of ${clash.file}, or within`,
         );
+      const printer = prints(plan) ? earlier.find(({ pipeline }) => prints(pipeline.plan)) : undefined;
+      if (printer)
+        throw new LeadstreamError(
+          'E_USAGE',
+          `${file}: the pipeline '${name}' prints, as '${printer.pipeline.name}' of ${printer.file} does, and stdout would hold the rows of both; run them one by one`,
+        );
     }
     earlier.push(...pipelines.map((pipeline) => ({ file, pipeline })));
   }
+}
+
+function prints({ sinks }: Pipeline['plan']): boolean {
+  return sinks.some((sink) => sink.prints);
 }
 
 /**

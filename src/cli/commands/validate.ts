@@ -45,8 +45,9 @@ async function validate(
 ): Promise<number> {
   const { lintPipelines } = await import('../../index.js');
   const { overridesOf } = await import('../overrides.js');
-  const { filesNamed } = await import('../files.js');
+  const { filesNamed, refuseMissing } = await import('../files.js');
   const { console, env, cwd, stdout } = context;
+  refuseMissing(words, cwd);
   const own = await loadPlugins(plugin, cwd);
   const options = { ...own, env, cwd, set: overridesOf(set), stateDir: '.leadstream', strict, envCheck };
   const results: { file: string; result: LintResult }[] = [];

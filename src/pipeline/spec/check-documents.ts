@@ -28,7 +28,7 @@ export interface CheckedFile {
 /** The pipelines of a file that was checked before. */
 interface OtherFile {
   readonly file: string;
-  readonly pipelines: readonly { readonly name: string; readonly writes: readonly string[] }[];
+  readonly pipelines: readonly { readonly name: string; readonly writes: readonly string[]; readonly prints?: boolean }[];
 }
 
 /** How a file is checked. */
@@ -37,6 +37,8 @@ export interface CheckMode {
   readonly lenient?: boolean;
   /** Whether the services of its tests are checked, whose parser is loaded for that. Default false: a run has none of them. */
   readonly services?: boolean;
+  /** Absolute path of the file, which nothing may write over. Default: the text is in none. */
+  readonly path?: string;
   /** Pipelines of files that are run by the same command. */
   readonly others?: readonly OtherFile[];
   /** Where references lead. Default: into the environment, and to files. */
@@ -53,7 +55,7 @@ export async function checkDocuments(
   text: string,
   file: string,
   options: LoadOptions,
-  { lenient = false, services = false, others = [], sourceOf }: CheckMode = {},
+  { lenient = false, services = false, path, others = [], sourceOf }: CheckMode = {},
 ): Promise<CheckedFile> {
   const { set = {}, stateDir } = options;
   const { defaults, pipelines } = parseSpecDocuments(file, text, overridesOf(file, set));
@@ -66,6 +68,7 @@ export async function checkDocuments(
     for (const earlier of checked.slice(0, index)) refuseClashes(earlier, later);
   });
   for (const document of checked) for (const other of others) refuseClashesWith(other, document);
+  if (path !== undefined) refuseWritingOver(checked, { path, others, cwd: options.cwd ?? process.cwd() });
   if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(from.baseDir, stateDir));
   // With other values, outputs are other ones than those that its tests name.
   if (sourceOf === undefined && Object.keys(set).length === 0) for (const document of checked) checkTestFiles(document, from.baseDir);
@@ -132,7 +135,31 @@ function refuseClashesWith({ file, pipelines }: OtherFile, { name, outputs, prob
     const clashes = outputs.filter(({ path }) => path !== undefined && other.writes.some((taken) => meet(path, taken)));
     for (const { place } of clashes.filter(({ place: [where] }) => where === 'to' || clashes.length === 1))
       problem(place, `the pipeline '${other.name}' of ${file} writes to the same path, or one within, already`);
+    const [printer] = other.prints === true ? outputs.filter(({ path }) => path === undefined) : [];
+    if (printer)
+      problem(
+        printer.place,
+        `the pipeline '${other.name}' of ${file} prints, too, and stdout would hold the rows of both; run them one by one`,
+      );
   }
+}
+
+/** Nothing is written over the files of a command. */
+function refuseWritingOver(
+  documents: readonly Checked[],
+  { path: own, others, cwd }: { readonly path: string; readonly others: readonly OtherFile[]; readonly cwd: string },
+): void {
+  const files = [{ path: own, what: 'this file is' }, ...others.map(({ file }) => ({ path: resolve(cwd, file), what: `${file} is` }))];
+  for (const { outputs, problem } of documents) {
+    for (const { path: output, place } of outputs) {
+      const found = output === undefined ? undefined : files.find(({ path }) => collide(path, output));
+      if (found) problem(place, `${output} is where ${found.what}, or around it; write to another place`);
+    }
+  }
+  const [first] = documents;
+  const writer = others.flatMap(({ file, pipelines }) => pipelines.map((pipeline) => ({ ...pipeline, file })));
+  const over = writer.find(({ writes }) => writes.some((output) => collide(own, output)));
+  if (over) first?.problem([], `the pipeline '${over.name}' of ${over.file} writes over this file`);
 }
 
 function meet(a: string | undefined, b: string | undefined): boolean {

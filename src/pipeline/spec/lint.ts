@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { SpecError, type Warning } from '../../core/index.js';
 import { checkUsage, filledText, flag, listOf, object, texts } from '../../options/index.js';
 import { fileText } from './file-text.js';
@@ -23,6 +24,8 @@ export interface LintedPipeline {
   readonly columns: readonly string[];
   /** The absolute paths that it writes, rejects included, with the day and the id of a run in braces. */
   readonly writes: readonly string[];
+  /** Whether it prints rows on stdout. */
+  readonly prints: boolean;
 }
 
 /** What a check found out about a pipeline file. */
@@ -42,11 +45,11 @@ export interface LintOptions extends LoadOptions {
   readonly envCheck?: boolean;
   /** Whether warnings are errors. Default false. */
   readonly strict?: boolean;
-  /** Files that are run by the same command, before this one: a name that one of their pipelines has, and a path that it writes, are errors. */
+  /** Files that are run by the same command, before this one: a name that one of their pipelines has, a path that it writes, and stdout where it prints are errors. */
   readonly others?: readonly { readonly file: string; readonly pipelines: LintResult['pipelines'] }[];
 }
 
-const linted = object({ name: filledText, writes: texts() }, ['name', 'writes'], 'open');
+const linted = object({ name: filledText, writes: texts(), prints: flag }, ['name', 'writes'], 'open');
 const other = object({ file: filledText, pipelines: listOf(linted) }, ['file', 'pipelines'], 'open');
 const own = object({ envCheck: flag, strict: flag, others: listOf(other) }, [], 'open');
 
@@ -82,6 +85,7 @@ async function resultOf(
   const { pipelines, issues, unset } = await checkDocuments(await fileText(file, options), file, options, {
     lenient: !envCheck,
     services: true,
+    path: resolve(options.cwd ?? process.cwd(), file),
     others,
   });
   const errors = issues.map(({ message, line, column, reference }): Finding => {
@@ -106,6 +110,7 @@ async function resultOf(
         to: plan.sinks.map((sink) => sink.name),
         columns,
         writes: outputs.flatMap(({ path }) => path ?? []),
+        prints: outputs.some(({ path }) => path === undefined),
       };
     }),
     unset,

@@ -195,7 +195,11 @@ describe('leadstream run on several files', () => {
     'the same rejects': [into('a', 'a.csv', 'rejects: { path: r }\n'), into('b', 'b.csv', 'rejects: { path: r }\n'), '2.yaml:6:'],
     'rejects over an output': [into('a', 'a.csv'), into('b', 'b.csv', 'rejects: { path: a.csv }\n'), '2.yaml:6:'],
     'paths of their runs': [into('a', '{{ run.id }}.csv'), into('b', '{{ run.id }}.csv'), undefined],
-    stdout: [`name: a\n${quick}\nfrom: users\nto: [stdout: {}]\n`, `name: b\n${quick}\nfrom: users\nto: [stdout: {}]\n`, undefined],
+    stdout: [
+      `name: a\n${quick}\nfrom: users\nto: [stdout: {}]\n`,
+      `name: b\n${quick}\nfrom: users\nto: [stdout: {}]\n`,
+      "the pipeline 'a' of 1.yaml prints, too",
+    ],
     nothing: [into('a', 'a.csv'), into('b', 'b.csv'), undefined],
   } as const;
 

@@ -68,9 +68,9 @@ describe('a command line', () => {
     const cwd = await workplace(toCsv);
     await writeFile(join(cwd, 'q.yaml'), 'name: q');
     const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: testKey };
-    const { code, stderr } = await cli(['validate', 'q.yaml', 'nowhere.yaml', 'p.yaml'], { cwd, env });
+    const { code, stderr } = await cli(['validate', 'q.yaml', 'p.yaml'], { cwd, env });
     expect(code).toBe(78);
-    expect(stderr).toMatch(/^q\.yaml:1:1 [^]*^nowhere\.yaml:1:1 cannot be read: there is no such file[^]*^p\.yaml: ok/m);
+    expect(stderr).toMatch(/^q\.yaml:1:1 [^]*^p\.yaml: ok/m);
   });
 
   test.each([

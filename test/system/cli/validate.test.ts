@@ -95,6 +95,38 @@ describe('validate', () => {
     );
   });
 
+  test('foresees what run refuses of files together: to write over one of them, and to print from two', async () => {
+    const printing = (name: string) => `name: ${name}\nfrom: users\nto:\n  - stdout: {}\n`;
+    const cwd = await folderWith({
+      'self.yaml': sound.replace('out.csv', 'self.yaml'),
+      'a.yaml': printing('a'),
+      'b.yaml': printing('b'),
+      'over.yaml': sound.replace('name: p', 'name: over').replace('out.csv', 'a.yaml'),
+    });
+    const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: 'a-key-of-nobody' };
+    const both = async (...files: string[]) => {
+      const [checked, run] = [await cli(['validate', ...files], { cwd, env }), await cli(['run', ...files], { cwd, env })];
+      return { codes: [checked.code, run.code], first: checked.stderr.split('\n').find((line) => /:\d+:\d+ /.test(line)) };
+    };
+    expect(await both('self.yaml')).toEqual({
+      codes: [78, 2],
+      first: `self.yaml:4:10 ${join(cwd, 'self.yaml')} is where this file is, or around it; write to another place`,
+    });
+    expect(await both('a.yaml', 'over.yaml')).toEqual({
+      codes: [78, 2],
+      first: expect.stringMatching(/^over\.yaml:4:10 .*\/a\.yaml is where a\.yaml is/),
+    });
+    expect(await both('over.yaml', 'a.yaml')).toEqual({
+      codes: [78, 2],
+      first: "a.yaml:1:1 the pipeline 'over' of over.yaml writes over this file",
+    });
+    expect(await both('a.yaml', 'b.yaml')).toEqual({
+      codes: [78, 2],
+      first: expect.stringMatching(/^b\.yaml:4:\d+ the pipeline 'a' of a\.yaml prints, too/),
+    });
+    expect(await both('a.yaml', 'no.yaml')).toEqual({ codes: [2, 2], first: undefined });
+  });
+
   test('takes patterns, each file once, and refuses one that matches nothing', async () => {
     const named = (name: string) => sound.replace('name: p', `name: ${name}`);
     const cwd = await folderWith({
@@ -134,6 +166,7 @@ describe('validate', () => {
       to: ['csv'],
       columns: expect.arrayContaining(['lead_id']),
       writes: [join(cwd, 'd.csv'), join(cwd, 'd.csv.rejects.ndjson')],
+      prints: false,
     };
     const unset = ['LEADSTREAM_BASE_URL'];
     expect(JSON.parse(stdout)).toEqual({
