@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, type Stats } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Argv } from 'yargs';
@@ -95,16 +95,18 @@ export function environmentOf(
 
 function readEnvFile(file: string, cwd: string): Readonly<Record<string, string | undefined>> {
   let text: string;
-  let mode: number;
+  let found: Stats;
   try {
-    ({ mode } = statSync(resolve(cwd, file)));
+    found = statSync(resolve(cwd, file));
     text = readFileSync(resolve(cwd, file), 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
     throw new LeadstreamError('E_USAGE', `--env ${file}: cannot be read${code}`);
   }
-  // Whoever writes there could have the key sent to another address.
-  if ((mode & 0o002) !== 0) throw new LeadstreamError('E_USAGE', `--env ${file}: everyone can write it; make it private (chmod 600)`);
+  // Whoever writes there could have the key sent to another address. What the bits say of a pipe is nothing, and on Windows of any file.
+  const tells = found.isFile() && process.platform !== 'win32';
+  if (tells && (found.mode & 0o002) !== 0)
+    throw new LeadstreamError('E_USAGE', `--env ${file}: everyone can write it; make it private (chmod 600)`);
   return parseEnv(entriesOf(text, file).join('\n'));
 }
 

@@ -1,3 +1,5 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -184,4 +186,15 @@ test.each([
   const { code, stderr } = await cli(['validate', 'p.yaml', '--env', 'x.env'], { cwd });
   expect(code).toBe(expected);
   expect(stderr.includes('everyone can write it; make it private (chmod 600)')).toBe(expected === 2);
+});
+
+test('a pipe for --env is read whatever its mode is, which says nothing of who wrote what comes', async () => {
+  const cwd = await folderWith({
+    'p.yaml': 'name: p\nfrom: users\nto:\n  - csv: { path: p.csv }\n',
+    'x.env': 'LEADSTREAM_BASE_URL=http://127.0.0.1:9\nLEADSTREAM_REST_API_KEY=a-key-of-nobody\n',
+  });
+  execFileSync('sh', ['-c', 'mkfifo pipe && chmod 666 pipe'], { cwd });
+  const written = once(spawn('sh', ['-c', 'cat x.env > pipe'], { cwd }), 'exit');
+  expect(await cli(['validate', 'p.yaml', '--env-check', '--env', 'pipe'], { cwd })).toMatchObject({ code: 0 });
+  await written;
 });
