@@ -1,10 +1,10 @@
+import { amount } from '../core/index.js';
 import type { Pipeline, RunOptions, RunReport, Watcher } from '../index.js';
 import type { Console } from './console.js';
 import type { CommandContext } from './context.js';
 import { debugLog } from './debug-log.js';
 import { descriptionOf } from './failure.js';
 import { RequestCounts } from './request-counts.js';
-import { amount } from './table.js';
 
 /** What the flags of a command line say of a run. */
 export type RunFlags = Pick<

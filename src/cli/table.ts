@@ -11,8 +11,3 @@ export function tableOf(titles: readonly string[], texts: readonly (readonly str
       .trimEnd();
   return [titles, ...rows].map((cells) => `${lineOf(cells)}\n`).join('');
 }
-
-/** A count for people. */
-export function amount(count: number): string {
-  return count.toLocaleString('en-US');
-}

@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { LeadstreamError, unknownName, type Column } from '../../core/index.js';
+import { amount, LeadstreamError, unknownName, type Column } from '../../core/index.js';
 import type { Pipeline, Preview, PreviewStage } from '../../index.js';
 import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
@@ -7,7 +7,6 @@ import { commonOptions, type CommandContext, type CommonArguments, type Runner }
 import { listed } from '../listed.js';
 import { fitting, masked, printRows } from '../rows.js';
 import { print } from '../streams.js';
-import { amount } from '../table.js';
 
 interface PreviewArguments extends CommonArguments {
   readonly file: string;

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { commonOptions, type Runner } from '../context.js';
-import { jsonOf } from '../../core/index.js';
+import { amount, jsonOf } from '../../core/index.js';
 import { print } from '../streams.js';
-import { amount, tableOf } from '../table.js';
+import { tableOf } from '../table.js';
 
 /** Adds `leadstream runs`. */
 export function addRuns(yargs: Argv, runner: Runner): Argv {

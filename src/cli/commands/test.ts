@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { LeadstreamError, unknownName } from '../../core/index.js';
+import { amount, LeadstreamError, unknownName } from '../../core/index.js';
 import type { TestResult, TestResults } from '../../index.js';
 import { painterFor } from '../colour.js';
 import { warnOf } from '../findings.js';
@@ -7,7 +7,6 @@ import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
-import { amount } from '../table.js';
 
 interface TestArguments extends CommonArguments {
   readonly files: readonly string[];

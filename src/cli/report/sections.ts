@@ -1,6 +1,5 @@
-import { counted, origins, outcomes, wordOf } from '../../core/index.js';
+import { amount, counted, origins, outcomes, wordOf } from '../../core/index.js';
 import { lengthOf, sizeOf } from '../status/line.js';
-import { amount } from '../table.js';
 import type { PipelineDocument } from './document.js';
 
 /** A part of a report for people: a table. */

@@ -1,4 +1,4 @@
-import { amount } from '../table.js';
+import { amount } from '../../core/index.js';
 import type { ListProgress, Snapshot } from './activity.js';
 
 /**

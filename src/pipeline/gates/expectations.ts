@@ -1,10 +1,10 @@
-import { isWord, textOf, type Column, type Violation } from '../../core/index.js';
+import { amount, isWord, textOf, type Column, type Violation } from '../../core/index.js';
 import { keysOf, memoOf, type RecordBatch } from '../../vector/index.js';
 import { batchOf, KeySet, type Page } from '../../flow/index.js';
 import type { Published } from '../../lake/index.js';
 import type { Expect } from './expect.js';
 import { comparedResult, gateResult, type GateResult } from './result.js';
-import { amount, maxOf, percent, written, type Tolerance } from '../spec/units.js';
+import { maxOf, percent, written, type Tolerance } from '../spec/units.js';
 
 /** An output as `max_shrink` and `max_growth` see it. */
 export interface Measured {

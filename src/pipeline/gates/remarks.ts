@@ -1,6 +1,5 @@
-import { counted, outcomes, type Warning } from '../../core/index.js';
+import { amount, counted, outcomes, type Warning } from '../../core/index.js';
 import type { Tally } from '../../flow/index.js';
-import { amount } from '../spec/units.js';
 import type { GateInput } from './gate-input.js';
 
 /** What a run did that can hardly be meant: steps that leave nothing, and outputs of which all rows were rejected. */

@@ -1,8 +1,9 @@
+import { amount } from '../../core/index.js';
 import type { Violation, Warning } from '../../core/index.js';
 import { defaultReadShrink } from './expect.js';
 import type { Count } from '../run/counts.js';
 import { comparedResult, type GateResult } from './result.js';
-import { amount, percent } from '../spec/units.js';
+import { percent } from '../spec/units.js';
 
 /** A list that was read. */
 export interface ListCount {

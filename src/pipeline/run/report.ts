@@ -1,4 +1,6 @@
 import {
+  amount,
+  amountOf,
   counted,
   origins,
   outcomes,
@@ -13,7 +15,6 @@ import type { Tally } from '../../flow/index.js';
 import type { LookupCounts } from '../../steps/index.js';
 import type { GateResult } from '../gates/result.js';
 import type { Profile } from './profile.js';
-import { amount } from '../spec/units.js';
 
 /** What a run did, for people and machines. It holds no credential and no person's data. */
 export interface RunReport {
@@ -143,15 +144,19 @@ const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>([
 function consistencyLine(consistency: Consistency): readonly string[] {
   const { outcome, probes, passes, repaired, duplicates, changed, counted, growing, unordered } = consistency;
   if (outcome === 'off') return [];
-  const parts = Object.entries({ 'pages read again': probes, passes, 'rows repaired': repaired, duplicates, changed }).filter(
-    ([, count]) => count > 0,
-  );
+  const parts = [
+    ...(probes > 0 ? [`${amountOf(probes, 'page')} read again`] : []),
+    ...(passes > 0 ? [amountOf(passes, 'pass', 'passes')] : []),
+    ...(repaired > 0 ? [`${amountOf(repaired, 'row')} repaired`] : []),
+    ...(duplicates > 0 ? [amountOf(duplicates, 'duplicate')] : []),
+    ...(changed > 0 ? [`${amount(changed)} changed`] : []),
+  ];
   const remarks = [
     ...(counted === 'none' ? ['its rows cannot be counted'] : []),
     ...(growing ? ['growing as it was read'] : []),
     ...(unordered ? ['in another order each time'] : []),
   ];
-  return [`  consistency: ${[outcome, ...parts.map(([name, count]) => `${amount(count)} ${name}`), ...remarks].join(', ')}`];
+  return [`  consistency: ${[outcome, ...parts, ...remarks].join(', ')}`];
 }
 
 function stepLine(at: string, tally: Tally): string | undefined {
@@ -184,10 +189,6 @@ function findingLines(collection: string, { unknown, late, missing, notText }: F
 }
 
 function lineOf(title: string, counts: Readonly<Record<string, number>>): readonly string[] {
-  const parts = Object.entries(counts).map(([name, rows]) => `${name} (${amount(rows)} rows)`);
+  const parts = Object.entries(counts).map(([name, rows]) => `${name} (${amountOf(rows, 'row')})`);
   return parts.length === 0 ? [] : [`${title}: ${parts.join(', ')}`];
-}
-
-function amountOf(count: number, what: 'page' | 'row'): string {
-  return `${amount(count)} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -1,6 +1,6 @@
+import { amount } from '../../core/index.js';
 import type { Expect } from '../gates/expect.js';
 import type { Problem } from './references.js';
-import { amount } from './units.js';
 
 /** What is known of a step that may let some rows pass only. */
 interface Limiting {

@@ -1,4 +1,4 @@
-import { schema } from '../../core/index.js';
+import { amount, schema } from '../../core/index.js';
 
 const millisecondsPer: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
@@ -65,9 +65,4 @@ export function written(allowed: Tolerance): string {
 /** A share for people, to two decimals. */
 export function percent(share: number): string {
   return `${Number((share * 100).toFixed(2))}%`;
-}
-
-/** A count for people. */
-export function amount(count: number): string {
-  return count.toLocaleString('en-US');
 }

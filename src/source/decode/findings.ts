@@ -1,5 +1,5 @@
 import { originalName, type Collection } from '../../collections/index.js';
-import { snakeCase, SourceError, undeclaredColumn, type Column, type Redactor } from '../../core/index.js';
+import { amount, snakeCase, SourceError, undeclaredColumn, type Column, type Redactor } from '../../core/index.js';
 import type { RecordBatch } from '../../vector/index.js';
 import { freeNames } from './free-names.js';
 
@@ -122,10 +122,6 @@ export class FieldFindings {
   #tooWide(what: string): SourceError {
     return new SourceError('E_SOURCE_LIMIT', 'permanent', `${this.collection.name}: ${what}`);
   }
-}
-
-function amount(count: number): string {
-  return count.toLocaleString('en-US');
 }
 
 /** The columns that unknown fields became, without those that are withheld. */

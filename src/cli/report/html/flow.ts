@@ -1,5 +1,4 @@
-import { counted, origins, outcomes } from '../../../core/index.js';
-import { amount } from '../../table.js';
+import { amount, counted, origins, outcomes } from '../../../core/index.js';
 import type { PipelineDocument } from '../document.js';
 
 /** Rows on their way from the source to a destination, as a picture shows them. */
