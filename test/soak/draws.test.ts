@@ -15,3 +15,4 @@ import '../unit/core/types.test.js';
 import '../unit/flow/key-map.test.js';
 import '../unit/http/link-header.test.js';
 import '../unit/parquet/row-values.test.js';
+import '../unit/pipeline/unset-references.test.js';

@@ -4,6 +4,7 @@ import { checkDocuments } from '../../../src/pipeline/spec/check-documents.js';
 import { pipelineShape } from '../../../src/pipeline/spec/spec.js';
 import { schemaOf, sinkDefinitions } from '../../../src/pipeline/spec/json-schema.js';
 import { loadSteps } from '../../../src/steps/index.js';
+import { rung } from '../../support/rung.js';
 
 type Path = readonly (string | number)[];
 
@@ -118,6 +119,13 @@ const faulty: readonly { readonly file: object; readonly faults: readonly Fault[
   },
 ];
 
+/** Every fourth of many places, or all, in soak. */
+const some = <T>(places: readonly T[]): readonly T[] =>
+  rung(
+    places.filter((_, index) => index % 4 === 0),
+    places,
+  );
+
 describe('an unset reference', () => {
   test('has a place in the sample for every key that there is', () => {
     const keys = Object.keys(schemaOf(pipelineShape()).properties ?? {});
@@ -130,7 +138,7 @@ describe('an unset reference', () => {
   test('is nothing wrong, wherever it stands', async () => {
     expect(await problemsOf(whole)).toEqual([]);
     const wrong: string[] = [];
-    for (const [path, value] of scalarsIn(whole)) {
+    for (const [path, value] of some(scalarsIn(whole))) {
       for (const text of textsFor(value))
         wrong.push(...(await problemsOf(withIn(whole, path, text))).map((said) => `${path.join('.')} = ${text}: ${said}`));
     }
@@ -142,7 +150,7 @@ describe('an unset reference', () => {
     for (const { file, faults } of faulty) {
       const all = (await problemsOf(file)).join('\n');
       for (const { said } of faults) expect(all).toMatch(said);
-      for (const [path] of scalarsIn(file)) {
+      for (const [path] of some(scalarsIn(file))) {
         const found = (await problemsOf(withIn(file, path, '${UNSET}'))).join('\n');
         const beside = faults.filter(({ keys }) => !keys.some((key) => path.join('.').startsWith(key)));
         hidden.push(
@@ -161,7 +169,7 @@ describe('an unset reference', () => {
       ),
       ...sinkDefinitions.flatMap(({ name, examples }) => examples.map((each) => ({ to: [{ [name]: each }] }))),
     ];
-    for (const given of configured) {
+    for (const given of some(configured)) {
       const sample = { name: 'p', from: 'leads', to: [{ ndjson: { path: 'out/other.ndjson' } }], ...given };
       if ((await problemsOf(sample)).length > 0) continue;
       for (const [path, value] of scalarsIn(sample).filter(([[key]]) => key === 'steps' || key === 'to')) {
