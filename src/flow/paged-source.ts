@@ -1,29 +1,13 @@
-import {
-  EMPTY,
-  Observable,
-  type Subscriber,
-  catchError,
-  concat,
-  concatMap,
-  defer,
-  expand,
-  from,
-  isObservable,
-  map,
-  merge,
-  of,
-  single,
-  tap,
-} from 'rxjs';
+import { EMPTY, type Observable, concat, concatMap, defer, isObservable } from 'rxjs';
 import { SourceError, StepError, type Row } from '../core/index.js';
 import { bounds, callable, defaults, faultsIn, flag, given, number, object, text } from '../options/index.js';
 import { fetchedRows } from './fetched-rows.js';
 import { handOver } from './lease.js';
 import { refuseDry } from './stalled.js';
 import { delayErrors } from './delay-errors.js';
-import { reorder } from './reorder.js';
 import type { RecordBatch } from '../vector/index.js';
 import { pageOf, type Lease, type Page } from './page.js';
+import { type Content, type ListEnd, type PagedReading, Stretch } from './stretch.js';
 import { task } from './task.js';
 import { createWindow, type LeaseWindow } from './window.js';
 
@@ -45,17 +29,6 @@ export interface PagedSourceOptions {
    */
   readonly confirmEnd?: ((end: ListEnd) => Observable<number | undefined>) | undefined;
 }
-
-/** Where a list seems to end. */
-export interface ListEnd {
-  /** Number of the first page without rows. */
-  readonly page: number;
-  /** Pages after it that had rows; they had been asked for before it answered. In order. */
-  readonly after: readonly number[];
-}
-
-/** What became of one page number: rows, no rows, or a failure. */
-type Slot<C> = { readonly number: number } & ({ readonly content: C } | { readonly failure: unknown });
 
 /**
  * Reads a list page by page, in page order, with several requests in flight and never more than `window` pages
@@ -88,21 +61,6 @@ export function pagedBatches<T extends Row>(
   return paged(fetch, pageOf<T>, options);
 }
 
-/** What a page holds: rows, in whatever form. */
-interface Content {
-  readonly length: number;
-}
-
-/** What a read of pages needs to know. */
-interface Reading<T, C extends Content> {
-  readonly fetch: (page: number) => Observable<C>;
-  readonly pageOf: (number: number, content: C, lease: Lease) => Page<T>;
-  readonly confirmEnd: (end: ListEnd) => Observable<number | undefined>;
-  readonly hasPages: boolean;
-  /** Chains of requests, each of which reads every n-th page. */
-  readonly chains: number;
-}
-
 function paged<T, C extends Content>(
   fetch: (page: number) => Observable<C>,
   pageOf: (number: number, content: C, lease: Lease) => Page<T>,
@@ -127,7 +85,7 @@ function paged<T, C extends Content>(
  * @param emitted Pages that were emitted before.
  */
 function stretchesFrom<T, C extends Content>(
-  reading: Reading<T, C>,
+  reading: PagedReading<T, C>,
   window: LeaseWindow,
   start: number,
   emitted: number = 0,
@@ -151,87 +109,6 @@ function confirmed(next: unknown): Observable<number | undefined> {
     'E_STEP_FUNCTION',
     `pagedSource: confirmEnd gave ${given(next)}; it gives an observable of a page's number, or of undefined`,
   );
-}
-
-/** A part of a list that is read without a break: from a page on, up to the first that has no rows. */
-class Stretch<T, C extends Content> {
-  /** Pages that were emitted, those before this part included. */
-  emitted: number;
-  readonly #withRows: number[] = [];
-  #firstEmpty = Infinity;
-  #end: number | undefined;
-
-  constructor(
-    private readonly reading: Reading<T, C>,
-    private readonly window: LeaseWindow,
-    private readonly start: number,
-    private readonly placeOfStart: number,
-  ) {
-    this.emitted = placeOfStart;
-    window.open();
-  }
-
-  /** Where it ended; `undefined` while it has not, and when it failed. */
-  get end(): ListEnd | undefined {
-    const page = this.#end;
-    return page === undefined ? undefined : { page, after: this.#withRows.filter((n) => n > page).sort((a, b) => a - b) };
-  }
-
-  pages(): Observable<Page<T>> {
-    return new Observable((subscriber) => {
-      const chains = Array.from({ length: this.reading.chains }, (_, chain) => this.#chain(this.start + chain));
-      return merge(...chains)
-        .pipe(reorder(this.start))
-        .subscribe({
-          next: (slot) => this.#take(slot, subscriber),
-          error: (error: unknown) => subscriber.error(error),
-          complete: () => subscriber.complete(),
-        });
-    });
-  }
-
-  /** What became of every n-th page, from one on. */
-  #chain(first: number): Observable<Slot<C>> {
-    const { hasPages, chains } = this.reading;
-    return this.#slot(first).pipe(
-      expand((slot) => (hasPages && hasRows(slot) && slot.number <= this.#firstEmpty ? this.#slot(slot.number + chains) : EMPTY)),
-    );
-  }
-
-  #slot(n: number): Observable<Slot<C>> {
-    return from(this.window.enter(this.#placeOf(n))).pipe(
-      concatMap((granted) => (granted ? this.reading.fetch(n).pipe(single()) : EMPTY)),
-      map((content): Slot<C> => ({ number: n, content })),
-      tap((slot) => {
-        if (hasRows(slot)) this.#withRows.push(n);
-        else this.#firstEmpty = Math.min(this.#firstEmpty, n);
-      }),
-      catchError((error: unknown) => of<Slot<C>>({ number: n, failure: error })),
-    );
-  }
-
-  #take(slot: Slot<C>, subscriber: Subscriber<Page<T>>): void {
-    if (this.#end !== undefined) return;
-    const { number } = slot;
-    const place = this.#placeOf(number);
-    if (hasRows(slot)) {
-      this.emitted += 1;
-      subscriber.next(this.reading.pageOf(number, slot.content, this.window.lease(place)));
-      return;
-    }
-    this.window.seal(place);
-    if ('failure' in slot) subscriber.error(slot.failure);
-    else this.#end = number;
-  }
-
-  /** The place of a page among all that are emitted. */
-  #placeOf(number: number): number {
-    return this.placeOfStart + number - this.start;
-  }
-}
-
-function hasRows<C extends Content>(slot: Slot<C>): slot is { readonly number: number; readonly content: C } {
-  return 'content' in slot && slot.content.length > 0;
 }
 
 /** The end of a list that nothing else is known of. */

@@ -1,6 +1,14 @@
+import type { Agent as HttpAgent } from 'node:http';
+import type { Agent as HttpsAgent } from 'node:https';
 import { addressProblem, check, object, type Check, type Fault } from '../options/index.js';
 
 type Protocol = 'http' | 'https';
+
+/** Where connections of a program's own come from, by the protocol of the service. */
+export interface OwnAgents {
+  readonly http?: HttpAgent | undefined;
+  readonly https?: HttpsAgent | undefined;
+}
 
 const one = check('an agent of node:http or node:https', isAgent);
 const byProtocol = object({ http: one, https: one });

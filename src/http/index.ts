@@ -1,6 +1,6 @@
 export { nextLinkIn } from './link-header.js';
 export { accountOf, type Credentials, headerNameProblem, headersOf, keyField, keyProblem, queryOf, secretsOf } from './credentials.js';
-export { withAgent } from './agent.js';
+export { type OwnAgents, withAgent } from './agent.js';
 export { checkOptions, clientChecks, wrongOption } from './options.js';
 export { openTransport, type OpenedTransport } from './open.js';
 export { proxyFor, proxyIn, proxySecrets } from './proxy.js';
@@ -8,4 +8,4 @@ export { type Post, postJson } from './post-json.js';
 export { RateLimiters } from './pacer.js';
 export { createRequests, discreet, type RequestDescription } from './requests.js';
 export type { RetryPolicy } from './retry.js';
-export type { Answer, OwnAgents, Target, Transport, TransportOptions } from './transport.js';
+export type { Answer, Target, Transport, TransportOptions } from './transport.js';

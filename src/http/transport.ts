@@ -6,6 +6,7 @@ import { got, TimeoutError, type OptionsInit, type Response } from 'got';
 import { Observable } from 'rxjs';
 import { SourceError } from '../core/index.js';
 import { maxTimerMs } from '../options/index.js';
+import type { OwnAgents } from './agent.js';
 import { usualAuthorities } from './authorities.js';
 import { networkFailure, type Way } from './network-failure.js';
 import { retryAfterMs } from './retry-after.js';
@@ -26,12 +27,6 @@ export interface TransportOptions {
   readonly ca?: readonly string[] | undefined;
   /** Agents of the caller, who closes them. Default: none. */
   readonly agent?: OwnAgents | undefined;
-}
-
-/** Where connections of a program's own come from, by the protocol of the service. */
-export interface OwnAgents {
-  readonly http?: HttpAgent | undefined;
-  readonly https?: HttpsAgent | undefined;
 }
 
 /** A path below the base URL with its own query parameters. */

@@ -1,5 +1,4 @@
-import { amount } from '../../core/index.js';
-import type { Violation, Warning } from '../../core/index.js';
+import { amount, type Violation, type Warning } from '../../core/index.js';
 import { defaultReadShrink } from './expect.js';
 import type { Count } from '../run/counts.js';
 import { comparedResult, type GateResult } from './result.js';

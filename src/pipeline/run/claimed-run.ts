@@ -154,10 +154,9 @@ export class ClaimedRun {
     const report = ledger.report(run, outputs, this.#howRead);
     this.#stop.warnings().forEach(run.warn);
     const allowShrink = this.options.allowShrink ?? false;
-    const expectations = this.#expectations;
-    const [counts, standing] = [this.#counts, this.#standing];
-    const judged = { pipeline, report, ledger, outputs, rejects, expectations, counts, allowShrink, standing };
-    this.#gates = evaluateGates(judged, run.warn);
+    const counts = this.#counts;
+    const before = { counts, standing: this.#standing, expectations: this.#expectations };
+    this.#gates = evaluateGates({ pipeline, report, ledger, outputs, rejects, allowShrink, ...before }, run.warn);
     passGates(this.#gates, run.warn);
     await claim.lock.check();
     // The rejects come first: who sees the outputs finds what they lack.

@@ -3,25 +3,17 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { failedRunOf, parsePipeline, recoverRuns, runPipeline, type RunOptions, type RunReport } from '../../../src/pipeline/index.js';
-import { changing, type Lists } from '../../support/changing.js';
+import type { Lists } from '../../support/changing.js';
+import { bridged, bridges, changingLists, joined, toCsv, toTable } from '../../support/changing-lists.js';
 import { leads } from '../../support/pipelines.js';
-import { pipelineText, service, type LoggedService } from '../../support/services.js';
-import { temporaryFolder } from '../../support/temporary.js';
-
-const bridges = (count: number) => Array.from({ length: count }, (_, index) => ({ id: String(index), title: `T${index}` }));
-const bridged = (count: number) => leads(count, (index) => ({ bridge_id: String(index % 10) }));
-const joined = 'steps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\n';
-const toCsv = 'to:\n  - csv: { path: leads.csv }';
-const toTable = 'to:\n  - parquet: { path: t }';
+import { pipelineText, type LoggedService } from '../../support/services.js';
 
 let lists: Lists;
 let from: LoggedService;
 let folder: string;
 
 beforeEach(async () => {
-  lists = { leads: bridged(100), bridges: bridges(10) };
-  from = await service(changing(lists));
-  folder = await temporaryFolder();
+  ({ lists, from, folder } = await changingLists());
 });
 
 interface Night extends RunOptions {

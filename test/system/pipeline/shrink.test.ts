@@ -5,26 +5,18 @@ import { GateError, SpecError } from '../../../src/core/errors.js';
 import { parsePipeline, rollbackTable, runPipeline, summaryOf, type RunReport, type RunOptions } from '../../../src/pipeline/index.js';
 import { everySecond } from '../../support/rung.js';
 import { changing, type Lists } from '../../support/changing.js';
+import { bridged, bridges, changingLists, joined, toCsv, toTable } from '../../support/changing-lists.js';
 import { generate } from '../../../src/service/index.js';
 import { cli } from '../../support/cli.js';
 import { leads } from '../../support/pipelines.js';
 import { pipelineText, service, testKey, type LoggedService } from '../../support/services.js';
-import { temporaryFolder } from '../../support/temporary.js';
-
-const bridges = (count: number) => Array.from({ length: count }, (_, index) => ({ id: String(index), title: `T${index}` }));
-const joined = 'steps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\n';
-const toCsv = 'to:\n  - csv: { path: leads.csv }';
-const toTable = 'to:\n  - parquet: { path: t }';
-const bridged = (count: number) => leads(count, (index) => ({ bridge_id: String(index % 10) }));
 
 let lists: Lists;
 let from: LoggedService;
 let folder: string;
 
 beforeEach(async () => {
-  lists = { leads: bridged(100), bridges: bridges(10) };
-  from = await service(changing(lists));
-  folder = await temporaryFolder();
+  ({ lists, from, folder } = await changingLists());
 });
 
 interface Night {
