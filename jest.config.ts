@@ -6,7 +6,8 @@ import type { Config } from 'jest';
  * The rungs of the ladder: `unit` is pure and in process, `system` uses the service, files and the command, `soak` is what needs many
  * kills, seeds or rows. `npm test` climbs the first two.
  *
- * Tests run as native ES modules, because got is one; `npm run jest` sets the Node option that this needs.
+ * Tests run as native ES modules, because got is one; `npm run jest` sets the Node option that this needs, and two by which the workers'
+ * garbage collectors leave the cores to the tests.
  */
 const rung = (name: string) => ({
   displayName: name,
