@@ -8,6 +8,7 @@ import { cli, startCli } from '../../support/cli.js';
 import { service, testKey } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 import { toCsv, workplace } from './support.js';
+import { everySecond } from '../../support/rung.js';
 
 describe('the process', () => {
   test.each([
@@ -98,11 +99,13 @@ describe('leadstream run', () => {
     expect(await visible(cwd)).toEqual(['leads.csv.rejects.ndjson', 'p.yaml']);
   });
 
-  test.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-    ['SIGHUP', 129],
-  ] as const)('publishes nothing after %s and exits with %i', async (signal, expected) => {
+  test.each(
+    everySecond([
+      ['SIGINT', 130],
+      ['SIGHUP', 129],
+      ['SIGTERM', 143],
+    ] as const),
+  )('publishes nothing after %s and exits with %i', async (signal, expected) => {
     const from = await service(undefined, { responders: [slow] });
     const cwd = await workplace(toCsv);
     const { process: child, finished } = startCli(['run', 'p.yaml'], { cwd, env: from.env });

@@ -187,10 +187,11 @@ describe('a partitioned table', () => {
 
   test('has every row once although there are more partitions than files may be open', async () => {
     const folder = await temporaryFolder();
-    const rows = Array.from({ length: 5_000 }, (_, n) => ({ id: String(n), state: `s${(n * 7) % 120}`, n: String(n) }));
+    const count = rung(1_500, 5_000);
+    const rows = Array.from({ length: count }, (_, n) => ({ id: String(n), state: `s${(n * 7) % 120}`, n: String(n) }));
     await write(folder, { row_group_rows: 100 }, rows);
     expect(await read(folder, 'count(*)::int AS rows, count(DISTINCT n)::int AS different, count(DISTINCT state)::int AS states')).toEqual([
-      { rows: 5_000, different: 5_000, states: 120 },
+      { rows: count, different: count, states: 120 },
     ]);
     expect((await verifyTable(join(folder, 't'))).differences).toEqual([]);
   });
