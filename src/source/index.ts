@@ -19,6 +19,7 @@ export { createClient, type ServiceClient } from './fetch/client.js';
 export type { CollectionReader } from './fetch/reader.js';
 export { defaultFetchingThreads } from './fetch/fetching.js';
 export { type FindOptions, type ReadOptions, windowOf } from './options.js';
+export { firstQuery } from './paging.js';
 export { readPages } from './read.js';
 export { inState } from './spool/place.js';
 export { accountKey, countedName, sourceOf } from './spool/source.js';

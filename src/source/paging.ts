@@ -1,9 +1,12 @@
 import type { Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
 import type { CollectionReader } from './fetch/reader.js';
+import { listQuery } from './fetch/list-query.js';
 import type { ListAnswer } from './fetch/listing.js';
+import { isSequential, positionAt } from './fetch/position.js';
 import { GateError, type Warning } from '../core/index.js';
 import type { Events } from '../events/index.js';
+import { defaults } from '../options/index.js';
 
 /** What the reading of a list depends on. */
 export interface PagingOptions {
@@ -21,6 +24,20 @@ export interface PagingOptions {
 export function firstPageOf({ served }: Collection, { firstPage }: Pick<PagingOptions, 'firstPage'>): number | undefined {
   if (!served) return firstPage;
   return served.paging.scheme === 'page' ? (served.paging.first ?? firstPage) : 1;
+}
+
+/** The parameters of the request that a list begins with, without credentials. */
+export function firstQuery(
+  collection: Collection,
+  {
+    limit = defaults.limit,
+    firstPage = defaults.firstPage,
+  }: { readonly limit?: number | undefined; readonly firstPage?: number | undefined },
+): URLSearchParams {
+  const { paged, served } = collection;
+  if (isSequential(served)) return new URLSearchParams(positionAt(served, '', limit).parameters);
+  const page = paged ? firstPageOf(collection, { firstPage }) : undefined;
+  return new URLSearchParams(listQuery(collection, { page, limit }, limit));
 }
 
 /** Reads the pages of one list. */

@@ -2,7 +2,7 @@ import { deliveredColumns, type Collection } from '../../collections/index.js';
 import { itemAt, type Column, type DeclaredType, type Sensitivity } from '../../core/index.js';
 import { headersOf, queryOf, type Credentials } from '../../http/index.js';
 import { defaults } from '../../options/index.js';
-import { windowOf } from '../../source/index.js';
+import { firstQuery, windowOf } from '../../source/index.js';
 import { checkPipeline } from '../run/check-run.js';
 import type { Pipeline } from '../spec/pipeline.js';
 
@@ -119,27 +119,15 @@ function missingIn(others: readonly Column[], columns: readonly Column[]): reado
   return columns.flatMap(({ name }) => (known.has(name) ? [] : [name]));
 }
 
-function readOf(
-  collection: Collection,
-  { connection: { baseUrl, auth, limit = defaults.limit, firstPage = defaults.firstPage } }: Pipeline,
-): ExplainedRead {
-  const { name, key, paths, served } = collection;
+function readOf(collection: Collection, { connection }: Pipeline): ExplainedRead {
+  const { name, key, paths } = collection;
+  const { baseUrl, auth } = connection;
   const path = itemAt(paths, 0);
-  const query = new URLSearchParams({ ...served?.query, ...pageParameters(collection, limit, firstPage) }).toString();
+  const query = firstQuery(collection, connection).toString();
   const masked = Object.keys(queryOf(auth)).map((parameter) => `${parameter}=***`);
   const all = [...(query === '' ? [] : [query]), ...masked].join('&');
   const url = `${baseUrl.replace(/\/+$/, '')}${path.startsWith('/') ? path : `/api/${path}`}${all === '' ? '' : `?${all}`}`;
   return { collection: name, request: `GET ${url}`, headers: Object.keys(headersOf(auth)).map((header) => `${header}: ***`), key };
-}
-
-/** The parameters of the first page. */
-function pageParameters({ paged, served }: Collection, limit: number, firstPage: number): Readonly<Record<string, string>> {
-  const paging = served?.paging;
-  if (!paging) return paged ? { limit: String(limit), page: String(firstPage) } : {};
-  if (paging.scheme === 'none') return {};
-  const size = paging.limit === 'none' ? {} : { [paging.limit ?? 'limit']: String(limit) };
-  if (paging.scheme === 'page') return { ...size, [paging.param ?? 'page']: String(paging.first ?? defaults.firstPage) };
-  return paging.scheme === 'offset' ? { ...size, [paging.param ?? 'offset']: '0' } : size;
 }
 
 function settingsOf(pipeline: Pipeline): Explanation['settings'] {

@@ -36,7 +36,7 @@ describe('explain', () => {
       '├─ steps[1] derive',
       '│    34 columns: +zip_city text (personal)',
       '├─ steps[2] join',
-      '│    GET https://data.example/api/bridges?limit=100&page=1&rest_api_key=***',
+      '│    GET https://data.example/api/bridges?page=1&limit=100&rest_api_key=***',
       '│    key: id',
       '│    memory: title of all bridges, and at most 32 bytes for each key',
       '│    35 columns: +bridge_title text',
@@ -77,12 +77,19 @@ describe('explain', () => {
     });
   });
 
-  test('masks credentials in headers, and follows how a collection of its own is paged', async () => {
+  test.each([
+    ['scheme: offset, limit: per_page', 'state=open&offset=0&per_page=50'],
+    ['scheme: page', 'state=open&page=0&limit=50'],
+    ['scheme: page, first: 1, limit: none', 'state=open&page=1'],
+    ['scheme: cursor, param: after, next: /next', 'state=open&limit=50'],
+    ['scheme: link, limit: size', 'state=open&size=50'],
+    ['scheme: none', 'state=open'],
+  ])('masks credentials in headers, and follows how a collection of its own is paged: %s', async (paging, query) => {
     const own = [
       'name: own',
-      'service: { base_url: "https://x.example/v1", auth: { bearer: "${LEADSTREAM_REST_API_KEY}" }, limit: 50 }',
+      'service: { base_url: "https://x.example/v1", auth: { bearer: "${LEADSTREAM_REST_API_KEY}" }, limit: 50, first_page: 0 }',
       'collections:',
-      '  orders: { path: /orders, key: [no], paging: { scheme: offset, limit: per_page }, query: { state: open }, fields: { no: text } }',
+      `  orders: { path: /orders, key: [no], paging: { ${paging} }, query: { state: open }, fields: { no: text } }`,
       'from: orders',
       'to:',
       '  - stdout: {}',
@@ -90,6 +97,6 @@ describe('explain', () => {
     const cwd = await workplace(chain);
     await writeFile(join(cwd, 'own.yaml'), own.join('\n'));
     const { stdout } = await cli(['explain', 'own.yaml'], { cwd, env });
-    expect(stdout).toContain('GET https://x.example/v1/orders?state=open&per_page=50&offset=0, authorization: ***\n');
+    expect(stdout).toContain(`GET https://x.example/v1/orders?${query}, authorization: ***\n`);
   });
 });
