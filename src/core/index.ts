@@ -26,6 +26,7 @@ export { instantTexts } from './instant-text.js';
 export { type LogEvent, logEvents } from './log-events.js';
 export { nearest } from './nearest.js';
 export { type Naming, type OutputColumn, outputColumn, type OutputOptions, type Refuses } from './output-column.js';
+export { onAbort } from './on-abort.js';
 export { limitReached } from './limit-reached.js';
 export { itemAt } from './item-at.js';
 export { pointerPattern, segmentsOf } from './pointer.js';

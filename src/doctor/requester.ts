@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { lastValueFrom } from 'rxjs';
-import { type LeadstreamError, SourceError, stoppedBy, type Redactor } from '../core/index.js';
+import { type LeadstreamError, onAbort, SourceError, stoppedBy, type Redactor } from '../core/index.js';
 import type { Events } from '../events/index.js';
 import {
   headersOf,
@@ -218,17 +218,16 @@ export class Requester {
   async #stoppable<T>(work: Promise<T>): Promise<T> {
     const { signal } = this.options;
     if (!signal) return work;
-    let stop: (() => void) | undefined;
+    let takeBack = () => {};
     const stopped = new Promise<never>((_resolve, reject) => {
-      stop = () => reject(aborted(signal));
-      signal.addEventListener('abort', stop, { once: true });
+      takeBack = onAbort(signal, () => reject(aborted(signal)));
     });
     try {
       return await Promise.race([work, stopped]);
     } catch (error) {
       throw signal.aborted ? aborted(signal) : error;
     } finally {
-      if (stop) signal.removeEventListener('abort', stop);
+      takeBack();
     }
   }
 

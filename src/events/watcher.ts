@@ -31,11 +31,11 @@ export type Handlers = ReadonlyMap<string, readonly Handler[]>;
 export function watchersProblem(watch: unknown): string | undefined {
   for (const watcher of [watch].flat()) {
     if (!isRecord(watcher)) return `must be an object with functions by the names of events, like { page: (event) => {} }`;
-    for (const [name, handler] of entriesOf(watcher)) {
+    for (const [name, handler] of [...entriesOf(watcher), ...inherited(watcher, eventNames)]) {
       if (!Object.hasOwn(moments, name) && !Object.hasOwn(operations, name)) return unknownName('event', name, eventNames);
       if (Object.hasOwn(moments, name) && typeof handler !== 'function') return `${name} must be a function`;
       if (Object.hasOwn(operations, name) && !isRecord(handler)) return `${name} must be an object with ${phases.join(', ')}`;
-      for (const [phase, inner] of isRecord(handler) ? entriesOf(handler) : []) {
+      for (const [phase, inner] of isRecord(handler) ? [...entriesOf(handler), ...inherited(handler, phases)] : []) {
         if (!isPhase(phase)) return unknownName(`phase of ${name}`, phase, phases);
         if (typeof inner !== 'function') return `${name}.${phase} must be a function`;
       }
@@ -47,13 +47,13 @@ export function watchersProblem(watch: unknown): string | undefined {
 /** The handlers of watchers, none of which can throw. */
 export function handlersOf(watchers: readonly Watcher[]): Handlers {
   const handlers = new Map<string, Handler[]>();
-  const add = (name: string, handler: unknown) => {
-    if (isHandler(handler)) handlers.set(name, [...(handlers.get(name) ?? []), harmless(name, handler)]);
+  const add = (name: string, handler: unknown, of: object) => {
+    if (isHandler(handler)) handlers.set(name, [...(handlers.get(name) ?? []), harmless(name, handler.bind(of))]);
   };
   for (const watcher of watchers)
-    for (const [name, handler] of entriesOf(watcher)) {
-      if (isRecord(handler)) for (const [phase, inner] of entriesOf(handler)) add(`${name}:${phase}`, inner);
-      else add(name, handler);
+    for (const [name, handler] of [...entriesOf(watcher), ...inherited(watcher, eventNames)]) {
+      if (!isRecord(handler)) add(name, handler, watcher);
+      else for (const [phase, inner] of [...entriesOf(handler), ...inherited(handler, phases)]) add(`${name}:${phase}`, inner, handler);
     }
   return handlers;
 }
@@ -118,6 +118,14 @@ const eventNames: readonly string[] = [...Object.keys(moments), ...Object.keys(o
 /** Those that are not left out by `undefined`. */
 function entriesOf(record: object): readonly (readonly [string, unknown])[] {
   return Object.entries(record).filter(([, value]) => value !== undefined);
+}
+
+/** What an object of a class has by some names. Whatever else its class has is its own affair. */
+function inherited(record: object, names: readonly string[]): readonly (readonly [string, unknown])[] {
+  return names.flatMap((name) => {
+    const value: unknown = Object.hasOwn(record, name) ? undefined : Reflect.get(record, name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
 }
 
 function isRecord(value: unknown): value is object {

@@ -1,5 +1,5 @@
 import { finalize, Subscription, type Observable } from 'rxjs';
-import { LeadstreamError, stoppedBy } from '../../core/index.js';
+import { LeadstreamError, onAbort, stoppedBy } from '../../core/index.js';
 
 /** Waits for the end of a stream; a signal ends it at once, and so does the deadline. */
 export function completed(stream$: Observable<unknown>, signal?: AbortSignal, deadlineMs?: number): Promise<void> {
@@ -12,11 +12,8 @@ export function completed(stream$: Observable<unknown>, signal?: AbortSignal, de
     const aborted = () => signal && stop(stopped(signal));
     const late = () => stop(new LeadstreamError('E_RUN_DEADLINE', 'the run passed its deadline; nothing was published'));
     const timer = deadlineMs === undefined ? undefined : setTimeout(late, deadlineMs);
-    signal?.addEventListener('abort', aborted, { once: true });
-    subscription.add(() => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', aborted);
-    });
+    subscription.add(() => clearTimeout(timer));
+    if (signal) subscription.add(onAbort(signal, aborted));
     if (signal?.aborted) aborted();
     else subscription.add(stream$.pipe(finalize(() => subscription.unsubscribe())).subscribe({ error: reject, complete: resolve }));
   });

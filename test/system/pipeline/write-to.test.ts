@@ -1,8 +1,9 @@
+import { getEventListeners } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, jest, test } from '@jest/globals';
-import { from, map, of, tap, throwError } from 'rxjs';
+import { delay, from, map, of, tap, throwError } from 'rxjs';
 import {
   cast,
   collections,
@@ -259,6 +260,19 @@ describe('writeTo', () => {
     const failing = writeTo(users('d@e.f'), stopped, { columns, signal: stop.signal });
     await expect(failing).rejects.toMatchObject({ code: 'E_RUN_ABORTED', cause: mine });
     expect([await readFile(path, 'utf8'), await readdir(dirname(path))]).toEqual([before, ['users.csv']]);
+  });
+
+  test('listens once to a signal that many have', async () => {
+    const [folder, stop] = [await temporaryFolder(), new AbortController()];
+    const seen: number[] = [];
+    const user$ = of(pageOf(1, [{ uid: '1', email: 'a@b.c', affid: '' }])).pipe(
+      delay(20),
+      tap(() => seen.push(getEventListeners(stop.signal, 'abort').length)),
+    );
+    const write = (n: number) => writeTo(user$, csv({ path: join(folder, `${n}.csv`) }), { columns, signal: stop.signal });
+    await Promise.all(Array.from({ length: 12 }, (_, n) => write(n)));
+    expect([seen.length, Math.max(...seen)]).toEqual([12, 1]);
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
   });
 
   test('leaves nothing when the stream fails', async () => {

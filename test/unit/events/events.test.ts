@@ -178,6 +178,49 @@ describe('a watcher', () => {
     expect(channel('leadstream:page').hasSubscribers).toBe(false);
   });
 
+  test('may be of a class, with methods that know it', () => {
+    class Count {
+      #rows = 0;
+      request = new (class {
+        #ends = 0;
+        asyncEnd() {
+          this.#ends += 1;
+        }
+        get ends() {
+          return this.#ends;
+        }
+      })();
+      page({ rows }: { readonly rows: number }) {
+        this.#rows += rows;
+      }
+      reset() {
+        this.#rows = 0;
+      }
+      get rows() {
+        return this.#rows;
+      }
+    }
+    const count = new Count();
+    const some = events(count);
+    for (const _ of [1, 2]) some.emit('page', () => page);
+    some
+      .during$(
+        'request',
+        () => request,
+        of(8),
+        () => ({}),
+      )
+      .subscribe();
+    expect([count.rows, count.request.ends]).toEqual([60, 1]);
+    class Wrong {
+      page = undefined;
+      get retry() {
+        return 'log';
+      }
+    }
+    expect(() => watch(new Wrong() as unknown as Watcher)).toThrow(/retry must be a function/);
+  });
+
   test('of something that does not happen is refused', () => {
     expect(() => watch({ pages: () => {} } as Watcher)).toThrow("watch: unknown event 'pages', did you mean 'page'?");
   });

@@ -1,0 +1,34 @@
+/** What waits for a signal. Node warns of more than ten listeners on one, and a server may give one to many reads. */
+const waiting = new WeakMap<AbortSignal, Waiting>();
+
+interface Waiting {
+  readonly all: Set<() => void>;
+  readonly listener: () => void;
+}
+
+/**
+ * Acts when a signal is aborted.
+ *
+ * @returns Takes it back.
+ */
+export function onAbort(signal: AbortSignal, act: () => void): () => void {
+  const known = waiting.get(signal) ?? listening(signal);
+  known.all.add(act);
+  return () => {
+    known.all.delete(act);
+    if (known.all.size > 0 || waiting.get(signal) !== known) return;
+    waiting.delete(signal);
+    signal.removeEventListener('abort', known.listener);
+  };
+}
+
+function listening(signal: AbortSignal): Waiting {
+  const all = new Set<() => void>();
+  const listener = () => {
+    for (const act of [...all]) act();
+  };
+  signal.addEventListener('abort', listener, { once: true });
+  const known = { all, listener };
+  waiting.set(signal, known);
+  return known;
+}
