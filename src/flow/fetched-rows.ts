@@ -1,6 +1,7 @@
 import { defer, EmptyError, isObservable, map, type Observable, SequenceError, catchError, single, throwError } from 'rxjs';
 import { StepError } from '../core/index.js';
 import { given } from '../options/index.js';
+import { refuseEndless } from './stalled.js';
 
 /** What `pagedSource` is given to read a page with. */
 type Fetch<T> = (page: number) => Observable<readonly T[]>;
@@ -9,6 +10,7 @@ type Fetch<T> = (page: number) => Observable<readonly T[]>;
  * The same function, held to its word: what is no list of rows would pass for an empty page, and so for the end of the list.
  *
  * @throws {StepError} `E_STEP_FUNCTION`, by the observable, when it gives no observable of one list.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the observable, when it can never end.
  */
 export function fetchedRows<T>(fetch: Fetch<T>): Fetch<T> {
   return (page) =>
@@ -16,6 +18,7 @@ export function fetchedRows<T>(fetch: Fetch<T>): Fetch<T> {
       const answer$: unknown = fetch(page);
       if (!isObservable(answer$)) throw wrong(given(answer$), page);
       return answer$.pipe(
+        refuseEndless(() => `pagedSource: the observable of page ${page} never ends`, 'calls'),
         single(),
         catchError((error: unknown) => throwError(() => miscounted(error, page))),
         map((rows) => listIn<T>(rows, page)),

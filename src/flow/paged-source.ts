@@ -3,7 +3,7 @@ import { SourceError, StepError, type Row } from '../core/index.js';
 import { bounds, callable, defaults, faultsIn, flag, given, number, object, text } from '../options/index.js';
 import { fetchedRows } from './fetched-rows.js';
 import { handOver } from './lease.js';
-import { refuseDry } from './stalled.js';
+import { refuseDry, refuseEndless } from './stalled.js';
 import { delayErrors } from './delay-errors.js';
 import type { RecordBatch } from '../vector/index.js';
 import { pageOf, type Lease, type Page } from './page.js';
@@ -104,7 +104,8 @@ function stretchesFrom<T, C extends Content>(
 
 /** What a program's own look at the end gives, which has to be an observable. */
 function confirmed(next: unknown): Observable<number | undefined> {
-  if (isObservable(next)) return next as Observable<number | undefined>;
+  if (isObservable(next))
+    return (next as Observable<number | undefined>).pipe(refuseEndless(() => 'pagedSource: confirmEnd never ends', 'calls'));
   throw new StepError(
     'E_STEP_FUNCTION',
     `pagedSource: confirmEnd gave ${given(next)}; it gives an observable of a page's number, or of undefined`,

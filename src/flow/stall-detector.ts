@@ -3,6 +3,7 @@ import { LeadstreamError } from '../core/index.js';
 import { checkUsage, maxTimerMs, number, object } from '../options/index.js';
 import { withRelease } from './lease.js';
 import type { Page } from './page.js';
+import { whenDry } from './stalled.js';
 
 /** What has come out of a stage. */
 interface Stage {
@@ -77,13 +78,19 @@ export class StallDetector {
     return (stream$) =>
       new Observable((subscriber) => {
         let before = -1;
+        const tell = () => {
+          const stage = this.#stalledStage();
+          if (stage === undefined) return false;
+          subscriber.error(new LeadstreamError('E_RUN_STALLED', `${stage} keeps ${this.window} pages and gives none back`));
+          return true;
+        };
+        // A timer that held the process would keep from those who wait that nothing else does.
         const timer = setInterval(() => {
-          const stage = this.#moved === before ? this.#stalledStage() : undefined;
+          if (this.#moved === before) tell();
           before = this.#moved;
-          if (stage !== undefined)
-            subscriber.error(new LeadstreamError('E_RUN_STALLED', `${stage} keeps ${this.window} pages and gives none back`));
-        }, this.stallMs);
+        }, this.stallMs).unref();
         subscriber.add(() => clearInterval(timer));
+        subscriber.add(whenDry('stalls', tell));
         subscriber.add(stream$.subscribe(subscriber));
       });
   }

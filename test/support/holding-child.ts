@@ -1,20 +1,24 @@
 /** A program that takes the pages of leads in some way: `tsx holding-child.ts WAY`, with the service in the environment. */
+import { fileURLToPath } from 'node:url';
 import { NEVER, catchError, count, from, lastValueFrom, mergeMap, of, pipe, startWith, take, type Observable } from 'rxjs';
 import {
   connect,
   connectionFromEnvironment,
   defineSink,
   deliver,
+  filter,
   fromPages,
   join,
   liftRows,
   mapAsync,
+  pagedSource,
   writeTo,
   type Lead,
   type Page,
   type Row,
   type RowStream,
 } from '../../src/index.js';
+import { parsePipeline, runPipeline } from '../../src/pipelines.js';
 
 const found = connectionFromEnvironment(process.env);
 if ('missing' in found) throw new Error(found.missing);
@@ -49,10 +53,17 @@ const looped = async (rows: AsyncIterable<unknown>) => {
   for await (const _ of rows);
 };
 const nobody = () => new Promise<void>(() => {});
-const sinkOf = (which: 'write' | 'commit' | 'none') =>
+const sinkOf = (which: 'begin' | 'write' | 'commit' | 'none') =>
   defineSink(which, {
     open: () => ({ write: () => {}, commit: () => {}, abort: () => log(`${which} aborted`), ...(which !== 'none' && { [which]: nobody }) }),
-  })();
+  });
+
+/** A run of a pipeline file with such a sink, beside this program. */
+async function run(which: 'begin' | 'write' | 'commit') {
+  const baseDir = fileURLToPath(new URL(`./${which}`, import.meta.url));
+  const text = `name: test\nservice: { limit: 50, end_wait: 1ms }\nfrom: users\nto:\n  - ${which}: {}\n`;
+  return runPipeline(await parsePipeline(text, 'p.yaml', { env: process.env, baseDir, sinks: [sinkOf(which)] }));
+}
 
 /** What ends never, each told by a line of its own. */
 const endlessWays: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -76,9 +87,15 @@ const endlessWays: Readonly<Record<string, () => Promise<unknown>>> = {
       ),
     ),
   'delivered pages': () => lastValueFrom((NEVER as Observable<Page>).pipe(deliver(async () => {}))),
-  writeTo: () => writeTo(never(), sinkOf('none')),
-  'write of a sink': () => writeTo(some(), sinkOf('write')),
-  'commit of a sink': () => writeTo(some(), sinkOf('commit')),
+  writeTo: () => writeTo(never(), sinkOf('none')()),
+  'write of a sink': () => writeTo(some(), sinkOf('write')()),
+  'commit of a sink': () => writeTo(some(), sinkOf('commit')()),
+  'page of a source': () => lastValueFrom(pagedSource((number) => (number < 3 ? of([{ a: '1' }]) : NEVER))),
+  'page behind a step': () => lastValueFrom(pagedSource<Row>(() => NEVER).pipe(filter(() => true))),
+  'end of a source': () => lastValueFrom(pagedSource((number) => of(number < 3 ? [{ a: '1' }] : []), { confirmEnd: () => NEVER })),
+  'begin of a sink in a run': () => run('begin'),
+  'write of a sink in a run': () => run('write'),
+  'commit of a sink in a run': () => run('commit'),
   'promise of a sink': () => writeTo(some(), new Promise<never>(() => {})),
 };
 

@@ -1,18 +1,12 @@
 import { defined } from '../../core/index.js';
-import { check, checkUsage, object } from '../../options/index.js';
+import { checkUsage, judged, object } from '../../options/index.js';
 import { keyProblem, proxyIn, wrongOption, type Credentials } from '../../http/index.js';
 import type { ConnectOptions } from '../../source/index.js';
-import type { Environment } from './reference-source.js';
+import { environmentProblem, type Environment } from './reference-source.js';
 import type { Problem, Unset } from './references.js';
 import type { ServiceSpec } from './spec.js';
 
-const isTexts = (value: unknown) =>
-  typeof value === 'object' &&
-  value !== null &&
-  !Array.isArray(value) &&
-  Object.values(value).every((text) => text === undefined || typeof text === 'string');
-
-const taken = object({ env: check('an object of texts, like process.env', isTexts) }, ['env']);
+const taken = object({ env: judged(environmentProblem) }, ['env']);
 
 /**
  * The connection that the environment describes: `LEADSTREAM_BASE_URL`, and `LEADSTREAM_REST_API_KEY` or

@@ -1,7 +1,7 @@
 import { LeadstreamError, schema } from '../../core/index.js';
 import { anyObject, checkUsage, judgedBy, optionProblems } from '../../options/index.js';
 import { extensionsProblem, type Extensions } from './definitions.js';
-import type { Environment } from './reference-source.js';
+import { environmentProblem, type Environment } from './reference-source.js';
 
 /** What a pipeline file is read with. */
 export interface LoadOptions extends Extensions {
@@ -21,7 +21,7 @@ const taken = schema((z) =>
   z.strictObject({
     file: z.string().min(1),
     text: z.string().optional(),
-    env: z.record(z.string(), z.string().optional()).optional(),
+    env: judgedBy(environmentProblem).optional(),
     set: z.record(z.string(), z.string()).optional(),
     cwd: z.string().min(1).optional(),
     baseDir: z.string().min(1).optional(),

@@ -13,6 +13,13 @@ export interface ReferenceSource {
   read(name: string): string | undefined;
 }
 
+/** What is wrong with something that ought to be an environment, in words; `process.env` itself is no plain object. */
+export function environmentProblem(value: unknown): string | undefined {
+  const isOne = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const hasTexts = isOne && Object.values(value).every((text) => text === undefined || typeof text === 'string');
+  return hasTexts ? undefined : 'must be an object of texts, like process.env';
+}
+
 /** What the references of a file stand for. */
 export function referenceSource(env: Environment, baseDir: string): ReferenceSource {
   const contents = new Map<string, string | undefined>();

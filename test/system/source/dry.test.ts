@@ -65,6 +65,7 @@ describe('a program that never ends its work', () => {
 describe('a program whose stream can never end', () => {
   const operator = 'liftRows: the operator has got all rows and never completes';
   const side = 'join: the other side never ends';
+  const word = (text: string) => text.split(' ')[0];
 
   test('is told so wherever it waits, of each stream apart', async () => {
     const { code, stdout, stderr } = await program('waits for ever');
@@ -84,10 +85,20 @@ describe('a program whose stream can never end', () => {
       writeTo: operator,
       'write of a sink': 'write: write on page 1 never settles',
       'commit of a sink': 'commit: commit never settles',
+      'page of a source': 'pagedSource: the observable of page 3 never ends',
+      'page behind a step': 'pagedSource: the observable of page 1 never ends',
+      'end of a source': 'pagedSource: confirmEnd never ends',
+      ...Object.fromEntries(
+        ['begin', 'write on page 1', 'commit'].map((what) => [
+          `${word(what)} of a sink in a run`,
+          `to[0] ${word(what)}: ${what} never settles`,
+        ]),
+      ),
       'promise of a sink': 'writeTo: the promise of the sink never settles',
     });
     const others = lines.filter((line) => !line.includes('E_RUN_STALLED'));
-    expect(others.toSorted()).toEqual(['commit aborted', 'listeners: 0', 'none aborted', 'write aborted']);
+    const aborted = ['begin', 'commit', 'commit', 'none', 'write', 'write'].map((which) => `${which} aborted`);
+    expect(others.toSorted()).toEqual([...aborted, 'listeners: 0'].toSorted());
   });
 
   test('fails where nobody listens to its error', async () => {
