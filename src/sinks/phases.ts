@@ -9,8 +9,12 @@ export interface OpenedSink {
   readonly earlier?: Published | undefined;
   /** Fixes the columns. */
   begin(columns: readonly Column[]): Promise<BegunSink>;
-  /** Removes everything that was written, in whatever phase it is. */
-  abort(): Promise<void>;
+  /**
+   * Removes everything that was written, in whatever phase it is.
+   *
+   * @param underWay Resolves when the call that is under way has ended, in whatever way: it may still make a file.
+   */
+  abort(underWay: Promise<unknown>): Promise<void>;
 }
 
 /** An output that takes rows. */
@@ -27,6 +31,7 @@ export class PhasedWriter implements SinkWriter {
   /** `busy` while a call is under way, and after `prepare`. */
   #phase: 'opened' | 'busy' | BegunSink = 'opened';
   #failure: unknown;
+  #underWay: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly at: string,
@@ -59,7 +64,7 @@ export class PhasedWriter implements SinkWriter {
 
   async abort(): Promise<void> {
     this.#failure ??= new LeadstreamError('E_RUN_ABORTED', `${this.at}: was aborted`);
-    await this.opened.abort();
+    await this.opened.abort(this.#underWay);
   }
 
   /** The output, which is busy from here on. */
@@ -73,7 +78,9 @@ export class PhasedWriter implements SinkWriter {
   async #guard<T>(work: () => Promise<T>): Promise<T> {
     if (this.#failure !== undefined) throw this.#failure;
     try {
-      return await work();
+      const call = work();
+      this.#underWay = call.catch(() => undefined);
+      return await call;
     } catch (thrown) {
       this.#failure = thrown;
       throw thrown;

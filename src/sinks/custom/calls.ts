@@ -11,7 +11,6 @@ export type AnyWriter = CustomWriter<WrittenRow<'typed'>>;
 
 /** Calls the functions of a sink one at a time, and says which of them failed, and where. */
 export class SinkCalls {
-  #underWay: Promise<unknown> = Promise.resolve();
   #ended = false;
 
   constructor(
@@ -21,9 +20,7 @@ export class SinkCalls {
 
   /** @param where Behind the name of the function, like `page 3`. */
   async call(name: 'begin' | 'write', where: string, work: (writer: AnyWriter) => unknown): Promise<void> {
-    const call = sinkCall(this.at, `${name}${where}`, () => work(this.writer));
-    this.#underWay = call.catch(() => undefined);
-    const result = await call;
+    const result = await sinkCall(this.at, `${name}${where}`, () => work(this.writer));
     if (typeof result !== 'boolean') return;
     const remedy = 'it gives a promise that resolves when the rows are stored; a stream of Node wants its drain to be waited for';
     throw new SinkError('E_SINK_FUNCTION', `${this.at}: ${name} gave ${result}${where}; ${remedy}`);
@@ -34,11 +31,11 @@ export class SinkCalls {
     this.#ended = true;
   }
 
-  /** Once, and not behind a commit. */
-  async abort(): Promise<void> {
+  /** Once, and not behind a commit. @param underWay Resolves when the call that is under way has ended. */
+  async abort(underWay: Promise<unknown>): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
-    await settledWithin(this.#underWay, graceMs);
+    await settledWithin(underWay, graceMs);
     await sinkCall(this.at, 'abort', () => this.writer.abort());
   }
 }

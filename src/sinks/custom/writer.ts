@@ -53,9 +53,9 @@ class OpenedCustom implements OpenedSink {
   }
 
   /** What went wrong first is what has to be told, and not that it could not be taken back. */
-  async abort(): Promise<void> {
+  async abort(underWay: Promise<unknown>): Promise<void> {
     this.controller.abort();
-    await this.calls.abort().catch((failure: unknown) => this.context.warn?.({ code: 'W_SINK_ABORT', message: reasonOf(failure) }));
+    await this.calls.abort(underWay).catch((failure: unknown) => this.context.warn?.({ code: 'W_SINK_ABORT', message: reasonOf(failure) }));
   }
 }
 

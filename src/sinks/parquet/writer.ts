@@ -54,7 +54,8 @@ class OpenedTable implements OpenedSink {
     return new BegunTable(begun, projection, this.#sorted);
   }
 
-  async abort(): Promise<void> {
+  async abort(underWay: Promise<unknown>): Promise<void> {
+    await underWay;
     await this.#sorted?.close();
     await this.run.abort();
   }

@@ -84,6 +84,23 @@ export function fileSinkContract(subject: SubjectSink): void {
       expect(await filesBelow(folder)).toEqual([]);
     });
 
+    test('leaves nothing after an abort that comes while it begins, writes or prepares', async () => {
+      const calls: ((writer: SinkWriter) => Promise<unknown>)[] = [
+        (writer) => writer.begin(columns),
+        (writer) => writer.write(pageOf(1, first)),
+        (writer) => writer.prepare(),
+      ];
+      for (const interrupted of [0, 1, 2]) {
+        const folder = await temporaryFolder();
+        const writer = await subject.open(recording(folder));
+        for (const call of calls.slice(0, interrupted)) await call(writer);
+        const underWay = calls[interrupted]?.(writer).catch(() => undefined);
+        await writer.abort();
+        await underWay;
+        expect([interrupted, await filesBelow(folder)]).toEqual([interrupted, []]);
+      }
+    });
+
     test('leaves nothing after an abort before the columns are known', async () => {
       const folder = await temporaryFolder();
       await (await subject.open(recording(folder))).abort();
