@@ -1,6 +1,6 @@
 import { EMPTY, concat, defer, type Observable } from 'rxjs';
 import { warnProcess, type Warning } from '../core/index.js';
-import { standalone, type StepContext } from './context.js';
+import { emptyTally, standalone, type StepContext } from './context.js';
 import type { Step } from './page.js';
 import { Passage } from './passage.js';
 import type { CountedStep, ReadFor, RowSource } from './row-source.js';
@@ -12,6 +12,7 @@ export class OpenReading implements Reading {
   readonly steps: CountedStep[] = [];
   readonly #passages: Passage[] = [];
   readonly #judgements: (() => void)[] = [];
+  #watchedSteps = 0;
 
   constructor(
     private readonly wanted: ReadFor,
@@ -43,9 +44,12 @@ export class OpenReading implements Reading {
     this.#judgements.push(judge);
   }
 
-  /** Watches what a step gives, or the source; in their order. */
+  /** Watches what a step gives, or the source; in their order. What a step counted of rows that came to nothing, as before a `retry`, it counts anew. */
   watched<T>(pages$: Observable<T>, from: string, isBlocking = false): Observable<T> {
-    const passage = new Passage(from, isBlocking);
+    // What was counted since the last one, by the step that gives it.
+    const counted = this.steps.slice(this.#watchedSteps);
+    this.#watchedSteps = this.steps.length;
+    const passage = new Passage(from, isBlocking, () => counted.forEach(({ tally }) => Object.assign(tally, emptyTally())));
     this.#passages.push(passage);
     return passage.watch(pages$);
   }

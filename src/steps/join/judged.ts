@@ -7,7 +7,7 @@ import { matchGate, noMatch } from './matched.js';
 export type JoinContext = Pick<StepContext, 'at' | 'tally' | 'working'>;
 
 /**
- * A join whose rows are counted for each subscription, and judged at the end of the read unless it failed.
+ * A join whose rows are counted for each subscription, and judged at the end of the read unless it failed or was begun again.
  *
  * @param whole Gets what is counted, with each page.
  * @param minMatch Minimum share of rows with a match; `undefined` for none, and a warning when no row has one.
@@ -19,19 +19,25 @@ export function judged<In, Out>(
   reading: Reading,
 ): Step<In, Out> {
   const { at } = whole;
+  let last: object | undefined;
   return (pages$) =>
     defer(() => {
       const tally = emptyTally();
       const add = addingTo(whole.tally, tally);
-      let hasFailed = false;
-      const error = () => {
+      let outcome: 'open' | 'complete' | 'failed' = 'open';
+      const is = (ended: typeof outcome) => () => {
         add();
-        hasFailed = true;
+        outcome = ended;
       };
+      last = tally;
       reading.atEnd(() => {
-        if (!hasFailed) judge(at, tally, minMatch, reading);
+        // One that was left, and begun again as by `retry`, came to nothing.
+        if (outcome === 'complete' || (outcome === 'open' && last === tally)) judge(at, tally, minMatch, reading);
       });
-      return pages$.pipe(join({ at, tally, working: (is) => whole.working?.(is) }), tap({ next: add, error, complete: add }));
+      return pages$.pipe(
+        join({ at, tally, working: (is) => whole.working?.(is) }),
+        tap({ next: add, error: is('failed'), complete: is('complete') }),
+      );
     });
 }
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { concat, concatMap, defer, lastValueFrom, map, pipe, repeat, retry, take, throwError } from 'rxjs';
 import type { Column, Row } from '../../../src/core/index.js';
-import { fromPages, liftRows, standalone, type RowStream, type Step } from '../../../src/flow/index.js';
+import { fromPages, liftRows, standalone, type Page, type RowStream, type Step } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/pipeline/index.js';
 import { defineSink } from '../../../src/sinks/index.js';
-import { join, limit, type JoinOptions } from '../../../src/steps/index.js';
+import { filter, join, limit, type JoinOptions } from '../../../src/steps/index.js';
 import { leasedPages, turns } from '../../support/pages.js';
 
 const columns = (...names: readonly string[]): readonly Column[] =>
@@ -122,6 +122,30 @@ describe('a read of which a part is tried again', () => {
   test('is judged by the rows of the attempt that came to its end', async () => {
     expect(await looped(failingOnce().pipe(joining({ minMatch: '50%' }), retry(1)))).toBe(3);
     expect(warnings()).toEqual([]);
+  });
+
+  test('is judged, and counted, without the attempt that a later step ended', async () => {
+    // What is pushed at one go is counted before anybody can leave.
+    const inTurns = concatMap((page: Page) => Promise.resolve(page));
+    let calls = 0;
+    const failing = map((page: Page) => {
+      if ((calls += 1) === 1) throw new Error('once');
+      return page;
+    });
+    const stream = left(3).pipe(
+      inTurns,
+      filter(({ id }) => id !== '5'),
+      joining({ minMatch: '75%' }),
+      failing,
+      retry(1),
+    );
+    expect(await looped(stream)).toBe(4);
+    expect(stream.steps).toMatchObject([
+      { at: 'filter', tally: { filtered: 1 } },
+      { at: 'join', tally: { matched: 3, missed: 1 } },
+    ]);
+    const none = left().pipe(inTurns, joining({ minMatch: '75%' }), failing, retry(1));
+    await expect(looped(none)).rejects.toMatchObject({ message: /0\.00% of 5 rows/ });
   });
 
   test('is judged each time when it is repeated', async () => {
