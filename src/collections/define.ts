@@ -44,6 +44,8 @@ export interface Served {
   readonly ends: readonly EndForm[];
   /** What is not found by a name of the record itself: where it is, by the field's own name. */
   readonly nested: ReadonlyMap<string, readonly string[]>;
+  /** Undeclared fields that such a place is in: what is declared of them is taken out, so that it is where its name is, and nowhere else. */
+  readonly opened: ReadonlySet<string>;
   /** Whether fields that are not declared are left out without a word. */
   readonly dropsUndeclared: boolean;
 }

@@ -85,12 +85,15 @@ export function collectionOf(name: string, declared: z.output<ReturnType<typeof 
     return [column, { type, sensitivity, ...(original === column ? {} : { original }) }];
   });
   const nested = entries.filter(({ segments }) => segments.length > 1).map(({ segments }) => [segments.join('.'), segments] as const);
+  const whole = new Set(entries.flatMap(({ segments }) => (segments.length === 1 ? segments : [])));
+  const outer = nested.flatMap(([, [name = '']]) => (whole.has(name) ? [] : [name]));
   const served: Served = {
     paging: pagingOf(paging),
     rows: segmentsOf(rows),
     query,
     ends: [end].flat(),
     nested: new Map(nested),
+    opened: new Set(outer),
     dropsUndeclared: undeclared === 'drop',
   };
   return {

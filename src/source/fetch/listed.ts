@@ -1,6 +1,6 @@
 import type { Served } from '../../collections/index.js';
 import { SourceError } from '../../core/index.js';
-import { isJson, JsonText, placeOf, readJson, valueAt, type JsonRecord } from '../../json/index.js';
+import { isJson, JsonText, placeOf, readJson, valueAt, without, type JsonRecord } from '../../json/index.js';
 import type { Answer } from '../../http/index.js';
 import { nameShape, suspect } from '../decode/records.js';
 
@@ -33,8 +33,8 @@ export function listIn(label: string, answer: Answer, { rows, ends }: Served): U
 
 const openList = 0x5b;
 
-/** The records with what is nested in them under names of their own. */
-export function flattened(records: readonly JsonRecord[], { nested }: Served): readonly JsonRecord[] {
+/** The records with what is nested in them under names of their own, and no more where it was, unless that is declared as a whole. */
+export function flattened(records: readonly JsonRecord[], { nested, opened }: Served): readonly JsonRecord[] {
   if (nested.size === 0) return records;
   return records.map((record) => {
     const flat = Object.assign(Object.create(null) as Record<string, JsonRecord[string]>, record);
@@ -45,9 +45,18 @@ export function flattened(records: readonly JsonRecord[], { nested }: Served): r
       if (record[name] !== undefined) flat[`/${name}`] = record[name];
       delete flat[name];
       if (value !== undefined) flat[name] = value;
+      if (opened.has(outer)) takeOut(flat, outer, inner);
     }
     return flat;
   });
+}
+
+function takeOut(flat: Record<string, JsonRecord[string]>, outer: string, inner: readonly string[]): void {
+  const rest = flat[outer];
+  if (!(rest instanceof JsonText)) return;
+  const text = without(rest.text, inner);
+  if (text === undefined) delete flat[outer];
+  else if (text !== rest.text) flat[outer] = new JsonText(text);
 }
 
 function withoutMark(body: Uint8Array): Uint8Array {

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { duckdb } from '../../support/duckdb.js';
@@ -41,14 +42,28 @@ describe('a collection of one’s own by page number', () => {
     expect(paths(server)[0]).toBe('/v2/orders?p=0&size=10');
   });
 
-  test('keeps what nobody declared, the record around a nested field included, unless told to drop it', async () => {
-    const server = await ownServer(byPage(orders(3), 0));
-    const folder = await temporaryFolder();
+  test('keeps what nobody declared, of the record around a nested field too, unless told to drop it', async () => {
+    const rows = orders(3).map((order) => ({ ...order, address: { ...(order.address as object), zip: '02139' } }));
+    const [server, folder] = [await ownServer(byPage(rows, 0)), await temporaryFolder()];
     const report = await runOwn(server, ownText(paged.replace('drop', 'keep')), folder);
     expect(report.findings.unknown).toEqual({ address: 3 });
     expect(report.warnings.map(({ code }) => code)).toEqual(['W_SOURCE_FIELD_NEW']);
     const [row] = await duckdb(`from read_json('${join(folder, 'orders.ndjson')}') limit 1`);
     expect(Object.keys(row ?? {})).toEqual(['no', 'total', 'paid', 'email', 'address.city', 'address.geo.lat', 'tags', 'address']);
+    expect(row?.address).toBe('{"zip":"02139"}');
+  });
+
+  test('has what is nested in one place, so that a mask hides it', async () => {
+    const rows = orders(3).map((order, index) => ({
+      ...order,
+      address: { ...(order.address as object), city: `Secret ${index}`, zip: '02139' },
+    }));
+    const [server, folder] = [await ownServer(byPage(rows, 0)), await temporaryFolder()];
+    const masked = 'from: orders\nsteps: [{ mask: { city: drop } }]\nto: [{ ndjson: { path: orders.ndjson } }]';
+    await runOwn(server, ownText(paged.replace('drop', 'keep'), masked), folder);
+    const written = await readFile(join(folder, 'orders.ndjson'), 'utf8');
+    expect(written).toContain('02139');
+    expect(written).not.toContain('Secret');
   });
 
   test.each([

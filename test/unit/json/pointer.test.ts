@@ -2,30 +2,9 @@ import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { segmentsOf } from '../../../src/core/index.js';
 import { isJson, JsonText, placeOf, valueAt } from '../../../src/json/index.js';
+import { places, plain } from '../../support/json.js';
 
 const bytes = (text: string) => Buffer.from(text);
-
-/** What a pointer leads to by the text of RFC 6901, over what `JSON.parse` made. */
-function plain(value: unknown, segments: readonly string[]): unknown {
-  return segments.reduce<unknown>((at, segment) => {
-    if (Array.isArray(at)) return /^(?:0|[1-9]\d*)$/.test(segment) ? at[Number(segment)] : undefined;
-    return typeof at === 'object' && at !== null && Object.hasOwn(at, segment) ? Reflect.get(at, segment) : undefined;
-  }, value);
-}
-
-/** A document and a way into it, which may lead nowhere. */
-const places = fc.json().chain((json) => {
-  const value: unknown = JSON.parse(json);
-  const into = (at: unknown): fc.Arbitrary<string[]> => {
-    const names = typeof at === 'object' && at !== null ? Object.keys(at) : [];
-    const name = names.length > 0 ? fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...names) }, fc.string()) : fc.string();
-    return fc.oneof(
-      { weight: 1, arbitrary: fc.constant<string[]>([]) },
-      { weight: 3, arbitrary: name.chain((first) => into(plain(at, [first])).map((rest) => [first, ...rest])) },
-    );
-  };
-  return fc.record({ json: fc.constantFrom(json, JSON.stringify(value, undefined, 2)), segments: into(value) });
-});
 
 test('a pointer leads to what it does in RFC 6901, as the text that it is', () => {
   fc.assert(
