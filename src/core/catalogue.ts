@@ -21,7 +21,7 @@ export const catalogue = {
   E_SPEC_REFERENCE: {
     exit: 78,
     retry: false,
-    help: 'Set the variable. Credentials are accepted only under service.auth; everywhere else a reference may have a default: ${NAME:-default}.',
+    help: 'Set the variable, in the environment or in the file of --env. A reference that is no credential may have a default: ${NAME:-default}.',
   },
   E_SOURCE_CONFIG: { exit: 78, retry: false, help: 'Correct the address of the service, the key or the option named.' },
   E_SOURCE_AUTH: {
@@ -198,7 +198,7 @@ export const catalogue = {
   E_ROW_NOT_FOUND: {
     exit: 1,
     retry: false,
-    help: 'Check the key: its values in the order of the columns named. --scan looks through more rows of the list.',
+    help: 'Check the key: its values in the order of the columns named.',
   },
   E_ROW_FAILED: {
     exit: 1,

@@ -128,9 +128,12 @@ class Concurrency {
       this.findings.unknown('concurrency', remarks.join('; '), replies);
       return;
     }
-    const best = measured.reduce((chosen, next) => (next.perSecond >= worthwhile * chosen.perSecond ? next : chosen)).inFlight;
+    const chosen = measured.reduce((before, next) => (next.perSecond >= worthwhile * before.perSecond ? next : before));
     const told = measured.map(({ inFlight, perSecond }) => `${inFlight} in flight: ${perSecond}/s`).join(', ');
-    const most = best === 1 ? 'more requests in flight brought no more' : `${best} in flight brought most`;
+    const isMost = measured.every(({ perSecond }) => perSecond <= chosen.perSecond);
+    const enough =
+      chosen.inFlight === 1 ? 'more requests in flight brought no more' : `with ${chosen.inFlight} in flight, more brought little more`;
+    const most = isMost && chosen.inFlight > 1 ? `${chosen.inFlight} in flight brought most` : enough;
     const isAlone = this.measuring.ratePerSecond < 2;
     const words = [`answers a second: ${told}`, ...(measured.length > 1 ? [most] : isAlone ? ['none were sent together'] : []), ...remarks];
     this.findings.add('concurrency', remarks.length === 0 ? 'ok' : 'note', words.join('; '), replies);

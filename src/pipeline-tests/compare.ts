@@ -1,6 +1,6 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { catalogue, nearest, type DeclaredType } from '../core/index.js';
+import { amountOf, catalogue, nearest, type DeclaredType } from '../core/index.js';
 import { bookNames, type PipelineTest, type TextRow } from '../pipeline/index.js';
 import type { Outcome } from './outcome.js';
 import { diffRows, type RowDifference } from './row-diff.js';
@@ -98,7 +98,7 @@ function rowDifferences(
   const unknown = columnUnknown(wanted, received);
   if (unknown !== undefined) return [{ at, expected: `a column ${unknown.name}`, received: unknown.near }];
   const rows = diffRows(wanted, received);
-  return rows.length === 0 ? [] : [{ at, expected: `${wanted.length} rows`, received: `${received.length} rows`, rows }];
+  return rows.length === 0 ? [] : [{ at, expected: amountOf(wanted.length, 'row'), received: amountOf(received.length, 'row'), rows }];
 }
 
 function textIn(value: string | number | boolean | null): string | null {

@@ -69,7 +69,7 @@ export class IssueList {
     return (path, message, onKey, at) => {
       if (reference) this.#unresolved.set(path.join('.'), path);
       this.#places.add(path.join('.'));
-      const set = this.document.overridden.find((over) => over.every((part, index) => part === path[index]));
+      const set = this.document.overridden.find((over) => isWithin(path, over) || (onKey === true && isWithin(over, path)));
       const told = this.file.credentials.redact(
         set ? `--set ${set.join('.')}: ${withoutKey(message, set)}${setHint(message, set)}` : message,
       );
@@ -191,6 +191,11 @@ function idOf({ line, column, message }: SpecIssue): string {
 }
 
 /** A problem without the key that it begins with, where that was said before. */
+/** Whether a place is another one, or in it. */
+function isWithin(inner: Path, outer: Path): boolean {
+  return outer.every((part, index) => part === inner[index]);
+}
+
 function withoutKey(message: string, path: Path): string {
   const key = `${String(path.at(-1))}: `;
   return message.startsWith(key) ? message.slice(key.length) : message;

@@ -80,8 +80,10 @@ export class FieldFindings {
     this.#count(this.#missing, column, rows);
   }
 
-  /** Counts values that are no text. */
+  /** Counts values that are no text, where they should be: what a collection of one's own declares as a number or flag is no text in JSON. */
   countNotText(column: string, rows = 1): void {
+    const { served, fields } = this.collection;
+    if (served && (fields[column]?.type ?? 'text') !== 'text') return;
     this.#count(this.#notText, column, rows);
   }
 

@@ -426,7 +426,7 @@ describe('explain-row', () => {
       code: 1,
       stdout: '',
       stderr: expect.stringContaining(
-        'E_ROW_NOT_FOUND: leads: the single read has no record, and there is no record with that lead_id among the first 150 rows of the list',
+        'E_ROW_NOT_FOUND: leads: the single read has no record, and there is no record with that lead_id among the first 150 rows of the list; --scan looks through more of them',
       ),
     });
     const whole = await cli(['explain-row', 'p.yaml', '77'], { cwd, env: from.env });

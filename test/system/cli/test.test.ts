@@ -46,7 +46,7 @@ describe('test', () => {
       file(`
   - name: rows
     ${given}
-    expect: { rows: [{ low: old }, { low: sold }, { low: x, lead_id: 3 }] }
+    expect: { rows: [{ low: old }, { low: sold }, { low: x, lead_id: 3, lead_status: null }] }
   - name: too few
     ${given}
     expect: { rows: [{ lead_id: 2 }] }
@@ -91,9 +91,9 @@ describe('test', () => {
       'FAIL p.yaml night: rows',
       '       rows: expected 3 rows, received 2 rows',
       '         row 1, low: expected "old", received "new"',
-      '         row 3 did not come: { low: "x", lead_id: "3" }',
+      '         row 3 did not come: { low: "x", lead_id: "3", lead_status: null }',
       'FAIL p.yaml night: too few',
-      '       rows: expected 1 rows, received 2 rows',
+      '       rows: expected 1 row, received 2 rows',
       '         row 1 was not expected: { lead_id: "1", lead_status: "NEW", low: "new" }',
       'FAIL p.yaml night: books, warnings and printed text',
       '       warnings: expected W_SOURCE_CAP, received none',

@@ -433,6 +433,7 @@ describe('--set', () => {
     ['limit', '5', "--set limit: unknown key 'limit'"],
     ['to.0.cvs.path', 'x', 'a sink is a map with a single key'],
     ['from', 'lead', "--set from: unknown collection 'lead', did you mean 'leads'?"],
+    ['sevice.limit', '3', "--set sevice.limit: unknown key 'sevice', did you mean 'service'?"],
     ['from.x', 'y', '--set from.x: the file has no such place'],
     ['to.2.csv.path', 'x', '--set to.2.csv.path: the file has no such place'],
     ['steps.1', 'x', '--set steps.1: the file has no such place'],

@@ -1,5 +1,5 @@
 import type { Collection, CollectionName } from '../../../collections/index.js';
-import { LeadstreamError, SourceError, type Row } from '../../../core/index.js';
+import { amountOf, LeadstreamError, SourceError, type Row } from '../../../core/index.js';
 import type { CollectionStream, Service } from '../../../source/index.js';
 import type { RowSearch } from './explanation.js';
 
@@ -57,8 +57,8 @@ async function inList(
   }
   const where =
     looked >= scan
-      ? `among the first ${looked.toLocaleString('en-US')} rows of the list`
-      : `in the list of ${looked.toLocaleString('en-US')} rows`;
+      ? `among the first ${amountOf(looked, 'row')} of the list; --scan looks through more of them`
+      : `in the list of ${amountOf(looked, 'row')}`;
   const before = because === undefined ? '' : `${because}, and `;
   throw new LeadstreamError(
     'E_ROW_NOT_FOUND',
