@@ -10,6 +10,9 @@ export interface GateResult {
   readonly outcome: 'passed' | 'refused' | 'overridden' | 'not compared';
   /** What it has against publishing; none when it passed. */
   readonly violations: readonly Violation[];
+  /** Of `max_read_shrink`, how many rows the list had, and how many before. */
+  readonly rows?: number;
+  readonly rowsBefore?: number;
 }
 
 export function gateResult(gate: string, at: string | undefined, violations: readonly Violation[]): GateResult {

@@ -26,7 +26,8 @@ export interface ListCount {
 export function shrinkGates(lists: readonly ListCount[], allowed: Allowed, allowShrink: boolean): readonly GateResult[] {
   return lists.map((list) => {
     const options = { compared: list.earlier !== undefined, allowed: allowShrink };
-    return comparedResult('max_read_shrink', list.at, refuseShrunk(list, allowed), options);
+    const result = comparedResult('max_read_shrink', list.at, refuseShrunk(list, allowed), options);
+    return list.earlier === undefined ? result : { ...result, rows: list.rows, rowsBefore: list.earlier.rows };
   });
 }
 

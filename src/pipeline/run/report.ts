@@ -115,6 +115,7 @@ export function summaryOf(report: RunReport): string {
     `${report.pipeline}: read ${amount(report.read)} ${report.collection} in ${amountOf(report.pages, 'page')}, ${seconds.toFixed(1)} s${perSecond}`,
     ...(report.resumed > 0 ? [`  resumed: ${amount(report.resumed)} pages were spooled by an interrupted run, since ${report.since}`] : []),
     ...consistencyLine(report.consistency),
+    ...report.gates.flatMap(shrunkLine),
     ...report.steps.flatMap(({ at, tally }) => stepLine(at, tally) ?? []),
     ...report.lookups.map(lookupLine),
     ...report.sinks.map(sinkLine),
@@ -140,6 +141,12 @@ const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>([
   'W_GATE_OVERRIDDEN',
   'W_SINK_EMPTY',
 ]);
+
+/** A list that lost a tenth or more since the last run, and was published. */
+function shrunkLine({ gate, at, rows, rowsBefore }: GateResult): readonly string[] {
+  if (gate !== 'max_read_shrink' || rows === undefined || rowsBefore === undefined || rows > 0.9 * rowsBefore) return [];
+  return [`  ${at}: ${amountOf(rows, 'row')} in the list, and ${amount(rowsBefore)} before`];
+}
 
 function consistencyLine(consistency: Consistency): readonly string[] {
   const { outcome, probes, passes, repaired, duplicates, changed, counted, growing, unordered } = consistency;

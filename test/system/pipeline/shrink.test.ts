@@ -103,9 +103,14 @@ describe('a list that has become small', () => {
     expect(await refused({ leads: bridged(10), bridges: [] }, { body: inner })).toHaveLength(2);
   });
 
-  test('does not refuse up to half', async () => {
+  test('does not refuse up to half, and tells from a tenth on', async () => {
     await night({});
-    await night({ leads: bridged(50), bridges: bridges(5) });
+    expect(summaryOf(await night({ leads: bridged(91) }))).not.toContain('before');
+    const half = summaryOf(await night({ leads: bridged(50), bridges: bridges(5) }));
+    expect(half.split('\n').filter((line) => line.endsWith('before'))).toEqual([
+      '  leads: 50 rows in the list, and 91 before',
+      '  steps[0] join: 5 rows in the list, and 10 before',
+    ]);
     expect(await night({ leads: bridged(25), bridges: bridges(8) })).toMatchObject({ read: 25 });
   });
 
