@@ -4,6 +4,7 @@ import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
+import { whole, wrapped } from '../wrapped.js';
 
 interface ExplainArguments extends CommonArguments {
   readonly file: string;
@@ -111,20 +112,4 @@ function listOf(columns: readonly ExplainedColumn[]): string {
   return columns
     .map(({ name, type, sensitivity }) => whole(`${name} ${type}${sensitivity === 'plain' ? '' : ` (${sensitivity})`}`))
     .join(', ');
-}
-
-/** A text that stays on one line. */
-function whole(text: string): string {
-  return text.replaceAll(' ', '\u00a0');
-}
-
-/** A text in lines of so many characters, broken at blanks. */
-function wrapped(text: string, room: number): readonly string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1);
-    if (line === undefined || line.length + 1 + word.length > room) lines.push(word);
-    else lines[lines.length - 1] = `${line} ${word}`;
-  }
-  return lines.map((line) => line.replaceAll('\u00a0', ' '));
 }

@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { amount, LeadstreamError, unknownName, type Column } from '../../core/index.js';
+import { amount, amountOf, LeadstreamError, unknownName, type Column } from '../../core/index.js';
 import type { Pipeline, Preview, PreviewStage } from '../../index.js';
 import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
@@ -7,6 +7,7 @@ import { commonOptions, type CommandContext, type CommonArguments, type Runner }
 import { listed } from '../listed.js';
 import { fitting, masked, printRows } from '../rows.js';
 import { print } from '../streams.js';
+import { wrapped } from '../wrapped.js';
 
 interface PreviewArguments extends CommonArguments {
   readonly file: string;
@@ -69,8 +70,8 @@ async function preview(arguments_: PreviewArguments, context: CommandContext): P
   if (found.failure !== undefined) return reportFailure(console, found.failure);
   const { name } = pipeline.plan.collection;
   const read = found.whole
-    ? `all ${amount(found.read)} rows of ${name}`
-    : `the first ${amount(found.read)} rows of ${name} (--sample: more)`;
+    ? `all ${amountOf(found.read, 'row')} of ${name}`
+    : `the first ${amountOf(found.read, 'row')} of ${name} (--sample: more)`;
   console.log('info', `read ${read}; nothing was written`);
   return 0;
 }
@@ -104,13 +105,12 @@ async function printStage(
   const names = (columns: readonly Column[]) => columns.map(({ name }) => name);
   const added = earlier ? stage.columns.filter(({ name }) => !names(earlier.columns).includes(name)) : [];
   const gone = earlier ? names(earlier.columns).filter((name) => !names(stage.columns).includes(name)) : [];
-  await print(
-    stdout,
-    `${earlier === undefined || step !== undefined ? '' : '\n'}${titleOf(stage, names(added), gone, step !== undefined)}\n`,
-  );
+  const width = Math.max(20, stdout.columns ?? 100);
+  const title = wrapped(titleOf(stage, names(added), gone), width - 2).join('\n  ');
+  const note = noteOf(stage, step !== undefined);
+  await print(stdout, `${earlier === undefined || step !== undefined ? '' : '\n'}${title}\n${note}`);
   if (stage.rows.length === 0) return;
   const shown = reveal ? stage : masked(stage.columns, stage.rows);
-  const width = Math.max(20, stdout.columns ?? 100);
   const isFirst = ({ name }: Column) => collection.key.includes(name) || names(added).includes(name);
   const chosen =
     wanted.length > 0
@@ -122,19 +122,20 @@ async function printStage(
   const more = shown.columns.length - chosen.length;
   const index = /^steps\[(\d+)\]/.exec(stage.at)?.[1];
   if (more > 0 && wanted.length === 0)
-    await print(stdout, `(${more} more columns: ${index === undefined ? '--columns chooses' : `--step ${index} shows them`})\n`);
+    await print(
+      stdout,
+      `(${amountOf(more, 'more column')}: ${index === undefined ? '--columns chooses' : `--step ${index} shows them`})\n`,
+    );
+}
+
+function titleOf({ at, rows, passed, columns }: PreviewStage, added: readonly string[], gone: readonly string[]): string {
+  const few = rows.length < passed ? `first ${amount(rows.length)} of ${amountOf(passed, 'row')}` : amountOf(passed, 'row');
+  const count = passed === 0 ? 'no row of the sample gets here' : `${few}, ${amountOf(columns.length, 'column')}`;
+  const changes = [...added.map((name) => `+${name}`), ...gone.map((name) => `-${name}`)].join(' ');
+  return `${at}: ${count}${changes === '' ? '' : `, ${changes}`}`;
 }
 
 /** @param alone Whether no place before it is shown, which would have told of the sample. */
-function titleOf(
-  { at, rows, passed, columns, sampledBy }: PreviewStage,
-  added: readonly string[],
-  gone: readonly string[],
-  alone: boolean,
-): string {
-  const few = rows.length < passed ? `first ${amount(rows.length)} of ${amount(passed)} rows` : `${amount(passed)} rows`;
-  const count = passed === 0 ? 'no row of the sample gets here' : `${few}, ${columns.length} columns`;
-  const changes = [...added.map((name) => `+${name}`), ...gone.map((name) => `-${name}`)].join(' ');
-  const note = sampledBy === undefined ? '' : `\n(a sample: ${sampledBy} has not seen the whole collection)`;
-  return `${at}: ${count}${changes === '' ? '' : `, ${changes}`}${alone || sampledBy === at ? note : ''}`;
+function noteOf({ at, sampledBy }: PreviewStage, alone: boolean): string {
+  return sampledBy !== undefined && (alone || sampledBy === at) ? `(a sample: ${sampledBy} has not seen the whole collection)\n` : '';
 }

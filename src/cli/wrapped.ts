@@ -1,0 +1,15 @@
+/** A text that stays on one line. */
+export function whole(text: string): string {
+  return text.replaceAll(' ', '\u00a0');
+}
+
+/** A text in lines of so many characters, broken at blanks. */
+export function wrapped(text: string, room: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line === undefined || line.length + 1 + word.length > room) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return lines.map((line) => line.replaceAll('\u00a0', ' '));
+}
