@@ -11,7 +11,7 @@ const taken = object({ path: filledText, columns: texts() }, ['path']);
  *
  * @param path The file.
  * @param columns Names of the columns that are wanted. Default: all.
- * @returns One array of rows per row group, which is what is in memory.
+ * @returns One array of rows per row group, which is what is in memory. Each loop reads the file from the first row on.
  * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right, and for columns that the file does not have; `E_DATA` for what
  * cannot be read as Parquet.
  *
@@ -20,10 +20,11 @@ const taken = object({ path: filledText, columns: texts() }, ['path']);
  */
 export function readGroups(path: string, columns?: readonly string[]): AsyncIterable<readonly Row[]> {
   checkUsage('readGroups', taken, { path, columns });
-  return groupsOf(path, columns);
+  const wanted = columns && [...columns];
+  return { [Symbol.asyncIterator]: () => groupsOf(path, wanted) };
 }
 
-async function* groupsOf(path: string, columns: readonly string[] | undefined): AsyncIterable<readonly Row[]> {
+async function* groupsOf(path: string, columns: readonly string[] | undefined): AsyncGenerator<readonly Row[], void> {
   const { file, metadata } = await opened(path, columns);
   const [{ parquetReadObjects }, { decompress }] = await Promise.all([import('hyparquet'), zstd()]);
   const compressors = { GZIP: (bytes: Uint8Array) => gunzipSync(bytes), ZSTD: decompress };

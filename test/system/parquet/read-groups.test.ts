@@ -25,6 +25,13 @@ describe('the rows of a Parquet file', () => {
     expect(await rowsOf(path, ['lead_id'])).toEqual([{ lead_id: 0n }, { lead_id: 1n }, { lead_id: 2n }]);
   });
 
+  test('come again, from the first on, in each loop over what was asked for once', async () => {
+    const groups = readGroups(await written());
+    const lengths: number[] = [];
+    for (let loop = 0; loop < 2; loop += 1) for await (const group of groups) lengths.push(group.length);
+    expect(lengths).toEqual([3, 3]);
+  });
+
   test('are refused where they cannot be read, with the path and what the system says', async () => {
     const [path, folder] = [await written(), await temporaryFolder()];
     const text = join(folder, 'leads.csv');
