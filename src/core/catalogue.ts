@@ -142,7 +142,7 @@ export const catalogue = {
   E_SINK_FIELD: {
     exit: 1,
     retry: true,
-    help: 'A field that nobody declared came after the first page, when the columns were fixed; name the fields that are wanted, by fields of with, by select or under columns of writeTo.',
+    help: 'A field that nobody declared came after the first page, when the columns were fixed, or one came that the columns given to fromPages do not name; name the fields that are wanted, by fields of with, by select or under columns of writeTo.',
   },
   E_SINK_KEY: {
     exit: 1,

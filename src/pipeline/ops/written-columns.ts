@@ -8,6 +8,7 @@ import { wrong } from './write-to-check.js';
 export class WrittenColumns {
   #columns: readonly Column[] | undefined;
   #names: ReadonlySet<string> = new Set();
+  #begun = false;
   #looked = false;
   readonly #left = new Set<string>();
 
@@ -37,13 +38,15 @@ export class WrittenColumns {
   check(page: Page): void {
     if (!isPage(page)) throw wrong(`the stream gives ${given(page)} that is no page; give service.leads or .pages$, and not .rows$`);
     const { columns } = this;
+    const isFirst = !this.#begun;
+    this.#begun = true;
     const batch = batchOf(page);
     if (batch.length === 0) return;
     if (!this.#looked) this.#lookFor(columns, page, [...batch.columns.keys()]);
     this.#looked = true;
     const extra = [...batch.columns.keys()].filter((name) => !this.#names.has(name));
     if (this.declared !== undefined) return this.#tell(extra);
-    if (extra.length > 0) throw late(extra, page.number);
+    if (extra.length > 0) throw unnamed(extra, page.number, isFirst);
     for (const { name, type } of columns) {
       const vector = batch.columns.get(name);
       if (type === 'text' && vector instanceof FlatVector) refuseNoTexts(name, vector.values, page.number);
@@ -67,9 +70,13 @@ export class WrittenColumns {
   }
 }
 
-function late(names: readonly string[], page: number): SinkError {
+/** @param isFirst Whether no page came before: then it is no field of the service, whose columns would name it, but one of a program. */
+function unnamed(names: readonly string[], page: number, isFirst: boolean): SinkError {
   const which = `${names.length === 1 ? 'the field' : 'the fields'} ${listed(names)}, which no column is there for`;
-  return new SinkError('E_SINK_FIELD', `writeTo: rows of page ${page} have ${which}, since page 1 did not have it`);
+  const why = isFirst
+    ? '; name it in the columns that the stream was given, as by fromPages, or leave it out with select'
+    : ', since page 1 did not have it';
+  return new SinkError('E_SINK_FIELD', `writeTo: rows of page ${page} have ${which}${why}`);
 }
 
 function refuseNoTexts(name: string, values: readonly Value[], page: number): void {

@@ -23,6 +23,7 @@ import {
   select,
   stdout,
   writeTo,
+  type Column,
   type Derivation,
   type RowStream,
   type Service,
@@ -310,6 +311,19 @@ describe('fields that nobody declared', () => {
       message: 'writeTo: rows of page 2 have the field new_field, which no column is there for, since page 1 did not have it',
     });
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('are refused on the first page of a stream that was given columns, and it is said where to name them', async () => {
+    const page = { number: 1, rows: [{ id: '1', more: '2' }], lease: { release: () => {} } };
+    const columns: readonly Column[] = [{ name: 'id', original: 'id', type: 'text', cast: true, sensitivity: 'plain' }];
+    const path = join(await temporaryFolder(), 'rows.csv');
+    await expect(writeTo(fromPages(of(page), columns), csv({ path }))).rejects.toMatchObject({
+      code: 'E_SINK_FIELD',
+      message:
+        'writeTo: rows of page 1 have the field more, which no column is there for; name it in the columns that the stream was given, as by fromPages, or leave it out with select',
+    });
+    await writeTo(fromPages(of(page), columns).pipe(select(['id'])), csv({ path }));
+    expect((await readFile(path, 'utf8')).split(/\r?\n/)).toEqual(['"id"', '"1"', '']);
   });
 
   test('stay out where fields or columns are named', async () => {
