@@ -1,7 +1,8 @@
-import { Observable, type Subscriber, type Subscription } from 'rxjs';
+import { map, Observable, type Subscriber, type Subscription } from 'rxjs';
 import type { Column, Consistency } from '../core/index.js';
 import { maxTimerMs } from '../options/index.js';
-import { withLease, type Page } from './page.js';
+import type { Page } from './page.js';
+import { SharedPage } from './shared-page.js';
 
 /** How long rows that were read are good enough. */
 export interface CacheOptions {
@@ -16,13 +17,10 @@ export interface CachedRead<T> {
   readonly consistency: Consistency | undefined;
 }
 
-/** Pages that stay in memory whoever takes them have no place in a window. */
-const noLease = { release: () => {} };
-
 /** One read, its pages so far, and who gets them. */
 class SharedRead<T> {
   readonly startedAt = performance.now();
-  readonly #pages: Page<T>[] = [];
+  readonly #pages: SharedPage<T>[] = [];
   readonly #subscribers = new Set<Subscriber<Page<T>>>();
   #complete = false;
   #reading: Subscription | undefined;
@@ -39,7 +37,7 @@ class SharedRead<T> {
 
   /** Gives all pages from the first on, those that are there at once. */
   serve(subscriber: Subscriber<Page<T>>): void {
-    for (const page of this.#pages) subscriber.next(page);
+    for (const page of this.#pages) subscriber.next(page.forReader());
     if (this.#complete) {
       subscriber.complete();
       return;
@@ -50,11 +48,10 @@ class SharedRead<T> {
   }
 
   #start(): Subscription {
-    return this.read.pages$.subscribe({
-      next: (page) => {
-        const kept = withLease(page, noLease);
-        this.#pages.push(kept);
-        for (const each of [...this.#subscribers]) each.next(kept);
+    return this.read.pages$.pipe(map((page) => new SharedPage(page))).subscribe({
+      next: (shared) => {
+        this.#pages.push(shared);
+        for (const each of [...this.#subscribers]) each.next(shared.forReader());
       },
       error: (error: unknown) => {
         this.ended(true);

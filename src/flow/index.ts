@@ -25,7 +25,7 @@ export { pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from
 export { preload } from './preload.js';
 export { onItsOwn } from './reading.js';
 export { failureAt, type KnownRows, namingRow, namingRows, type RowPlace } from './row-failure.js';
-export { isPromise, ofEachRow, type Refused, refusedCondition } from './row-function.js';
+export { changedInPlace, isPromise, ofEachRow, type Refused, refusedCondition, refusedRow } from './row-function.js';
 export { createStallDetector, type StallDetector } from './stall-detector.js';
 export { Recent } from './recent.js';
 export { unlessDry } from './stalled.js';

@@ -3,7 +3,7 @@ import { ReadableStream } from 'node:stream/web';
 import type { Observable, Subscription } from 'rxjs';
 import { lineOf } from './json-line.js';
 import { keep } from './lease.js';
-import type { Page } from './page.js';
+import { rowsOf, type Page } from './page.js';
 
 /** In which form a stream of Node or of the web gives rows: as `objects`, or as bytes with a line of JSON for each row. */
 export type RowFormat = 'objects' | 'ndjson';
@@ -147,7 +147,7 @@ class ItemIterator<T, I> implements AsyncIterableIterator<I, undefined> {
  * rows before it.
  */
 export function iterate<T>(pages$: Observable<Page<T>>): AsyncIterableIterator<T, undefined> {
-  return new ItemIterator(pages$, ({ rows }) => rows);
+  return new ItemIterator(pages$, rowsOf);
 }
 
 /** The rows of a stream of pages as a stream of Node: the slower it is read, the slower the source is asked. Destroying it unsubscribes. */

@@ -1,12 +1,12 @@
 import { isObservable, Observable, Subject, map, takeWhile, type OperatorFunction, type Subscriber, type Subscription } from 'rxjs';
-import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
+import { LeadstreamError, StepError } from '../core/index.js';
 import { callable, checkGiven, given, object } from '../options/index.js';
 import { keepRows } from './keep-rows.js';
-import type { RowGuard } from '../vector/index.js';
-import { guardOf, type Page, type Step } from './page.js';
+import { isCopiedRow, type RowGuard } from '../vector/index.js';
+import { guardOf, rowsOf, type Page, type Step } from './page.js';
 import { namedColumns } from './declared-values.js';
 import { MadeRows, type MadeOptions } from './made-rows.js';
-import { changedInPlace, ofEachRow, refusedRow } from './row-function.js';
+import { changedInPlace, closeLook, ofEachRow, refusedPromise, refusedRow, threw } from './row-function.js';
 import { stalled, whenDry } from './stalled.js';
 import { withFacts } from './step-facts.js';
 
@@ -16,11 +16,15 @@ const conditions = object({ keep: callable }, ['keep']);
 const operators = object({ operator: callable, options: made }, ['operator']);
 
 /**
- * Applies a function to every row; it is told the row and nothing else.
+ * Applies a function to every row; it is told the row and nothing else. It gets a copy, which is frozen when the page is done: it may keep it, and
+ * gives another row instead of changing it. Rows of its own are its own without `columns`, so what it changes in one later reaches whoever
+ * has not read it yet; with them, they are frozen as well.
  *
  * @param options The columns that its rows have, for `writeTo` and the steps behind it.
  * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right. `E_STEP_FUNCTION`, by the stream, when the function throws, with
- * what it threw as the `cause`, when it gives a promise or changes a row of leadstream in place, and for a row that differs from the columns.
+ * what it threw as the `cause`, when it gives a promise or changes a row of leadstream in place, the one at hand or one that it kept, and for a row that differs from the columns.
+ * Not seen: changes of rows of an earlier page by code that is not strict, and symbols, properties that are not enumerable and prototypes
+ * where they are set on fewer than one row in 64.
  *
  * @example
  * service.leads.pipe(mapRows(({ lead_id, zipcode }) => ({ id: lead_id, prefix: zipcode?.slice(0, 3) ?? null })));
@@ -31,7 +35,11 @@ const operators = object({ operator: callable, options: made }, ['operator']);
 export function mapRows<T, U>(project: (row: T) => U, options: MadeOptions<NoInfer<U>> = {}): Step<T, U> {
   checkGiven('mapRows', projections, { project, options });
   const rows = new MadeRows<U>('mapRows', options);
-  const mapping: Step<T, U> = map((page) => rows.page(page, ofEachRow(page, { at: 'mapRows', of: project })));
+  const mapping: Step<T, U> = map((page) => {
+    const made = rows.begin(page);
+    ofEachRow(page, { at: 'mapRows', of: project, refused: (row) => refusedPromise(row) ?? made.take(row) });
+    return made.done();
+  });
   return withFacts(mapping, rows.facts);
 }
 
@@ -57,8 +65,10 @@ export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
  * Rows belong to the page during which they are emitted: those of an operator that waits go out with the next page, and those
  * that come after the last page in one more, numbered after it, for which the stream waits. They are not bounded by the window.
  *
+ * The operator gets copies. One that it changes at once is refused; one that it keeps it may change until it gives it, and with the page it is frozen.
+ *
  * @param options The columns that the rows have which come of it, as of `mapRows`.
- * @throws {StepError} As `mapRows`.
+ * @throws {StepError} As `mapRows`; what the operator fails with between pages, as behind a promise, names the page before.
  * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for an operator that never completes, once the process has nothing else left to do.
  *
  * @example
@@ -87,26 +97,31 @@ export function liftRows<T, U>(operator: OperatorFunction<T, U>, options: MadeOp
   return withFacts(lifting, rows.facts);
 }
 
+/** A row that an operator is given, and its place in the page, from 0. */
+interface GivenRow<T> {
+  readonly index: number;
+  readonly row: T;
+}
+
 /** A row operator at work, with one subscription for all pages. */
 class LiftedRows<T, U> {
   readonly #rows$ = new Subject<T>();
   readonly #lifted: Subscription;
   #out: U[] = [];
   #last = 0;
-  /** The row that the operator is being given, from 0. */
-  #index = 0;
-  #inPage = false;
+  /** What the operator is being given; `undefined` between pages. */
+  #given: GivenRow<T> | undefined;
 
   constructor(
     operator: OperatorFunction<T, U>,
     private readonly made: MadeRows<U>,
     private readonly subscriber: Subscriber<Page<U>>,
   ) {
-    this.#lifted = observableOf(this.#rows$.pipe(operator)).subscribe({
+    this.#lifted = this.#applied(operator).subscribe({
       next: (row) => this.#out.push(row),
-      error: (error: unknown) => subscriber.error(this.#inPage ? this.#failure(error) : error),
+      error: (error: unknown) => subscriber.error(this.#failure(error)),
       complete: () => {
-        if (!this.#inPage) this.#finish();
+        if (!this.#given) this.#finish();
       },
     });
     subscriber.add(this.#lifted);
@@ -119,15 +134,14 @@ class LiftedRows<T, U> {
 
   lift(page: Page<T>): Page<U> {
     this.#last = page.number;
-    this.#inPage = true;
     const guard = guardOf(page);
-    for (const [index, row] of page.rows.entries()) {
+    for (const [index, row] of rowsOf(page).entries()) {
       if (this.closed) break;
-      this.#index = index;
-      if (guard) this.#give(row, guard);
+      this.#given = { index, row };
+      if (guard) this.#give({ index, row }, guard);
       else this.#rows$.next(row);
     }
-    this.#inPage = false;
+    this.#given = undefined;
     return this.made.page(page, this.#taken());
   }
 
@@ -138,12 +152,20 @@ class LiftedRows<T, U> {
     if (!this.closed) this.subscriber.add(whenDry('calls', () => this.#refuseEndless()));
   }
 
-  /** What the operator changes before it lets go of the row is told; what it keeps is its own. */
-  #give(row: T, guard: RowGuard<T>): void {
-    const copy = guard.copy(row);
+  #applied(operator: OperatorFunction<T, U>): Observable<U> {
+    try {
+      return observableOf(this.#rows$.pipe(operator));
+    } catch (thrown) {
+      throw this.#failure(thrown);
+    }
+  }
+
+  /** What the operator changes before it lets go of the row is told; what it keeps is its own until it gives it. */
+  #give(given: GivenRow<T>, guard: RowGuard<T>): void {
+    const copy = guard.copy(given.row);
     this.#rows$.next(copy);
-    const field = guard.changed(copy);
-    if (field !== undefined) throw refusedRow({ ...this.#place, row }, ...changedInPlace(field));
+    const field = guard.changed(copy, given.index % closeLook === 0);
+    if (field !== undefined) throw refusedRow(this.#placeOf(given), ...changedInPlace(field));
   }
 
   #finish(): void {
@@ -163,11 +185,15 @@ class LiftedRows<T, U> {
 
   #failure(thrown: unknown): unknown {
     if (thrown instanceof LeadstreamError) return thrown;
-    return refusedRow({ ...this.#place, row: undefined }, `threw ${whatWasThrown(thrown)}`, { cause: thrown });
+    const [what, more] = threw(thrown);
+    if (this.#given) return refusedRow(this.#placeOf(this.#given), what, more);
+    const where = this.#last === 0 ? 'before the first page' : `after page ${this.#last}`;
+    const remedy = more.remedy === undefined ? '' : `; ${more.remedy}`;
+    return new StepError('E_STEP_FUNCTION', `liftRows: the operator ${what} ${where}${remedy}`, { cause: thrown });
   }
 
-  get #place() {
-    return { who: 'liftRows', at: 'liftRows', page: this.#last, index: this.#index };
+  #placeOf(given: GivenRow<T>) {
+    return { who: 'liftRows', at: 'liftRows', page: this.#last, ...given };
   }
 
   /** What fails behind the last page, the stream has to tell itself. */
@@ -180,9 +206,11 @@ class LiftedRows<T, U> {
     }
   }
 
+  /** What the operator gave. Rows of ours are frozen, since they go on now: a change that comes later would be lost. */
   #taken(): U[] {
     const rows = this.#out;
     this.#out = [];
+    for (const row of rows) if (isCopiedRow(row)) Object.freeze(row);
     return rows;
   }
 }
@@ -202,7 +230,7 @@ export function rows<T>(): OperatorFunction<Page<T>, T> {
     new Observable((subscriber) =>
       pages$.subscribe({
         next: (page) => {
-          for (const row of page.rows) {
+          for (const row of rowsOf(page)) {
             if (subscriber.closed) return;
             subscriber.next(row);
           }

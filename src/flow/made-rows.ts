@@ -1,8 +1,8 @@
-import { strictest, type Column, type DeclaredType, type Row, type Sensitivity, type Value, type ValueOf } from '../core/index.js';
-import { FlatVector, RecordBatch } from '../vector/index.js';
+import { strictest, type Column, type DeclaredType, type Row, type Sensitivity, type ValueOf } from '../core/index.js';
+import { RecordBatch, TakenRows } from '../vector/index.js';
 import { kindOf, kinds, wrongValue } from './declared-values.js';
 import { withBatch, withRows, type Page } from './page.js';
-import { refusedRow } from './row-function.js';
+import { changedInPlace, refusedRow, type Refused } from './row-function.js';
 import type { StepFacts } from './step-facts.js';
 
 /** The declared types that a value of JavaScript can have. */
@@ -25,10 +25,12 @@ export interface MadeOptions<U> {
 
 type Declared = Readonly<Record<string, DeclaredType | { readonly type: DeclaredType; readonly sensitivity?: Sensitivity | undefined }>>;
 
+/** Columns that a program names for rows that a function makes: by name the type, and the sensitivity. */
+type Named = readonly (readonly [name: string, type: DeclaredType, sensitivity: Sensitivity | undefined])[];
+
 /** Makes pages of what a function of a program gives, and holds it to the columns that are declared. */
 export class MadeRows<U> {
-  readonly #columns: readonly (readonly [name: string, type: DeclaredType, sensitivity: Sensitivity | undefined])[] | undefined;
-  readonly #names: ReadonlySet<string>;
+  readonly #columns: Named | undefined;
 
   /** @param at Name of the step in messages. */
   constructor(
@@ -40,16 +42,21 @@ export class MadeRows<U> {
       Object.entries(columns as Declared).map(([name, one]) =>
         typeof one === 'string' ? [name, one, undefined] : [name, one.type, one.sensitivity],
       );
-    this.#names = new Set(this.#columns?.map(([name]) => name));
+  }
+
+  /** What takes the rows that are made for a page, one by one. */
+  begin(page: Page<unknown>): MadePage<U> {
+    return new MadePage(this.at, page, this.#columns);
   }
 
   /** @throws {StepError} `E_STEP_FUNCTION` for a row that is none, a field that no column is there for, and a value of another type. */
   page(page: Page<unknown>, rows: readonly U[]): Page<U> {
-    const columns = this.#columns;
-    if (columns === undefined) return withRows(page, rows);
-    const checked = rows.map((row, index) => this.#checked(row, { page: page.number, index }));
-    const vectors = columns.map(([name]) => [name, new FlatVector(checked.map((row) => row[name] ?? null))] as const);
-    return withBatch(page, new RecordBatch(rows.length, new Map(vectors)));
+    const made = this.begin(page);
+    for (const [index, row] of rows.entries()) {
+      const wrong = made.take(row);
+      if (wrong) throw refusedRow({ who: this.at, at: this.at, page: page.number, index, row: undefined }, wrong.what, wrong);
+    }
+    return made.done();
   }
 
   get facts(): StepFacts {
@@ -59,17 +66,52 @@ export class MadeRows<U> {
   #madeOf(strictest: Sensitivity): readonly Column[] | undefined {
     return this.#columns?.map(([name, type, sensitivity = strictest]): Column => ({ name, original: name, type, cast: true, sensitivity }));
   }
+}
 
-  #checked(row: unknown, place: { readonly page: number; readonly index: number }): Readonly<Record<string, Value | undefined>> {
-    const refuse = (what: string, remedy: string) => refusedRow({ who: this.at, at: this.at, row: undefined, ...place }, what, { remedy });
-    if (!isRow(row)) throw refuse(`gave ${kindOf(row)}`, 'columns are declared, so it gives an object with these fields');
-    const unknown = Object.keys(row).find((name) => !this.#names.has(name));
-    if (unknown !== undefined) throw refuse(`gave the field '${unknown}'`, 'name it under columns, with its type');
-    for (const [name, type] of this.#columns ?? []) {
-      const wrong = wrongValue(name, type, row[name]);
-      if (wrong !== undefined) throw refuse(wrong, `columns declares it as ${type}, which is ${kinds[type]}`);
+/** A page of rows that are being made. */
+class MadePage<U> {
+  readonly #rows: U[] = [];
+  readonly #names: ReadonlySet<string>;
+  readonly #taken: TakenRows;
+
+  constructor(
+    private readonly at: string,
+    private readonly page: Page<unknown>,
+    private readonly columns: Named | undefined,
+  ) {
+    const names = columns?.map(([name]) => name) ?? [];
+    this.#names = new Set(names);
+    this.#taken = new TakenRows(names);
+  }
+
+  /** @returns What is wrong with a row. */
+  take(row: U): Refused | undefined {
+    if (this.columns === undefined) {
+      this.#rows.push(row);
+      return undefined;
     }
-    return row;
+    if (!isRow(row)) return { what: `gave ${kindOf(row)}`, remedy: 'columns are declared, so it gives an object with these fields' };
+    const unknown = Object.keys(row).find((name) => !this.#names.has(name));
+    if (unknown !== undefined) return { what: `gave the field '${unknown}'`, remedy: 'name it under columns, with its type' };
+    for (const [name, type] of this.columns) {
+      const wrong = wrongValue(name, type, row[name]);
+      if (wrong !== undefined) return { what: wrong, remedy: `columns declares it as ${type}, which is ${kinds[type]}` };
+    }
+    this.#taken.take(row);
+    return undefined;
+  }
+
+  /** @throws {StepError} `E_STEP_FUNCTION` for a row that was changed after it was given: its columns do not have that. */
+  done(): Page<U> {
+    if (this.columns === undefined) return withRows(this.page, this.#rows);
+    const taken = this.#taken;
+    const changed = taken.changed();
+    if (changed) {
+      const { index, field } = changed;
+      throw refusedRow({ who: this.at, at: this.at, page: this.page.number, index, row: undefined }, ...changedInPlace(field));
+    }
+    const vectors = this.columns.map(([name]) => [name, taken.column(name)] as const);
+    return withBatch(this.page, new RecordBatch(taken.length, new Map(vectors)));
   }
 }
 

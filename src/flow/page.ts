@@ -17,7 +17,8 @@ export interface Page<T = Row> {
   readonly number: number;
   /**
    * Of a page that leadstream made they are made when they are first asked for, and frozen: to change rows, give new ones, as with
-   * `mapRows((row) => ({ ...row, zipcode: '' }))`. Changing them in place throws a `TypeError`.
+   * `mapRows((row) => ({ ...row, zipcode: '' }))`. Changing them in place throws a `TypeError`; a date that is changed is changed for whoever has
+   * this very page, as by `share()`, and for no step and no sink.
    */
   readonly rows: readonly T[];
   readonly lease: Lease;
@@ -37,7 +38,8 @@ class BatchPage<T> implements Page<T> {
     readonly lease: Lease,
   ) {
     this.#batch = batch;
-    Object.defineProperty(this, 'rows', { enumerable: true, get: () => batch.rows });
+    let rows: readonly Row[] | undefined;
+    Object.defineProperty(this, 'rows', { enumerable: true, get: () => (rows ??= batch.rows()) });
   }
 
   get batch(): RecordBatch {
@@ -91,6 +93,12 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 /** The same rows under another lease. */
 export function withLease<T>(page: Page<T>, lease: Lease): Page<T> {
   return isBatchPage(page) ? pageOf(page.number, page.batch, lease) : { number: page.number, rows: page.rows, lease };
+}
+
+/** The rows of a page for one more reader: what others did with the dates of its rows is not in them. */
+export function rowsOf<T>(page: Page<T>): readonly T[] {
+  // Rows by columns are no others than those of the page, of whatever type.
+  return isBatchPage(page) ? (page.batch.rows() as readonly never[]) : page.rows;
 }
 
 /**

@@ -1,6 +1,5 @@
-import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
-import type { RowGuard } from '../vector/index.js';
-import { guardOf, type Page } from './page.js';
+import { itemAt, LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
+import { guardOf, rowsOf, type Page } from './page.js';
 import { failureAt, type RowPlace } from './row-failure.js';
 
 /** Where a function of a program was when it failed. */
@@ -27,7 +26,7 @@ interface RowFunction<T, R> {
 }
 
 /** Refuses what has to be waited for. */
-function refusedPromise(result: unknown): Refused | undefined {
+export function refusedPromise(result: unknown): Refused | undefined {
   return isPromise(result) ? { what: 'gave a promise', remedy: 'a step does not wait for it; mapAsync does' } : undefined;
 }
 
@@ -43,23 +42,43 @@ export function refusedCondition(result: unknown): Refused | undefined {
   };
 }
 
+/** Of how many rows one is looked at closely. A function that adds symbols or sets prototypes does so with most of them. */
+export const closeLook = 64;
+
 /**
  * Calls a function for every row of a page; it is told the row and nothing else. Rows of a batch are shown to it as copies, so that a change in
- * place is seen whatever code makes it, and nobody else has to live with it.
+ * place is seen whatever code makes it, and nobody else has to live with it. They are looked at when all have been shown, since a function may keep
+ * one and change it with the next, and are frozen then: a change that comes later throws in strict code.
  *
- * @throws {StepError} `E_STEP_FUNCTION` when it throws, changes the row in place, and gives a promise. A failure of leadstream stays what it is.
+ * @throws {StepError} `E_STEP_FUNCTION` when it throws, changes a row in place, and gives a promise. A failure of leadstream stays what it is.
  */
-export function ofEachRow<T, R>(shown: Page<T>, { at, name, of, refused = refusedPromise }: RowFunction<T, R>): R[] {
-  const { number: page, rows } = shown;
+export function ofEachRow<T, R>(page: Page<T>, { at, name, of, refused = refusedPromise }: RowFunction<T, R>): R[] {
+  const rows = rowsOf(page);
+  const guard = guardOf(page);
+  const shown = guard ? rows.map((row) => guard.copy(row)) : rows;
   const who = name === undefined ? at : `${at}: ${name}`;
-  const guard = guardOf(shown);
-  return rows.map((row, index) => {
-    const refuse: Refuse = (what, more) => refusedRow({ who, at, page, index, row }, what, more);
-    const result = guard ? guarded(of, row, guard, refuse) : called(of, row, refuse);
+  const refuse =
+    (index: number): Refuse =>
+    (what, more) =>
+      refusedRow({ who, at, page: page.number, index, row: itemAt(rows, index) }, what, more);
+  const refuseChange = (index: number): void => {
+    const field = guard?.changed(itemAt(shown, index), index % closeLook === 0);
+    if (field !== undefined) throw refuse(index)(...changedInPlace(field));
+  };
+  const results = rows.map((row, index) => {
+    const copy = itemAt(shown, index);
+    const result = original(called(of, copy, refuse(index)), copy, row);
     const wrong = refused(result, row);
-    if (wrong) throw refuse(wrong.what, wrong);
-    return result;
+    if (!wrong) return result;
+    refuseChange(index);
+    throw refuse(index)(wrong.what, wrong);
   });
+  if (guard)
+    for (const [index, copy] of shown.entries()) {
+      refuseChange(index);
+      Object.freeze(copy);
+    }
+  return results;
 }
 
 /** What is wrong with a function that changed a field of its row, and what to do instead. */
@@ -68,16 +87,15 @@ export function changedInPlace(field: string): readonly [what: string, more: { r
   return [`changed the field '${field}' of the row in place`, { remedy }];
 }
 
-type Refuse = (what: string, more: { readonly remedy?: string; readonly cause?: unknown }) => StepError;
+type More = { readonly remedy?: string; readonly cause?: unknown };
 
-/** Calls a function with a copy of a row; in what it gives, the row stands for the copy. */
-function guarded<T, R>(of: (row: T) => R, row: T, guard: RowGuard<T>, refuse: Refuse): R {
-  const copy = guard.copy(row);
-  const result: unknown = called(of, copy, refuse);
-  const field = guard.changed(copy);
-  if (field !== undefined) throw refuse(...changedInPlace(field));
-  const original = (each: unknown): unknown => (each === copy ? row : each);
-  return (Array.isArray(result) && result.includes(copy) ? result.map(original) : original(result)) as R;
+type Refuse = (what: string, more: More) => StepError;
+
+/** In what a function gives, a row stands for its copy. */
+function original<T, R>(result: R, copy: T, row: T): R {
+  if (copy === row) return result;
+  const of = (each: unknown): unknown => (each === copy ? row : each);
+  return (Array.isArray(result) && result.includes(copy) ? result.map(of) : of(result)) as R;
 }
 
 function called<T, R>(of: (row: T) => R, row: T, refuse: Refuse): R {
@@ -85,9 +103,20 @@ function called<T, R>(of: (row: T) => R, row: T, refuse: Refuse): R {
     return of(row);
   } catch (thrown) {
     if (thrown instanceof LeadstreamError) throw thrown;
-    throw refuse(`threw ${whatWasThrown(thrown)}`, { cause: thrown });
+    throw refuse(...threw(thrown));
   }
 }
+
+/** What is wrong with a function that threw something, and what to do where it tried to change a row that is frozen. */
+export function threw(thrown: unknown): readonly [what: string, more: More] {
+  const isFrozen = thrown instanceof TypeError && frozen.test(thrown.message);
+  const remedy =
+    'rows are frozen when they have been read or given, since a change would be lost; a function gives another row, like { ...row, … }';
+  return [`threw ${whatWasThrown(thrown)}`, { cause: thrown, ...(isFrozen && { remedy }) }];
+}
+
+/** What V8 says of changes of what is frozen. */
+const frozen = /^Cannot (?:assign to read only|add|delete|redefine|define) property|is not extensible$/;
 
 /**
  * A function did something with a row that it may not do.

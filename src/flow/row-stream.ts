@@ -175,7 +175,9 @@ export class RowStream<T> implements AsyncIterable<T> {
 
   /**
    * The same rows, read once for all who take them at the same time or soon after each other, like the side of a join that every request of a
-   * server needs. Its pages stay in memory, all of them, so that no subscriber waits for a slower one. A collection is read as for `writeTo`,
+   * server needs. Its pages stay in memory, all of them, so that no subscriber waits for a slower one. No reader sees what another does with the rows:
+   * they are frozen, those that a function made are frozen copies with their lists and plain objects (instances of classes are shared), and dates are
+   * each reader's own. A collection is read as for `writeTo`,
    * since anybody may write what comes of it. An error is told to all who wait for it, and not kept: the next one reads again. When the last
    * subscriber leaves before the end, the read is ended, too.
    *

@@ -37,16 +37,16 @@ export function textCopier(
 
 /**
  * The same for turning rows into columns, row by row: one array of values per name. What a row does not have is `null`; what
- * every object has by inheritance, like `constructor`, is no field.
+ * every object has by inheritance, like `constructor`, is no field. The arrays share nothing with the rows.
  */
 export function columnReader(names: readonly string[]): (rows: readonly Readonly<Record<string, Value>>[]) => Value[][] {
   const arrays = names.map((_, index) => `const c${index} = new Array(rows.length);`);
   const reads = names.map((name, index) => {
-    const value = `row[${literal(name)}] ?? null`;
+    const value = `own(row[${literal(name)}] ?? null)`;
     return `c${index}[i] = ${name in Object.prototype ? `Object.hasOwn(row, ${literal(name)}) ? ${value} : null` : value};`;
   });
   const loop = `for (let i = 0; i < rows.length; i++) { const row = rows[i]; ${reads.join('')} }`;
-  return generated('rows', `${arrays.join('')} ${loop} return [${names.map((_, index) => `c${index}`).join()}];`);
+  return generated('rows', `${arrays.join('')} ${loop} return [${names.map((_, index) => `c${index}`).join()}];`, { own: ownValue });
 }
 
 /** Makes a copy of a row with these fields; it shares nothing with the row. */
@@ -63,7 +63,8 @@ export function differenceFinder(
   return generated('row, other', looks.join(''), { same: sameValue });
 }
 
-function ownValue(value: Value): Value {
+/** A value that nobody else can change: another date for a date. */
+export function ownValue(value: Value): Value {
   return typeof value === 'object' && value instanceof Date ? new Date(value) : value;
 }
 

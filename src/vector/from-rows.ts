@@ -1,4 +1,4 @@
-import { columnReader } from './copier.js';
+import { columnReader, ownValue } from './copier.js';
 import { itemAt, type Row, type Value } from '../core/index.js';
 import { byShape } from './by-shape.js';
 import { FlatVector } from './flat-vector.js';
@@ -6,7 +6,7 @@ import { RecordBatch } from './record-batch.js';
 
 /**
  * Rows as a batch: columns for all fields that any of them has, in the order in which they come; `null` where a row does not have one.
- * What a row inherits is no field of it.
+ * What a row inherits is no field of it. A date of a row that is changed later stays what it was.
  */
 export function batchFromRows(rows: readonly Row[]): RecordBatch {
   const names = Object.keys(rows[0] ?? {});
@@ -26,7 +26,7 @@ function columnsOfAny(rows: readonly Row[]): Iterable<readonly [string, readonly
     for (const name of Object.keys(row)) {
       let values = columns.get(name);
       if (!values) columns.set(name, (values = new Array<Value>(rows.length).fill(null)));
-      values[index] = row[name] ?? null;
+      values[index] = ownValue(row[name] ?? null);
     }
   }
   return columns;

@@ -1,4 +1,4 @@
-import { copier, type Copier } from './copier.js';
+import { copier, detachedCopier, ownValue, type Copier } from './copier.js';
 import type { Row, Value } from '../core/index.js';
 import { byShape } from './by-shape.js';
 import { FlatVector } from './flat-vector.js';
@@ -12,6 +12,7 @@ export class RecordBatch {
   /** No rows, and no columns. */
   static readonly empty = new RecordBatch(0, new Map());
   #rows: readonly Row[] | undefined;
+  #hasDates = false;
 
   constructor(
     /** Rows. */
@@ -19,14 +20,20 @@ export class RecordBatch {
     readonly columns: ReadonlyMap<string, Vector>,
   ) {}
 
-  /** The rows as objects. They are made once, and frozen: a change would reach nobody who reads the columns. */
-  get rows(): readonly Row[] {
-    return (this.#rows ??= this.#made());
+  /**
+   * The rows as objects, frozen: a change would reach nobody who reads the columns. They are made once; since nothing freezes a date, each call
+   * copies rows that have some.
+   */
+  rows(): readonly Row[] {
+    this.#rows ??= this.#made();
+    if (!this.#hasDates) return this.#rows;
+    const copy = detachedOf([...this.columns.keys()]);
+    return Object.freeze(this.#rows.map((row) => Object.freeze(copy(row))));
   }
 
   /** One row as an object of its own, frozen too, from 0 to before `length`. */
   row(index: number): Row {
-    return Object.freeze(this.#copier()({}, valuesAt([...this.columns.values()], index)));
+    return Object.freeze(this.#copier()({}, valuesAt([...this.columns.values()], index).map(ownValue)));
   }
 
   /** @throws {Error} When there is no such column, which is a defect. */
@@ -84,7 +91,12 @@ export class RecordBatch {
   #made(): readonly Row[] {
     const copy = this.#copier();
     const vectors = [...this.columns.values()];
-    return Object.freeze(Array.from({ length: this.length }, (_, row) => Object.freeze(copy({}, valuesAt(vectors, row)))));
+    const made = Array.from({ length: this.length }, (_, row) => {
+      const values = valuesAt(vectors, row);
+      this.#hasDates ||= values.some((value) => value instanceof Date);
+      return Object.freeze(copy({}, values));
+    });
+    return Object.freeze(made);
   }
 
   #copier(): Copier {
@@ -97,3 +109,5 @@ function valuesAt(vectors: readonly Vector[], row: number): Value[] {
 }
 
 const copierOf = byShape((names): Copier => copier(new Map(names.map((name, index) => [name, index]))));
+
+const detachedOf = byShape(detachedCopier);

@@ -91,5 +91,5 @@ function recordsIn(path: string, answer: Answer, { served }: Collection): readon
 
 /** A decoder makes the columns of its collection, which the type system cannot follow. */
 function rowsIn<C extends Collection>(batch: RecordBatch): readonly RowOf<C>[] {
-  return batch.rows as readonly RowOf<C>[];
+  return batch.rows() as readonly RowOf<C>[];
 }

@@ -213,6 +213,6 @@ function spooledReader<T extends Row>(reader: CollectionReader<T>, spool: Spool)
   return {
     ...reader,
     request,
-    list: (page) => request(reader.collection.paged ? { page } : {}).pipe(map(({ batch }) => batch.rows as readonly T[])),
+    list: (page) => request(reader.collection.paged ? { page } : {}).pipe(map(({ batch }) => batch.rows() as readonly T[])),
   };
 }

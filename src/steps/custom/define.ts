@@ -1,6 +1,16 @@
 import { defer, map } from 'rxjs';
 import { LeadstreamError, reasonOf, StepError, whatWasThrown, type Row } from '../../core/index.js';
-import { batchOf, ofEachRow, withBatch, type Page, type Refused, type Step, type StepContext } from '../../flow/index.js';
+import {
+  batchOf,
+  changedInPlace,
+  ofEachRow,
+  refusedRow,
+  withBatch,
+  type Page,
+  type Refused,
+  type Step,
+  type StepContext,
+} from '../../flow/index.js';
 import { checkedOptions, extended, extensionConfig, extensionOf, extensionProblem, given, takesTyped } from '../../options/index.js';
 import { counting } from '../counting.js';
 import type { StepDefinition } from '../step.js';
@@ -131,14 +141,19 @@ function stepped(page: Page, of: (row: Row) => unknown, { step, columns, context
   const batch = batchOf(page);
   const taken = new GivenRows(batch, columns, step.rows ?? 'same');
   const refused = (given: unknown, row: Row): Refused | undefined => {
-    const before = taken.rows.length;
+    const before = taken.length;
     const wrong = taken.take(row, given);
     if (wrong) return wrong;
-    const more = taken.rows.length - before - 1;
+    const more = taken.length - before - 1;
     if (more < 0) tally.filtered += 1;
     else tally.expanded += more;
     return undefined;
   };
   ofEachRow(withBatch<Row>(page, batch), { at, of, refused });
+  const changed = taken.changed();
+  if (changed) {
+    const { index, field } = changed;
+    throw refusedRow({ who: at, at, page: page.number, index, row: batch.row(index) }, ...changedInPlace(field));
+  }
   return withBatch(page, taken.toBatch());
 }

@@ -1,6 +1,6 @@
-import type { DeclaredType, Row } from '../../core/index.js';
+import { itemAt, type DeclaredType, type Row } from '../../core/index.js';
 import { isPromise, kindOf, kinds, wrongValue, type Refused } from '../../flow/index.js';
-import { difference, FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
+import { difference, TakenRows, type RecordBatch } from '../../vector/index.js';
 import { typeOf, type StepColumns } from './columns.js';
 
 /** What a step may give for a row. */
@@ -8,16 +8,20 @@ export type RowsGiven = 'same' | 'fewer' | 'any';
 
 /** Holds what a step gives to what it declares, and makes columns of it: those that it left alone are not copied. */
 export class GivenRows {
-  readonly rows: Row[] = [];
+  readonly #taken: TakenRows;
+  /** Of each row that was taken the place of the one which it was given for. */
+  readonly #places: number[] = [];
+  readonly #stay: readonly string[];
   /** The first field in which a row that was given differs from the one that came, of those that the step leaves alone. */
   readonly #difference: ReturnType<typeof difference>;
   readonly #added: readonly (readonly [name: string, type: DeclaredType])[];
   readonly #known: ReadonlySet<string>;
   #oneForOne = true;
+  #seen = 0;
 
   constructor(
     private readonly batch: RecordBatch,
-    private readonly columns: StepColumns,
+    columns: StepColumns,
     private readonly most: RowsGiven,
   ) {
     const added = Object.entries(columns.adds);
@@ -25,6 +29,8 @@ export class GivenRows {
     this.#difference = difference([...batch.columns.keys()].filter((name) => !gone.has(name)));
     this.#added = added.map(([name, type]) => [name, typeOf(type)]);
     this.#known = new Set([...batch.columns.keys(), ...added.map(([name]) => name)]);
+    this.#stay = [...batch.columns.keys()].filter((name) => !columns.removes.includes(name));
+    this.#taken = new TakenRows(added.map(([name]) => name));
   }
 
   /** Takes what was given for a row. @returns What is wrong with it. */
@@ -39,19 +45,29 @@ export class GivenRows {
       if (!isRow(each)) return { what: `gave ${kindOf(each)}`, remedy: 'give a row, like { ...row }' };
       const fault = this.#wrongFields(row, each);
       if (fault) return fault;
-      this.rows.push(each);
+      this.#taken.take(each);
+      this.#places.push(this.#seen);
     }
+    this.#seen += 1;
     return undefined;
+  }
+
+  /** Rows that were taken. */
+  get length(): number {
+    return this.#taken.length;
+  }
+
+  /** The first of the added fields that was changed in a row after it was given, and the place of the row that it was given for. */
+  changed(): { readonly index: number; readonly field: string } | undefined {
+    const changed = this.#taken.changed();
+    return changed && { index: itemAt(this.#places, changed.index), field: changed.field };
   }
 
   /** What was given, by columns. */
   toBatch(): RecordBatch {
-    const { rows } = this;
-    const column = (name: string): Vector => new FlatVector(rows.map((row) => row[name] ?? null));
-    const added = new Set(this.#added.map(([name]) => name));
-    const stay = [...this.batch.columns.keys()].filter((name) => !this.columns.removes.includes(name));
-    const kept = stay.map((name) => [name, added.has(name) || !this.#oneForOne ? column(name) : this.batch.column(name)] as const);
-    return new RecordBatch(rows.length, new Map([...kept, ...[...added].map((name) => [name, column(name)] as const)]));
+    const left = this.batch.select(this.#stay);
+    const kept = this.#oneForOne ? left : left.take(this.#places);
+    return kept.with(this.#added.map(([name]) => [name, this.#taken.column(name)] as const));
   }
 
   #wrongCount(count: number): Refused | undefined {

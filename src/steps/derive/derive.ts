@@ -2,7 +2,7 @@ import { map } from 'rxjs';
 import { declaredTypes, schema, strictest, type DeclaredType, type Row, type Value, type ValueOf } from '../../core/index.js';
 import { callback, checkArguments, judgedBy, optionProblems } from '../../options/index.js';
 import { batchOf, ofEachRow, withBatch, withFacts, type Step } from '../../flow/index.js';
-import { FlatVector } from '../../vector/index.js';
+import { FlatVector, ownValue } from '../../vector/index.js';
 import { derivedColumns } from './columns.js';
 
 /**
@@ -42,7 +42,7 @@ function derivationProblem(derivation: unknown): string | undefined {
  *
  * @param derivations By new field a function, or its type and a function.
  * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function: expressions are for pipeline files. `E_STEP_FUNCTION`, by the stream,
- * when a function throws, with what it threw as the `cause`, and when it gives a promise or changes a row of leadstream in place.
+ * when a function throws, with what it threw as the `cause`, and when it gives a promise or changes a row of leadstream in place, as under `mapRows`.
  *
  * @example
  * service.leads.pipe(
@@ -57,8 +57,8 @@ export function derive<T extends Row, const D extends Readonly<Record<string, De
   );
   const deriving: Step<T, WithDerived<T, D>> = map((page) => {
     const values = added.map(({ name, of }) => {
-      const derived = ofEachRow(page, { at: 'derive', name, of });
-      return [name, new FlatVector(derived.map((value) => value ?? null))] as const;
+      const derived = ofEachRow(page, { at: 'derive', name, of: (row: T) => ownValue(of(row) ?? null) });
+      return [name, new FlatVector(derived)] as const;
     });
     return withBatch(page, batchOf(page).with(values));
   });

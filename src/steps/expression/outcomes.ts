@@ -29,7 +29,7 @@ function evaluator(expression: Expression): (batch: RecordBatch, columnOf: (name
   return (batch, columnOf) => {
     const named = batch.select(expression.names);
     const [column] = named.columns.keys();
-    if (column === undefined || named.columns.size > 1) return mappedFrom(named.rows, (row) => attempt(expression, row));
+    if (column === undefined || named.columns.size > 1) return mappedFrom(named.rows(), (row) => attempt(expression, row));
     return mappingOf(column)(columnOf(column));
   };
 }

@@ -386,14 +386,14 @@ describe('writeTo of rows that functions of a program make', () => {
     [
       'another field',
       ({ uid }) => ({ id: uid, extra: 1 }),
-      "the function gave the field 'extra' for row 1 of page 1; name it under columns, with its type",
+      "the function gave the field 'extra' for the row with uid '100' (row 1 of page 1); name it under columns, with its type",
     ],
     [
       'a value of another type',
       ({ uid }) => ({ id: uid?.length }),
-      "the function gave a number in the field 'id' for row 1 of page 1; columns declares it as text, which is a string",
+      "the function gave a number in the field 'id' for the row with uid '100' (row 1 of page 1); columns declares it as text, which is a string",
     ],
-    ['no row', () => undefined as never, 'the function gave undefined for row 1 of page 1; columns are declared'],
+    ['no row', () => undefined as never, "the function gave undefined for the row with uid '100' (row 1 of page 1); columns are declared"],
   ])('fails for %s that columns do not have, and publishes nothing', async (_what, project, message) => {
     const folder = await temporaryFolder();
     const stream = (await users()).pipe(mapRows(project, { columns: { id: 'text' } as never }));

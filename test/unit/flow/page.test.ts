@@ -38,7 +38,7 @@ describe('rows of a page by columns', () => {
   test.each(changes)('refuse a change in place, which no step behind it would see: %s', (_what, change) => {
     const made = pageOf(1, batchOfTexts([{ id: '1' }, { id: '3' }]), lease);
     expect(() => Reflect.apply(change, undefined, [made.rows])).toThrow(TypeError);
-    expect(batchOf(made).rows).toEqual([{ id: '1' }, { id: '3' }]);
+    expect(batchOf(made).rows()).toEqual([{ id: '1' }, { id: '3' }]);
   });
 
   test('refuse it one by one as well', () => {
@@ -71,7 +71,7 @@ test.each([
 });
 
 test('a page of rows has a batch of them', () => {
-  expect(batchOf({ number: 1, rows: [{ a: '1' }, { b: true }], lease }).rows).toEqual([
+  expect(batchOf({ number: 1, rows: [{ a: '1' }, { b: true }], lease }).rows()).toEqual([
     { a: '1', b: null },
     { a: null, b: true },
   ]);

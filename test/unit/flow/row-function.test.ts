@@ -116,9 +116,9 @@ describe('a function that throws', () => {
     expect(await failureOf(leads().pipe(both))).toMatchObject(said('mapRows', placed));
   });
 
-  test('is told with its place by an operator under liftRows', async () => {
+  test('is told by an operator under liftRows, with the key of the row that it is given', async () => {
     const lifted = liftRows<Row, boolean>(map(failing));
-    expect(await failureOf(leads().pipe(lifted))).toMatchObject(said('liftRows', placed));
+    expect(await failureOf(leads().pipe(lifted))).toMatchObject(said('liftRows', keyed));
   });
 
   test('stays what it is when it is a failure of leadstream', async () => {

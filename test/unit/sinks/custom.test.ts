@@ -3,10 +3,11 @@ import { EMPTY, NEVER, type Observable, catchError, concat, defer, map, mergeMap
 import { z } from 'zod';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';
-import { type Page, RowStream } from '../../../src/flow/index.js';
+import { type Page, pageOf as byColumns, RowStream } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/pipeline/index.js';
 import { customSinkOf, defineSink, type CustomWriter } from '../../../src/sinks/index.js';
 import { join, limit, sort } from '../../../src/steps/index.js';
+import { batchFromRows } from '../../../src/vector/index.js';
 import { leasedPages } from '../../support/pages.js';
 
 const users = [
@@ -72,6 +73,26 @@ const failingOnce = () => {
 const throwing = (): never => {
   throw Object.assign(new Error('user jane@example.com refused'), { code: '23505' });
 };
+
+test('a sink that changes the dates of its rows changes those of no other reader', async () => {
+  const columns = [{ name: 'at', original: 'at', type: 'timestamp', cast: true, sensitivity: 'plain' }] as const;
+  const dated = new RowStream<Row>({
+    ...{ columns, withheld: [], key: [] },
+    open: () => ({ pages$: pages$, undeclared: () => [], consistency: undefined }),
+  });
+  const batch = batchFromRows([{ at: new Date(0) }]);
+  const pages$ = of(byColumns<Row>(1, batch, { release: () => {} }));
+  const zero = defineSink('zero', {
+    types: 'typed',
+    open: () => ({
+      write: (rows: readonly Row[]) => rows.forEach(({ at }) => (at as Date).setTime(9)),
+      commit: () => undefined,
+      abort: () => undefined,
+    }),
+  });
+  await writeTo(dated, zero());
+  expect(batch.row(0)).toEqual({ at: new Date(0) });
+});
 
 describe('a sink of a program', () => {
   test('gets the columns, the rows page by page, and is committed when all were written', async () => {

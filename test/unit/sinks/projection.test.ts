@@ -139,7 +139,7 @@ function refusesFives() {
 }
 
 class WithoutRows extends RecordBatch {
-  override get rows(): never {
+  override rows(): never {
     throw new Error('rows were made');
   }
 }

@@ -79,7 +79,7 @@ test('columns that share their indices still do when rows are taken', () => {
     ]),
   );
   const taken = batch.take([2, 1]);
-  expect(taken.rows).toEqual([
+  expect(taken.rows()).toEqual([
     { a: 'y', b: null, c: 'y' },
     { a: 'x', b: 1n, c: 'x' },
   ]);

@@ -37,7 +37,7 @@ export class JoinTrace {
   pages(page$: Observable<Page>): Observable<Page> {
     return page$.pipe(
       tap((page) => {
-        const { rows } = batchOf(page);
+        const rows = batchOf(page).rows();
         for (const row of this.#rows) row.see(rows);
       }),
     );

@@ -83,7 +83,7 @@ export class Passages {
     const page = pageOf(1, batchFromRows(rows), { release: () => {} });
     const out$ = of(page).pipe(
       operator,
-      reduce((all: readonly Row[], each) => [...all, ...batchOf(each).rows], []),
+      reduce((all: readonly Row[], each) => [...all, ...batchOf(each).rows()], []),
     );
     return lastValueFrom(out$);
   }

@@ -1,0 +1,67 @@
+import { isBatchPage, pageOf, withRows, type Lease, type Page } from './page.js';
+
+/** Pages that stay in memory whoever takes them have no place in a window. */
+const lease: Lease = { release: () => {} };
+
+/**
+ * A page for several readers, none of whom sees what another does with its rows. Those of a program are copied when they come, and frozen, also
+ * in their lists and plain objects; what is of a class of its own, all get as it is.
+ */
+export class SharedPage<T> {
+  readonly #page: Page<T>;
+  readonly #dates: boolean;
+
+  constructor(page: Page<T>) {
+    const copy = new FrozenCopy();
+    this.#page = isBatchPage(page)
+      ? page
+      : withRows(
+          page,
+          page.rows.map((row) => copy.of(row)),
+        );
+    this.#dates = copy.hasDates;
+  }
+
+  /** The page for one of the readers. Dates cannot be frozen, so each has its own. */
+  forReader(): Page<T> {
+    const page = this.#page;
+    if (isBatchPage(page)) return pageOf(page.number, page.batch, lease);
+    const copy = new FrozenCopy();
+    return { number: page.number, rows: this.#dates ? page.rows.map((row) => copy.of(row)) : page.rows, lease };
+  }
+}
+
+/** Copies values of a program. */
+class FrozenCopy {
+  hasDates = false;
+
+  of<V>(value: V): V {
+    return this.#of(value, new Map()) as V;
+  }
+
+  /** @param known Copies by what they are copies of: objects may be in each other. */
+  #of(value: unknown, known: Map<object, object>): unknown {
+    if (typeof value !== 'object' || value === null) return value;
+    const copy = known.get(value) ?? this.#shallow(value);
+    if (copy === undefined) return value;
+    if (known.has(value) || copy instanceof Date) return copy;
+    known.set(value, copy);
+    for (const [name, each] of Object.entries(copy)) {
+      if (typeof each !== 'object' || each === null) continue;
+      Object.defineProperty(copy, name, { value: this.#of(each, known) });
+    }
+    return Object.freeze(copy);
+  }
+
+  /** A copy whose values are still those of the original; `undefined` for what cannot be copied. */
+  #shallow(value: object): object | undefined {
+    if (value instanceof Date) {
+      this.hasDates = true;
+      return new Date(value);
+    }
+    if (Array.isArray(value)) return [...(value as readonly unknown[])];
+    const prototype: unknown = Object.getPrototypeOf(value);
+    if (prototype === null) return Object.setPrototypeOf({ ...value }, null) as object;
+    return prototype === Object.prototype ? { ...value } : undefined;
+  }
+}

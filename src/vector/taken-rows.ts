@@ -1,0 +1,45 @@
+import type { Row, Value } from '../core/index.js';
+import { byShape } from './by-shape.js';
+import { detachedCopier } from './copier.js';
+import { FlatVector } from './flat-vector.js';
+import { difference } from './row-guard.js';
+
+/** Rows that functions gave, with the values that they had then: a function that changes them later has given something else. */
+export class TakenRows {
+  readonly #names: readonly string[];
+  readonly #rows: Row[] = [];
+  readonly #values: Row[] = [];
+  readonly #valuesOf: (row: Row) => Row;
+
+  /** @param names The fields that columns are made of. */
+  constructor(names: readonly string[]) {
+    this.#names = names;
+    this.#valuesOf = valuesOf(names);
+  }
+
+  get length(): number {
+    return this.#rows.length;
+  }
+
+  take(row: Row): void {
+    this.#rows.push(row);
+    this.#values.push(this.#valuesOf(row));
+  }
+
+  /** Where a row was changed since it was taken, from 0. Where none was, all are frozen, since a change from now on would be lost. */
+  changed(): { readonly index: number; readonly field: string } | undefined {
+    const differs = difference(this.#names);
+    for (const [index, row] of this.#rows.entries()) {
+      const field = differs(this.#values[index] as Row, row);
+      if (field !== undefined) return { index, field };
+    }
+    for (const row of this.#rows) Object.freeze(row);
+    return undefined;
+  }
+
+  column(name: string): FlatVector {
+    return new FlatVector(this.#values.map((row): Value => row[name] ?? null));
+  }
+}
+
+const valuesOf = byShape(detachedCopier);
