@@ -42,8 +42,8 @@ export interface StepDeclaration<I, O, A extends AddedColumns, R extends string>
    * Called once for each read; what it keeps in its closure lasts as long.
    *
    * @returns The function that is given a copy of every row, in order. It gives new ones, like `{ ...row, … }`: a change in place is refused, also
-   * of rows from before, be they given or kept (not seen: what code that is not strict does with rows of an earlier page). A row that it leaves out
-   * counts as filtered.
+   * of rows from before, be they given or kept (not seen: what code that is not strict does with rows of an earlier page, and what becomes of
+   * fields that the step does not add in a row that was given). A row that it leaves out counts as filtered.
    */
   open(options: O, context: CustomStepContext): (row: Row) => Given;
 }
