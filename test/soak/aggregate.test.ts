@@ -73,7 +73,7 @@ test('a run that is killed while it aggregates leaves nothing, and the next one 
   const from = await service(source);
   const all = Math.ceil(count / 500);
   let spilled = 0;
-  const moments = [0.1, 0.5, 0.9, 1, 1, 1].map((part, index) => ({ requests: part * all, ms: index < 4 ? 0 : 200 * (index - 3) }));
+  const moments = [0.5, 0.9, 1, 1].map((part, index) => ({ requests: part * all, ms: index < 3 ? 0 : 200 }));
   for (const { requests, ms } of moments) {
     from.requests.length = 0;
     const { process: child, finished } = startCli([...parameters, '--restart'], { cwd, env: from.env });
@@ -86,7 +86,7 @@ test('a run that is killed while it aggregates leaves nothing, and the next one 
     expect(await published(cwd)).toEqual([]);
     expect(await readdir(join(cwd, '.leadstream', 'scratch')).catch(() => [])).toEqual([]);
   }
-  expect(spilled).toBeGreaterThan(2);
+  expect(spilled).toBeGreaterThan(1);
   const { code, stderr } = await startCli(parameters, { cwd, env: from.env }).finished;
   expect({ code, stderr }).toMatchObject({ code: 0 });
   await duckdb(expectedIn(leads, ['email', 'age']));

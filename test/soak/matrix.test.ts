@@ -49,15 +49,21 @@ async function compile(compiler: Command, file: string, options: readonly string
   return start(tool, [...parameters, '--target', 'es2022', ...strict, ...options, file], { cwd: folder }).finished;
 }
 
-describe.each(compilers)('%s', (_name, compiler) => {
-  test.each([
-    ['node16', 'node16'],
-    ['nodenext', 'nodenext'],
-    ['esnext', 'bundler'],
-  ])('takes the declarations with module %s and moduleResolution %s, and checks them as well', async (module, resolution) => {
-    const options = ['--module', module, '--moduleResolution', resolution, '--noEmit'];
-    expect(await compile(compiler, 'program.ts', options)).toMatchObject({ code: 0, stdout: '' });
-  });
+const modules = [
+  ['nodenext', 'nodenext'],
+  ['node16', 'node16'],
+  ['esnext', 'bundler'],
+] as const;
+
+/** A compiler between the oldest and the one of this repository is asked once. */
+describe.each(compilers)('%s', (name, compiler) => {
+  test.each(name === 'TypeScript 5.9' ? modules.slice(0, 1) : modules)(
+    'takes the declarations with module %s and moduleResolution %s, and checks them as well',
+    async (module, resolution) => {
+      const options = ['--module', module, '--moduleResolution', resolution, '--noEmit'];
+      expect(await compile(compiler, 'program.ts', options)).toMatchObject({ code: 0, stdout: '' });
+    },
+  );
 });
 
 /** Without what npm brings here, the report shows a skipped test that names it. */
