@@ -17,8 +17,8 @@ const operators = object({ operator: callable, options: made }, ['operator']);
 
 /**
  * Applies a function to every row; it is told the row and nothing else. It gets a copy, which is frozen when the page is done: it may keep it, and
- * gives another row instead of changing it. Rows of its own are its own without `columns`, so what it changes in one later reaches whoever
- * has not read it yet; with them, they are frozen as well.
+ * gives another row instead of changing it. Rows of its own stay its own: without `columns`, what it changes in one later reaches whoever has not
+ * read it yet; with them, a change until the page is done is told, and a later one changes nothing.
  *
  * @param options The columns that its rows have, for `writeTo` and the steps behind it.
  * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right. `E_STEP_FUNCTION`, by the stream, when the function throws, with

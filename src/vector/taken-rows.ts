@@ -26,14 +26,13 @@ export class TakenRows {
     this.#values.push(this.#valuesOf(row));
   }
 
-  /** Where a row was changed since it was taken, from 0. Where none was, all are frozen, since a change from now on would be lost. */
+  /** Where a row was changed since it was taken, from 0. The rows themselves stay the program's, which may have other plans for them. */
   changed(): { readonly index: number; readonly field: string } | undefined {
     const differs = difference(this.#names);
     for (const [index, row] of this.#rows.entries()) {
       const field = differs(this.#values[index] as Row, row);
       if (field !== undefined) return { index, field };
     }
-    for (const row of this.#rows) Object.freeze(row);
     return undefined;
   }
 
