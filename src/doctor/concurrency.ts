@@ -132,7 +132,7 @@ class Concurrency {
     const told = measured.map(({ inFlight, perSecond }) => `${inFlight} in flight: ${perSecond}/s`).join(', ');
     const isMost = measured.every(({ perSecond }) => perSecond <= chosen.perSecond);
     const enough =
-      chosen.inFlight === 1 ? 'more requests in flight brought no more' : `with ${chosen.inFlight} in flight, more brought little more`;
+      chosen.inFlight === 1 ? 'more requests in flight brought no more' : `more than ${chosen.inFlight} in flight brought little`;
     const most = isMost && chosen.inFlight > 1 ? `${chosen.inFlight} in flight brought most` : enough;
     const isAlone = this.measuring.ratePerSecond < 2;
     const words = [`answers a second: ${told}`, ...(measured.length > 1 ? [most] : isAlone ? ['none were sent together'] : []), ...remarks];

@@ -33,7 +33,8 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
   warnings.filter((warning) => !refused.includes(warning)).forEach(warn);
 
   const checked = pipeline.consistency.allowUnstable ? [] : reads;
-  const rejected = rejects.refuse(report.rejects.rows, report.read + report.consistency.repaired);
+  const expanded = ledger.steps.reduce((sum, { tally }) => sum + tally.expanded, 0);
+  const rejected = rejects.refuse(report.rejects.rows, report.read + report.consistency.repaired + expanded);
   return [
     ...checked.map(({ at, consistency }) => gateResult('consistency', at, refuseUnstable(at, consistency))),
     // A part of a list is compared with nothing.

@@ -67,7 +67,7 @@ export class Rejects {
     if (lines.length > 0) await this.file?.append(lines.join(''));
   }
 
-  /** What the gate has against more rejected rows than it allows of those read. */
+  /** What the gate has against more rejected rows than it allows of those read, and of those that steps made of them. */
   refuse(rejected: number, read: number): readonly Violation[] {
     const { max, path } = this.options;
     if (rejected <= maxOf(max, read)) return [];

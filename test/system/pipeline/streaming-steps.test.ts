@@ -40,6 +40,19 @@ to:
   }
 });
 
+test('the gate of rejected rows knows the rows that explode made', async () => {
+  const from = await serviceOf({ leads: leads(4, () => ({ aff_sub: '1,x,y' })) });
+  const body = (most: string) => `from: leads
+rejects: { max: ${most} }
+steps:
+  - explode: { field: aff_sub, separator: ',' }
+  - cast: { types: { aff_sub: integer } }
+to:
+  - csv: { path: out.csv }`;
+  expect(await runIn(from, body('67%'), await temporaryFolder())).toMatchObject({ rejects: { rows: 8 } });
+  await expect(runIn(from, body('60%'), await temporaryFolder())).rejects.toMatchObject({ message: /8 of 12 rows were rejected/ });
+});
+
 test('a table that appends needs a key of its own after explode, which validate says', async () => {
   const from = await serviceOf({ leads: leads(3) });
   const body = (options: string) => `from: leads
