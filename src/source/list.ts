@@ -53,6 +53,8 @@ function openPaged(from: ListReader, limit: number, options: PagingOptions, lear
       code: 'W_SOURCE_CAP',
       message: `${reader.collection.name}: asked for ${limit} rows a page, the service gives ${first.length}`,
     });
+    // Other pages are read now, with the same rows.
+    reader.recount();
     return openPaged(reader, first.length, options, true);
   }
 }
@@ -96,6 +98,7 @@ function openUnpaged(reader: ListReader, options: PagingOptions): Observable<Pag
         switchMap((paged) => {
           if (!paged) return of(unpaged);
           warn(options, { code: 'W_SOURCE_PAGED', message: `${reader.collection.name}: the service gives this list in pages` });
+          reader.recount();
           return openPaged(reader, reader.limit, options);
         }),
       );

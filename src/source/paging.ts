@@ -41,7 +41,7 @@ export function firstQuery(
 }
 
 /** Reads the pages of one list. */
-export type ListReader = Pick<CollectionReader<unknown>, 'collection' | 'limit' | 'request'>;
+export type ListReader = Pick<CollectionReader<unknown>, 'collection' | 'limit' | 'request' | 'recount'>;
 
 /** How a service pages one of its lists, as far as its first pages tell. */
 export interface PagedList {

@@ -94,6 +94,11 @@ export class Decoder {
     return new RecordBatch(rows, columns);
   }
 
+  /** Counts from here on, since all that was decoded comes again. */
+  recount(): void {
+    this.#fields.recount();
+  }
+
   /** Gives undeclared fields the names that they have elsewhere, whatever comes first. To be called before anything is decoded. */
   reserve(fields: readonly KnownField[]): void {
     this.#fields.reserve(fields);

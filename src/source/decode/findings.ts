@@ -75,6 +75,13 @@ export class FieldFindings {
     this.#nameOf = freeNames(taken);
   }
 
+  /** Forgets the counts, for rows that are all read again. Undeclared fields stay known. */
+  recount(): void {
+    this.#missing.clear();
+    this.#notText.clear();
+    for (const found of this.#sent.values()) found.rows = 0;
+  }
+
   /** Counts rows that lack a declared column. */
   countMissing(column: string, rows = 1): void {
     this.#count(this.#missing, column, rows);

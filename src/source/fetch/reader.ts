@@ -36,6 +36,8 @@ export interface CollectionReader<T> {
   find(id: string): Observable<readonly T[]>;
   /** What rows had so far that the definition of the collection does not say. */
   readonly findings: Findings;
+  /** Makes `findings` count from here on, since all that was read comes again. */
+  recount(): void;
   /** Gives undeclared fields the names that they have elsewhere. To be called before anything is read. */
   reserve(fields: readonly KnownField[]): void;
 }
@@ -61,6 +63,7 @@ export function createReader<C extends Collection>(
     collection,
     limit,
     findings: decoder.findings,
+    recount: () => decoder.recount(),
     reserve: (fields) => decoder.reserve(fields),
     decode: (body, counted) => {
       try {

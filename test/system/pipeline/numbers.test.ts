@@ -24,8 +24,8 @@ const leads: ServedTable = {
 
 const none: ServedTable = { count: 0, row: () => '', find: () => [] };
 
-function numbers(): Promise<LoggedService> {
-  return service({ leads, bridges: none, areacodes: none, links: none, users: none });
+function numbers(options: Parameters<typeof service>[1] = {}): Promise<LoggedService> {
+  return service({ leads, bridges: none, areacodes: none, links: none, users: none }, options);
 }
 
 const csv = 'from: leads\nsteps:\n  - dedupe: {}\n  - select: [lead_id, aff_sub, psid, meta]\nto:\n  - csv: { path: out.csv }';
@@ -38,6 +38,15 @@ describe('numbers of the service', () => {
     expect(report.sinks).toMatchObject([{ books: { read: rows, written: rows, duplicates: 0 } }]);
     expect(report.findings.notText).toMatchObject({ lead_id: rows, aff_sub: rows, meta: rows });
     expect(await readFile(join(folder, 'out.csv'), 'utf8')).toBe(expected);
+  });
+
+  test.each([
+    ['for want of a cap that is known', { quirks: { cap: 30 } }, 'off'],
+    ['by passes', {}, 'prove'],
+    ['by both', { quirks: { cap: 30 } }, 'prove'],
+  ])('are counted once where pages are read again %s', async (_why, options, consistency) => {
+    const report = await runIn(await numbers(options), `consistency: ${consistency}\n${csv}`, await temporaryFolder());
+    expect(report.findings).toMatchObject({ notText: { lead_id: rows, aff_sub: rows }, missing: { email: rows } });
   });
 
   test('stay so on pages that an interrupted run has left', async () => {
