@@ -1,8 +1,8 @@
-import type { ExitCode } from '../core/index.js';
+import { SystemSignal, type ExitCode } from '../core/index.js';
 
 /** The signals that ask a command to end: SIGINT, SIGTERM, and SIGHUP of a terminal that closes. */
 export interface Signals {
-  /** Aborted by the first signal. */
+  /** Aborted by the first signal, which is its reason. */
   readonly signal: AbortSignal;
   /** Exit code of the signal that came: 130, 143 or 129. */
   readonly exitCode: number | undefined;
@@ -19,13 +19,13 @@ const names: readonly Ending[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 /** Lets the first signal stop the work and the second end the process at once. */
 export function onSignals(): Signals {
   const abort = new AbortController();
-  let exitCode: number | undefined;
+  let exitCode: ExitCode | undefined;
 
   function take(name: NodeJS.Signals): void {
     if (!isEnding(name)) return;
     if (exitCode !== undefined) process.exit(exits[name]);
     exitCode = exits[name];
-    abort.abort();
+    abort.abort(new SystemSignal(name, exitCode));
   }
 
   for (const name of names) process.on(name, take);

@@ -14,11 +14,10 @@ export interface Column {
   /** Whether the values are in that type already; otherwise they are text. */
   readonly cast: boolean;
   readonly sensitivity: Sensitivity;
-  /**
-   * The collection's column whose values these are, as they arrived or cast; none for what was computed, masked or joined, and
-   * after a step that repeats rows, so that those of the key identify a row wherever they are there.
-   */
+  /** The collection's column whose values these are, as they arrived or cast; none for what was computed, masked or joined. */
   readonly source?: string | undefined;
+  /** Whether a step before may have given one row several times, so that the columns of the key identify none. Default false. */
+  readonly repeated?: boolean | undefined;
   /** Whether it is a field that the service sent and nobody declared, so that nobody knows whom it tells of. Default false. */
   readonly undeclared?: boolean | undefined;
 }
@@ -45,6 +44,16 @@ export function snakeCase(name: string): string {
     .split(/[^A-Za-z0-9]+/)
     .filter((word) => word !== '');
   return words.length === 0 ? 'field' : words.join('_').toLowerCase();
+}
+
+/** The columns behind a step that may give a row several times. */
+export function repeated(columns: readonly Column[]): readonly Column[] {
+  return columns.map((column) => ({ ...column, repeated: true }));
+}
+
+/** Whether a column has the values of one of the collection's, each row once, so that those of a key identify rows. */
+export function isOnceOf(source: string, column: Column): boolean {
+  return column.source === source && column.repeated !== true;
 }
 
 /** The column of a field that nobody declared: text, as it came. @param sensitivity Default: it may be about a person. */

@@ -1,4 +1,5 @@
 import { catalogue, type CodeOf, type ErrorCode, type GeneralCode } from './catalogue.js';
+import type { ExitCode } from './exit-codes.js';
 import type { WarningCode } from './warnings.js';
 import { printable } from './printable.js';
 
@@ -6,6 +7,23 @@ import { printable } from './printable.js';
 export interface Warning {
   readonly code: WarningCode;
   readonly message: string;
+}
+
+/** A signal of the system, as the reason of what it stops. */
+export class SystemSignal extends Error {
+  static override readonly name: string = 'SystemSignal';
+
+  /**
+   * @param signal Its name, like `SIGTERM`.
+   * @param exit Exit status of a process that it ends.
+   */
+  constructor(
+    readonly signal: string,
+    readonly exit: ExitCode,
+  ) {
+    super(`${signal} was received`);
+    this.name = 'SystemSignal';
+  }
 }
 
 /** What all failures have, with a code of `Code`. Each class says its name, since bundlers change those of classes. */
@@ -28,7 +46,7 @@ class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
 
   /** Exit status of a process that ends with this error. */
   get exit(): number {
-    return catalogue[this.code].exit;
+    return this.cause instanceof SystemSignal ? this.cause.exit : catalogue[this.code].exit;
   }
 
   /** Whether the same call can succeed later without a change. */

@@ -1,6 +1,16 @@
 export { amount, amountOf } from './amount.js';
 export { catalogue, type CodeOf, type ErrorCode, type GeneralCode } from './catalogue.js';
-export { type Column, type Row, sensitivities, type Sensitivity, snakeCase, strictest, undeclaredColumn } from './column.js';
+export {
+  type Column,
+  isOnceOf,
+  repeated,
+  type Row,
+  sensitivities,
+  type Sensitivity,
+  snakeCase,
+  strictest,
+  undeclaredColumn,
+} from './column.js';
 export { type Consistency, type ConsistencyMode, type ConsistencyOutcome, newConsistency } from './consistency.js';
 export { defined } from './defined.js';
 export { discreetMessage, saidDiscreetly } from './discreet.js';
@@ -18,6 +28,7 @@ export {
   type SpecIssue,
   StepError,
   stoppedBy,
+  SystemSignal,
   type Warning,
 } from './errors.js';
 export { type ExitCode, exitCodes } from './exit-codes.js';

@@ -4,7 +4,7 @@ import { check, filledText, flag, listOf, object, oneOf, repeatsIn, standsTwice,
 const column = object(
   {
     ...{ name: filledText, original: filledText, type: oneOf(declaredTypes), cast: flag, sensitivity: oneOf(sensitivities) },
-    ...{ source: text, undeclared: flag },
+    ...{ source: text, repeated: flag, undeclared: flag },
   },
   ['name', 'original', 'type', 'cast', 'sensitivity'],
   'open',

@@ -91,6 +91,8 @@ export interface SinkPlan {
   readonly key: readonly string[];
   /** The step that did not pass a column on, by the column. Default: not known. */
   readonly gone?: ReadonlyMap<string, string>;
+  /** Whether a value of the configuration, or one within it, is not known here, since its reference stands for nothing. Default: none is. */
+  isUnknown?(path: readonly (string | number)[]): boolean;
   problem(path: readonly (string | number)[], message: string): void;
 }
 

@@ -105,6 +105,7 @@ function checkSink(
   const isDecided = (path: Path) => standIns.within(path) && (version !== undefined || path.length > at.length);
   check(columns, {
     ...plan,
+    isUnknown: (path) => standIns.within([...at, ...path]),
     problem: (inner, message) => {
       const path = [...at, ...inner];
       if (!isDecided(path)) problem(path, message);

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { schema, type Column, type OutputColumn } from '../../core/index.js';
+import { isOnceOf, schema, type Column, type OutputColumn } from '../../core/index.js';
 import { distinct } from '../../options/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
 import { outputPath } from '../output-path.js';
@@ -136,8 +136,10 @@ export const config = schema(() =>
     if (scope !== 'table' && sortMemory !== undefined) refuse('sort_by', 'only scope: table takes memory');
     if (mode === 'replace_partitions' && by.length === 0) refuse('mode', 'replace_partitions needs partition_by');
     if (mode !== 'append' && key) refuse('key', 'only mode: append takes a key');
-    for (const name of by.filter((name) => name !== runDateTemplate && only && !only.includes(name)))
-      refuse('partition_by', `${name} is not among columns`);
+    by.forEach((name, index) => {
+      if (name !== runDateTemplate && only && !only.includes(name))
+        context.addIssue({ code: 'custom', path: ['partition_by', index], message: `${name} is not among columns` });
+    });
   }),
 );
 
@@ -157,8 +159,10 @@ export function engineOf({
 export function checkNames(options: ParquetConfig, arriving: readonly Column[], plan: SinkPlan): void {
   const { columns: only, partition_by: by, key, mode } = options;
   checkColumns(only, arriving, plan);
-  const written = arriving.filter(({ name }) => only?.includes(name) ?? true);
-  const inFiles = written.filter(({ name }) => !by.includes(name));
+  // A name that is not known here may be any.
+  const written = plan.isUnknown?.(['columns']) ? arriving : arriving.filter(({ name }) => only?.includes(name) ?? true);
+  const folders = by.filter((_, index) => !plan.isUnknown?.(['partition_by', index]));
+  const inFiles = written.filter(({ name }) => !folders.includes(name));
   if (by.includes(runDateTemplate) && written.some(({ name }) => name === runDateColumn))
     plan.problem(['partition_by'], `${runDateTemplate} becomes the column ${runDateColumn}, and one of that name arrives; rename it`);
   by.forEach((name, index) => name === runDateTemplate || requireArriving(name, ['partition_by', index], arriving, plan));
@@ -171,7 +175,7 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
       plan.problem(['bloom_filter', index], `a bloom filter is for ${bloomTypes.join(' and ')} columns, and ${name} is ${type}`);
   });
   key?.forEach((name, index) => requireArriving(name, ['key', index], written, plan));
-  const missing = key ? [] : plan.key.filter((source) => !written.some((column) => column.source === source));
+  const missing = key ? [] : plan.key.filter((source) => !written.some((column) => isOnceOf(source, column)));
   if (mode === 'append' && missing.length > 0)
     plan.problem(
       ['mode'],

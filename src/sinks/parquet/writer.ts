@@ -1,4 +1,4 @@
-import { SinkError, type Column } from '../../core/index.js';
+import { isOnceOf, SinkError, type Column } from '../../core/index.js';
 import type { Page } from '../../flow/index.js';
 import { OpenedRun, type BegunRun, type Published, type Table } from '../../lake/index.js';
 import type { ParquetEngine } from '../../parquet/index.js';
@@ -84,7 +84,7 @@ class BegunTable implements BegunSink {
 /** The fields that identify a row. @throws {SinkError} `E_SINK_KEY` when one does not reach the sink. */
 function keyFields(columns: readonly Column[], options: ParquetConfig, { at, key }: SinkContext): readonly string[] {
   const wanted = options.key?.length ?? key.length;
-  const fields = options.key ?? key.flatMap((source) => columns.find((column) => column.source === source)?.name ?? []);
+  const fields = options.key ?? key.flatMap((source) => columns.find((column) => isOnceOf(source, column))?.name ?? []);
   const written = columns.filter(({ name }) => options.columns?.includes(name) ?? true).map(({ name }) => name);
   if (fields.length > 0 && fields.length >= wanted && fields.every((field) => written.includes(field))) return fields;
   throw new SinkError('E_SINK_KEY', `${at}: append needs columns that identify a row; name them under key`);

@@ -1,4 +1,4 @@
-import { strictest, type Column, type DeclaredType } from '../../core/index.js';
+import { repeated, strictest, type Column, type DeclaredType } from '../../core/index.js';
 import type { ColumnsContext } from '../../flow/index.js';
 import { faultsIn, object } from '../../options/index.js';
 import { derivedColumns, type Derived } from '../derive/columns.js';
@@ -54,5 +54,5 @@ export function leavingColumns(
     return { name, type: typeOf(added), sensitivity: own ?? computedFrom };
   });
   const left = derivedColumns(derived, input).filter(({ name }) => !removes.includes(name));
-  return repeats ? left.map((column) => ({ ...column, source: undefined })) : left;
+  return repeats ? repeated(left) : left;
 }

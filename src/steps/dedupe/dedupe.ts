@@ -1,5 +1,5 @@
 import { defer, identity, map, pipe } from 'rxjs';
-import { schema, type Row } from '../../core/index.js';
+import { isOnceOf, schema, type Row } from '../../core/index.js';
 import { batchOf, KeySet, withBatch, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { keysOf } from '../../vector/index.js';
@@ -78,7 +78,7 @@ export const dedupeStep = defineStep('dedupe', {
     refuseRepeats(by ?? [], plan, ['by']);
     (by ?? plan.collection.key).forEach((name, index) => {
       const column = requireColumn(name, input, plan, by ? ['by', index] : []);
-      if (!by && column && column.source !== name) plan.problem([], noKey(name));
+      if (!by && column && !isOnceOf(name, column)) plan.problem([], noKey(name));
     });
     return input;
   },

@@ -1,5 +1,5 @@
 import { map, pipe } from 'rxjs';
-import { schema, StepError, type Column, type Row, type Value } from '../../core/index.js';
+import { repeated, schema, StepError, type Column, type Row, type Value } from '../../core/index.js';
 import { batchOf, withBatch, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { FlatVector, memoOf, Unfit, type RecordBatch } from '../../vector/index.js';
@@ -65,8 +65,7 @@ export function explodedColumns(
     context.problem(['field'], `field '${field}' is ${column.type} here and holds no list; explode it before it is cast`);
   if (position !== undefined && input.some(({ name }) => name === position))
     context.problem(['position'], `there is a field '${position}' already; choose another name`);
-  // A row of the collection can be there several times now, so nothing has the columns of its key any more.
-  const exploded = input.map((each): Column => ({ ...each, source: undefined }));
+  const exploded = repeated(input).map((each) => (each.name === field ? { ...each, source: undefined } : each));
   return position === undefined ? exploded : [...exploded, numbered(position)];
 }
 

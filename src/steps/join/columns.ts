@@ -1,4 +1,4 @@
-import type { Column } from '../../core/index.js';
+import { repeated, type Column } from '../../core/index.js';
 import type { ColumnsContext, ConfigPath } from '../../flow/index.js';
 import { refuseRepeats, requireColumn, unknownName } from '../fields.js';
 import { takenName } from './assemble.js';
@@ -40,9 +40,7 @@ export function joinedColumns(
   for (const column of added) {
     if (input.some((present) => present.name === column.name)) context.problem(['as'], takenName(column.name));
   }
-  // Where a row may be there several times, nothing has the columns of its key any more.
-  const kept = pick === 'all' ? input.map((column) => ({ ...column, source: undefined })) : input;
-  return [...kept, ...added];
+  return pick === 'all' ? repeated([...input, ...added]) : [...input, ...added];
 }
 
 function checkPair(pair: readonly [string, string], input: readonly Column[], right: RightSide, context: ColumnsContext): void {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { readFile, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { Responder } from '../../../src/service/index.js';
@@ -105,14 +105,20 @@ describe('leadstream run', () => {
       ['SIGHUP', 129],
       ['SIGTERM', 143],
     ] as const),
-  )('publishes nothing after %s and exits with %i', async (signal, expected) => {
+  )('publishes nothing after %s, exits with %i, and says so wherever it says how it ended', async (signal, expected) => {
     const from = await service(undefined, { responders: [slow] });
     const cwd = await workplace(toCsv);
-    const { process: child, finished } = startCli(['run', 'p.yaml'], { cwd, env: from.env });
+    const files = ['--report', 'r.json', '--metrics', 'm.prom'];
+    const { process: child, finished } = startCli(['run', 'p.yaml', ...files, '--log-format', 'json'], { cwd, env: from.env });
     await from.until(({ length }) => length >= 3);
     child.kill(signal);
-    expect((await finished).code).toBe(expected);
-    expect(await visible(cwd)).toEqual(['p.yaml']);
+    const { code, stderr } = await finished;
+    expect(code).toBe(expected);
+    expect(await visible(cwd)).toEqual(['m.prom', 'p.yaml', 'r.json']);
+    const told = `${stderr}${await readFile(join(cwd, 'r.json'), 'utf8')}${await readFile(join(cwd, 'm.prom'), 'utf8')}`;
+    const exits = [...told.matchAll(/(?:"exit": ?|exit_code\S* )(\d+)/g)].map(([, exit]) => Number(exit));
+    // An event of the run and one of the command, the report, and the metrics of both.
+    expect(exits).toEqual([expected, expected, expected, expected, expected]);
   });
 
   test('leaves no file under a final name when it is killed', async () => {

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { itemAt } from '../../../src/core/index.js';
@@ -40,7 +41,7 @@ to:
   }
 });
 
-test('the gate of rejected rows knows the rows that explode made', async () => {
+test('the gate of rejected rows knows the rows that explode made, and rejects name the key of the row that they are of', async () => {
   const from = await serviceOf({ leads: leads(4, () => ({ aff_sub: '1,x,y' })) });
   const body = (most: string) => `from: leads
 rejects: { max: ${most} }
@@ -49,7 +50,12 @@ steps:
   - cast: { types: { aff_sub: integer } }
 to:
   - csv: { path: out.csv }`;
-  expect(await runIn(from, body('67%'), await temporaryFolder())).toMatchObject({ rejects: { rows: 8 } });
+  const folder = await temporaryFolder();
+  expect(await runIn(from, body('67%'), folder)).toMatchObject({ rejects: { rows: 8 } });
+  const rejected = (await readFile(join(folder, 'out.csv.rejects.ndjson'), 'utf8')).trim().split('\n');
+  expect(rejected.map((line) => JSON.parse(line) as unknown)).toEqual(
+    leads(4).flatMap(({ lead_id }) => [expect.objectContaining({ key: { lead_id } }), expect.objectContaining({ key: { lead_id } })]),
+  );
   await expect(runIn(from, body('60%'), await temporaryFolder())).rejects.toMatchObject({ message: /8 of 12 rows were rejected/ });
 });
 
