@@ -86,7 +86,7 @@ function inspect(document: SpecDocument, { from, file, definitions }: Given, end
   const collections = registryOf(resolved, judging);
   const findings = { problem, warn: warnings.add, unset: issues.unsetOf(), standIns };
   const planned = collections && planPipeline(parts, chain, { hmacKey: from.env.LEADSTREAM_HMAC_KEY, collections }, findings);
-  const connecting = { problem: issues.ofKnown(issues.problemOf(true)), unset: issues.unsetOf() };
+  const connecting = { problem: issues.ofKnown(issues.problemOf(true)), inFile: problem, unset: issues.unsetOf() };
   const connection = shape && connectionOf(shape.service, from.env, connecting);
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, place, problem);
   const hooks = hooksOf(knownHooks(parts, standIns), from.env, problem);

@@ -1,5 +1,5 @@
 import { defined } from '../../core/index.js';
-import { checkUsage, judged, object } from '../../options/index.js';
+import { addressProblem, checkUsage, judged, object } from '../../options/index.js';
 import { keyProblem, proxyIn, wrongOption, type Credentials } from '../../http/index.js';
 import type { ConnectOptions } from '../../source/index.js';
 import { environmentProblem, type Environment } from './reference-source.js';
@@ -13,7 +13,7 @@ const taken = object({ env: judged(environmentProblem) }, ['env']);
  * `LEADSTREAM_AUTHORIZED_UID` with `LEADSTREAM_AUTHORIZED_REST_API_KEY`, and the proxy on the way, of `HTTPS_PROXY` or `HTTP_PROXY`. An empty
  * variable counts as not set.
  *
- * @throws {SourceError} `E_SOURCE_CONFIG` when it names two accounts, or a proxy that cannot be.
+ * @throws {SourceError} `E_SOURCE_CONFIG` when it names two accounts, an address that is none, or a proxy that cannot be.
  *
  * @example
  * const connection = connectionFromEnvironment(process.env);
@@ -24,6 +24,8 @@ export function connectionFromEnvironment(env: Environment): Reached | { readonl
   checkUsage('connectionFromEnvironment', taken, { env });
   const account = accountIn(env);
   if ('missing' in account) return account;
+  const address = wrongAddress(account);
+  if (address !== undefined) throw wrongOption(address);
   const { proxy, problem } = proxyIn(account.baseUrl, env);
   if (problem !== undefined) throw wrongOption(problem);
   return { ...account, proxy: proxy ?? false };
@@ -47,6 +49,21 @@ function conflictIn(env: Environment): string | undefined {
   return `LEADSTREAM_REST_API_KEY does not go with ${other}: unset the one or the other`;
 }
 
+/** What is wrong with the address that the environment names, in words; it is not shown, as it may hold a key. */
+function wrongAddress({ baseUrl }: Account): string | undefined {
+  const problem = addressProblem(baseUrl);
+  return problem === undefined ? undefined : `LEADSTREAM_BASE_URL ${problem}`;
+}
+
+/** Where what is wrong with a connection is told. */
+interface Connecting {
+  /** Takes what is wrong with what the environment gives. */
+  readonly problem: Problem;
+  /** Takes what is wrong with the file. */
+  readonly inFile: Problem;
+  readonly unset: Unset;
+}
+
 /**
  * The connection that a pipeline file describes. Address and account come together, from the file or from the environment: an account of
  * the environment is never sent to an address of the file.
@@ -54,10 +71,10 @@ function conflictIn(env: Environment): string | undefined {
 export function connectionOf(
   service: ServiceSpec | undefined,
   env: Environment,
-  { problem, unset }: { readonly problem: Problem; readonly unset: Unset },
+  { problem, inFile, unset }: Connecting,
 ): ConnectOptions | undefined {
   const none = service?.base_url === undefined && service?.auth === undefined;
-  const reached = none ? reachedBy(env, problem, unset) : inFile(service, problem);
+  const reached = none ? reachedBy(env, problem, unset) : reachedByFile(service, problem, inFile);
   if (reached === undefined) return undefined;
   const { retry, ...settings }: Partial<ServiceSpec> = service ?? {};
   const way = proxyIn(reached.baseUrl, env);
@@ -93,12 +110,12 @@ interface Reached extends Account {
   readonly proxy: string | false;
 }
 
-function inFile({ base_url: baseUrl, auth }: ServiceSpec, problem: Problem): Account | undefined {
+function reachedByFile({ base_url: baseUrl, auth }: ServiceSpec, problem: Problem, inFile: Problem): Account | undefined {
   const wrong = auth && keyProblem(auth);
   if (wrong) problem(['service', 'auth', ...wrong.field], `the key ${wrong.message}`);
   if (baseUrl !== undefined && auth !== undefined) return { baseUrl, auth };
   const [given, missing] = baseUrl === undefined ? ['auth', 'base_url'] : ['base_url', 'auth'];
-  problem(['service'], `'${missing}' is missing: it goes with ${given}; leave out both for those of the environment`);
+  inFile(['service'], `'${missing}' is missing: it goes with ${given}; leave out both for those of the environment`);
   return undefined;
 }
 
@@ -112,6 +129,11 @@ function reachedBy(env: Environment, problem: Problem, unset: Unset): Account | 
   const found = accountIn(env);
   if ('missing' in found) {
     unset([], found.missing, `${without} must set ${found.missing}`);
+    return undefined;
+  }
+  const address = wrongAddress(found);
+  if (address !== undefined) {
+    problem([], `${without} names the service, and ${address}`);
     return undefined;
   }
   const wrong = keyProblem(found.auth);

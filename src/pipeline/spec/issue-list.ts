@@ -60,14 +60,19 @@ export class IssueList {
     return (path, name, message) => {
       if (!this.file.lenient) return this.problemOf(true)(path, message);
       this.#unset.add(name);
-      this.#unresolved.set(path.join('.'), path);
+      this.#unresolve(path);
     };
+  }
+
+  /** What is asked of the environment for a document as a whole is none of its values. */
+  #unresolve(path: Path): void {
+    if (path.length > 0) this.#unresolved.set(path.join('.'), path);
   }
 
   /** @param reference Whether the problems are those of references. */
   problemOf(reference: boolean): Problem {
     return (path, message, onKey, at) => {
-      if (reference) this.#unresolved.set(path.join('.'), path);
+      if (reference) this.#unresolve(path);
       this.#places.add(path.join('.'));
       const set = this.document.overridden.find((over) => isWithin(path, over) || (onKey === true && isWithin(over, path)));
       const told = this.file.credentials.redact(
@@ -190,12 +195,12 @@ function idOf({ line, column, message }: SpecIssue): string {
   return `${line}:${column} ${message}`;
 }
 
-/** A problem without the key that it begins with, where that was said before. */
 /** Whether a place is another one, or in it. */
 function isWithin(inner: Path, outer: Path): boolean {
   return outer.every((part, index) => part === inner[index]);
 }
 
+/** A problem without the key that it begins with, where that was said before. */
 function withoutKey(message: string, path: Path): string {
   const key = `${String(path.at(-1))}: `;
   return message.startsWith(key) ? message.slice(key.length) : message;

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { SpecError, type Warning } from '../../core/index.js';
-import { checkUsage, filledText, flag, listOf, object, texts } from '../../options/index.js';
+import { checkUsage, filledText, flag, getIn, listOf, object, texts } from '../../options/index.js';
+import type { Checked } from './check.js';
 import { fileText } from './file-text.js';
 import { checkLoading, type LoadOptions } from './load-options.js';
 
@@ -15,6 +16,7 @@ export interface Finding {
 
 /** One pipeline of a file, as far as it can be followed. */
 export interface LintedPipeline {
+  /** As it stands in the file, where what it refers to is not set here. */
   readonly name: string;
   /** The collection that it reads, its steps and its sinks, by their names. */
   readonly from: string;
@@ -100,7 +102,9 @@ async function resultOf(
   return {
     ok: findings.every(({ severity }) => severity === 'warning'),
     findings,
-    pipelines: pipelines.flatMap(({ name, plan, outputs }) => {
+    pipelines: pipelines.flatMap((checked) => {
+      const { plan, outputs } = checked;
+      const name = checked.name ?? unsetName(checked);
       if (name === undefined || plan === undefined) return [];
       const columns = plan.columns().map((column) => column.name);
       return {
@@ -115,4 +119,10 @@ async function resultOf(
     }),
     unset,
   };
+}
+
+/** A name that is right as far as it goes, and is not known here. */
+function unsetName({ document, issues }: Checked): string | undefined {
+  const written = getIn(document.value, ['name']);
+  return issues.length === 0 && typeof written === 'string' ? written : undefined;
 }

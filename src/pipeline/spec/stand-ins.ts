@@ -13,6 +13,8 @@ export type End = 'least' | 'greatest';
  */
 export class StandIns {
   readonly #used: Path[] = [];
+  /** What is said of an unknown value whatever it is, since what stands beside it takes none. */
+  readonly #certain = new Set<string>();
   #isChoice = false;
 
   /** @param unknown Where these values are. */
@@ -53,7 +55,7 @@ export class StandIns {
         const path = each.slice(at.length);
         const { judge, depth } = judgeOf(schema, path);
         const issuesIn = (part: unknown) => judge.safeParse(spelledOut(judge, part)).error?.issues ?? [];
-        const fitting = this.#fitting(getIn(filled, path.slice(0, depth)), path.slice(depth), issuesIn);
+        const fitting = this.#fitting(getIn(filled, path.slice(0, depth)), path.slice(depth), each, issuesIn);
         if (fitting === undefined) return filled;
         this.#used.push(each);
         if (!isFixed(fitting)) this.#isChoice = true;
@@ -67,28 +69,46 @@ export class StandIns {
     if (issue.code === 'invalid_union') {
       return issue.errors.some((alternative) => alternative.every((inner) => this.explains(inner, path)));
     }
-    return this.has(path) && !(issue.code === 'invalid_type' && ['array', 'object', 'record'].includes(issue.expected));
+    if (!this.has(path) || this.#certain.has(told(issue, path))) return false;
+    return !(issue.code === 'invalid_type' && ['array', 'object', 'record'].includes(issue.expected));
   }
 
-  /** A value that fits where one does not; `undefined` where it does, or none is known. */
-  #fitting(value: unknown, path: Path, issuesIn: (value: unknown) => readonly Issue[]): string | undefined {
+  /**
+   * A value that fits where one does not, or with which more is right that is judged together with it; `undefined` where none is known.
+   *
+   * @param value What is judged together, with the unknown value at `path` in it.
+   * @param place Where that is in the document.
+   */
+  #fitting(value: unknown, path: Path, place: Path, issuesIn: (value: unknown) => readonly Issue[]): string | undefined {
     const text = getIn(value, path);
-    const misfit = issuesIn(value).flatMap((issue) => issuesAt(issue, path));
-    if (typeof text !== 'string' || misfit.length === 0) return undefined;
-    const candidates = [...candidatesFor(text, misfit, this.end), ...namesIn(value)];
+    const all = issuesIn(value);
+    const misfit = all.flatMap((issue) => issuesAt(issue, path));
+    if (typeof text !== 'string' || all.length === 0) return undefined;
+    const candidates = [...(misfit.length > 0 ? candidatesFor(text, misfit, this.end) : []), ...namesIn(value)];
     const tried = new Set<string>();
     let fitting: string | undefined;
-    for (let candidate = candidates.shift(); candidate !== undefined; candidate = candidates.shift()) {
+    let refused: { readonly candidate: string; readonly why: readonly Issue[] } | undefined;
+    let fewest = misfit.length > 0 ? Infinity : all.length;
+    for (let candidate = candidates.shift(); candidate !== undefined && fewest > 0; candidate = candidates.shift()) {
       tried.add(candidate);
       const issues = issuesIn(withIn(value, path, candidate));
-      // One with which everything is right is better than one that does not go with others.
-      if (issues.length === 0) return candidate;
       const left = issues.flatMap((issue) => issuesAt(issue, path));
-      if (left.length === 0) fitting ??= candidate;
+      if (left.length === 0 && issues.length < fewest) {
+        fitting = candidate;
+        fewest = issues.length;
+      }
+      if (left.every(({ code }) => code === 'custom')) refused ??= { candidate, why: left };
       candidates.unshift(...left.flatMap(boundOf).filter((bound) => !tried.has(bound)));
     }
-    return fitting;
+    if (fitting !== undefined || refused === undefined || misfit.length === 0) return fitting;
+    for (const issue of refused.why) this.#certain.add(told(issue, place));
+    return refused.candidate;
   }
+}
+
+/** An issue with its place. */
+function told({ message }: Issue, path: Path): string {
+  return `${path.join('.')}: ${message}`;
 }
 
 /** The part of a schema that judges a value, with everything that is judged together with it, and how deep in the path it begins. */
@@ -110,10 +130,14 @@ function candidatesFor(text: string, misfit: readonly Issue[], end: End): Readon
   return new Set([named + word.replaceAll(/^_|_$/g, ''), ...fixed, ...ranged]);
 }
 
-/** The keys of all maps: what names one of them has to be there. */
+/** The keys of all maps, and the texts of all lists: what names one of them has to be there. */
 function namesIn(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) => [...(Array.isArray(value) ? [] : [key]), ...namesIn(inner)]);
+  const isList = Array.isArray(value);
+  return Object.entries(value).flatMap(([key, inner]) => [
+    ...(isList ? [] : [key]),
+    ...(isList && typeof inner === 'string' ? [inner] : namesIn(inner)),
+  ]);
 }
 
 /** What the name of an unknown value begins with. */

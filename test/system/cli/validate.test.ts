@@ -48,6 +48,35 @@ describe('validate', () => {
     });
   });
 
+  test('shows the chain of a pipeline whose name is not set here', async () => {
+    const cwd = await folderWith({ 'p.yaml': sound.replace('name: p', 'name: ${NAME}') });
+    expect(await cli(['validate', 'p.yaml'], { cwd })).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^p\.yaml: ok, users > csv/),
+    });
+    expect((await lintPipelines('p.yaml', { cwd, env: {} })).pipelines).toMatchObject([{ name: '${NAME}' }]);
+  });
+
+  test.each([
+    ['notaurl', 'must be an http or https URL'],
+    ['ftp://leads.example', 'must be an http or https URL'],
+    ['http://leads.example:99999', 'must be an http or https URL'],
+    ['http://me:secret@leads.example', 'must hold no user info, query or fragment'],
+  ])('takes no address %s of the environment, and no other command does', async (address, problem) => {
+    const cwd = await folderWith({ 'p.yaml': sound });
+    const env = { LEADSTREAM_BASE_URL: address, LEADSTREAM_REST_API_KEY: 'a-key-of-nobody' };
+    for (const words of [['validate', 'p.yaml'], ['explain', 'p.yaml'], ['run', 'p.yaml'], ['fetch', 'users'], ['doctor']]) {
+      const { code, stderr } = await cli(words, { cwd, env });
+      expect([words[0], code, stderr]).toEqual([words[0], 78, expect.stringContaining(`LEADSTREAM_BASE_URL ${problem}`)]);
+      expect(stderr).not.toContain('secret');
+    }
+  });
+
+  test('tells a key that is missing in a file as a fault of the file', async () => {
+    const cwd = await folderWith({ 'p.yaml': `${sound}service: { base_url: "http://leads.example" }\n` });
+    expect(await cli(['validate', 'p.yaml'], { cwd })).toMatchObject({ code: 78, stderr: expect.stringContaining('E_SPEC_INVALID') });
+  });
+
   test('judges what the environment has, and what is wrong besides', async () => {
     const text = 'name: p\nservice: { limit: "${LIMIT}" }\nfrom: leads\nsteps:\n  - filter: nobody == 1\nto:\n  - csv: { path: out.csv }\n';
     const cwd = await folderWith({ 'p.yaml': text });
@@ -119,6 +148,10 @@ describe('validate', () => {
     expect(await both('over.yaml', 'a.yaml')).toEqual({
       codes: [78, 2],
       first: "a.yaml:1:1 the pipeline 'over' of over.yaml writes over this file",
+    });
+    expect(await cli(['validate', 'over.yaml', 'a.yaml'], { cwd })).toMatchObject({
+      code: 78,
+      stderr: expect.stringContaining("a.yaml:1:1 the pipeline 'over' of over.yaml writes over this file"),
     });
     expect(await both('a.yaml', 'b.yaml')).toEqual({
       codes: [78, 2],

@@ -181,6 +181,35 @@ describe('an unset reference', () => {
   });
 });
 
+test('may be any of the columns that other options of a table name', async () => {
+  const naming = {
+    partition_by: ['lead_status', 'zipcode'],
+    sort_by: ['timestamp desc'],
+    bloom_filter: ['lead_id', 'email'],
+    key: ['lead_id'],
+    mode: 'append',
+  };
+  const columns = ['lead_status', 'zipcode', 'timestamp', 'lead_id', 'email'];
+  const table = { path: 'out/t', columns, ...naming };
+  const wrong: string[] = [];
+  for (const [path] of scalarsIn({ ...table, columns }).filter(([[key]]) => key !== 'path' && key !== 'mode')) {
+    const parquet = withIn(table, path, '${UNSET}');
+    wrong.push(...(await problemsOf({ name: 'p', from: 'leads', to: [{ parquet }] })).map((said) => `${path.join('.')}: ${said}`));
+  }
+  expect(wrong).toEqual([]);
+  // Two columns cannot be the one that is not known.
+  const short = { ...table, columns: ['${UNSET}', 'timestamp', 'lead_id', 'email'] };
+  expect(await problemsOf({ name: 'p', from: 'leads', to: [{ parquet: short }] })).toEqual(['zipcode is not among columns']);
+});
+
+test('does not hide that what stands beside it takes none', async () => {
+  const parquet = { path: 'out/t', engine: 'arrow', compression_level: '${UNSET}', bloom_filter: ['nope'], sort_by: ['nope'] };
+  expect(await problemsOf({ name: 'p', from: 'leads', to: [{ parquet }] })).toEqual([
+    'the engine arrow has no levels',
+    'the engine arrow has no bloom filters',
+  ]);
+});
+
 test('takes the place of no list and no map', async () => {
   expect(await problemsOf({ ...whole, to: '${UNSET}' })).toEqual(['to: expected a list']);
   expect(await problemsOf({ ...whole, steps: ['${UNSET}', { limit: '100' }] })).toEqual(['steps[0]: expected a map']);
