@@ -37,13 +37,15 @@ export async function loadFiles(
 /**
  * Refuses files whose pipelines have the same names, by which the state folder tells them apart, or write to the same places, stdout among them.
  *
+ * @param wanted Those that are to run; the others write nothing.
  * @throws {LeadstreamError} `E_USAGE`.
  */
-export function refuseClashes(loaded: readonly LoadedFile[]): void {
+export function refuseClashes(loaded: readonly LoadedFile[], wanted: readonly Pipeline[]): void {
   const earlier: { readonly file: string; readonly pipeline: Pipeline }[] = [];
   for (const one of loaded) {
     if ('failure' in one) continue;
-    const { file, pipelines } = one;
+    const { file } = one;
+    const pipelines = one.pipelines.filter((pipeline) => wanted.includes(pipeline));
     for (const { name, plan, rejects } of pipelines) {
       const sameName = earlier.find(({ pipeline }) => pipeline.name === name);
       if (sameName) throw new LeadstreamError('E_USAGE', `${file}: the name '${name}' is taken by a pipeline of ${sameName.file}`);

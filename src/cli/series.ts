@@ -65,14 +65,15 @@ class Series {
   async skip({ file, failure, names }: Extract<LoadedFile, { readonly failure: unknown }>): Promise<void> {
     this.#tell(failure, undefined, false);
     const others = names.filter((name) => this.pipelines.every((pipeline) => pipeline.name !== name));
-    for (const name of others) this.around.metrics.notRun(name, descriptionOf(failure).exit);
+    for (const name of others) await this.around.metrics.notRun(name, descriptionOf(failure).exit);
     this.#broken.push({ ...(await refusedRun(failure, this.context)), file });
+    await this.around.early(this.#endWith());
     await tellRefused(failure, this.around.only, this.context);
   }
 
   async run(pipeline: Pipeline): Promise<void> {
     if (this.#stopped) {
-      this.around.metrics.notRun(pipeline.name, this.#exit);
+      await this.around.metrics.notRun(pipeline.name, this.#exit);
       this.#endings.push(notRun(pipeline));
       return;
     }
@@ -84,13 +85,14 @@ class Series {
     this.#tell(failure.thrown, this.pipelines.length > 1 ? pipeline.name : undefined, this.#stopped);
   }
 
-  /** What is known with the ending of one more, if the command came no further: as long as any is left, that is no success. */
-  #endWith(document: PipelineDocument): SeriesEnd {
-    const left = this.pipelines.slice(this.#endings.length + 1).map(notRun);
-    const { error, exit = 0 } = document;
+  /** What is known, also with the ending of one more, if the command came no further: as long as any is left, that is no success. */
+  #endWith(document?: PipelineDocument): SeriesEnd {
+    const ended = [...this.#endings, ...(document ? [document] : [])];
+    const left = this.pipelines.slice(ended.length).map(notRun);
+    const { error, exit = 0 } = document ?? {};
     const gives = exit !== 0 && this.#weighsMore(error !== undefined && this.#stops(error));
     const known = gives ? exit : this.#exit;
-    const endings = [...this.#broken, ...this.#endings, document, ...left];
+    const endings = [...this.#broken, ...ended, ...left];
     return { endings, exit: known === 0 && left.length > 0 ? catalogue.E_RUN_FAILED.exit : known };
   }
 

@@ -53,9 +53,15 @@ export function valueProblem(
     if (flag !== undefined) return `--${name} takes no value`;
     if (!flags.includes(name) && (words.includes(`--${name}=`) || bare(name)))
       return `--${name} needs ${numbers.includes(name) ? 'a number' : 'a value'}`;
+    if (!flags.includes(name) && namesStream(name, words)) return `--${name} takes no '-': it is no name of stdin or stdout here`;
     if (Number.isNaN(value)) return `--${name} takes a number`;
   }
   return undefined;
+}
+
+/** Whether an option has the value by which other programs name stdin and stdout. */
+function namesStream(name: string, words: readonly string[]): boolean {
+  return words.some((word, index) => word === `--${name}=-` || (word === `--${name}` && words[index + 1] === '-'));
 }
 
 /** The form of messages that a command line asks for, whatever else is wrong with it. */

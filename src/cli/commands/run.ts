@@ -116,7 +116,7 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
     throw broken.failure;
   }
   const pipelines = await wanted(loaded, only, broken !== undefined);
-  refuseClashes(loaded);
+  refuseClashes(loaded, pipelines);
   refuseWritingOver(pipelines, loaded, { '--report': reportFile, '--metrics': arguments_.metrics, '--env': context.envFile }, context);
   metrics.expect(pipelines.map(({ name }) => name));
   const report = await openReport(reportFile, context);

@@ -17,8 +17,8 @@ export interface Metrics {
   readonly known: boolean;
   /** Takes the end of that run, and puts its metrics in place: what ends the command later does not take them away. */
   ended(pipeline: string, end: RunEnd): Promise<void>;
-  /** Takes that a pipeline was not run, since the command was to end with that exit code. What its last run did stays. */
-  notRun(pipeline: string, exit: number): void;
+  /** Takes that a pipeline was not run, since the command was to end with that exit code, and puts that in place. What its last run did stays. */
+  notRun(pipeline: string, exit: number): Promise<void>;
   /** Takes what the command is to run: what it does not come to has its exit code in the end. */
   expect(pipelines: readonly string[]): void;
   /** Puts them in place. That it cannot is a warning. */
@@ -30,7 +30,7 @@ const none: Metrics = {
   known: false,
   watchers: () => [],
   ended: () => Promise.resolve(),
-  notRun: () => {},
+  notRun: () => Promise.resolve(),
   expect: () => {},
   write: () => Promise.resolve(),
 };
@@ -81,8 +81,9 @@ class MetricsFile implements Metrics {
     await this.#write(undefined);
   }
 
-  notRun(pipeline: string, exit: number): void {
-    this.#notRun.set(pipeline, { name: 'leadstream_run_exit_code', labels: { pipeline }, value: exit });
+  async notRun(pipeline: string, exit: number): Promise<void> {
+    this.#miss(pipeline, exit);
+    await this.#write(undefined);
   }
 
   expect(pipelines: readonly string[]): void {
@@ -90,8 +91,12 @@ class MetricsFile implements Metrics {
   }
 
   write(exit: number): Promise<void> {
-    for (const name of this.#expected) if (!this.#samples.has(name) && !this.#notRun.has(name)) this.notRun(name, exit);
+    for (const name of this.#expected) if (!this.#samples.has(name) && !this.#notRun.has(name)) this.#miss(name, exit);
     return this.#write({ name: 'leadstream_exit_code', labels: {}, value: exit });
+  }
+
+  #miss(pipeline: string, exit: number): void {
+    this.#notRun.set(pipeline, { name: 'leadstream_run_exit_code', labels: { pipeline }, value: exit });
   }
 
   /** @param command Exit code of the command; until it has one, that of the last one stays. */

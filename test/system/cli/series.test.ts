@@ -180,6 +180,16 @@ describe('leadstream run on several files', () => {
     expect(from.requests).toEqual([]);
   });
 
+  test('lets pipelines that are not to run share what they like', async () => {
+    const [from, cwd] = [
+      await service(),
+      await folderWith({ '1.yaml': `${good('a')}---\n${good('z')}`, '2.yaml': `${good('b')}---\n${good('z')}` }),
+    ];
+    const asked = ['run', '1.yaml', '2.yaml', '--only', 'a', '--only'];
+    expect(await cli([...asked, 'b'], { cwd, env: from.env })).toMatchObject({ code: 0 });
+    expect(await cli([...asked, 'z'], { cwd, env: from.env })).toMatchObject({ code: 2 });
+  });
+
   const quick = 'service: { limit: 500, end_wait: 1ms }';
   const into = (name: string, path: string, more = '') =>
     `name: ${name}\n${quick}\nfrom: users\nto:\n  - csv: { path: '${path}' }\n${more}`;

@@ -90,16 +90,25 @@ describe('on_success and on_failure', () => {
     expect(told).toHaveLength(1);
   });
 
-  test('tell of such a file among others, of those pipelines that were to run, and go on', async () => {
-    const { url, told } = await webhook();
+  test('tell of such a file among others, of those pipelines that were to run, when report and metrics do, and go on', async () => {
+    const inFiles: string[] = [];
+    const { url, told } = await webhook(
+      [200],
+      createServer().on('request', () => void inFiles.push(...['r.json', 'm.prom'].map((name) => readFileSync(join(cwd, name), 'utf8')))),
+    );
     const from = await service();
     const wrong = pipelineText(toCsv.replace('limit: 3', 'limit: 0'));
     const cwd = await folderWith({
       '1.yaml': `${wrong}\n---\n${wrong.replaceAll('test', 'other').replaceAll('out/users', 'out/others')}`,
       '2.yaml': pipelineText('from: users\nto:\n  - csv: { path: out/second.csv }').replace('name: test', 'name: second'),
     });
-    const { code } = await cli(['run', '*.yaml', '--only', 'other', '--only', 'second'], { cwd, env: { ...from.env, HOOK: url } });
+    const only = ['--only', 'other', '--only', 'second', '--report', 'r.json', '--metrics', 'm.prom'];
+    const { code } = await cli(['run', '*.yaml', ...only], { cwd, env: { ...from.env, HOOK: url } });
     expect(code).toBe(78);
+    expect(inFiles).toEqual([
+      expect.stringContaining('"code": "E_SPEC_INVALID"'),
+      expect.stringContaining('leadstream_run_exit_code{pipeline="other"} 78'),
+    ]);
     expect(told.map(({ body }) => (JSON.parse(body) as { pipeline: string }).pipeline)).toEqual(['other']);
     expect(await readdir(join(cwd, 'out'))).toContain('second.csv');
   });
