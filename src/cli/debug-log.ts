@@ -1,4 +1,4 @@
-import type { LogEvent } from '../core/index.js';
+import { amountOf, type LogEvent } from '../core/index.js';
 import type { EventError, Watcher } from '../index.js';
 import type { Console } from './console.js';
 
@@ -13,10 +13,15 @@ export function debugLog({ level, event: say }: Console): Watcher | undefined {
 
 function moments(say: Console['event']): Watcher {
   return {
-    page: (event) => say('page.read', event, `${listOf(event)}: page ${event.number}, ${event.rows} rows, ${event.read} so far`),
+    page: (event) =>
+      say('page.read', event, `${listOf(event)}: page ${event.number}, ${amountOf(event.rows, 'row')}, ${event.read} so far`),
     wait: (event) =>
-      say('read.waiting', event, `${listOf(event)}: may have more than ${event.read} rows, and is looked at again in ${event.delayMs} ms`),
-    step: (event) => say('page.processed', event, `${event.at}: page ${event.number}, ${event.rows} rows`),
+      say(
+        'read.waiting',
+        event,
+        `${listOf(event)}: may have more than ${amountOf(event.read, 'row')}, and is looked at again in ${event.delayMs} ms`,
+      ),
+    step: (event) => say('page.processed', event, `${event.at}: page ${event.number}, ${amountOf(event.rows, 'row')}`),
   };
 }
 
@@ -47,14 +52,15 @@ function operations(say: Console['event']): Watcher {
     },
     write: {
       start,
-      asyncEnd: (event) => end('page.written', event, `${event.at}: page ${event.number}, `, `${event.rows} rows taken`),
+      asyncEnd: (event) => end('page.written', event, `${event.at}: page ${event.number}, `, `${amountOf(event.rows, 'row')} taken`),
     },
     read: {
       start: (event) => {
         start(event);
         say('read.started', event);
       },
-      asyncEnd: (event) => end('read.finished', event, `${listOf(event)}: `, `${event.read} rows in ${event.pages} pages`),
+      asyncEnd: (event) =>
+        end('read.finished', event, `${listOf(event)}: `, `${amountOf(event.read ?? 0, 'row')} in ${amountOf(event.pages ?? 0, 'page')}`),
     },
     finish: {
       start,

@@ -1,3 +1,4 @@
+import { amountOf } from '../core/index.js';
 import { bounds } from '../options/index.js';
 import { cameOf, type Findings } from './findings.js';
 import type { Pages } from './first-page.js';
@@ -33,7 +34,7 @@ export class CapSearch {
     if (whole.kind !== 'rows') return this.#unknown(`${this.#size}=${most}: ${cameOf(whole)}`);
     const rows = whole.records.length;
     if (rows < most) return this.#short(whole, most);
-    const told = `${this.#size}=${most} gives ${most} rows`;
+    const told = `${this.#size}=${most} gives ${amountOf(most, 'row')}`;
     if (most < bounds.limit.max) findings.add('limit', 'ok', `${told}, as pages of the service have`, this.#replies);
     else findings.add('limit', 'ok', `${told}${await this.#beyond(2 * most)}; leadstream asks for at most ${most}`, this.#replies);
     return most;
@@ -47,7 +48,7 @@ export class CapSearch {
   /** Where limit changes nothing, the pages have the size that they have, and a run reads them. */
   #fixed(): number {
     const { rows } = this.pages;
-    this.findings.add('limit', 'note', `${this.#size} changes nothing: a page has ${rows} rows`);
+    this.findings.add('limit', 'note', `${this.#size} changes nothing: a page has ${amountOf(rows, 'row')}`);
     return Math.min(rows, bounds.limit.max);
   }
 
@@ -104,7 +105,12 @@ export class CapSearch {
 
   #silent({ records }: Reply, asked: number): number {
     const rows = records.length;
-    this.findings.add('limit', 'note', `${rows} is the cap: ${this.#size}=${asked} gives ${rows} rows, and more follow`, this.#replies);
+    this.findings.add(
+      'limit',
+      'note',
+      `${rows} is the cap: ${this.#size}=${asked} gives ${amountOf(rows, 'row')}, and more follow`,
+      this.#replies,
+    );
     return rows;
   }
 

@@ -1,4 +1,4 @@
-import { itemAt } from '../core/index.js';
+import { amountOf, itemAt } from '../core/index.js';
 import { Bursts, type Outcome } from './bursts.js';
 import type { Diagnosis } from './diagnosis.js';
 import { cameOf, type Findings } from './findings.js';
@@ -107,7 +107,7 @@ class Concurrency {
     }
     this.measured = this.measured.filter(({ inFlight: fewer }) => fewer < least);
     const came = cameOf(refusal.failure);
-    const told = `with ${least} requests in flight came ${came} (${this.#bursts.counted(least)})`;
+    const told = `with ${amountOf(least, 'request')} in flight came ${came} (${this.#bursts.counted(least)})`;
     const isOften = refusal.kind === 'too often';
     const advice = isOften ? `${this.#often}; set rate_limit, or concurrency lower` : 'set concurrency lower, or rate_limit';
     this.findings.add('concurrency', 'note', `${told}; ${advice}`, this.#bursts.replies);
@@ -164,7 +164,7 @@ class Concurrency {
     const where =
       inFlight === 1
         ? `${came} came to a request sent alone`
-        : `with ${inFlight} requests in flight came ${came} (${this.#bursts.counted()})`;
+        : `with ${amountOf(inFlight, 'request')} in flight came ${came} (${this.#bursts.counted()})`;
     const why = outcome.why === 'wait' ? 'that is too long to wait for another try' : `${exhausted} before it could be told from chance`;
     return [`${where}; ${why}`];
   }

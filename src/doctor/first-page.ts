@@ -1,3 +1,4 @@
+import { amountOf } from '../core/index.js';
 import { cameOf, type Findings } from './findings.js';
 import type { Subject } from './lists.js';
 import { namesOf, overlapOf } from './names.js';
@@ -55,7 +56,7 @@ export async function findFirstPage(asking: Requester, findings: Findings, subje
     return undefined;
   }
   const came = zero?.records.length === 0 ? `; page 0 is answered with ${cameOf(zero)}` : verdict.why;
-  const fixed = honoursLimit ? '' : `; limit changes nothing: a page has ${rows} rows`;
+  const fixed = honoursLimit ? '' : `; limit changes nothing: a page has ${amountOf(rows, 'row')}`;
   findings.add('first_page', 'ok', `page ${verdict.firstPage} is the first${came}${fixed}`, replies);
   return { firstPage: verdict.firstPage, taken, honoursLimit, rows };
 }
@@ -128,7 +129,7 @@ function verdictOf({ sample, zeros, ones, two }: PagesRead, size: number | undef
         why: 'page is ignored: page 1 and page 2 have the same rows, and the list has more; it cannot be read page by page',
       };
     if (size === undefined && same(zero, one))
-      return unsure(`neither page nor limit changes anything: each answer has the same ${sample.length} rows`);
+      return unsure(`neither page nor limit changes anything: each answer has the same ${amountOf(sample.length, 'row')}`);
     if (!isEmpty(zero)) return unsure('the list has too few rows to tell pages apart');
   }
   if (isEmpty(zero)) return { firstPage: 1, why: '' };

@@ -1,3 +1,4 @@
+import { amountOf } from '../core/index.js';
 import { cameOf, type Findings } from './findings.js';
 import type { SequentialList } from './measured-list.js';
 import { declareEnd } from './own-words.js';
@@ -42,5 +43,10 @@ export async function findSequentialEnd(findings: Findings, list: SequentialList
     reply = await list.after(reply, limit);
     if (!reply) throw new Error('a page that names the next one has one after it');
   }
-  findings.add('end_of_list', 'note', `after ${mostPages} pages of ${limit} rows the list goes on; its end was not seen`, replies);
+  findings.add(
+    'end_of_list',
+    'note',
+    `after ${mostPages} pages of ${amountOf(limit, 'row')} the list goes on; its end was not seen`,
+    replies,
+  );
 }

@@ -1,3 +1,4 @@
+import { amountOf } from '../core/index.js';
 import type { DiagnosisFinding } from './diagnosis.js';
 import { isNumbered, type Served } from '../collections/index.js';
 import { cameOf, type Findings } from './findings.js';
@@ -139,7 +140,7 @@ function verdictOf(subject: OwnSubject, { reply, list }: Sample, { first, second
     return came(isOpen ? 'unknown' : 'problem', `${isOpen ? 'not determined: ' : ''}the ${which} page: ${cameOf(page)}`);
   }
   const at = listAt(served);
-  const fixed = honoursLimit ? '' : `; a page has ${first.records.length} rows, whatever is asked for`;
+  const fixed = honoursLimit ? '' : `; a page has ${amountOf(first.records.length, 'row')}, whatever is asked for`;
   if (second.records.length === 0 && (!honoursLimit || reply.records.length <= size))
     return came('note', `${at}; there is no second page to be seen${fixed}`);
   if (second.records.length === 0) return came('problem', lacking(served, size));

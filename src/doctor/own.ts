@@ -1,3 +1,4 @@
+import { amountOf } from '../core/index.js';
 import { CapSearch } from './cap.js';
 import type { Check, Diagnosis } from './diagnosis.js';
 import { cameOf, type Findings } from './findings.js';
@@ -68,7 +69,7 @@ export class OwnExamination {
   async #examinePages(pages: OwnPages, sendsLimit: boolean, most: number | undefined): Promise<void> {
     const { list, rows } = pages;
     const search = new CapSearch(this.#findings, list, pages, most);
-    if (!sendsLimit) this.#findings.add('limit', 'ok', `no page size is sent; a page has ${rows} rows`);
+    if (!sendsLimit) this.#findings.add('limit', 'ok', `no page size is sent; a page has ${amountOf(rows, 'row')}`);
     const limit = sendsLimit ? await search.limit() : rows;
     if (limit === undefined) return;
     if (list instanceof NumberedList) await findEnd(this.#findings, list, limit);

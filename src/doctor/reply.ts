@@ -1,5 +1,5 @@
 import type { EndForm, Served } from '../collections/index.js';
-import { SourceError } from '../core/index.js';
+import { amountOf, SourceError } from '../core/index.js';
 import type { Answer } from '../http/index.js';
 import { readJson, type JsonRecord } from '../json/index.js';
 import { endFormOf, isSequential, nameShape, readList, readSingle, type Position } from '../source/index.js';
@@ -34,7 +34,7 @@ export function replyOf(request: string, answer: Answer, ms: number): Reply {
   if (status !== 200 && status !== 204) return told('strange', shapeOf(answer));
   if (answer.body.length === 0) return told('none', 'no body');
   const records = listIn(answer);
-  if (records) return told('rows', records.length === 1 ? '1 row' : `${records.length} rows`, records);
+  if (records) return told('rows', amountOf(records.length, 'row'), records);
   const [only, other] = singleIn(answer);
   if (only && !other) return told('single', 'an object', [only]);
   const shape = shapeOf(answer);
@@ -65,7 +65,7 @@ export function declaredReplyOf(
   }
   try {
     const { records, next } = read();
-    const rows = records.length === 1 ? '1 row' : `${records.length} rows`;
+    const rows = amountOf(records.length, 'row');
     const told = isSequential(served) ? `${rows}, ${next ? 'and a next page' : 'and no next page'}` : rows;
     return { kind: 'rows', records, next, evidence: { request, status, answer: told, ms } };
   } catch (error) {

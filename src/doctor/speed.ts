@@ -1,3 +1,4 @@
+import { amountOf } from '../core/index.js';
 import type { Diagnosis } from './diagnosis.js';
 import { cameOf, type Findings } from './findings.js';
 import type { MeasuredList } from './measured-list.js';
@@ -45,7 +46,7 @@ export async function measureLatency(
 
 function sizeIn({ collection }: MeasuredList, rows: number): string {
   const parameter = sizeParameter(collection);
-  return parameter === 'none' ? `${rows} rows` : `${parameter}=${rows}`;
+  return parameter === 'none' ? amountOf(rows, 'row') : `${parameter}=${rows}`;
 }
 
 /** The middle one, of an even number the higher. */

@@ -1,3 +1,4 @@
+import { amountOf } from '../core/index.js';
 import type { EventError, OperationEvent } from './map.js';
 import type { Watcher } from './watcher.js';
 
@@ -32,17 +33,20 @@ export function logging(logger: Logger): Watcher {
       log('warn', `${url}: attempt ${attempt} failed, again in ${Math.round(delayMs)} ms: ${error.message}`),
     warning: ({ code, message }) => log('warn', `${code}: ${message}`),
     wait: ({ collection, read, delayMs }) =>
-      log('info', `${collection}: seems to end after ${read} rows, which may be an outage; looking again in ${delayMs} ms (endWaitMs)`),
+      log(
+        'info',
+        `${collection}: seems to end after ${amountOf(read, 'row')}, which may be an outage; looking again in ${delayMs} ms (endWaitMs)`,
+      ),
     read: { asyncEnd: (event) => log(event.error ? 'error' : 'info', readLine(event)) },
     ...(logger.debug && {
       request: { asyncEnd: (event) => log('debug', requestLine(event)) },
-      page: ({ collection, number, rows, read }) => log('debug', `${collection}: page ${number}, ${rows} rows, ${read} so far`),
+      page: ({ collection, number, rows, read }) => log('debug', `${collection}: page ${number}, ${amountOf(rows, 'row')}, ${read} so far`),
     }),
   };
 }
 
 function readLine({ collection, read = 0, pages = 0, error, aborted }: OperationEvent<'read'>): string {
-  const amount = `${read} rows in ${pages} pages`;
+  const amount = `${amountOf(read, 'row')} in ${amountOf(pages, 'page')}`;
   if (error) return `${collection}: ${failed(error)} after ${amount}`;
   return `${collection}: ${aborted ? 'left after' : 'read,'} ${amount}`;
 }

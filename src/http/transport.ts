@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { got, TimeoutError, type OptionsInit, type Response } from 'got';
 import { Observable } from 'rxjs';
-import { SourceError } from '../core/index.js';
+import { amountOf, SourceError } from '../core/index.js';
 import { maxTimerMs } from '../options/index.js';
 import type { OwnAgents } from './agent.js';
 import { usualAuthorities } from './authorities.js';
@@ -243,5 +243,5 @@ function tooLate(target: Target, event: string): SourceError {
 }
 
 function bodyTooLarge(target: Target, maxBodyBytes: number): SourceError {
-  return new SourceError('E_SOURCE_LIMIT', 'permanent', `${target.label}: the answer is larger than ${maxBodyBytes} bytes`);
+  return new SourceError('E_SOURCE_LIMIT', 'permanent', `${target.label}: the answer is larger than ${amountOf(maxBodyBytes, 'byte')}`);
 }

@@ -1,6 +1,6 @@
 import type { FileMetaData, SchemaElement } from 'hyparquet';
 import { isDeepStrictEqual } from 'node:util';
-import type { DeclaredType, OutputColumn } from '../core/index.js';
+import { amountOf, type DeclaredType, type OutputColumn } from '../core/index.js';
 import { codecs, storages, type Encoding } from './encoder.js';
 import { footerOf } from './footer.js';
 
@@ -27,12 +27,12 @@ export function faultOf(footer: FileMetaData, expected: Expected): string | unde
 function rowFault({ num_rows: rows, row_groups: groups }: FileMetaData, expected: Expected): string | undefined {
   const sum = groups.reduce((total, group) => total + group.num_rows, 0n);
   if (rows === BigInt(expected.rows) && sum === rows) return undefined;
-  return `wrote ${expected.rows} rows, read back ${rows}, of which ${sum} in row groups`;
+  return `wrote ${amountOf(expected.rows, 'row')}, read back ${rows}, of which ${sum} in row groups`;
 }
 
 function schemaFault({ schema }: FileMetaData, { columns }: Expected): string | undefined {
   const found = schema.slice(1);
-  if (found.length !== columns.length) return `wrote ${columns.length} columns, read back ${found.length}`;
+  if (found.length !== columns.length) return `wrote ${amountOf(columns.length, 'column')}, read back ${found.length}`;
   for (const [index, { name, type }] of columns.entries()) {
     const element = found[index];
     if (element?.name !== name) return `wrote column ${name}, read back ${element?.name}`;
@@ -52,7 +52,8 @@ export function isStoredAs(declared: DeclaredType, { type, converted_type: conve
 function chunkFault({ row_groups: groups, metadata_length: footer }: FileMetaData, expected: Expected): string | undefined {
   const end = BigInt(expected.bytes - footer - 8);
   for (const { columns, num_rows: rows } of groups) {
-    if (columns.length !== expected.columns.length) return `a row group has ${columns.length} of ${expected.columns.length} columns`;
+    if (columns.length !== expected.columns.length)
+      return `a row group has ${columns.length} of ${amountOf(expected.columns.length, 'column')}`;
     for (const [index, { name, type }] of expected.columns.entries()) {
       const chunk = columns[index]?.meta_data;
       const same =

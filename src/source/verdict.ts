@@ -1,11 +1,11 @@
-import type { Violation, Warning, Consistency } from '../core/index.js';
+import { amountOf, type Violation, type Warning, type Consistency } from '../core/index.js';
 
 /** Why a read must not be published: rows can be missing, and no number of passes made sure of them. */
 export function refuseUnstable(at: string, { outcome, passes, unordered, drift }: Consistency): readonly Violation[] {
   if (outcome !== 'unstable') return [];
   const why = unordered
-    ? `the list comes in another order each time, and ${passes} passes did not show as many different keys as it has rows`
-    : `${passes} passes over the list went on finding rows that were missed`;
+    ? `the list comes in another order each time, and ${amountOf(passes, 'pass', 'passes')} did not show as many different keys as it has rows`
+    : `${amountOf(passes, 'pass', 'passes')} over the list went on finding rows that were missed`;
   return [{ code: 'E_GATE_CONSISTENCY', message: `${at}: ${why}${because(drift)}` }];
 }
 

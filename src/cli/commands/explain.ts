@@ -1,3 +1,4 @@
+import { amountOf } from '../../core/index.js';
 import type { Argv } from 'yargs';
 import type { ExplainedColumn, ExplainedRead, ExplainedSink, ExplainedStep, Explanation } from '../../index.js';
 import { pluginOption } from '../plugin-option.js';
@@ -57,7 +58,10 @@ interface Branch {
 function treeOf(explanation: Explanation, width: number): string {
   const { pipeline, source, steps, sinks, rejects, settings } = explanation;
   const branches: readonly Branch[] = [
-    { title: `from ${source.collection}`, notes: [...requestOf(source), `${source.columns.length} columns: ${listOf(source.columns)}`] },
+    {
+      title: `from ${source.collection}`,
+      notes: [...requestOf(source), `${amountOf(source.columns.length, 'column')}: ${listOf(source.columns)}`],
+    },
     ...steps.map(branchOf),
     ...sinks.map(sinkBranch),
     { title: 'rejects', notes: [`${rejects.path ?? 'counted only, no file'}, at most ${rejects.max}`] },
@@ -90,7 +94,7 @@ function branchOf({ at, reads, blocking, memory, added, dropped, columns }: Expl
       ...(reads ? requestOf(reads) : []),
       ...(blocking ? ['takes all rows before it gives the first'] : []),
       ...(memory === undefined ? [] : [`memory: ${memory}`]),
-      `${columns.length} columns${changes.length === 0 ? '' : `: ${changes.join(', ')}`}`,
+      `${amountOf(columns.length, 'column')}${changes.length === 0 ? '' : `: ${changes.join(', ')}`}`,
     ],
   };
 }
@@ -102,7 +106,7 @@ function sinkBranch({ at, prints, path, adds, columns }: ExplainedSink): Branch 
     title: at,
     notes: [
       `${path ?? (prints ? 'standard output' : 'a destination of its own, committed when all is complete')}${adds ? ', added to what is there' : ''}`,
-      `${columns.length} columns${isText ? ' of text' : ''}: ${names}`,
+      `${amountOf(columns.length, 'column')}${isText ? ' of text' : ''}: ${names}`,
     ],
   };
 }

@@ -1,3 +1,4 @@
+import { amountOf } from '../../core/index.js';
 import type { Argv } from 'yargs';
 import type { LintResult } from '../../index.js';
 import { problemsLine } from '../failure.js';
@@ -82,7 +83,7 @@ function tell(file: string, { ok, findings, pipelines, unset }: LintResult, { co
   if (!ok) return;
   for (const { name, from, steps, to, columns } of pipelines) {
     const chain = [from, ...steps, to.join(' + ')].join(' > ');
-    console.log('info', `${file}: ${pipelines.length === 1 ? '' : `${name} `}ok, ${chain}, ${columns.length} columns`);
+    console.log('info', `${file}: ${pipelines.length === 1 ? '' : `${name} `}ok, ${chain}, ${amountOf(columns.length, 'column')}`);
   }
   if (unset.length > 0) console.log('info', `${file}: not set here, and so not checked: ${unset.join(', ')} (--env-check asks for them)`);
 }

@@ -1,4 +1,4 @@
-import { amount } from '../../core/index.js';
+import { amount, amountOf } from '../../core/index.js';
 import type { ListProgress, Snapshot } from './activity.js';
 
 /**
@@ -12,7 +12,7 @@ export function statusLine(name: string, snapshot: Snapshot, width = Infinity): 
   const { doing, list, bytes, retries, wait } = snapshot;
   const read = list ? rowsOf(list) : [];
   const size = bytes > 0 ? [sizeOf(bytes)] : [];
-  const again = retries > 0 ? [retries === 1 ? '1 retry' : `${amount(retries)} retries`] : [];
+  const again = retries > 0 ? [amountOf(retries, 'retry', 'retries')] : [];
   const pace = wait === undefined ? (list ? paceOf(list) : []) : [`${wait.until} in ${wait.seconds} s`];
   const rest = [...again, ...pace];
   const forms = [
@@ -27,7 +27,7 @@ export function statusLine(name: string, snapshot: Snapshot, width = Infinity): 
 
 function rowsOf({ rows, expected }: ListProgress): readonly string[] {
   const isKnown = expected !== undefined && expected > 0 && rows > 0 && rows <= expected;
-  return [`${amount(rows)} rows${isKnown ? ` (${Math.floor((100 * rows) / expected)}%)` : ''}`];
+  return [`${amountOf(rows, 'row')}${isKnown ? ` (${Math.floor((100 * rows) / expected)}%)` : ''}`];
 }
 
 function paceOf({ rowsPerSecond, secondsLeft }: ListProgress): readonly string[] {
@@ -50,5 +50,5 @@ const units = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
 /** A number of bytes as people read it, in decimal units: `812 bytes`, `34.1 MB`. */
 export function sizeOf(bytes: number): string {
   const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
-  return power === 0 ? `${bytes} bytes` : `${(bytes / 1000 ** power).toFixed(1)} ${units[power]}`;
+  return power === 0 ? amountOf(bytes, 'byte') : `${(bytes / 1000 ** power).toFixed(1)} ${units[power]}`;
 }

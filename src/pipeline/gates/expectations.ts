@@ -1,4 +1,4 @@
-import { amount, isWord, textOf, type Column, type Violation } from '../../core/index.js';
+import { amount, amountOf, isWord, textOf, type Column, type Violation } from '../../core/index.js';
 import { keysOf, memoOf, type RecordBatch } from '../../vector/index.js';
 import { batchOf, KeySet, type Page } from '../../flow/index.js';
 import type { Published } from '../../lake/index.js';
@@ -69,7 +69,9 @@ export function openExpectations(expect: Expect, columns: readonly Column[]): Ex
 }
 
 function fewOf(fewest: number, rows: number): string | undefined {
-  return rows >= fewest ? undefined : `expect.min_rows: at least ${amount(fewest)} rows have to come, seen ${amount(rows)}`;
+  return rows >= fewest
+    ? undefined
+    : `expect.min_rows: at least ${amountOf(fewest, 'row')} ${fewest === 1 ? 'has' : 'have'} to come, seen ${amount(rows)}`;
 }
 
 function resultOfChange(gate: 'max_shrink' | 'max_growth', most: number | undefined, output: Measured): GateResult {
@@ -122,7 +124,7 @@ function checkUnique(names: readonly string[]): Check {
     refuse: (rows) =>
       repeated === 0
         ? undefined
-        : `expect.unique.${names.join('+')}: every value may come once, seen ${amount(repeated)} repetitions in ${amount(rows)} rows`,
+        : `expect.unique.${names.join('+')}: every value may come once, seen ${amountOf(repeated, 'repetition')} in ${amountOf(rows, 'row')}`,
   };
 }
 
@@ -152,7 +154,7 @@ function checkValues(name: string, accepted: readonly string[], column: Column |
     refuse: (rows) => {
       if (others === 0) return undefined;
       const like = samples.size === 0 ? '' : `, like ${[...samples].map((text) => JSON.stringify(text)).join(', ')}`;
-      return `expect.accepted_values.${name}: only ${accepted.join(', ')} may come, seen others in ${amount(others)} of ${amount(rows)} rows${like}`;
+      return `expect.accepted_values.${name}: only ${accepted.join(', ')} may come, seen others in ${amount(others)} of ${amountOf(rows, 'row')}${like}`;
     },
   };
 }

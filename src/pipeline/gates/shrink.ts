@@ -1,4 +1,4 @@
-import { amount, type Violation, type Warning } from '../../core/index.js';
+import { amount, amountOf, type Violation, type Warning } from '../../core/index.js';
 import { defaultReadShrink } from './expect.js';
 import type { Count } from '../run/counts.js';
 import { comparedResult, type GateResult } from './result.js';
@@ -42,7 +42,7 @@ function refuseShrunk({ name, collection, rows, earlier }: ListCount, allowed: A
   return [
     {
       code: 'E_GATE_SHRINK',
-      message: `${name}: ${amount(rows)} rows were read, and ${amount(earlier.rows)} by run ${earlier.run} before; more than ${percent(most)} fewer are refused (run --allow-shrink publishes it once, ${enough} allows it from now on)`,
+      message: `${name}: ${amountOf(rows, 'row')} ${rows === 1 ? 'was' : 'were'} read, and ${amount(earlier.rows)} by run ${earlier.run} before; more than ${percent(most)} fewer are refused (run --allow-shrink publishes it once, ${enough} allows it from now on)`,
     },
   ];
 }

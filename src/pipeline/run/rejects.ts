@@ -1,5 +1,5 @@
 import type { Collection } from '../../collections/index.js';
-import type { Column, Row, Value, Violation } from '../../core/index.js';
+import { amount, amountOf, type Column, type Row, type Value, type Violation } from '../../core/index.js';
 import { type Action, commitUnlogged, type OutputFile, type PathNames, storeOf } from '../../store/index.js';
 import type { Fault } from '../../flow/index.js';
 import { maxOf, written, type Tolerance } from '../spec/units.js';
@@ -72,7 +72,7 @@ export class Rejects {
     const { max, path } = this.options;
     if (rejected <= maxOf(max, read)) return [];
     const where = path === undefined ? '' : `; see ${path}`;
-    const most = `${rejected} of ${read} rows were rejected, at most ${written(max)} may be`;
+    const most = `${amount(rejected)} of ${amountOf(read, 'row')} ${rejected === 1 ? 'was' : 'were'} rejected, at most ${written(max)} may be`;
     return [{ code: 'E_GATE_REJECTS', message: `${most}${mostFrequent(this.#reasons)}${where}` }];
   }
 
@@ -110,7 +110,7 @@ type KeyColumn = readonly [name: string, column: string | undefined];
 /** @param reasons Rows by place and reason. */
 function mostFrequent(reasons: ReadonlyMap<string, number>): string {
   const [first] = [...reasons].toSorted(([, a], [, b]) => b - a);
-  return first === undefined ? '' : `; most often by ${first[0]} (${first[1].toLocaleString('en-US')} ${first[1] === 1 ? 'row' : 'rows'})`;
+  return first === undefined ? '' : `; most often by ${first[0]} (${amountOf(first[1], 'row')})`;
 }
 
 function plain(_name: string, value: Value | object): unknown {

@@ -113,7 +113,11 @@ export function summaryOf(report: RunReport): string {
   const perSecond = seconds > 0 ? ` (${amount(Math.round(report.read / seconds))} rows/s)` : '';
   return [
     `${report.pipeline}: read ${amount(report.read)} ${report.collection} in ${amountOf(report.pages, 'page')}, ${seconds.toFixed(1)} s${perSecond}`,
-    ...(report.resumed > 0 ? [`  resumed: ${amount(report.resumed)} pages were spooled by an interrupted run, since ${report.since}`] : []),
+    ...(report.resumed > 0
+      ? [
+          `  resumed: ${amountOf(report.resumed, 'page')} ${report.resumed === 1 ? 'was' : 'were'} spooled by an interrupted run, since ${report.since}`,
+        ]
+      : []),
     ...consistencyLine(report.consistency),
     ...report.gates.flatMap(shrunkLine),
     ...report.steps.flatMap(({ at, tally }) => stepLine(at, tally) ?? []),
@@ -172,7 +176,7 @@ function stepLine(at: string, tally: Tally): string | undefined {
 }
 
 function lookupLine({ at, collection, requests, hits, misses }: RunReport['lookups'][number]): string {
-  const counts = `${amount(requests)} requests for single records, ${amount(misses)} without one; ${amount(hits)} rows needed none`;
+  const counts = `${amountOf(requests, 'request')} for single records, ${amount(misses)} without one; ${amountOf(hits, 'row')} needed none`;
   return `  ${at}: ${collection} by id, not checked for changes: ${counts}`;
 }
 
@@ -182,8 +186,8 @@ function sinkLine({ at, path, bytes, changed, nulled, books }: SinkReport): stri
   const came = `${amount(books.read)} read${more(origins.slice(1))}`;
   const went = `${amount(books.written)} written${more(outcomes.slice(1))}`;
   const differing = changed > 0 ? ` (${amount(changed)} of them with other content)` : '';
-  const emptied = nulled > 0 ? `, ${amount(nulled)} values null` : '';
-  return `  ${at}: ${came} = ${went}${differing}${emptied}, ${amount(bytes)} bytes${path === undefined ? '' : ` -> ${path}`}`;
+  const emptied = nulled > 0 ? `, ${amountOf(nulled, 'value')} null` : '';
+  return `  ${at}: ${came} = ${went}${differing}${emptied}, ${amountOf(bytes, 'byte')}${path === undefined ? '' : ` -> ${path}`}`;
 }
 
 function findingLines(collection: string, { unknown, late, missing, notText }: FindingsReport): readonly string[] {

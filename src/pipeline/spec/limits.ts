@@ -1,4 +1,4 @@
-import { amount } from '../../core/index.js';
+import { amount, amountOf } from '../../core/index.js';
 import type { Expect } from '../gates/expect.js';
 import type { Problem } from './references.js';
 
@@ -31,7 +31,7 @@ export function refuseLimits(expect: Expect, steps: readonly Limiting[], problem
     if (fewest <= most || steps.slice(index + 1).some(({ addsRows }) => addsRows)) return;
     problem(
       ['expect', 'min_rows'],
-      `${at} lets ${amount(most)} rows pass, so there are never ${amount(fewest)}; lower min_rows or raise the limit`,
+      `${at} lets ${amountOf(most, 'row')} pass, so there are never ${amount(fewest)}; lower min_rows or raise the limit`,
     );
   });
 }

@@ -1,4 +1,4 @@
-import { schema, type Violation } from '../../core/index.js';
+import { amountOf, schema, type Violation } from '../../core/index.js';
 import type { Tally } from '../../flow/index.js';
 import { rowsOf } from '../fields.js';
 import type { StepRemark } from '../step.js';
@@ -14,7 +14,7 @@ export function matchGate(wanted: string, { matched, missed }: Matches): (Violat
   const rows = matched + missed;
   const found = rows === 0 ? 100 : (100 * matched) / rows;
   if (found >= Number.parseFloat(wanted)) return undefined;
-  const message = `${(Math.floor(found * 100) / 100).toFixed(2)}% of ${rows} rows matched, expected at least ${wanted}`;
+  const message = `${(Math.floor(found * 100) / 100).toFixed(2)}% of ${amountOf(rows, 'row')} matched, expected at least ${wanted}`;
   return { code: 'E_GATE_MATCH', message };
 }
 

@@ -1,4 +1,4 @@
-import { appendFile, mkdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { explainRow, loadPipeline, runPipeline, type RowExplanation } from '../../../src/index.js';
@@ -232,6 +232,22 @@ describe('explain-row', () => {
     expect(stdout).toMatch(
       /to\[0\] parquet -> .*\/lake: rejected\n {2}lead_id {2}3\n {2}age {6}\*\*\*\n {2}! age is not a whole number of 64 bits\n$/,
     );
+  });
+
+  test('shows null where an output of types has null for an empty text, and the empty text where it has that', async () => {
+    const [from, cwd] = [
+      await served(),
+      await workplace(
+        'from: leads\nsteps:\n  - select: [lead_id, age]\nto:\n  - ndjson: { path: a.ndjson, types: typed }\n  - ndjson: { path: b.ndjson, types: text }\nrejects: { max: 100% }',
+      ),
+    ];
+    const { stdout } = await cli(['explain-row', 'p.yaml', '2'], { cwd, env: from.env });
+    expect(stdout).toMatch(
+      /a\.ndjson: written\n {2}lead_id {2}2\n {2}age {6}null\n.*b\.ndjson: written\n {2}lead_id {2}2\n {2}age {6}''\n$/,
+    );
+    expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
+    const written = [await readFile(join(cwd, 'a.ndjson'), 'utf8'), await readFile(join(cwd, 'b.ndjson'), 'utf8')];
+    expect(written.map((text) => (JSON.parse(text.split('\n')[1] ?? '') as { age: unknown }).age)).toEqual([null, '']);
   });
 
   test('says what an append leaves out and what a gate refuses, and leaves the table as it is', async () => {

@@ -350,7 +350,7 @@ describe('the size of an answer', () => {
     const { error, requests } = await failedRead(handler, { maxBodyBytes: 1000 });
     expect(error).toMatchObject({ code: 'E_SOURCE_LIMIT', kind: 'permanent' });
     expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
-    expect(error.message).toContain(': the answer is larger than 1000 bytes');
+    expect(error.message).toContain(': the answer is larger than 1,000 bytes');
     expect(requests).toBe(1);
   });
 

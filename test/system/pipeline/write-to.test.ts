@@ -110,7 +110,7 @@ describe('writeTo', () => {
     [
       'names as columns',
       ({ users }) => [users, { columns: ['uid'] }],
-      "columns[0] must be an object with name, original, type, cast, sensitivity, source, undeclared, not the text 'uid'",
+      "columns[0] must be an object with name, original, type, cast, sensitivity, source, repeated, undeclared, not the text 'uid'",
     ],
     [
       'a column of an unknown type',

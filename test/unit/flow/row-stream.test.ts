@@ -199,7 +199,7 @@ const id: Column = { name: 'id', original: 'id', type: 'text', cast: false, sens
 test.each<[unknown, string]>([
   ['id', "columns must be a list that is not empty, not the text 'id'"],
   [[], 'columns must be a list that is not empty, not an empty list'],
-  [['id'], "columns[0] must be an object with name, original, type, cast, sensitivity, source, undeclared, not the text 'id'"],
+  [['id'], "columns[0] must be an object with name, original, type, cast, sensitivity, source, repeated, undeclared, not the text 'id'"],
   [[id, { nam: 'a' }], 'columns[1].name is missing: it must be a text that is not empty'],
   [
     [{ ...id, type: 'txt' }],

@@ -237,7 +237,7 @@ test.each(unknownFields)('%s reports the unknown field of %j where it stands, wi
   expect(planned(definition, config).problems).toEqual([{ path, message }]);
 });
 
-/** Configurations, and what each makes of the column `lead_id`: the name and source of every column that is left of three. */
+/** Configurations, and what each makes of the column `lead_id`: the name and source of every column that is left of three, and whether a row may be there several times. */
 const sources: readonly (readonly [keyof typeof steps, unknown, Readonly<Record<string, string | undefined>>])[] = [
   ['dedupe', {}, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['filter', 'true', { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
@@ -248,7 +248,7 @@ const sources: readonly (readonly [keyof typeof steps, unknown, Readonly<Record<
   ['cast', {}, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['derive', { lead_id: 'uid', copy: 'age' }, { lead_id: undefined, uid: 'uid', age: 'age', copy: undefined }],
   ['sample', { percent: 1 }, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
-  ['explode', { field: 'uid' }, { lead_id: undefined, uid: undefined, age: undefined }],
+  ['explode', { field: 'uid' }, { lead_id: 'lead_id, repeated', uid: undefined, age: 'age, repeated' }],
   ['aggregate', { by: ['age', 'lead_id'], compute: { uid: 'min(uid)' } }, { age: 'age', lead_id: 'lead_id', uid: undefined }],
   ['limit', 10, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['sort', { by: ['age desc'] }, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
@@ -262,7 +262,7 @@ const sources: readonly (readonly [keyof typeof steps, unknown, Readonly<Record<
   [
     'join',
     { with: 'users', on: { uid: 'uid' }, select: ['uid'], pick: 'all' },
-    { lead_id: undefined, uid: undefined, age: undefined, users_uid: undefined },
+    { lead_id: 'lead_id, repeated', uid: 'uid, repeated', age: 'age, repeated', users_uid: undefined },
   ],
 ];
 
@@ -275,7 +275,8 @@ describe('the source of a column', () => {
     const definition: StepDefinition = steps[name];
     const some = input.filter((column) => ['lead_id', 'uid', 'age'].includes(column.name));
     const { columns } = planned(definition, config, some);
-    expect(Object.fromEntries(columns.map((column) => [column.name, column.source]))).toEqual(expected);
+    const told = ({ source, repeated }: Column) => (source !== undefined && repeated ? `${source}, repeated` : source);
+    expect(Object.fromEntries(columns.map((column) => [column.name, told(column)]))).toEqual(expected);
   });
 
   test('is looked at in every step', () => {

@@ -104,7 +104,7 @@ describe('a step of a program', () => {
         [id, 2],
       ]),
     );
-    expect(stream.columns?.find(({ name }) => name === 'lead_id')?.source).toBeUndefined();
+    expect(stream.columns?.find(({ name }) => name === 'lead_id')).toMatchObject({ source: 'lead_id', repeated: true });
   });
 
   test('is in the steps of a read with what it did, anew for each', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { concat, concatMap, defer, lastValueFrom, map, pipe, repeat, retry, take, throwError } from 'rxjs';
-import type { Column, Row } from '../../../src/core/index.js';
+import { amountOf, type Column, type Row } from '../../../src/core/index.js';
 import { fromPages, liftRows, standalone, type Page, type RowStream, type Step } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/pipeline/index.js';
 import { defineSink } from '../../../src/sinks/index.js';
@@ -43,7 +43,7 @@ const warnings = () => warned.mock.calls.map(([message]) => message);
 
 const refusal = (rows: number) => ({
   code: 'E_GATE_MATCH',
-  message: `join: 0.00% of ${rows} rows matched, expected at least 95%`,
+  message: `join: 0.00% of ${amountOf(rows, 'row')} matched, expected at least 95%`,
 });
 const remark = (rows: number) => `join: none of ${rows} rows found a match in the other side; minMatch refuses that`;
 

@@ -553,7 +553,7 @@ describe('join in a file', () => {
     ['95%', 94, 6, '94.00% of 100 rows matched, expected at least 95%'],
     ['99.5%', 995, 5, undefined],
     ['99.5%', 199, 2, '99.00% of 201 rows matched, expected at least 99.5%'],
-    ['100%', 99_999, 1, '99.99% of 100000 rows matched, expected at least 100%'],
+    ['100%', 99_999, 1, '99.99% of 100,000 rows matched, expected at least 100%'],
     ['100%', 1, 0, undefined],
     ['0%', 0, 1, undefined],
     ['100%', 0, 0, undefined],

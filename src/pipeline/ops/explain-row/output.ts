@@ -177,5 +177,6 @@ function outcomeOf({ written, unchanged, rejected, nulled }: RowOutput['counts']
 /** A value that fits, as it is written. */
 function shownAs(type: OutputColumn['type'], { type: arriving }: Column, value: Value): Value {
   const cast = type === 'text' ? castText(arriving, true) : castTyped(type);
-  return cast(value) ?? value;
+  const fitting = cast(value);
+  return fitting === undefined ? value : fitting;
 }
