@@ -10,6 +10,12 @@ export type LoadedFile =
   /** `names`: those of its pipelines that are to run, as far as they can be made out. */
   | { readonly file: string; readonly failure: unknown; readonly names: readonly string[] };
 
+/** A file that a command line names, if it does, and as what. */
+export interface NamedFile {
+  readonly what: string;
+  readonly file: string | undefined;
+}
+
 /**
  * Loads all files, so that whatever is wrong with one is told before the first request; the others are loaded all the same.
  *
@@ -74,17 +80,17 @@ function prints({ sinks }: Pipeline['plan']): boolean {
 /**
  * Refuses to write two things to one file.
  *
- * @param files Files that are written, by their options.
+ * @param files Files that are written.
  * @throws {LeadstreamError} `E_USAGE`.
  */
-export function refuseSameFile(files: Readonly<Record<string, string | undefined>>, { cwd }: CommandContext): void {
-  const options = new Map<string, string>();
-  for (const [option, file] of Object.entries(files)) {
+export function refuseSameFile(files: readonly NamedFile[], { cwd }: CommandContext): void {
+  const known = new Map<string, string>();
+  for (const { what, file } of files) {
     if (file === undefined) continue;
     const path = realPath(resolve(cwd, file));
-    const other = options.get(path);
-    if (other !== undefined) throw new LeadstreamError('E_USAGE', `${other} and ${option} name one file, ${file}: name two`);
-    options.set(path, option);
+    const other = known.get(path);
+    if (other !== undefined) throw new LeadstreamError('E_USAGE', `${other} and ${what} name one file, ${file}: name two`);
+    known.set(path, what);
   }
 }
 
@@ -106,18 +112,11 @@ function realPath(path: string): string {
 /**
  * Refuses to write over what a run reads, or its report.
  *
- * @param files Other files of the command line, by their options.
  * @throws {LeadstreamError} `E_USAGE`.
  */
-export function refuseWritingOver(
-  pipelines: readonly Pipeline[],
-  loaded: readonly LoadedFile[],
-  files: Readonly<Record<string, string | undefined>>,
-  { cwd }: CommandContext,
-): void {
-  const all = [...loaded.map(({ file }) => ['the pipeline file', file] as const), ...Object.entries(files)];
-  for (const [what, path] of all) {
-    const writer = path === undefined ? undefined : pipelines.find((pipeline) => writesOver(pipeline, resolve(cwd, path)));
-    if (writer) throw new LeadstreamError('E_USAGE', `${what} ${path} is where the pipeline '${writer.name}' writes, or within`);
+export function refuseWritingOver(pipelines: readonly Pipeline[], files: readonly NamedFile[], { cwd }: CommandContext): void {
+  for (const { what, file } of files) {
+    const writer = file === undefined ? undefined : pipelines.find((pipeline) => writesOver(pipeline, resolve(cwd, file)));
+    if (writer) throw new LeadstreamError('E_USAGE', `${what} ${file} is where the pipeline '${writer.name}' writes, or within`);
   }
 }

@@ -2,9 +2,9 @@ import type { Argv } from 'yargs';
 import type { Pipeline } from '../../index.js';
 import { version } from '../../core/index.js';
 import type { Metrics } from '../metrics/metrics.js';
-import type { ReportFile } from '../report/file.js';
+import type { ReportFiles } from '../report/file.js';
 import type { ReportedFlags } from '../report/reported-run.js';
-import type { LoadedFile } from '../run-files.js';
+import type { LoadedFile, NamedFile } from '../run-files.js';
 import type { SeriesEnd } from '../series.js';
 import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
@@ -21,7 +21,7 @@ interface RunArguments extends CommonArguments {
   readonly allowPartial: boolean;
   readonly set: readonly string[];
   readonly plugin: readonly string[];
-  readonly report: string | undefined;
+  readonly report: readonly string[];
   readonly metrics: string | undefined;
 }
 
@@ -41,7 +41,13 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
           default: [],
           describe: 'Override a value of the file: PATH=VALUE, like service.limit=100',
         })
-        .option('report', { type: 'string', describe: 'File for the report: .html, .md, or JSON' })
+        .option('report', {
+          type: 'string',
+          array: true,
+          nargs: 1,
+          default: [],
+          describe: 'File for the report: .html, .md, or JSON',
+        })
         .option('metrics', { type: 'string', describe: 'File of metrics for the node exporter of Prometheus, like leadstream.prom' })
         .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of spooled pages and of the redo log' })
         .option('restart', { type: 'boolean', default: false, describe: 'Read everything again, even if an interrupted run left pages' })
@@ -82,7 +88,7 @@ async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: Comm
   const { descriptionOf } = await import('../failure.js');
   const { refuseSameFile } = await import('../run-files.js');
   const { tellRefused } = await import('../refused.js');
-  refuseSameFile({ '--report': arguments_.report, '--metrics': arguments_.metrics }, context);
+  refuseSameFile(writtenBy(arguments_), context);
   const metrics = await openMetrics(arguments_.metrics, context);
   try {
     const exit = await runLoaded(arguments_, context, metrics);
@@ -100,11 +106,11 @@ async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: Comm
 async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: CommandContext, metrics: Metrics): Promise<number> {
   const { loadFiles, refuseClashes, refuseWritingOver } = await import('../run-files.js');
   const { overridesOf } = await import('../overrides.js');
-  const { openReport } = await import('../report/file.js');
+  const { openReports } = await import('../report/file.js');
   const { refusedRun } = await import('../report/reported-run.js');
   const { runSeries } = await import('../series.js');
   const { filesNamed, refuseMissing } = await import('../files.js');
-  const { files, set, plugin, report: reportFile, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
+  const { files, set, plugin, report: reportFiles, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
   const options = { stateDir, restart, keepFailed, allowShrink, allowPartial };
   refuseMissing(files, context.cwd);
   const own = await loadPlugins(plugin, context.cwd);
@@ -112,14 +118,15 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
   const [broken] = loaded.flatMap((file) => ('failure' in file ? [file] : []));
   if (broken && loaded.length === 1) {
     metrics.expect(broken.names);
-    await (await openReport(reportFile, context)).write(await refusedRun(broken.failure, context));
+    await (await openReports(reportFiles, context)).write(await refusedRun(broken.failure, context));
     throw broken.failure;
   }
   const pipelines = await wanted(loaded, only, broken !== undefined);
   refuseClashes(loaded, pipelines);
-  refuseWritingOver(pipelines, loaded, { '--report': reportFile, '--metrics': arguments_.metrics, '--env': context.envFile }, context);
+  const read = [...loaded.map(({ file }) => ({ what: 'the pipeline file', file })), { what: '--env', file: context.envFile }];
+  refuseWritingOver(pipelines, [...read, ...writtenBy(arguments_)], context);
   metrics.expect(pipelines.map(({ name }) => name));
-  const report = await openReport(reportFile, context);
+  const report = await openReports(reportFiles, context);
   const [single, ...others] = pipelines;
   const flags = { ...options, reported: report.isWanted };
   if (single && others.length === 0 && !broken) return runOne(single, context, flags, { report, metrics });
@@ -128,6 +135,11 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
   const end = await runSeries(pipelines, context, flags, { files: loaded, only, metrics, early: write });
   await write(end);
   return end.exit;
+}
+
+/** The files that the command itself writes. */
+function writtenBy({ report, metrics }: Pick<RunArguments, 'report' | 'metrics'>): readonly NamedFile[] {
+  return [...report.map((file) => ({ what: '--report', file })), { what: '--metrics', file: metrics }];
 }
 
 /** The pipelines that are to run. @throws {LeadstreamError} `E_USAGE` for names that none has. */
@@ -147,7 +159,7 @@ async function runOne(
   pipeline: Pipeline,
   context: CommandContext,
   options: ReportedFlags,
-  { report, metrics }: { readonly report: ReportFile; readonly metrics: Metrics },
+  { report, metrics }: { readonly report: ReportFiles; readonly metrics: Metrics },
 ): Promise<number> {
   const { reportedRun } = await import('../report/reported-run.js');
   const { document, failure } = await reportedRun(pipeline, context, options, metrics, report.write);

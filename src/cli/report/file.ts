@@ -6,11 +6,11 @@ import { fixedPath, removeTemporariesOf, replaceFile } from '../../store/index.j
 import type { CommandContext } from '../context.js';
 import type { ReportDocument } from './document.js';
 
-/** The file of `--report`, or nothing. */
-export interface ReportFile {
-  /** Whether there is one, for which runs are observed. */
+/** The files of `--report`, of which there may be none. */
+export interface ReportFiles {
+  /** Whether there are any, for which runs are observed. */
   readonly isWanted: boolean;
-  /** Puts the report in place. That it cannot is a warning: what was published stays published, and the first failure comes first. */
+  /** Puts the report in place, in each in the format of its name. That it cannot is a warning: what was published stays published, and the first failure comes first. */
   write(report: ReportDocument): Promise<void>;
 }
 
@@ -18,15 +18,26 @@ export interface ReportFile {
 const beginning = /^(?:\{\s*"status":|<!-- leadstream report -->|<!doctype html>\n<!-- leadstream report -->)/;
 
 /**
- * Makes the report's file, empty: one that cannot be written is told before the first request, and the report of an earlier run
+ * Makes the report's files, empty: one that cannot be written is told before the first request, and the report of an earlier run
  * cannot be taken for that of a run that was killed.
  *
- * @param file Without, there is no report.
  * @throws {LeadstreamError} `E_USAGE` for what is no file of this machine, and for a file that is no report.
  * @throws {SinkError} `E_SINK_PATH`.
  */
-export async function openReport(file: string | undefined, { console, cwd }: CommandContext): Promise<ReportFile> {
-  if (file === undefined) return { isWanted: false, write: () => Promise.resolve() };
+export async function openReports(files: readonly string[], context: CommandContext): Promise<ReportFiles> {
+  const writers: Write[] = [];
+  for (const file of files) writers.push(await openReport(file, context));
+  return {
+    isWanted: files.length > 0,
+    write: async (report) => {
+      for (const write of writers) await write(report);
+    },
+  };
+}
+
+type Write = ReportFiles['write'];
+
+async function openReport(file: string, { console, cwd }: CommandContext): Promise<Write> {
   const path = fixedPath(file, '--report', cwd);
   await removeTemporariesOf(path);
   try {
@@ -35,15 +46,12 @@ export async function openReport(file: string | undefined, { console, cwd }: Com
     if (error instanceof LeadstreamError) throw error;
     throw new SinkError('E_SINK_PATH', `--report ${file}: ${reasonOf(error)}`);
   }
-  return {
-    isWanted: true,
-    write: async (report) => {
-      try {
-        await replace(path, await textOf(redacted(report, console.redact), formatOf(file)));
-      } catch (error) {
-        console.log('warn', `the report was not written: --report ${file}: ${reasonOf(error)}`);
-      }
-    },
+  return async (report) => {
+    try {
+      await replace(path, await textOf(redacted(report, console.redact), formatOf(file)));
+    } catch (error) {
+      console.log('warn', `the report was not written: --report ${file}: ${reasonOf(error)}`);
+    }
   };
 }
 

@@ -2,6 +2,7 @@ import type { OperationEvent, Watcher } from '../../index.js';
 import type { Clock } from '../clock.js';
 import type { RequestCounts, RetryCount } from '../request-counts.js';
 import { Latencies, type LatencySummary } from './latencies.js';
+import { SlowestRequests, type SlowRequest } from './slowest.js';
 import { TimelineBuilder, type Timeline } from './timeline.js';
 
 /** What a report says of a run that its books do not tell, however it ended. */
@@ -23,6 +24,8 @@ export interface RequestsReport {
   readonly bytes: number;
   readonly retries: readonly RetryCount[];
   readonly latency?: LatencySummary;
+  /** Attempts that took the longest, the longest first; at most five. */
+  readonly slowest: readonly SlowRequest[];
 }
 
 export interface Stage {
@@ -37,6 +40,7 @@ export class Observer {
   readonly #started: number;
   #runId: string | undefined;
   readonly #latencies = new Latencies();
+  readonly #slowest = new SlowestRequests();
   readonly #timeline = new TimelineBuilder();
   readonly #stages: { stage: string; startMs: number; ms: number }[] = [];
   readonly #begun = new WeakMap<object, number>();
@@ -66,7 +70,7 @@ export class Observer {
     return {
       runId: this.#runId,
       durationMs: Math.round(this.#now()),
-      requests: { total, probes: this.counts.of('probe'), bytes, retries, ...(latency && { latency }) },
+      requests: { total, probes: this.counts.of('probe'), bytes, retries, ...(latency && { latency }), slowest: this.#slowest.ranked },
       stages: this.#stages.map(({ stage, startMs, ms }) => ({ stage, startMs: Math.round(startMs), ms: Math.round(ms) })),
       timeline: this.#timeline.timeline(),
     };
@@ -76,6 +80,7 @@ export class Observer {
     const ms = this.#now() - (this.#begun.get(event) ?? this.#now());
     if (event.aborted) return;
     this.#latencies.add(ms);
+    this.#slowest.add(event, ms);
     this.#timeline.add(this.#now(), { requests: 1, latencyMs: ms, longestMs: ms });
   }
 

@@ -11,7 +11,7 @@ export interface Section {
 
 /** What a report for people says of a pipeline; sections about which nothing is known are left out. */
 export function sectionsOf(document: PipelineDocument): readonly Section[] {
-  const all = [facts, gates, files, books, steps, lists, requests, stages, columns, warnings].map((section) => section(document));
+  const all = [facts, gates, files, books, steps, lists, requests, slowest, stages, columns, warnings].map((section) => section(document));
   return all.filter(({ rows }) => rows.length > 0);
 }
 
@@ -108,6 +108,16 @@ function requests({ requests: made }: PipelineDocument): Section {
     ...retries.map(({ code, status, count }) => [`retries after ${code}${status === undefined ? '' : ` (HTTP ${status})`}`, amount(count)]),
   ];
   return { title: 'Requests', head: ['', ''], rows };
+}
+
+function slowest({ requests: made }: PipelineDocument): Section {
+  const rows = (made?.slowest ?? []).map(({ url, attempt, status, ms }) => [
+    url,
+    String(attempt),
+    String(status ?? 'none'),
+    `${amount(ms)} ms`,
+  ]);
+  return { title: 'Slowest requests', head: ['request', 'attempt', 'status', 'took'], rows };
 }
 
 function stages({ stages: all = [] }: PipelineDocument): Section {

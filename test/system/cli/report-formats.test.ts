@@ -46,6 +46,15 @@ describe('a report as JSON', () => {
     );
     const rows = report.timeline.intervals.reduce((sum: number, interval: { rows: number }) => sum + interval.rows, 0);
     expect(rows).toBe(1_200);
+    const { latency, slowest } = report.requests;
+    expect(slowest).toHaveLength(5);
+    expect(slowest[0]).toEqual({
+      url: expect.stringContaining(`${from.url}/api/`),
+      attempt: expect.any(Number),
+      status: expect.any(Number),
+      ms: expect.any(Number),
+    });
+    expect(Math.abs(slowest[0].ms - latency.max)).toBeLessThanOrEqual(1);
     expect(JSON.stringify(report)).not.toContain(testKey);
   });
 
@@ -108,6 +117,19 @@ describe.each([
     expect(text).toMatch(/Failed: E(?:\\)?_SOURCE(?:\\)?_AUTH \(exit 77\)/);
     expect(text).toContain('Not run');
   });
+});
+
+test('one run writes several reports, each in the format of its name, and not two into one file', async () => {
+  const [from, cwd] = [await service(), await workplace(joined)];
+  const asked = ['run', 'p.yaml', '--report', 'r.json', '--report', 'r.html', '--report'];
+  expect(await cli([...asked, './r.json'], { cwd, env: from.env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--report and --report name one file'),
+  });
+  expect(from.requests).toEqual([]);
+  expect((await cli([...asked, 'r.md'], { cwd, env: from.env })).code).toBe(0);
+  const beginnings = await Promise.all(['r.json', 'r.html', 'r.md'].map(async (file) => (await textIn(cwd, file)).slice(0, 15)));
+  expect(beginnings).toEqual([expect.stringContaining('"status"'), '<!doctype html>', '<!-- leadstream']);
 });
 
 test('a report is put in place as a whole, with the permissions that it had; what is a link stays one', async () => {

@@ -138,7 +138,7 @@ describe('a command line', () => {
     [['run', 'a.yaml', '-x'], 'unknown option -x.'],
     [['run', 'a.yaml', '--no-report'], 'unknown option --no-report, did you mean --report?'],
     [['run', 'a.yaml', '--set.limit=5'], 'unknown option --set.limit, did you mean --set?'],
-    [['run', 'a.yaml', '--report', 'a', '--report', 'b'], '--report is given twice.'],
+    [['run', 'a.yaml', '--metrics', 'a', '--metrics', 'b'], '--metrics is given twice.'],
     [['run', 'a.yaml', '--env='], '--env needs a value.'],
     [['run', 'a.yaml', '--state-dir'], '--state-dir needs a value.'],
     [['run', 'a.yaml', '--log-format', 'xml'], 'log-format must be one of "text", "json".'],

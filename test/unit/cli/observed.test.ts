@@ -2,7 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { flowOf } from '../../../src/cli/report/html/flow.js';
 import { Latencies } from '../../../src/cli/report/latencies.js';
+import { SlowestRequests } from '../../../src/cli/report/slowest.js';
 import { TimelineBuilder } from '../../../src/cli/report/timeline.js';
+import type { OperationEvent } from '../../../src/events/index.js';
 import { emptyTally } from '../../../src/flow/index.js';
 
 test('quantiles of latencies are within 5 % of the true ones', () => {
@@ -19,6 +21,22 @@ test('quantiles of latencies are within 5 % of the true ones', () => {
       near(median, 0.5);
       near(p95, 0.95);
       expect(max).toBeCloseTo(sorted.at(-1) ?? NaN, 0);
+    }),
+  );
+});
+
+test('the slowest requests are the five that took the longest, also those without an answer', () => {
+  const request = (number: number) =>
+    ({ url: `/leads?page=${number}`, attempt: 1, ...(number % 2 === 0 ? { status: 200 } : {}) }) as OperationEvent<'request'>;
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 50 }), { maxLength: 30 }), (all) => {
+      const slowest = new SlowestRequests();
+      all.forEach((ms, index) => slowest.add(request(index), ms));
+      expect(slowest.ranked.map(({ ms }) => ms)).toEqual(all.toSorted((a, b) => b - a).slice(0, 5));
+      for (const { url, status, ms } of slowest.ranked) {
+        const index = Number(url.split('=')[1]);
+        expect([ms, status]).toEqual([all[index], index % 2 === 0 ? 200 : undefined]);
+      }
     }),
   );
 });
