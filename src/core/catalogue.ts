@@ -105,6 +105,7 @@ export const catalogue = {
   E_STEP_FIELD: { exit: 1, retry: false, help: 'Name a field that the rows have at this step.' },
   E_STEP_VALUE: { exit: 1, retry: false, help: 'Clean the value before this step, or choose on_error: reject or null.' },
   E_STEP_EXPRESSION: { exit: 1, retry: false, help: 'Guard the expression against the value, or choose on_error: reject or null.' },
+  E_STEP_CONDITION: { exit: 1, retry: false, help: 'Look at the row, or choose otherwise: reject or drop.' },
   E_STEP_FUNCTION: {
     exit: 1,
     retry: false,

@@ -97,10 +97,18 @@ function section({ name, summary, config, examples }: Definition, list: 'steps' 
     { [list]: examples.map((value) => ({ [name]: value })) },
     { flowCollectionPadding: true, collectionStyle: 'any', lineWidth: 0 },
   );
-  return [`### ${name}`, summary, schema.properties ? keyTable(schema) : (schema.description ?? ''), `\`\`\`yaml\n${example}\`\`\``];
+  return [`### ${name}`, summary, ...formsOf(schema), `\`\`\`yaml\n${example}\`\`\``];
 }
 
 /** What a collection of one's own is declared by. */
+/** What stands under the name: a map of keys, a scalar, or either. */
+function formsOf(schema: Schema): readonly string[] {
+  if (schema.properties) return [keyTable(schema)];
+  const map = schema.anyOf?.find(({ properties }) => properties !== undefined);
+  const other = schema.anyOf?.find(({ properties }) => properties === undefined);
+  return map && other ? [`${other.description ?? ''} Or a map:`, keyTable(map)] : [schema.description ?? ''];
+}
+
 function collectionTables(): readonly string[] {
   const { additionalProperties: one } = schemaOf(collectionsShape());
   if (typeof one !== 'object') return [];

@@ -31,6 +31,11 @@ describe('a row that ends a run', () => {
     ],
     ['a filter', 'on_error: fail\nsteps: [filter: num(age) > 1.0]\n', `steps[0] filter: condition: num() cannot read the text in ${young}`],
     [
+      'a filter that lets none fail',
+      "steps: [filter: { where: age == '30', otherwise: fail }]\n",
+      `steps[0] filter: age does not satisfy age == '30' in ${young}`,
+    ],
+    [
       'derived fields',
       'on_error: fail\nsteps: [derive: { years: num(age) }]\n',
       `steps[0] derive: years: num() cannot read the text in ${young}`,

@@ -94,8 +94,10 @@ describe.each(definitions.map((definition) => [definition.name, definition] as c
 
   test('describes its configuration, key by key', () => {
     const schema = z.toJSONSchema(definition.config(), { io: 'input' });
-    const keys = Object.values(schema.properties ?? {});
-    const described = keys.length > 0 ? keys : [schema];
+    const described = (schema.anyOf ?? [schema]).flatMap((form) => {
+      const keys = Object.values(form.properties ?? {});
+      return keys.length > 0 ? keys : [form];
+    });
     for (const key of described) expect(key).toMatchObject({ description: expect.stringMatching(/\.$/) });
   });
 

@@ -73,6 +73,43 @@ describe('filter in a file', () => {
     });
   });
 
+  test('drops, rejects or fails by the same rows', async () => {
+    const asked = (otherwise: string) => ({ where: 'num(age) >\n  40.0', otherwise });
+    const readable = rows.toSpliced(2, 1);
+    const contexts = { drop: runtime(), reject: runtime() };
+    const kept = [
+      await rowsThrough(opened(steps.filter, condition, runtime()), readable),
+      await rowsThrough(opened(steps.filter, asked('drop'), contexts.drop), readable),
+      await rowsThrough(opened(steps.filter, asked('reject'), contexts.reject), readable),
+    ];
+    expect(kept.map((each) => each.map(({ lead_id }) => lead_id))).toEqual([
+      ['1', '4'],
+      ['1', '4'],
+      ['1', '4'],
+    ]);
+    expect(contexts.drop.tally).toMatchObject({ filtered: 1, rejected: 0 });
+    expect(contexts.reject.tally).toMatchObject({ filtered: 0, rejected: 1 });
+    const reason = 'does not satisfy num(age) > 40.0';
+    expect(contexts.reject.rejects).toEqual([{ row: rows[1], fault: { field: 'age', reason, page: 1, index: 1 } }]);
+    await expect(rowsThrough(opened(steps.filter, asked('fail'), runtime({ at: 'steps[0] filter' })), readable)).rejects.toMatchObject({
+      code: 'E_STEP_CONDITION',
+      message: `steps[0] filter: age ${reason} in row 2 of page 1`,
+    });
+  });
+
+  test('rejects rows whose condition is null, or cannot be evaluated and is null by on_error, and names all fields of it', async () => {
+    const asked = { where: 'num(age) > 40.0 && lead_id != email', otherwise: 'reject' };
+    const context = runtime({ onError: 'null' });
+    expect(await rowsThrough(opened(steps.filter, asked, context), [...rows, sample('leads', { age: null })])).toHaveLength(2);
+    expect(context.tally).toMatchObject({ filtered: 0, rejected: 3, nulled: 1 });
+    expect(context.rejects.map(({ fault }) => fault.field)).toEqual(Array(3).fill('lead_id + age + email'));
+  });
+
+  test('says of a condition in a map where it is wrong', () => {
+    expect(planned(steps.filter, { where: 'nobody == 1' }).problems).toEqual([{ path: ['where'], message: "unknown field 'nobody'" }]);
+    expect(planned(steps.filter, { where: 'size(email)' }).problems).toMatchObject([{ path: ['where'] }]);
+  });
+
   test.each([
     ['lead_status', 'text'],
     ['size(email)', 'integer'],
