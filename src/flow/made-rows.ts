@@ -1,5 +1,5 @@
 import { strictest, type Column, type DeclaredType, type Row, type Sensitivity, type ValueOf } from '../core/index.js';
-import { RecordBatch, TakenRows } from '../vector/index.js';
+import { fieldOf, RecordBatch, TakenRows } from '../vector/index.js';
 import { kindOf, kinds, wrongValue } from './declared-values.js';
 import { withBatch, withRows, type Page } from './page.js';
 import { changedInPlace, refusedRow, type Refused } from './row-function.js';
@@ -94,7 +94,7 @@ class MadePage<U> {
     const unknown = Object.keys(row).find((name) => !this.#names.has(name));
     if (unknown !== undefined) return { what: `gave the field '${unknown}'`, remedy: 'name it under columns, with its type' };
     for (const [name, type] of this.columns) {
-      const wrong = wrongValue(name, type, row[name]);
+      const wrong = wrongValue(name, type, fieldOf(row, name));
       if (wrong !== undefined) return { what: wrong, remedy: `columns declares it as ${type}, which is ${kinds[type]}` };
     }
     this.#taken.take(row);

@@ -14,7 +14,7 @@ export type Origin = string | number;
  */
 export function copier<V = Value>(fields: ReadonlyMap<string, Origin>): Copier<V> {
   const members = [...fields].map(([name, origin]) =>
-    member(name, typeof origin === 'string' ? `row[${literal(origin)}]` : `given[${origin}]`),
+    member(name, typeof origin === 'string' ? fieldIn('row', origin) : `given[${origin}]`),
   );
   return generated('row, given', `return {${members.join()}};`);
 }
@@ -41,17 +41,14 @@ export function textCopier(
  */
 export function columnReader(names: readonly string[]): (rows: readonly Readonly<Record<string, Value>>[]) => Value[][] {
   const arrays = names.map((_, index) => `const c${index} = new Array(rows.length);`);
-  const reads = names.map((name, index) => {
-    const value = `own(row[${literal(name)}] ?? null)`;
-    return `c${index}[i] = ${name in Object.prototype ? `Object.hasOwn(row, ${literal(name)}) ? ${value} : null` : value};`;
-  });
+  const reads = names.map((name, index) => `c${index}[i] = own(${fieldIn('row', name)} ?? null);`);
   const loop = `for (let i = 0; i < rows.length; i++) { const row = rows[i]; ${reads.join('')} }`;
   return generated('rows', `${arrays.join('')} ${loop} return [${names.map((_, index) => `c${index}`).join()}];`, { own: ownValue });
 }
 
 /** Makes a copy of a row with these fields; it shares nothing with the row. */
 export function detachedCopier(names: readonly string[]): (row: Readonly<Record<string, Value>>) => Record<string, Value> {
-  const members = names.map((name) => member(name, `own(row[${literal(name)}])`));
+  const members = names.map((name) => member(name, `own(${fieldIn('row', name)})`));
   return generated('row', `return {${members.join()}};`, { own: ownValue });
 }
 
@@ -59,7 +56,7 @@ export function detachedCopier(names: readonly string[]): (row: Readonly<Record<
 export function differenceFinder(
   names: readonly string[],
 ): (row: Readonly<Record<string, Value>>, other: Readonly<Record<string, unknown>>) => string | undefined {
-  const looks = names.map((name) => `if (!same(row[${literal(name)}], other[${literal(name)}])) return ${literal(name)};`);
+  const looks = names.map((name) => `if (!same(${fieldIn('row', name)}, ${fieldIn('other', name)})) return ${literal(name)};`);
   return generated('row, other', looks.join(''), { same: sameValue });
 }
 
@@ -75,6 +72,17 @@ function sameValue(value: unknown, other: unknown): boolean {
 
 /** Makes a row of another one and of values given beside it. */
 export type Copier<V = Value> = (row: Readonly<Record<string, V>>, given: readonly V[]) => Record<string, V>;
+
+/** The value of a field of a row, `undefined` where it has none: what every object has by inheritance, like `constructor`, is no field. */
+export function fieldOf(row: Readonly<Record<string, unknown>>, name: string): unknown {
+  return name in Object.prototype && !Object.hasOwn(row, name) ? undefined : row[name];
+}
+
+/** The same in generated code. */
+function fieldIn(row: string, name: string): string {
+  const value = `${row}[${literal(name)}]`;
+  return name in Object.prototype ? `(Object.hasOwn(${row}, ${literal(name)}) ? ${value} : undefined)` : value;
+}
 
 /** A plain `__proto__:` would be no field. */
 function member(name: string, value: string): string {

@@ -1,7 +1,7 @@
 export { Batch } from './batch.js';
 export { decodeBlock, encodeBlock } from './block.js';
 export type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
-export { copier, type Copier, ownValue, textCopier } from './copier.js';
+export { copier, type Copier, ownValue, textCopier, fieldOf } from './copier.js';
 export { DictionaryVector, maxDictionary } from './dictionary-vector.js';
 export { digestOf, digestsOf } from './digest.js';
 export { encoding } from './encoded-values.js';

@@ -157,3 +157,12 @@ test('a stream of other pages names places', async () => {
   const stream = fromPages<Row>(of({ number: 7, rows, lease: { release: () => {} } }));
   expect(await failureOf(stream.pipe(mapRows(failing)))).toMatchObject(said('mapRows', 'row 3 of page 7'));
 });
+
+test('mapRows takes a declared column that every object inherits for one only where a row has it', async () => {
+  const stream = leads().pipe(
+    mapRows((row: Row) => (row.lead_id === '2' ? {} : { constructor: String(row.lead_id) }) as { constructor?: string }, {
+      columns: { constructor: 'text' },
+    }),
+  );
+  expect((await lastValueFrom(stream.rows$.pipe(toArray()))).map((row) => Object.values(row))).toEqual([['1'], [null], ['3']]);
+});

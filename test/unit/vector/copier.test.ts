@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { columnReader, copier, textCopier, type Origin } from '../../../src/vector/copier.js';
+import { columnReader, copier, detachedCopier, differenceFinder, textCopier, type Origin } from '../../../src/vector/copier.js';
 import type { Row } from '../../../src/core/index.js';
 
 const odd = ['a b', '"', '\\', "'", '`${x}`', '\u2028', '\ud800', '', '0', 'constructor', '__proto__', ']; throw 1; //', 'ü'];
@@ -70,6 +70,17 @@ describe('columnReader', () => {
   test.each(['constructor', '__proto__', 'toString'])('takes %s for a field only where a row has it', (name) => {
     expect(columnReader([name])([withField(name, 'v'), {}])).toEqual([['v', null]]);
   });
+
+  test.each(['constructor', '__proto__', 'toString'])(
+    'is like copies of rows, and what compares them, which take %s for a field only where a row has it',
+    (name) => {
+      const [having, without] = [withField(name, 'v'), {}];
+      expect(Object.entries(detachedCopier([name])(without))).toEqual([[name, undefined]]);
+      expect(Object.entries(copier(new Map([[name, name]]))(having, []))).toEqual([[name, 'v']]);
+      expect(Object.entries(copier(new Map([[name, name]]))(without, []))).toEqual([[name, undefined]]);
+      expect([differenceFinder([name])(having, without), differenceFinder([name])(without, {})]).toEqual([name, undefined]);
+    },
+  );
 
   test.each(odd)('reads the name %j', (name) => {
     expect(columnReader([name])([withField(name, 'v')])).toEqual([['v']]);
