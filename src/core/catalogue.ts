@@ -162,12 +162,12 @@ export const catalogue = {
   E_GATE_SHRINK: {
     exit: 65,
     retry: true,
-    help: 'A list lost most of its rows since the last run. Ask whoever runs the service; if it is right, run once with --allow-shrink, or set expect.max_read_shrink.',
+    help: 'A list lost most of its rows since the last run. Ask whoever runs the service whether that is right.',
   },
   E_GATE_PARTIAL: {
     exit: 65,
     retry: false,
-    help: 'A limit stops the read, and an output exists that its rows would replace. Write to another place, or run once with --allow-partial.',
+    help: 'Write to another place, or run once with --allow-partial, which replaces what is there by the rows before the limit.',
   },
   E_GATE_SCHEMA: {
     exit: 65,

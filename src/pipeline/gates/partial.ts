@@ -15,7 +15,7 @@ export function refuseReplacing({ stoppedBy, sinks }: Pick<Plan, 'stoppedBy' | '
   const violations = sinks.flatMap(({ at, adds }): readonly Violation[] => {
     const path = standing.get(at);
     if (path === undefined || adds) return [];
-    const message = `${at}: ${path} exists, and ${stoppedBy.at} lets the run replace it by a part; write to another place, or run --allow-partial`;
+    const message = `${at}: ${path} exists, and ${stoppedBy.at} lets the run replace it by a part`;
     return [{ code: 'E_GATE_PARTIAL', message }];
   });
   const failure = GateError.of(violations);

@@ -42,7 +42,7 @@ function refuseShrunk({ name, collection, rows, earlier }: ListCount, allowed: A
   return [
     {
       code: 'E_GATE_SHRINK',
-      message: `${name}: ${amountOf(rows, 'row')} ${rows === 1 ? 'was' : 'were'} read, and ${amount(earlier.rows)} by run ${earlier.run} before; more than ${percent(most)} fewer are refused (run --allow-shrink publishes it once, ${enough} allows it from now on)`,
+      message: `${name}: ${amountOf(rows, 'row')} ${rows === 1 ? 'was' : 'were'} read, and ${amount(earlier.rows)} by run ${earlier.run} before; more than ${percent(most)} fewer are refused; if that is right, run once with --allow-shrink, or set ${enough}`,
     },
   ];
 }

@@ -92,8 +92,8 @@ describe('a list that has become small', () => {
     expect(others).toEqual([]);
     expect(line).toContain(message);
     expect(line).toContain(`by run ${runId}`);
-    expect(line).toContain('run --allow-shrink publishes it once');
-    expect(line).toContain(`expect.max_read_shrink: ${share} allows it from now on`);
+    expect(line).toContain('run once with --allow-shrink');
+    expect(line).toContain(`or set expect.max_read_shrink: ${share}`);
     await night({}, { body: `from: leads\n${joined}${toCsv}\nexpect: { max_read_shrink: ${share} }` });
   });
 
