@@ -104,7 +104,7 @@ describe('a night with 2 % bad casts', () => {
     const { code, stderr } = await run(bad);
     expect({ code, stderr }).toMatchObject({
       code: 65,
-      stderr: expect.stringContaining('20 of 1000 rows were rejected, at most 1% may be'),
+      stderr: expect.stringContaining('20 of 1,000 rows were rejected, at most 1% may be'),
     });
     expect(await seen()).toMatchObject({ run: before.run, digests: before.digests });
     const rejects = (await readFile(`${table}.rejects.ndjson`, 'utf8')).trimEnd().split('\n');
