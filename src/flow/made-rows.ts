@@ -94,8 +94,10 @@ class MadePage<U> {
     const unknown = Object.keys(row).find((name) => !this.#names.has(name));
     if (unknown !== undefined) return { what: `gave the field '${unknown}'`, remedy: 'name it under columns, with its type' };
     for (const [name, type] of this.columns) {
-      const wrong = wrongValue(name, type, fieldOf(row, name));
-      if (wrong !== undefined) return { what: wrong, remedy: `columns declares it as ${type}, which is ${kinds[type]}` };
+      const wrong = wrongValue(name, type, row[name]);
+      // What is inherited is never right, and looked at closely only then.
+      if (wrong !== undefined && fieldOf(row, name) !== undefined)
+        return { what: wrong, remedy: `columns declares it as ${type}, which is ${kinds[type]}` };
     }
     this.#taken.take(row);
     return undefined;
