@@ -25,6 +25,8 @@ export interface Consistency {
   changed: number;
   /** How the end was made sure of: row by row, by the list's own pages, or by looking twice alone; `undefined` before the end. */
   counted: 'rows' | 'pages' | 'none' | undefined;
+  /** Milliseconds for which the end of the list was left to rest before it was looked at again. */
+  waitedMs: number;
   /** Whether rows went on coming while the end was looked for, so that the read ended where its end was last confirmed. */
   growing: boolean;
   /** Whether the list comes in another order each time. */
@@ -46,6 +48,7 @@ export function newConsistency(mode: ConsistencyMode = 'off'): Consistency {
     duplicates: 0,
     changed: 0,
     counted: undefined,
+    waitedMs: 0,
     growing: false,
     unordered: false,
     drift: [],

@@ -38,7 +38,7 @@ export class AnswerRead {
     return task(async (ask) => {
       const { batch } = await ask(this.list.page(1));
       if (batch.length > 0) return batch;
-      await restOf(this.collection.name, this.options)(ask, 0);
+      await restOf(this.collection.name, this.options, this.consistency)(ask, 0);
       return (await ask(this.list.again(1))).batch;
     }).pipe(
       filter((batch) => batch.length > 0),

@@ -110,7 +110,7 @@ class ListRead {
       isChecked: this.#seen !== undefined,
       onDrift,
       expected,
-      rest: restOf(this.reader.collection.name, this.options),
+      rest: restOf(this.reader.collection.name, this.options, this.consistency),
     });
   }
 

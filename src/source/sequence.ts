@@ -95,7 +95,8 @@ export class SequentialRead {
   /** The end is looked at twice, and where nothing is or less than there was, after a while. @returns The page to go on with. */
   async #confirm(ask: Ask): Promise<number | undefined> {
     const { rows } = this.#trace;
-    if (rows === 0 || rows < (this.options.expectedRows ?? 0)) await restOf(this.reader.collection.name, this.options)(ask, rows);
+    if (rows === 0 || rows < (this.options.expectedRows ?? 0))
+      await restOf(this.reader.collection.name, this.options, this.consistency)(ask, rows);
     if ((await this.#goesOn(ask)) && this.#returns < maxReturns) {
       this.#returns += 1;
       return this.#linked.reopen();

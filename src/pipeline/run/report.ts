@@ -153,7 +153,7 @@ function shrunkLine({ gate, at, rows, rowsBefore }: GateResult): readonly string
 }
 
 function consistencyLine(consistency: Consistency): readonly string[] {
-  const { outcome, probes, passes, repaired, duplicates, changed, counted, growing, unordered } = consistency;
+  const { outcome, probes, passes, repaired, duplicates, changed, counted, waitedMs, growing, unordered } = consistency;
   if (outcome === 'off') return [];
   const parts = [
     ...(probes > 0 ? [`${amountOf(probes, 'page')} read again`] : []),
@@ -164,6 +164,8 @@ function consistencyLine(consistency: Consistency): readonly string[] {
   ];
   const remarks = [
     ...(counted === 'none' ? ['its rows cannot be counted'] : []),
+    // Who watches the clock wants to know; a moment nobody notices.
+    ...(waitedMs >= 1000 ? [`${amount(waitedMs / 1000)} s waited for more at its end (end_wait)`] : []),
     ...(growing ? ['growing as it was read'] : []),
     ...(unordered ? ['in another order each time'] : []),
   ];

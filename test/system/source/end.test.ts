@@ -324,7 +324,8 @@ describe('an empty list', () => {
     const waits: unknown[] = [];
     const watch = { wait: ({ collection, at, read, delayMs }: MomentEvent<'wait'>) => void waits.push({ collection, at, read, delayMs }) };
     const to = 'to:\n  - ndjson: { path: rows.ndjson }';
-    await runIn(from, `from: ${name}\n${to}`, await temporaryFolder(), { watch });
+    const alone = await runIn(from, `from: ${name}\n${to}`, await temporaryFolder(), { watch });
+    expect(alone.consistency.waitedMs).toBe(1);
     const key = name === 'users' ? 'uid' : 'id';
     const joined = `  - join: { with: ${name}, on: { lead_id: ${key} }, as: other }\n`;
     await runIn(from, `from: leads\nsteps:\n${joined}${to}`, await temporaryFolder(), { watch });

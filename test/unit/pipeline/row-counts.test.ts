@@ -55,6 +55,13 @@ describe('the books of a sink that appends', () => {
   });
 });
 
+test('the summary says how long the end of a list was waited for, where somebody would notice', () => {
+  const read = (waitedMs: number) => summaryOf({ ...report, consistency: { ...newConsistency('check'), outcome: 'stable', waitedMs } });
+  expect(read(5_000)).toContain('\n  consistency: stable, 5 s waited for more at its end (end_wait)');
+  expect(read(999)).toContain('\n  consistency: stable');
+  expect(read(999)).not.toContain('waited');
+});
+
 const findings = { unknown: {}, late: [], gone: [], missing: {}, notText: {} };
 const report: RunReport = {
   pipeline: 'p',
