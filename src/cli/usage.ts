@@ -34,7 +34,8 @@ export function usageProblem(message: string, words: readonly string[], grammar:
   if (message.startsWith('Unknown ')) return others.length > 0 ? tooMany(takes) : 'unexpected argument';
   if (message.startsWith('Not enough non-option')) return `an argument is missing: ${takes}`;
   const [, lacking] = /^Not enough arguments following: (.+)$/.exec(message) ?? [];
-  return lacking === undefined ? message : `--${lacking} needs a value`;
+  if (lacking === undefined) return message;
+  return namesStream(lacking, words) ? noStream(lacking) : `--${lacking} needs a value`;
 }
 
 /** What the parser lets pass: words that are no numbers, options that stand twice or without a value, and words behind a `--`. */
@@ -53,7 +54,7 @@ export function valueProblem(
     if (flag !== undefined) return `--${name} takes no value`;
     if (!flags.includes(name) && (words.includes(`--${name}=`) || bare(name)))
       return `--${name} needs ${numbers.includes(name) ? 'a number' : 'a value'}`;
-    if (!flags.includes(name) && namesStream(name, words)) return `--${name} takes no '-': it is no name of stdin or stdout here`;
+    if (!flags.includes(name) && namesStream(name, words)) return noStream(name);
     if (Number.isNaN(value)) return `--${name} takes a number`;
   }
   return undefined;
@@ -62,6 +63,10 @@ export function valueProblem(
 /** Whether an option has the value by which other programs name stdin and stdout. */
 function namesStream(name: string, words: readonly string[]): boolean {
   return words.some((word, index) => word === `--${name}=-` || (word === `--${name}` && words[index + 1] === '-'));
+}
+
+function noStream(name: string): string {
+  return `--${name} takes no '-', which stands for nothing here`;
 }
 
 /** The form of messages that a command line asks for, whatever else is wrong with it. */

@@ -1,7 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { got, TimeoutError } from 'got';
-import { SourceError } from '../core/index.js';
+import { amountOf, SourceError } from '../core/index.js';
 import { networkFailure } from './network-failure.js';
 import type { Post } from './post-json.js';
 
@@ -38,7 +38,7 @@ export async function post({ url, json, label, timeoutMs, signal, proxy }: Post)
       });
     });
     void request.on('downloadProgress', ({ transferred }) => {
-      if (transferred > maxAnswer) leave(failed(label, `the answer is larger than ${maxAnswer} bytes`, 'permanent'));
+      if (transferred > maxAnswer) leave(failed(label, `the answer is larger than ${amountOf(maxAnswer, 'byte')}`, 'permanent'));
     });
     const { statusCode } = await request;
     const refusal = refusalOf(label, statusCode);

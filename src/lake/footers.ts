@@ -1,6 +1,6 @@
 import type { SchemaElement } from 'hyparquet';
 import { dirname } from 'node:path';
-import { amountOf, type DeclaredType } from '../core/index.js';
+import { amount, amountOf, type DeclaredType } from '../core/index.js';
 import { isStoredAs, footerOf } from '../parquet/index.js';
 import { encoded } from './partitions.js';
 import type { Manifest, ManifestFile } from './manifest.js';
@@ -14,7 +14,9 @@ export async function footerDifferences(path: string, file: ManifestFile, manife
   if (!footer) return [`${name} has no Parquet footer`];
   const grouped = footer.row_groups.reduce((sum, group) => sum + group.num_rows, 0n);
   if (footer.num_rows !== BigInt(rows) || grouped !== footer.num_rows)
-    return [`${name} has ${amountOf(Number(footer.num_rows), 'row')}, ${grouped} of them in row groups, the manifest says ${rows}`];
+    return [
+      `${name} has ${amountOf(Number(footer.num_rows), 'row')}, ${amount(Number(grouped))} of them in row groups, the manifest says ${amount(rows)}`,
+    ];
   return [...partitionDifferences(file, manifest), ...columnDifferences(footer.schema.slice(1), file, manifest)];
 }
 

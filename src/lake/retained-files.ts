@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { amountOf, GateError } from '../core/index.js';
+import { amount, amountOf, GateError } from '../core/index.js';
 import { inPlace } from '../store/index.js';
 import type { ManifestFile } from './manifest.js';
 
@@ -24,7 +24,7 @@ async function faultOf(path: string, bytes: number): Promise<string | undefined>
   try {
     const found = await file.stat();
     if (!found.isFile()) return 'is no regular file';
-    if (found.size !== bytes) return `has ${amountOf(found.size, 'byte')}, its manifest says ${bytes}`;
+    if (found.size !== bytes) return `has ${amountOf(found.size, 'byte')}, its manifest says ${amount(bytes)}`;
     const ends = Buffer.alloc(2 * magic.length);
     await file.read(ends, 0, magic.length, 0);
     await file.read(ends, magic.length, magic.length, Math.max(0, bytes - magic.length));

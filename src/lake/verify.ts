@@ -1,6 +1,6 @@
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { amountOf, defined, SinkError } from '../core/index.js';
+import { amount, amountOf, defined, SinkError } from '../core/index.js';
 import { checkUsage, filledText, object } from '../options/index.js';
 import { readRegular, sha256File } from '../store/index.js';
 import { RunLog, type Evidence } from './run-log.js';
@@ -189,7 +189,7 @@ async function oneFileTwice(folder: string, { files }: Manifest, ending: string)
 async function differencesOf(path: string, file: ManifestFile, manifest: Manifest): Promise<readonly string[]> {
   const { name, bytes, sha256 } = file;
   const { size } = await stat(path);
-  if (size !== bytes) return [`${name} has ${amountOf(size, 'byte')}, the manifest says ${bytes}`];
+  if (size !== bytes) return [`${name} has ${amountOf(size, 'byte')}, the manifest says ${amount(bytes)}`];
   if ((await sha256File(path)) !== sha256) return [`${name} has other contents than the manifest says (SHA-256)`];
   return footerDifferences(path, file, manifest);
 }
@@ -198,9 +198,13 @@ function sumDifferences({ rows, bytes, files, run, run_id: id }: Manifest): read
   const sum = (of: readonly ManifestFile[], what: 'rows' | 'bytes') => of.reduce((total, file) => total + file[what], 0);
   const own = files.filter(({ written_by: by }) => by === id);
   return [
-    ...(sum(files, 'rows') === rows ? [] : [`the manifest says ${amountOf(rows, 'row')}, its files have ${sum(files, 'rows')}`]),
-    ...(sum(files, 'bytes') === bytes ? [] : [`the manifest says ${amountOf(bytes, 'byte')}, its files have ${sum(files, 'bytes')}`]),
-    ...(sum(own, 'rows') === run.written ? [] : [`the run wrote ${amountOf(run.written, 'row')}, its files have ${sum(own, 'rows')}`]),
+    ...(sum(files, 'rows') === rows ? [] : [`the manifest says ${amountOf(rows, 'row')}, its files have ${amount(sum(files, 'rows'))}`]),
+    ...(sum(files, 'bytes') === bytes
+      ? []
+      : [`the manifest says ${amountOf(bytes, 'byte')}, its files have ${amount(sum(files, 'bytes'))}`]),
+    ...(sum(own, 'rows') === run.written
+      ? []
+      : [`the run wrote ${amountOf(run.written, 'row')}, its files have ${amount(sum(own, 'rows'))}`]),
   ];
 }
 
@@ -211,12 +215,12 @@ function bookDifferences({ books, output, run }: Manifest): readonly string[] {
   if (!booked) return [`the books have nothing of ${output}`];
   if (booked.written === run.written && booked.unchanged === run.unchanged) return [];
   return [
-    `the books have ${amountOf(booked.written, 'row')} written and ${booked.unchanged} unchanged, the run ${run.written} and ${run.unchanged}`,
+    `the books have ${amountOf(booked.written, 'row')} written and ${amount(booked.unchanged)} unchanged, the run ${amount(run.written)} and ${amount(run.unchanged)}`,
   ];
 }
 
 async function keyDifferences(path: string, { bytes, sha256, rows: keys }: NonNullable<Manifest['keys']>, rows: number) {
-  if (keys !== rows) return [`the key index has ${amountOf(keys, 'row')}, the table ${rows}`];
+  if (keys !== rows) return [`the key index has ${amountOf(keys, 'row')}, the table ${amount(rows)}`];
   if ((await stat(path).catch(() => undefined))?.size !== bytes)
     return ['the key index is missing or has another size than the manifest says'];
   return (await sha256File(path)) === sha256 ? [] : ['the key index has other contents than the manifest says (SHA-256)'];

@@ -1,6 +1,6 @@
 import type { FileMetaData, SchemaElement } from 'hyparquet';
 import { isDeepStrictEqual } from 'node:util';
-import { amountOf, type DeclaredType, type OutputColumn } from '../core/index.js';
+import { amount, amountOf, type DeclaredType, type OutputColumn } from '../core/index.js';
 import { codecs, storages, type Encoding } from './encoder.js';
 import { footerOf } from './footer.js';
 
@@ -27,7 +27,7 @@ export function faultOf(footer: FileMetaData, expected: Expected): string | unde
 function rowFault({ num_rows: rows, row_groups: groups }: FileMetaData, expected: Expected): string | undefined {
   const sum = groups.reduce((total, group) => total + group.num_rows, 0n);
   if (rows === BigInt(expected.rows) && sum === rows) return undefined;
-  return `wrote ${amountOf(expected.rows, 'row')}, read back ${rows}, of which ${sum} in row groups`;
+  return `wrote ${amountOf(expected.rows, 'row')}, read back ${amount(Number(rows))}, of which ${amount(Number(sum))} in row groups`;
 }
 
 function schemaFault({ schema }: FileMetaData, { columns }: Expected): string | undefined {

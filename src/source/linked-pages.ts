@@ -1,5 +1,5 @@
 import { catchError, type Observable } from 'rxjs';
-import { SourceError } from '../core/index.js';
+import { amountOf, SourceError } from '../core/index.js';
 import { task } from '../flow/index.js';
 import { RecordBatch } from '../vector/index.js';
 import { unlessRefused } from './failures.js';
@@ -113,7 +113,7 @@ export class LinkedPages {
   }
 
   #endless(number: number): SourceError {
-    const message = `${this.reader.collection.name}: ${this.#stale} pages up to page ${number - 1} have no row that was not read before, and there is always a next one`;
+    const message = `${this.reader.collection.name}: ${amountOf(this.#stale, 'page')} up to page ${number - 1} ${this.#stale === 1 ? 'has' : 'have'} no row that was not read before, and there is always a next one`;
     return new SourceError('E_SOURCE_ENDLESS', 'permanent', message);
   }
 }

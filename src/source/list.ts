@@ -1,6 +1,6 @@
 import { catchError, map, of, switchMap, tap, throwError, type Observable } from 'rxjs';
 import { RecordBatch } from '../vector/index.js';
-import { amountOf, SourceError } from '../core/index.js';
+import { amount, amountOf, SourceError } from '../core/index.js';
 import type { ListAnswer } from './fetch/listing.js';
 import { isPlainFailure, noRows } from './failures.js';
 import { fingerprintOf } from './fingerprint.js';
@@ -51,7 +51,7 @@ function openPaged(from: ListReader, limit: number, options: PagingOptions, lear
   function capped(first: RecordBatch): Observable<PagedList> {
     warn(options, {
       code: 'W_SOURCE_CAP',
-      message: `${reader.collection.name}: asked for ${amountOf(limit, 'row')} a page, the service gives ${first.length}`,
+      message: `${reader.collection.name}: asked for ${amountOf(limit, 'row')} a page, the service gives ${amount(first.length)}`,
     });
     // Other pages are read now, with the same rows.
     reader.recount();
@@ -69,7 +69,7 @@ function behindCap(reader: ListReader, firstPage: number, first: RecordBatch): O
 }
 
 function lackingRows(reader: ListReader, limit: number, rows: number): SourceError {
-  const message = `${reader.collection.name}: asked for ${amountOf(limit, 'row')} a page, the service gives ${rows} and has more after them; rows between the pages would be missed`;
+  const message = `${reader.collection.name}: asked for ${amountOf(limit, 'row')} a page, the service gives ${amount(rows)} and has more after them; rows between the pages would be missed`;
   return new SourceError('E_SOURCE_ORDER', 'permanent', message);
 }
 

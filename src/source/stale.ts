@@ -1,5 +1,5 @@
 import { of, type Observable } from 'rxjs';
-import { SourceError } from '../core/index.js';
+import { amountOf, SourceError } from '../core/index.js';
 import { task, type Ask } from '../flow/index.js';
 import type { PagedList } from './paging.js';
 
@@ -33,7 +33,7 @@ export class StalePages {
       const { firstPage } = this.list;
       const at = (times: number) => firstPage + times * (number - firstPage);
       if ((await this.#hasRows(ask, at(2))) && (await this.#hasRows(ask, at(4)))) {
-        const what = `${this.#pages} pages up to page ${number - 1} have no row that was not read before`;
+        const what = `${amountOf(this.#pages, 'page')} up to page ${number - 1} ${this.#pages === 1 ? 'has' : 'have'} no row that was not read before`;
         const message = `${this.collection}: ${what}, and pages ${at(2)} and ${at(4)} have rows, too`;
         throw new SourceError('E_SOURCE_ENDLESS', 'permanent', message);
       }

@@ -84,11 +84,11 @@ function resultOfChange(gate: 'max_shrink' | 'max_growth', most: number | undefi
 function changeOf(gate: 'max_shrink' | 'max_growth', most = Infinity, { at, total, earlier }: Measured): string | undefined {
   if (earlier === undefined || earlier.rows === 0) return undefined;
   const change = total / earlier.rows - 1;
-  const seen = `seen ${amount(total)} after ${amount(earlier.rows)}`;
+  const seen = `seen ${amount(total)} after ${amountOf(earlier.rows, 'row')}`;
   const [grown, way] = gate === 'max_shrink' ? [-change, 'smaller'] : [change, 'bigger'];
   if (grown <= most) return undefined;
   const once = gate === 'max_shrink' ? '; run --allow-shrink publishes it once' : '';
-  return `${at}: expect.${gate}: the output may be at most ${percent(most)} ${way} than the last run's, ${seen} rows (${percent(grown)} ${way})${once}`;
+  return `${at}: expect.${gate}: the output may be at most ${percent(most)} ${way} than the last run's, ${seen} (${percent(grown)} ${way})${once}`;
 }
 
 function checkNulls(name: string, gate: string, most: Tolerance): Check {
@@ -103,7 +103,7 @@ function checkNulls(name: string, gate: string, most: Tolerance): Check {
       if (empty <= maxOf(most, rows)) return undefined;
       const share = percent(empty / rows);
       const allowed =
-        maxOf(most, rows) === 0 ? 'no row' : 'share' in most ? `at most ${written(most)} of rows` : `at most ${written(most)} rows`;
+        maxOf(most, rows) === 0 ? 'no row' : 'share' in most ? `at most ${written(most)} of rows` : `at most ${amountOf(most.rows, 'row')}`;
       return `expect.${gate}: ${allowed} may be empty, seen ${share} (${amount(empty)} of ${amount(rows)})`;
     },
   };

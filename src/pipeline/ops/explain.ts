@@ -1,5 +1,5 @@
 import { deliveredColumns, type Collection } from '../../collections/index.js';
-import { itemAt, type Column, type DeclaredType, type Sensitivity } from '../../core/index.js';
+import { amountOf, itemAt, type Column, type DeclaredType, type Sensitivity } from '../../core/index.js';
 import { headersOf, queryOf, type Credentials } from '../../http/index.js';
 import { defaults } from '../../options/index.js';
 import { firstQuery, windowOf } from '../../source/index.js';
@@ -104,7 +104,7 @@ export function explainPipeline(pipeline: Pipeline): Explanation {
         columns: writes(plan.columns()).map((column) => ({ name: column.name, type: column.type })),
       };
     }),
-    rejects: { path: rejects.path, max: 'share' in rejects.max ? `${100 * rejects.max.share}%` : `${rejects.max.rows} rows` },
+    rejects: { path: rejects.path, max: 'share' in rejects.max ? `${100 * rejects.max.share}%` : amountOf(rejects.max.rows, 'row') },
     settings: settingsOf(pipeline),
   };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { limitReached, LeadstreamError, reasonOf, SourceError, version, type Warning } from '../../core/index.js';
+import { amountOf, limitReached, LeadstreamError, reasonOf, SourceError, version, type Warning } from '../../core/index.js';
 import { postJson } from '../../http/index.js';
 import { abortSignal, checkUsage, object, texts } from '../../options/index.js';
 import { ClosedPipeError } from '../../sinks/index.js';
@@ -133,7 +133,7 @@ function messageOf({ name }: Pipeline, run: Run, end: RunEnd): RunMessage {
   const seconds = Math.max(0, Date.now() - Date.parse(run.startedAt)) / 1000;
   const sinks = 'report' in end ? end.report.sinks.map(({ at, books }) => [at, books.written] as const) : [];
   const read = report?.read ?? 0;
-  const ending = failure ? `failed, ${failure.code} (exit ${failure.exit})` : `published, ${read.toLocaleString('en-US')} rows read`;
+  const ending = failure ? `failed, ${failure.code} (exit ${failure.exit})` : `published, ${amountOf(read, 'row')} read`;
   return {
     text: `${name}: ${ending}`,
     pipeline: name,

@@ -110,8 +110,8 @@ async function resultOf(
       return {
         name,
         from: plan.collection.name,
-        steps: plan.steps.map((step) => step.name),
-        to: plan.sinks.map((sink) => sink.name),
+        steps: namesIn(checked, 'steps'),
+        to: namesIn(checked, 'to'),
         columns,
         writes: outputs.flatMap(({ path }) => path ?? []),
         prints: outputs.some(({ path }) => path === undefined),
@@ -125,4 +125,12 @@ async function resultOf(
 function unsetName({ document, issues }: Checked): string | undefined {
   const written = getIn(document.value, ['name']);
   return issues.length === 0 && typeof written === 'string' ? written : undefined;
+}
+
+/** The steps or sinks of a file by their names, also those of which too little is known here to plan them. */
+function namesIn({ document }: Checked, list: 'steps' | 'to'): readonly string[] {
+  const entries = getIn(document.value, [list]);
+  return Array.isArray(entries)
+    ? entries.flatMap((entry: unknown) => (typeof entry === 'object' && entry !== null ? Object.keys(entry) : []))
+    : [];
 }

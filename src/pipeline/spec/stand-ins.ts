@@ -12,9 +12,9 @@ export type End = 'least' | 'greatest';
  * them can be judged.
  */
 export class StandIns {
-  readonly #used: Path[] = [];
-  /** What is said of an unknown value whatever it is, since what stands beside it takes none. */
-  readonly #certain = new Set<string>();
+  readonly #used = new Set<Path>();
+  /** By the place of an unknown value what is said of it whatever it is, since what stands beside it takes none. */
+  readonly #certain = new Map<string, readonly string[]>();
   #isChoice = false;
 
   /** @param unknown Where these values are. */
@@ -35,7 +35,7 @@ export class StandIns {
 
   /** Whether a value at a path, or within it, is another one than the text of its reference. */
   usedIn(path: Path): boolean {
-    return this.#used.some((each) => isWithin(each, path));
+    return [...this.#used].some((each) => isWithin(each, path));
   }
 
   /** Whether other values would have done that something may depend on, like another number. */
@@ -49,6 +49,17 @@ export class StandIns {
    * @param at Where the value is.
    */
   fill(schema: z.ZodType, value: unknown, at: Path): unknown {
+    let filled = value;
+    // With what was found for the others another value may fit better; few depend on each other.
+    for (let round = 0; round < 3; round += 1) {
+      const before = filled;
+      filled = this.#filled(schema, before, at);
+      if (filled === before) break;
+    }
+    return filled;
+  }
+
+  #filled(schema: z.ZodType, value: unknown, at: Path): unknown {
     return this.unknown
       .filter((each) => isWithin(each, at))
       .reduce((filled, each) => {
@@ -57,7 +68,7 @@ export class StandIns {
         const issuesIn = (part: unknown) => judge.safeParse(spelledOut(judge, part)).error?.issues ?? [];
         const fitting = this.#fitting(getIn(filled, path.slice(0, depth)), path.slice(depth), each, issuesIn);
         if (fitting === undefined) return filled;
-        this.#used.push(each);
+        this.#used.add(each);
         if (!isFixed(fitting)) this.#isChoice = true;
         return withIn(filled, path, fitting);
       }, value);
@@ -69,7 +80,7 @@ export class StandIns {
     if (issue.code === 'invalid_union') {
       return issue.errors.some((alternative) => alternative.every((inner) => this.explains(inner, path)));
     }
-    if (!this.has(path) || this.#certain.has(told(issue, path))) return false;
+    if (!this.has(path) || this.#certain.get(path.join('.'))?.includes(issue.message)) return false;
     return !(issue.code === 'invalid_type' && ['array', 'object', 'record'].includes(issue.expected));
   }
 
@@ -82,9 +93,12 @@ export class StandIns {
   #fitting(value: unknown, path: Path, place: Path, issuesIn: (value: unknown) => readonly Issue[]): string | undefined {
     const text = getIn(value, path);
     const all = issuesIn(value);
-    const misfit = all.flatMap((issue) => issuesAt(issue, path));
+    this.#certain.delete(place.join('.'));
     if (typeof text !== 'string' || all.length === 0) return undefined;
-    const candidates = [...(misfit.length > 0 ? candidatesFor(text, misfit, this.end) : []), ...namesIn(value)];
+    const at = (issues: readonly Issue[]) => issues.flatMap((issue) => issuesAt(issue, path));
+    const misfit = at(all);
+    const choices = at(issuesIn(withIn(value, path, impossible)));
+    const candidates = [...candidatesFor(text, choices, this.end), ...namesIn(value)];
     const tried = new Set<string>();
     let fitting: string | undefined;
     let refused: { readonly candidate: string; readonly why: readonly Issue[] } | undefined;
@@ -92,7 +106,7 @@ export class StandIns {
     for (let candidate = candidates.shift(); candidate !== undefined && fewest > 0; candidate = candidates.shift()) {
       tried.add(candidate);
       const issues = issuesIn(withIn(value, path, candidate));
-      const left = issues.flatMap((issue) => issuesAt(issue, path));
+      const left = at(issues);
       if (left.length === 0 && issues.length < fewest) {
         fitting = candidate;
         fewest = issues.length;
@@ -101,14 +115,12 @@ export class StandIns {
       candidates.unshift(...left.flatMap(boundOf).filter((bound) => !tried.has(bound)));
     }
     if (fitting !== undefined || refused === undefined || misfit.length === 0) return fitting;
-    for (const issue of refused.why) this.#certain.add(told(issue, place));
+    this.#certain.set(
+      place.join('.'),
+      refused.why.map(({ message }) => message),
+    );
     return refused.candidate;
   }
-}
-
-/** An issue with its place. */
-function told({ message }: Issue, path: Path): string {
-  return `${path.join('.')}: ${message}`;
 }
 
 /** The part of a schema that judges a value, with everything that is judged together with it, and how deep in the path it begins. */
@@ -127,7 +139,8 @@ function candidatesFor(text: string, misfit: readonly Issue[], end: End): Readon
   const small = ['0', '1', '0%', '0ms', '1ms', '1/h', '1MB', 'false'];
   const great = ['1000000000', '1000%', '100%', '10000h', '35s', '1000000/s', '1000GB', 'true'];
   const ranged = end === 'least' ? [...choices, ...small, ...great] : [...choices.toReversed(), ...great, ...small];
-  return new Set([named + word.replaceAll(/^_|_$/g, ''), ...fixed, ...ranged]);
+  const name = text.startsWith(named) ? text : named + word.replaceAll(/^_|_$/g, '');
+  return new Set([name, ...fixed, ...ranged]);
 }
 
 /** The keys of all maps, and the texts of all lists: what names one of them has to be there. */
@@ -139,6 +152,9 @@ function namesIn(value: unknown): readonly string[] {
     ...(isList && typeof inner === 'string' ? [inner] : namesIn(inner)),
   ]);
 }
+
+/** What is no choice of any list. */
+const impossible = '${}';
 
 /** What the name of an unknown value begins with. */
 const named = 'unset_';

@@ -3,6 +3,7 @@ import { isOnceOf, schema, type Column, type OutputColumn } from '../../core/ind
 import { distinct } from '../../options/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
 import { outputPath } from '../output-path.js';
+import { ChosenColumns } from './chosen-columns.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
 import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities, type EngineName } from '../../parquet/index.js';
 import { memory } from '../../sorting/index.js';
@@ -159,23 +160,27 @@ export function engineOf({
 export function checkNames(options: ParquetConfig, arriving: readonly Column[], plan: SinkPlan): void {
   const { columns: only, partition_by: by, key, mode } = options;
   checkColumns(only, arriving, plan);
-  // A name that is not known here may be any.
-  const written = plan.isUnknown?.(['columns']) ? arriving : arriving.filter(({ name }) => only?.includes(name) ?? true);
+  const chosen = new ChosenColumns(only, arriving, plan);
+  const requireWritten = (name: string, path: readonly (string | number)[], among: readonly Column[]) => {
+    if (!plan.isUnknown?.(path) && chosen.isLeftOut(name)) plan.problem(path, `${name} is not among columns`);
+    else requireArriving(name, path, among, plan);
+  };
   const folders = by.filter((_, index) => !plan.isUnknown?.(['partition_by', index]));
-  const inFiles = written.filter(({ name }) => !folders.includes(name));
-  if (by.includes(runDateTemplate) && written.some(({ name }) => name === runDateColumn))
+  const inFiles = chosen.all.filter(({ name }) => !folders.includes(name));
+  if (by.includes(runDateTemplate) && chosen.all.some(({ name }) => name === runDateColumn))
     plan.problem(['partition_by'], `${runDateTemplate} becomes the column ${runDateColumn}, and one of that name arrives; rename it`);
-  by.forEach((name, index) => name === runDateTemplate || requireArriving(name, ['partition_by', index], arriving, plan));
+  by.forEach((name, index) => name === runDateTemplate || requireWritten(name, ['partition_by', index], arriving));
   const place = ['sort_by', ...sortPlanOf(options).path];
-  sortingOf(options).forEach(({ field }, index) => requireArriving(field, [...place, index], inFiles, plan));
+  sortingOf(options).forEach(({ field }, index) => requireWritten(field, [...place, index], inFiles));
   options.bloom_filter.forEach((name, index) => {
-    requireArriving(name, ['bloom_filter', index], inFiles, plan);
+    requireWritten(name, ['bloom_filter', index], inFiles);
     const type = options.types === 'text' ? 'text' : inFiles.find((column) => column.name === name)?.type;
     if (type && !bloomTypes.includes(type))
       plan.problem(['bloom_filter', index], `a bloom filter is for ${bloomTypes.join(' and ')} columns, and ${name} is ${type}`);
   });
-  key?.forEach((name, index) => requireArriving(name, ['key', index], written, plan));
-  const missing = key ? [] : plan.key.filter((source) => !written.some((column) => isOnceOf(source, column)));
+  key?.forEach((name, index) => requireWritten(name, ['key', index], chosen.all));
+  const identifies = (source: string) => chosen.all.some((column) => isOnceOf(source, column) && !chosen.isLeftOut(column.name));
+  const missing = key ? [] : plan.key.filter((source) => !identifies(source));
   if (mode === 'append' && missing.length > 0)
     plan.problem(
       ['mode'],

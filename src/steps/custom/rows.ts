@@ -1,6 +1,6 @@
 import { itemAt, type DeclaredType, type Row } from '../../core/index.js';
 import { isPromise, kindOf, kinds, wrongValue, type Refused } from '../../flow/index.js';
-import { difference, TakenRows, type RecordBatch } from '../../vector/index.js';
+import { fieldOf, difference, TakenRows, type RecordBatch } from '../../vector/index.js';
 import { typeOf, type StepColumns } from './columns.js';
 
 /** What a step may give for a row. */
@@ -89,7 +89,8 @@ export class GivenRows {
     }
     for (const [name, type] of this.#added) {
       const wrong = wrongValue(name, type, given[name]);
-      if (wrong !== undefined) return { what: wrong, remedy: `adds declares it as ${type}, which is ${kinds[type]}` };
+      if (wrong !== undefined && fieldOf(given, name) !== undefined)
+        return { what: wrong, remedy: `adds declares it as ${type}, which is ${kinds[type]}` };
     }
     const unknown = Object.keys(given).find((name) => !this.#known.has(name));
     return unknown === undefined ? undefined : { what: `gave the field '${unknown}'`, remedy: 'name it under adds, with its type' };

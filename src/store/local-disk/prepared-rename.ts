@@ -1,7 +1,7 @@
 import { lstat, rename, rmdir } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
-import { amountOf, SinkError } from '../../core/index.js';
+import { amount, amountOf, SinkError } from '../../core/index.js';
 import type { ExpectedContent, RenameAction } from '../action.js';
 import { sha256File } from '../digest.js';
 import { errnoOf, unlessMissing } from '../failure.js';
@@ -74,7 +74,7 @@ export async function refuseChanged(before: Stats, path: string, destination: st
 /** In what a file differs from what was written; `undefined` when in nothing. */
 async function faultOf(path: string, found: Stats, { bytes, sha256 }: ExpectedContent): Promise<string | undefined> {
   if (!found.isFile()) return 'is no regular file';
-  if (found.size !== bytes) return `has ${amountOf(found.size, 'byte')}, ${bytes} were written`;
+  if (found.size !== bytes) return `has ${amountOf(found.size, 'byte')}, ${amount(bytes)} were written`;
   if (sha256 === undefined || (await sha256File(path)) === sha256) return undefined;
   return 'has other bytes than were written';
 }

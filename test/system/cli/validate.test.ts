@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { lintPipelines, testPipelines } from '../../../src/index.js';
@@ -55,6 +56,10 @@ describe('validate', () => {
       stderr: expect.stringMatching(/^p\.yaml: ok, users > csv/),
     });
     expect((await lintPipelines('p.yaml', { cwd, env: {} })).pipelines).toMatchObject([{ name: '${NAME}' }]);
+    // Of a table too little is known here, and it is one of the sinks all the same.
+    const table = `${sound}  - parquet: { path: t, engine: '\${E}', compression: '\${C}', compression_level: '\${L}' }\n`;
+    await writeFile(join(cwd, 'p.yaml'), table);
+    expect((await lintPipelines('p.yaml', { cwd, env: {} })).pipelines).toMatchObject([{ steps: [], to: ['csv', 'parquet'] }]);
   });
 
   test.each([

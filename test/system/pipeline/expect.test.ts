@@ -78,7 +78,7 @@ describe('a run with expectations', () => {
   test.each([
     ['too few rows', '  min_rows: 1001', 'expect.min_rows: at least 1,001 rows have to come, seen 3'],
     ['too many nulls', '  max_null: { email: 50% }', 'expect.max_null.email: at most 50% of rows may be empty, seen 66.67% (2 of 3)'],
-    ['more nulls than a count', '  max_null: { email: 1 }', 'expect.max_null.email: at most 1 rows may be empty, seen 66.67% (2 of 3)'],
+    ['more nulls than a count', '  max_null: { email: 1 }', 'expect.max_null.email: at most 1 row may be empty, seen 66.67% (2 of 3)'],
     ['any null', '  not_null: [email]', 'expect.not_null.email: no row may be empty, seen 66.67% (2 of 3)'],
     ['a repeated value', '  unique: [lead_status]', 'expect.unique.lead_status: every value may come once, seen 1 repetition in 3 rows'],
     [

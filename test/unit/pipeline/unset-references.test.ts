@@ -202,6 +202,41 @@ test('may be any of the columns that other options of a table name', async () =>
   expect(await problemsOf({ name: 'p', from: 'leads', to: [{ parquet: short }] })).toEqual(['zipcode is not among columns']);
 });
 
+test('is one column at most', async () => {
+  const refusals = async (options: object) => problemsOf({ name: 'p', from: 'leads', to: [{ parquet: { path: 'out/t', ...options } }] });
+  expect(await refusals({ columns: ['${A}'], bloom_filter: ['lead_id', 'email', 'zipcode'] })).toEqual([
+    'email is not among columns',
+    'zipcode is not among columns',
+  ]);
+  expect(await refusals({ columns: ['${A}', '${B}'], bloom_filter: ['lead_id', 'email'], sort_by: ['lead_id desc'] })).toEqual([]);
+  expect(await refusals({ columns: ['${A}'], mode: 'append', sort_by: ['timestamp'] })).toEqual([
+    expect.stringContaining('append needs the key lead_id'),
+  ]);
+  expect(await refusals({ columns: ['${A}', 'lead_id'], mode: 'append', sort_by: ['timestamp'] })).toEqual([]);
+});
+
+test('may stand in several options of one sink, which go together in some way', async () => {
+  const right = [
+    { engine: 'hyparquet', compression: 'zstd', compression_level: '9', bloom_filter: ['lead_id'], column_index: 'true' },
+    { engine: 'arrow', compression: 'snappy', threads: '1', sort_by: ['timestamp desc'] },
+    { mode: 'append', key: ['lead_id'], columns: ['lead_id', 'zipcode'], partition_by: ['zipcode'] },
+    { mode: 'replace_partitions', partition_by: ['lead_status'], sort_by: { columns: ['email'], scope: 'table', memory: '64MB' } },
+  ];
+  const wrong: string[] = [];
+  for (const options of right) {
+    const places = scalarsIn(options).map(([path]) => path);
+    for (const [index, first] of places.entries())
+      for (const second of places.slice(index + 1)) {
+        const parquet = withIn(withIn({ path: 'out/t', ...options }, first, '${A}'), second, '${B}');
+        const said = await problemsOf({ name: 'p', from: 'leads', to: [{ parquet }] });
+        wrong.push(...said.map((each) => `${first.join('.')}, ${second.join('.')}: ${each}`));
+      }
+    const all = places.reduce<unknown>((given, path, index) => withIn(given, path, `\${V${index}}`), { path: 'out/t', ...options });
+    wrong.push(...(await problemsOf({ name: 'p', from: 'leads', to: [{ parquet: all }] })).map((each) => `all: ${each}`));
+  }
+  expect(wrong).toEqual([]);
+});
+
 test('does not hide that what stands beside it takes none', async () => {
   const parquet = { path: 'out/t', engine: 'arrow', compression_level: '${UNSET}', bloom_filter: ['nope'], sort_by: ['nope'] };
   expect(await problemsOf({ name: 'p', from: 'leads', to: [{ parquet }] })).toEqual([
