@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { access, lstat, open, stat } from 'node:fs/promises';
+import { access, lstat, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { LeadstreamError, SinkError, reasonOf, jsonOf } from '../../core/index.js';
 import { fixedPath, removeTemporariesOf, replaceFile } from '../../store/index.js';
@@ -25,34 +25,28 @@ const beginning = /^(?:\{\s*"status":|<!-- leadstream report -->|<!doctype html>
  * @throws {SinkError} `E_SINK_PATH`.
  */
 export async function openReports(files: readonly string[], context: CommandContext): Promise<ReportFiles> {
-  const writers: Write[] = [];
-  for (const file of files) writers.push(await openReport(file, context));
+  const places: Place[] = [];
+  try {
+    for (const file of files) places.push(await placeOf(file, context));
+  } catch (error) {
+    for (const place of places) await place.leave();
+    throw error;
+  }
+  for (const place of places) await place.empty();
   return {
     isWanted: files.length > 0,
     write: async (report) => {
-      for (const write of writers) await write(report);
+      for (const place of places) await writeTo(place, report, context);
     },
   };
 }
 
-type Write = ReportFiles['write'];
-
-async function openReport(file: string, { console, cwd }: CommandContext): Promise<Write> {
-  const path = fixedPath(file, '--report', cwd);
-  await removeTemporariesOf(path);
+async function writeTo({ file, path }: Place, report: ReportDocument, { console }: CommandContext): Promise<void> {
   try {
-    await empty(path);
+    await replace(path, await textOf(redacted(report, console.redact), formatOf(file)));
   } catch (error) {
-    if (error instanceof LeadstreamError) throw error;
-    throw new SinkError('E_SINK_PATH', `--report ${file}: ${reasonOf(error)}`);
+    console.log('warn', `the report was not written: --report ${file}: ${reasonOf(error)}`);
   }
-  return async (report) => {
-    try {
-      await replace(path, await textOf(redacted(report, console.redact), formatOf(file)));
-    } catch (error) {
-      console.log('warn', `the report was not written: --report ${file}: ${reasonOf(error)}`);
-    }
-  };
 }
 
 /** The formats of a report, by the end of its name; JSON where that says nothing. */
@@ -76,17 +70,48 @@ async function textOf(report: ReportDocument, format: Format): Promise<string> {
 
 const { O_CREAT, O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY } = constants;
 
-/** Takes the place of an earlier report, and of nothing else. */
-async function empty(path: string): Promise<void> {
+/** Where a report can be written. */
+interface Place {
+  /** As the command line names it. */
+  readonly file: string;
+  readonly path: string;
+  /** Makes the file empty. */
+  empty(): Promise<void>;
+  /** Leaves everything as it was found. */
+  leave(): Promise<void>;
+}
+
+/** Finds the place of an earlier report, or makes one, and takes that of nothing else. */
+async function placeOf(file: string, { cwd }: CommandContext): Promise<Place> {
+  const path = fixedPath(file, '--report', cwd);
+  await removeTemporariesOf(path);
   const found = await stat(path).catch((): Stats | undefined => undefined);
-  if (found !== undefined && !found.isFile()) return put(path, '');
+  if (found === undefined || found.isFile()) await attempt(file, () => refuseForeign(path));
+  return {
+    file,
+    path,
+    empty: () => attempt(file, () => put(path, '')),
+    leave: () => (found === undefined ? rm(path, { force: true }) : Promise.resolve()),
+  };
+}
+
+/** @throws {SinkError} `E_SINK_PATH` for what the system refuses. */
+async function attempt(file: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof LeadstreamError) throw error;
+    throw new SinkError('E_SINK_PATH', `--report ${file}: ${reasonOf(error)}`);
+  }
+}
+
+/** Opens a file as it will be written, and looks what it begins with. */
+async function refuseForeign(path: string): Promise<void> {
   const file = await open(path, O_RDWR | O_CREAT, 0o666);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(64), 0, 64, 0);
-    if (bytesRead > 0 && !beginning.test(buffer.toString('latin1', 0, bytesRead))) {
+    if (bytesRead > 0 && !beginning.test(buffer.toString('latin1', 0, bytesRead)))
       throw new LeadstreamError('E_USAGE', `--report ${path}: there is a file that is no report; name another one, or remove it`);
-    }
-    await file.truncate();
   } finally {
     await file.close();
   }

@@ -5,6 +5,7 @@ import { leads } from '../../../src/collections/leads.js';
 import { version } from '../../../src/core/index.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, service, serviceOf, testKey } from '../../support/services.js';
+import { visible } from '../../support/temporary.js';
 import { toCsv, workplace } from './support.js';
 
 const joined = `from: leads
@@ -126,6 +127,11 @@ test('one run writes several reports, each in the format of its name, and not tw
     code: 2,
     stderr: expect.stringContaining('--report and --report name one file'),
   });
+  await writeFile(join(cwd, 'notes.md'), 'mine');
+  await writeFile(join(cwd, 'r.html'), '<!-- leadstream report -->of yesterday');
+  expect(await cli([...asked, 'notes.md'], { cwd, env: from.env })).toMatchObject({ code: 2 });
+  expect([await textIn(cwd, 'notes.md'), await textIn(cwd, 'r.html')]).toEqual(['mine', '<!-- leadstream report -->of yesterday']);
+  expect(await visible(cwd)).toEqual(['notes.md', 'p.yaml', 'r.html']);
   expect(from.requests).toEqual([]);
   expect((await cli([...asked, 'r.md'], { cwd, env: from.env })).code).toBe(0);
   const beginnings = await Promise.all(['r.json', 'r.html', 'r.md'].map(async (file) => (await textIn(cwd, file)).slice(0, 15)));
