@@ -28,4 +28,4 @@ export {
 } from './check.js';
 export { callback, judgedBy, optionProblems } from './problems.js';
 export { checkedOptions, type CheckedOptions, type OptionsCheck, type StandardSchema, takesTyped } from './standard-schema.js';
-export { settings, windowHoldsConcurrency, type Windowed } from './settings.js';
+export { settings, windowHoldsConcurrency, windowTooSmall, type Windowed } from './settings.js';

@@ -30,11 +30,13 @@ function ranged(z: Zod, { whole = false, min = 0, max }: Omit<Range, 'above'>) {
   return max === undefined ? least : least.max(max);
 }
 
-/** What window and concurrency have to do with each other; for `refine` of whatever has both. */
-export const windowHoldsConcurrency: [(options: Windowed) => boolean, { path: string[]; message: string }] = [
-  ({ window, concurrency = defaults.concurrency }) => window === undefined || window >= concurrency,
-  { path: ['window'], message: 'must be at least the concurrency' },
-];
+/** What a window smaller than the concurrency is refused with. */
+export const windowTooSmall = 'must be at least the concurrency';
+
+/** Whether a window, where there is one, holds as many pages as are asked for at once. */
+export function windowHoldsConcurrency({ window, concurrency = defaults.concurrency }: Windowed): boolean {
+  return window === undefined || window >= concurrency;
+}
 
 /** What has a window. */
 export interface Windowed {

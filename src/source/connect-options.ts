@@ -14,6 +14,7 @@ import {
   standsTwice,
   texts,
   windowHoldsConcurrency,
+  windowTooSmall,
   type Check,
   type Windowed,
 } from '../options/index.js';
@@ -47,11 +48,10 @@ function withWindow(options: Check): Check {
     ...options,
     faults: (value, place) => {
       const faults = options.faults(value, place);
-      const [holds, { message }] = windowHoldsConcurrency;
       const unfit = faults.some((fault) => fault.place === 'window' || fault.place === 'concurrency');
       // Without a fault these are numbers, or not given.
-      if (unfit || !isWindowed(value) || holds(value)) return faults;
-      return [...faults, { place: 'window', message, value: value.window }];
+      if (unfit || !isWindowed(value) || windowHoldsConcurrency(value)) return faults;
+      return [...faults, { place: 'window', message: windowTooSmall, value: value.window }];
     },
   };
 }

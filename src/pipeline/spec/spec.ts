@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { schema } from '../../core/index.js';
 import { headerNameProblem } from '../../http/index.js';
-import { defaults, maxTimerMs, settings, usually, windowHoldsConcurrency } from '../../options/index.js';
+import { defaults, maxTimerMs, settings, usually, windowHoldsConcurrency, windowTooSmall } from '../../options/index.js';
 import { outputPath } from '../../sinks/index.js';
 import { expectShape } from '../gates/expect.js';
 import { hookShape } from './hooks.js';
@@ -74,7 +74,7 @@ const serviceFields = schema((z) =>
   }),
 );
 
-const service = schema(() => serviceFields().refine(...windowHoldsConcurrency));
+const service = schema(() => serviceFields().refine(windowHoldsConcurrency, { path: ['window'], message: windowTooSmall }));
 
 /** Age from which spooled pages are not used. */
 const spoolAge = '6h';

@@ -76,6 +76,12 @@ describe('connect refuses at once', () => {
     expect(attempt(options)).not.toThrow(key);
   });
 
+  test('the same after a pipeline file was checked in the same process', async () => {
+    const text = 'service: { base_url: http://127.0.0.1:1, auth: { rest_api_key: "${KEY}" } }\nfrom: leads\nto: [{ stdout: {} }]\n';
+    await parsePipeline(`name: x\n${text}`, 'x.yaml', { env: { KEY: key } });
+    expect(attempt({ window: 2, concurrency: 4 })).toThrow(refused('window must be at least the concurrency, not 2'));
+  });
+
   test('what are no options', () => {
     expect(() => untyped()).toThrow(refused('the options of a connection, like { baseUrl, auth }, must be an object, not undefined'));
     expect(() => untyped(`http://127.0.0.1:9?rest_api_key=${key}`)).toThrow(refused(/must be an object, not a text$/));
