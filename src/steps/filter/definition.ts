@@ -25,7 +25,7 @@ const shape = (z: Zod) => {
 };
 
 export const filterStep = defineStep('filter', {
-  summary: 'Keeps the rows for which an expression (CEL) is true; for the others, also where it is null, the row is dropped, or rejected.',
+  summary: 'Keeps the rows for which an expression (CEL) is true; the others, also those for which it is null, are dropped or rejected.',
   config: (z) =>
     shape(z).transform((given): FilterConfig =>
       typeof given === 'string' ? { where: given, otherwise: 'drop', path: [] } : { ...given, path: ['where'] },
