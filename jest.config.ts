@@ -4,7 +4,8 @@ import type { Config } from 'jest';
 
 /**
  * The rungs of the ladder: `unit` is pure and in process, `system` uses the service, files and the command, `soak` is what needs many
- * kills, seeds or rows. `npm test` climbs the first two.
+ * kills, seeds or rows. `npm test` climbs the first two by `rooms`, each of which runs many of their suites in one process, in half of
+ * the time; a suite by itself is `npm run jest -- its/path`.
  *
  * Tests run as native ES modules, because got is one; `npm run jest` sets the Node option that this needs, and two by which the workers'
  * garbage collectors leave the cores to the tests.
@@ -25,7 +26,7 @@ const rung = (name: string) => ({
 });
 
 const config: Config = {
-  projects: ['unit', 'system', 'soak'].map(rung),
+  projects: ['unit', 'system', 'soak', 'rooms'].map(rung),
   testSequencer: '<rootDir>/test/support/order.js',
   // A project's own time limit is ignored. A test that hangs is ended; none is measured by this.
   testTimeout: 120_000,

@@ -1,15 +1,14 @@
 import Sequencer from '@jest/test-sequencer';
 
 /**
- * Runs the suites of `unit` last. Where nobody knows yet how long a suite takes, as in a new clone, the largest file comes first: a
- * small one that takes half a minute would end alone, with a worker, while the others have nothing to do. Those of `unit` are short.
+ * Runs rooms in the order of their names: the long ones of the command and of pipelines first, and `unit`, which is short, last. A long
+ * one that came last would end alone, while the other workers have nothing to do.
  */
 // oxlint-disable-next-line import/no-default-export -- jest takes what a module exports as default
-export default class UnitLast extends Sequencer {
+export default class ByRoom extends Sequencer {
   /** @override */
   sort(tests) {
-    const sorted = super.sort(tests);
-    const isUnit = ({ context }) => context.config.displayName?.name === 'unit';
-    return [...sorted.filter((test) => !isUnit(test)), ...sorted.filter(isUnit)];
+    const room = ({ path }) => /\/test\/rooms\/.*$/.exec(path)?.[0] ?? '';
+    return super.sort(tests).sort((a, b) => (room(a) < room(b) ? -1 : Number(room(a) > room(b))));
   }
 }

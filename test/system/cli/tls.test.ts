@@ -9,13 +9,6 @@ import { temporaryFolder } from '../../support/temporary.js';
 
 const servers: Server[] = [];
 
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.close();
-    server.closeAllConnections();
-  }
-});
-
 interface Case {
   readonly cert: string;
   readonly host: string;
@@ -39,6 +32,13 @@ async function fetched({ cert, host, known }: Case): Promise<Finished> {
 }
 
 describe('a certificate is', () => {
+  afterEach(() => {
+    for (const server of servers.splice(0)) {
+      server.close();
+      server.closeAllConnections();
+    }
+  });
+
   test.each([
     ['that nobody here knows', { cert: certificate, host: 'localhost', known: false }, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
     ['of another host', { cert: certificate, host: '127.0.0.1', known: true }, 'ERR_TLS_CERT_ALTNAME_INVALID'],

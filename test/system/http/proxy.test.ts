@@ -25,10 +25,6 @@ const built: typeof Leadstream = await import(pathToFileURL(join(process.cwd(), 
 
 const password = 'pass/word: 7f3a9c';
 const running: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of running.splice(0)) await close();
-});
-
 /** A proxy that wants a user and a password, and what it was asked for. */
 async function openProxy() {
   const asked: string[] = [];
@@ -71,190 +67,199 @@ function open(options: Partial<ClientOptions> & { readonly baseUrl: string }) {
 }
 const found = (client: ReturnType<typeof open>) => lastValueFrom(client.reader(collections.users).find('1'));
 
-describe('requests take a proxy', () => {
-  test('to a service without TLS', async () => {
-    const [{ asked, url }, baseUrl] = [await openProxy(), await openService()];
-    expect(await found(open({ baseUrl, proxy: url() }))).toHaveLength(1);
-    expect(asked).toEqual(['request to 127.0.0.1']);
+describe('a proxy', () => {
+  afterEach(async () => {
+    for (const close of running.splice(0)) await close();
   });
 
-  test('to one with TLS by a tunnel, in which the certificate of the service counts', async () => {
-    const [{ asked, url }, baseUrl] = [await openProxy(), await openTlsService()];
-    const client = open({ baseUrl, proxy: url(), ca: certificate });
-    await found(client);
-    expect(await found(client)).toHaveLength(1);
-    expect(asked).toEqual(['tunnel to localhost']);
-    await expect(found(open({ baseUrl, proxy: url() }))).rejects.toMatchObject({ code: 'E_SOURCE_TLS' });
-  });
-
-  test('from the thread that fetches as well', async () => {
-    const [{ asked, url }, baseUrl] = [await openProxy(), await openTlsService()];
-    const service = built.connect({ baseUrl, auth: { rest_api_key: oddKey }, proxy: url(), ca: [certificate], threads: 1 });
-    running.push(() => service.close());
-    expect(await service.users.find('1')).toHaveLength(1);
-    expect(asked).toEqual(['tunnel to localhost']);
-  });
-});
-
-describe('a command takes the proxy of its environment', () => {
-  const users = 'name: users\nfrom: users\nto: [{ csv: { path: users.csv } }]\n';
-  const variables = (baseUrl: string, proxy: string) =>
-    `LEADSTREAM_BASE_URL=${baseUrl}\nLEADSTREAM_REST_API_KEY=${oddKey}\nHTTP_PROXY=${proxy}\n`;
-
-  test('also of the file that --env names', async () => {
-    const [{ asked, url }, baseUrl] = [await openProxy(), await openService()];
-    const cwd = await folderWith({ 'users.yaml': users, '.env': variables(baseUrl, url()) });
-    const { code, stderr } = await cli(['run', 'users.yaml', '--env', '.env', '--log-level', 'debug', '--report', 'report.json'], { cwd });
-    expect({ code, stderr }).toMatchObject({ code: 0 });
-    expect(asked).not.toEqual([]);
-    expect(await readFile(join(cwd, 'users.csv'), 'utf8')).toMatch(/^1,/m);
-    for (const text of [stderr, await readFile(join(cwd, 'report.json'), 'utf8')]) expect(text).not.toMatch(/7f3a9c|pass%2Fword/);
-
-    asked.splice(0);
-    expect(await cli(['fetch', 'users', '--env', '.env'], { cwd })).toMatchObject({ code: 0 });
-    expect(asked).not.toEqual([]);
-  });
-
-  test.each([
-    ['run', 'users.yaml'],
-    ['validate', 'users.yaml', '--env-check'],
-    ['fetch', 'users'],
-  ])('and %s is refused where that cannot be one', async (...words) => {
-    const cwd = await folderWith({ 'users.yaml': users });
-    const env = {
-      LEADSTREAM_BASE_URL: 'http://127.0.0.1:1',
-      LEADSTREAM_REST_API_KEY: oddKey,
-      HTTP_PROXY: 'socks5://reader:7f3a9c@127.0.0.1:1',
-    };
-    const { code, stderr } = await cli(words, { cwd, env });
-    expect({ code, stderr }).toEqual({
-      code: 78,
-      stderr: expect.stringContaining(
-        'the HTTP_PROXY of the environment must be the address of an HTTP proxy, as http://proxy.example:3128',
-      ),
+  describe('requests take a proxy', () => {
+    test('to a service without TLS', async () => {
+      const [{ asked, url }, baseUrl] = [await openProxy(), await openService()];
+      expect(await found(open({ baseUrl, proxy: url() }))).toHaveLength(1);
+      expect(asked).toEqual(['request to 127.0.0.1']);
     });
-    expect(stderr).not.toContain('7f3a9c');
-  });
-});
 
-describe('what a proxy does not do is said, and its password is not', () => {
-  const expectSecretive = (error: Error) => {
-    expectDiscreet(error);
-    for (const spelling of ['pass/word', 'pass%2Fword', '7f3a9c', btoa(`reader:${password}`)]) expect(error.stack).not.toContain(spelling);
-  };
+    test('to one with TLS by a tunnel, in which the certificate of the service counts', async () => {
+      const [{ asked, url }, baseUrl] = [await openProxy(), await openTlsService()];
+      const client = open({ baseUrl, proxy: url(), ca: certificate });
+      await found(client);
+      expect(await found(client)).toHaveLength(1);
+      expect(asked).toEqual(['tunnel to localhost']);
+      await expect(found(open({ baseUrl, proxy: url() }))).rejects.toMatchObject({ code: 'E_SOURCE_TLS' });
+    });
+
+    test('from the thread that fetches as well', async () => {
+      const [{ asked, url }, baseUrl] = [await openProxy(), await openTlsService()];
+      const service = built.connect({ baseUrl, auth: { rest_api_key: oddKey }, proxy: url(), ca: [certificate], threads: 1 });
+      running.push(() => service.close());
+      expect(await service.users.find('1')).toHaveLength(1);
+      expect(asked).toEqual(['tunnel to localhost']);
+    });
+  });
+
+  describe('a command takes the proxy of its environment', () => {
+    const users = 'name: users\nfrom: users\nto: [{ csv: { path: users.csv } }]\n';
+    const variables = (baseUrl: string, proxy: string) =>
+      `LEADSTREAM_BASE_URL=${baseUrl}\nLEADSTREAM_REST_API_KEY=${oddKey}\nHTTP_PROXY=${proxy}\n`;
+
+    test('also of the file that --env names', async () => {
+      const [{ asked, url }, baseUrl] = [await openProxy(), await openService()];
+      const cwd = await folderWith({ 'users.yaml': users, '.env': variables(baseUrl, url()) });
+      const { code, stderr } = await cli(['run', 'users.yaml', '--env', '.env', '--log-level', 'debug', '--report', 'report.json'], {
+        cwd,
+      });
+      expect({ code, stderr }).toMatchObject({ code: 0 });
+      expect(asked).not.toEqual([]);
+      expect(await readFile(join(cwd, 'users.csv'), 'utf8')).toMatch(/^1,/m);
+      for (const text of [stderr, await readFile(join(cwd, 'report.json'), 'utf8')]) expect(text).not.toMatch(/7f3a9c|pass%2Fword/);
+
+      asked.splice(0);
+      expect(await cli(['fetch', 'users', '--env', '.env'], { cwd })).toMatchObject({ code: 0 });
+      expect(asked).not.toEqual([]);
+    });
+
+    test.each([
+      ['run', 'users.yaml'],
+      ['validate', 'users.yaml', '--env-check'],
+      ['fetch', 'users'],
+    ])('and %s is refused where that cannot be one', async (...words) => {
+      const cwd = await folderWith({ 'users.yaml': users });
+      const env = {
+        LEADSTREAM_BASE_URL: 'http://127.0.0.1:1',
+        LEADSTREAM_REST_API_KEY: oddKey,
+        HTTP_PROXY: 'socks5://reader:7f3a9c@127.0.0.1:1',
+      };
+      const { code, stderr } = await cli(words, { cwd, env });
+      expect({ code, stderr }).toEqual({
+        code: 78,
+        stderr: expect.stringContaining(
+          'the HTTP_PROXY of the environment must be the address of an HTTP proxy, as http://proxy.example:3128',
+        ),
+      });
+      expect(stderr).not.toContain('7f3a9c');
+    });
+  });
+
+  describe('what a proxy does not do is said, and its password is not', () => {
+    const expectSecretive = (error: Error) => {
+      expectDiscreet(error);
+      for (const spelling of ['pass/word', 'pass%2Fword', '7f3a9c', btoa(`reader:${password}`)])
+        expect(error.stack).not.toContain(spelling);
+    };
+
+    test.each([
+      ['a request', openService],
+      ['a tunnel', openTlsService],
+    ])('it refuses the password of %s', async (_what, service) => {
+      const [{ url }, baseUrl] = [await openProxy(), await service()];
+      const error = await failureOf(open({ baseUrl, proxy: url('no the password') }));
+      expect(error).toMatchObject({ code: 'E_SOURCE_PROXY', exit: 69, status: 407, message: expect.stringContaining('HTTP 407') });
+      expectSecretive(error);
+    });
+
+    test.each(['http://127.0.0.1:9999', 'https://localhost:9999'])('it is not there, on the way to %s', async (baseUrl) => {
+      const error = await failureOf(open({ baseUrl, proxy: `http://reader:${encodeURIComponent(password)}@127.0.0.1:1` }));
+      expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', systemCode: 'ECONNREFUSED' });
+      expect(error.message).toContain('no connection through the proxy 127.0.0.1:1 (ECONNREFUSED 127.0.0.1:1)');
+      expectSecretive(error);
+    });
+
+    test('it never answers: leaving and closing leave no connection behind', async () => {
+      const sockets = new Set<Socket>();
+      const silent = createTcpServer((socket) => {
+        sockets.add(socket.on('close', () => sockets.delete(socket)).resume());
+      }).listen(0, '127.0.0.1');
+      await once(silent, 'listening');
+      running.push(() => silent.close());
+      const address = silent.address();
+      const proxy = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
+      const client = open({ baseUrl: 'https://localhost:9999', proxy });
+      const read = found(client);
+      await until(() => sockets.size === 1);
+      await Promise.all([expect(read).rejects.toMatchObject({ code: 'E_SOURCE_CLOSED' }), client.close()]);
+      await until(() => sockets.size === 0);
+    });
+  });
 
   test.each([
-    ['a request', openService],
-    ['a tunnel', openTlsService],
-  ])('it refuses the password of %s', async (_what, service) => {
-    const [{ url }, baseUrl] = [await openProxy(), await service()];
-    const error = await failureOf(open({ baseUrl, proxy: url('no the password') }));
-    expect(error).toMatchObject({ code: 'E_SOURCE_PROXY', exit: 69, status: 407, message: expect.stringContaining('HTTP 407') });
-    expectSecretive(error);
+    [{ proxy: 'proxy.example' }, 'proxy must be the address of an HTTP proxy, as http://proxy.example:3128, or false for none'],
+    [
+      { proxy: 'socks5://reader:secret-word@x' },
+      'proxy must be the address of an HTTP proxy, as http://proxy.example:3128, or false for none',
+    ],
+    [{ ca: '/etc/ssl/own.pem' }, 'ca must be certificates in PEM, as a text or a list of texts; of a file, what is in it'],
+    [{ ca: [certificate, certificate.replace('MIIB', 'MIIX')] }, 'ca must be certificates in PEM'],
+  ])('an option that cannot be right is refused at once: %j', (options, message) => {
+    const attempt = () => createClient({ baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey }, ...options });
+    expect(attempt).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(message) }));
+    expect(attempt).not.toThrow('secret-word');
   });
 
-  test.each(['http://127.0.0.1:9999', 'https://localhost:9999'])('it is not there, on the way to %s', async (baseUrl) => {
-    const error = await failureOf(open({ baseUrl, proxy: `http://reader:${encodeURIComponent(password)}@127.0.0.1:1` }));
-    expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', systemCode: 'ECONNREFUSED' });
-    expect(error.message).toContain('no connection through the proxy 127.0.0.1:1 (ECONNREFUSED 127.0.0.1:1)');
-    expectSecretive(error);
+  describe('requests take an agent of the program', () => {
+    test('whose connections stay open when the client is closed, and are used by the next', async () => {
+      const [agent, baseUrl] = [new HttpAgent({ keepAlive: true, maxSockets: 1 }), await openService()];
+      running.push(() => agent.destroy());
+      for (let times = 0; times < 2; times += 1) {
+        const client = open({ baseUrl, agent: { http: agent } });
+        expect(await Promise.all([found(client), found(client)])).toHaveLength(2);
+        await client.close();
+        await until(() => idle(agent) === 1);
+      }
+    });
+
+    test('that has a way of its own to a service with TLS, and trusts the authorities that are named', async () => {
+      const [{ asked, url }, baseUrl] = [await openProxy(), await openTlsService()];
+      // Of an agent for either protocol, the types of Node know one.
+      const agent = { https: new HttpsProxyAgent(url()) as unknown as HttpsAgent };
+      expect(await found(open({ baseUrl, agent, ca: certificate }))).toHaveLength(1);
+      expect(asked).toEqual(['tunnel to localhost']);
+      await expect(found(open({ baseUrl, agent }))).rejects.toMatchObject({ code: 'E_SOURCE_TLS' });
+    });
+
+    test('and not the proxy of the environment', async () => {
+      const [agent, baseUrl] = [new HttpAgent(), await openService()];
+      const before = process.env['HTTP_PROXY'];
+      process.env['HTTP_PROXY'] = 'http://127.0.0.1:1';
+      try {
+        expect(await found(open({ baseUrl, agent: { http: agent, https: new HttpsAgent() } }))).toHaveLength(1);
+      } finally {
+        if (before === undefined) delete process.env['HTTP_PROXY'];
+        else process.env['HTTP_PROXY'] = before;
+      }
+    });
+
+    test('which takes no requests of this protocol, as it finds out late: no attempt is made again', async () => {
+      const late = Object.defineProperty(new HttpsAgent(), 'protocol', { get: () => 'https:' });
+      const error = await failureOf(open({ baseUrl: 'http://127.0.0.1:1', agent: { http: late } }));
+      expect(error).toMatchObject({ code: 'E_SOURCE_CONFIG', kind: 'permanent', systemCode: 'ERR_INVALID_PROTOCOL' });
+      expect(error.message).toMatch(/the agent does not take requests of this protocol \(ERR_INVALID_PROTOCOL\)$/);
+    });
+
+    test.each<[object, string]>([
+      [{ threads: 1 }, 'threads: does not go with agent: an agent cannot go to another thread; leave threads out'],
+      [{ proxy: 'http://127.0.0.1:1' }, 'proxy: does not go with agent: give an agent that takes the proxy, or the proxy alone'],
+      [{ agent: { http: {} } }, 'agent.http must be an agent of node:http or node:https, not an object'],
+      [{ agent: {} }, 'agent.http is missing: the address of the service is one of http; without agent, leadstream makes its own'],
+      [{ agent: { https: new HttpsAgent() } }, 'agent.http is missing: the address of the service is one of http'],
+      [{ agent: { http: new HttpsAgent() } }, 'agent.http: this agent is one of https; give { https: agent }'],
+      [{ agent: new HttpAgent() }, 'agent: give { http: agent }, with the protocol that it is for'],
+      [{ agent: new HttpsProxyAgent('http://127.0.0.1:1') }, 'agent: give { https: agent }, with the protocol that it is for'],
+      [{ agent: 'keep' }, "agent must be an object with http, https, not the text 'keep'"],
+    ])('and refuse %j', (more, message) => {
+      const options = { baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey }, agent: { http: new HttpAgent() }, ...more };
+      for (const refused of [() => connect(options), () => createClient(options)]) {
+        const failure = failureIn(refused);
+        expect(failure).toMatchObject({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(message) });
+        expect(String(failure)).not.toContain('unknown option');
+      }
+    });
   });
 
-  test('it never answers: leaving and closing leave no connection behind', async () => {
-    const sockets = new Set<Socket>();
-    const silent = createTcpServer((socket) => {
-      sockets.add(socket.on('close', () => sockets.delete(socket)).resume());
-    }).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    running.push(() => silent.close());
-    const address = silent.address();
-    const proxy = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
-    const client = open({ baseUrl: 'https://localhost:9999', proxy });
-    const read = found(client);
-    await until(() => sockets.size === 1);
-    await Promise.all([expect(read).rejects.toMatchObject({ code: 'E_SOURCE_CLOSED' }), client.close()]);
-    await until(() => sockets.size === 0);
-  });
-});
-
-test.each([
-  [{ proxy: 'proxy.example' }, 'proxy must be the address of an HTTP proxy, as http://proxy.example:3128, or false for none'],
-  [
-    { proxy: 'socks5://reader:secret-word@x' },
-    'proxy must be the address of an HTTP proxy, as http://proxy.example:3128, or false for none',
-  ],
-  [{ ca: '/etc/ssl/own.pem' }, 'ca must be certificates in PEM, as a text or a list of texts; of a file, what is in it'],
-  [{ ca: [certificate, certificate.replace('MIIB', 'MIIX')] }, 'ca must be certificates in PEM'],
-])('an option that cannot be right is refused at once: %j', (options, message) => {
-  const attempt = () => createClient({ baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey }, ...options });
-  expect(attempt).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(message) }));
-  expect(attempt).not.toThrow('secret-word');
-});
-
-describe('requests take an agent of the program', () => {
-  test('whose connections stay open when the client is closed, and are used by the next', async () => {
-    const [agent, baseUrl] = [new HttpAgent({ keepAlive: true, maxSockets: 1 }), await openService()];
-    running.push(() => agent.destroy());
-    for (let times = 0; times < 2; times += 1) {
-      const client = open({ baseUrl, agent: { http: agent } });
-      expect(await Promise.all([found(client), found(client)])).toHaveLength(2);
-      await client.close();
-      await until(() => idle(agent) === 1);
-    }
-  });
-
-  test('that has a way of its own to a service with TLS, and trusts the authorities that are named', async () => {
-    const [{ asked, url }, baseUrl] = [await openProxy(), await openTlsService()];
-    // Of an agent for either protocol, the types of Node know one.
-    const agent = { https: new HttpsProxyAgent(url()) as unknown as HttpsAgent };
-    expect(await found(open({ baseUrl, agent, ca: certificate }))).toHaveLength(1);
-    expect(asked).toEqual(['tunnel to localhost']);
-    await expect(found(open({ baseUrl, agent }))).rejects.toMatchObject({ code: 'E_SOURCE_TLS' });
-  });
-
-  test('and not the proxy of the environment', async () => {
-    const [agent, baseUrl] = [new HttpAgent(), await openService()];
-    const before = process.env['HTTP_PROXY'];
-    process.env['HTTP_PROXY'] = 'http://127.0.0.1:1';
+  function failureIn(work: () => unknown): unknown {
     try {
-      expect(await found(open({ baseUrl, agent: { http: agent, https: new HttpsAgent() } }))).toHaveLength(1);
-    } finally {
-      if (before === undefined) delete process.env['HTTP_PROXY'];
-      else process.env['HTTP_PROXY'] = before;
+      return work();
+    } catch (failure) {
+      return failure;
     }
-  });
-
-  test('which takes no requests of this protocol, as it finds out late: no attempt is made again', async () => {
-    const late = Object.defineProperty(new HttpsAgent(), 'protocol', { get: () => 'https:' });
-    const error = await failureOf(open({ baseUrl: 'http://127.0.0.1:1', agent: { http: late } }));
-    expect(error).toMatchObject({ code: 'E_SOURCE_CONFIG', kind: 'permanent', systemCode: 'ERR_INVALID_PROTOCOL' });
-    expect(error.message).toMatch(/the agent does not take requests of this protocol \(ERR_INVALID_PROTOCOL\)$/);
-  });
-
-  test.each<[object, string]>([
-    [{ threads: 1 }, 'threads: does not go with agent: an agent cannot go to another thread; leave threads out'],
-    [{ proxy: 'http://127.0.0.1:1' }, 'proxy: does not go with agent: give an agent that takes the proxy, or the proxy alone'],
-    [{ agent: { http: {} } }, 'agent.http must be an agent of node:http or node:https, not an object'],
-    [{ agent: {} }, 'agent.http is missing: the address of the service is one of http; without agent, leadstream makes its own'],
-    [{ agent: { https: new HttpsAgent() } }, 'agent.http is missing: the address of the service is one of http'],
-    [{ agent: { http: new HttpsAgent() } }, 'agent.http: this agent is one of https; give { https: agent }'],
-    [{ agent: new HttpAgent() }, 'agent: give { http: agent }, with the protocol that it is for'],
-    [{ agent: new HttpsProxyAgent('http://127.0.0.1:1') }, 'agent: give { https: agent }, with the protocol that it is for'],
-    [{ agent: 'keep' }, "agent must be an object with http, https, not the text 'keep'"],
-  ])('and refuse %j', (more, message) => {
-    const options = { baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey }, agent: { http: new HttpAgent() }, ...more };
-    for (const refused of [() => connect(options), () => createClient(options)]) {
-      const failure = failureIn(refused);
-      expect(failure).toMatchObject({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(message) });
-      expect(String(failure)).not.toContain('unknown option');
-    }
-  });
-});
-
-function failureIn(work: () => unknown): unknown {
-  try {
-    return work();
-  } catch (failure) {
-    return failure;
   }
-}
+});

@@ -23,12 +23,6 @@ let lists: Lists;
 let from: LoggedService;
 let folder: string;
 
-beforeEach(async () => {
-  lists = { leads: leads(400), bridges: [{ id: '1', title: 'A' }] };
-  from = await service(changing(lists));
-  folder = await temporaryFolder();
-});
-
 /** A run with the state folder of the test. */
 async function run(body: string, options: RunOptions = {}, set: Readonly<Record<string, string>> = {}) {
   const pipeline = await pipelineFor(from, body, folder, { ...size, ...set });
@@ -39,244 +33,254 @@ const idsIn = async (table: string) =>
   (await duckdb(`select lead_id::int as id from read_parquet('${join(folder, table)}/*.parquet') order by id`)).map(({ id }) => id);
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-describe('a limit', () => {
-  test('publishes the first rows, reads little more, and says so', async () => {
-    const report = await run(limited(25));
-    expect(await idsIn('t')).toEqual(upTo(25));
-    expect(from.requests.length).toBeLessThan(15);
-    const { books } = itemAt(report.sinks, 0);
-    expect(books).toMatchObject({ written: 25, beyondLimit: books.read - 25 });
-    expect(report).toMatchObject({ partial: true, consistency: { outcome: 'off' } });
-    expect(report.warnings).toEqual([
-      {
-        code: 'W_RUN_PARTIAL',
-        message: 'steps[0] limit stopped the read of leads, so the outputs hold a part of it; no later run is compared with this one',
-      },
-    ]);
-    expect(summaryOf(report)).toContain('WARNING: steps[0] limit stopped the read of leads');
-    expect(await publishedManifest(join(folder, 't'))).toMatchObject({ partial: true, rows: 25, reads: {}, consistency: 'off' });
+describe('limit', () => {
+  beforeEach(async () => {
+    lists = { leads: leads(400), bridges: [{ id: '1', title: 'A' }] };
+    from = await service(changing(lists));
+    folder = await temporaryFolder();
   });
 
-  test('that the list does not reach leaves the run whole', async () => {
-    const report = await run(limited(401));
-    expect(report).toMatchObject({ partial: false, read: 400, consistency: { outcome: 'stable' } });
-    expect(report.warnings.filter(({ code }) => code === 'W_RUN_PARTIAL')).toEqual([]);
-    expect((await publishedManifest(join(folder, 't')))?.partial).toBeUndefined();
-  });
+  describe('a limit', () => {
+    test('publishes the first rows, reads little more, and says so', async () => {
+      const report = await run(limited(25));
+      expect(await idsIn('t')).toEqual(upTo(25));
+      expect(from.requests.length).toBeLessThan(15);
+      const { books } = itemAt(report.sinks, 0);
+      expect(books).toMatchObject({ written: 25, beyondLimit: books.read - 25 });
+      expect(report).toMatchObject({ partial: true, consistency: { outcome: 'off' } });
+      expect(report.warnings).toEqual([
+        {
+          code: 'W_RUN_PARTIAL',
+          message: 'steps[0] limit stopped the read of leads, so the outputs hold a part of it; no later run is compared with this one',
+        },
+      ]);
+      expect(summaryOf(report)).toContain('WARNING: steps[0] limit stopped the read of leads');
+      expect(await publishedManifest(join(folder, 't'))).toMatchObject({ partial: true, rows: 25, reads: {}, consistency: 'off' });
+    });
 
-  test.each<[string, Readonly<Record<string, string>>]>(
-    everySecond([
-      ['pages of another size', { 'service.limit': '7' }],
-      ['one request at a time', { 'service.concurrency': '1', 'service.window': '1' }],
-      ['a window of many pages', { 'service.concurrency': '8', 'service.window': '16' }],
-    ]),
-  )('gives the same bytes with %s', async (_what, set) => {
-    await run(limited(33, toCsv));
-    const before = await readFile(join(folder, 'leads.csv'), 'utf8');
-    await run(limited(33, toCsv), { allowPartial: true }, set);
-    expect(await readFile(join(folder, 'leads.csv'), 'utf8')).toBe(before);
-    expect(before.trimEnd().split('\n')).toHaveLength(34);
-  });
+    test('that the list does not reach leaves the run whole', async () => {
+      const report = await run(limited(401));
+      expect(report).toMatchObject({ partial: false, read: 400, consistency: { outcome: 'stable' } });
+      expect(report.warnings.filter(({ code }) => code === 'W_RUN_PARTIAL')).toEqual([]);
+      expect((await publishedManifest(join(folder, 't')))?.partial).toBeUndefined();
+    });
 
-  test('takes what steps before it leave, and balances the books of pages that waited for the other side of a join', async () => {
-    lists.leads = leads(400, (index) => ({ bridge_id: String(index % 2) }));
-    const body = `from: leads
+    test.each<[string, Readonly<Record<string, string>>]>(
+      everySecond([
+        ['pages of another size', { 'service.limit': '7' }],
+        ['one request at a time', { 'service.concurrency': '1', 'service.window': '1' }],
+        ['a window of many pages', { 'service.concurrency': '8', 'service.window': '16' }],
+      ]),
+    )('gives the same bytes with %s', async (_what, set) => {
+      await run(limited(33, toCsv));
+      const before = await readFile(join(folder, 'leads.csv'), 'utf8');
+      await run(limited(33, toCsv), { allowPartial: true }, set);
+      expect(await readFile(join(folder, 'leads.csv'), 'utf8')).toBe(before);
+      expect(before.trimEnd().split('\n')).toHaveLength(34);
+    });
+
+    test('takes what steps before it leave, and balances the books of pages that waited for the other side of a join', async () => {
+      lists.leads = leads(400, (index) => ({ bridge_id: String(index % 2) }));
+      const body = `from: leads
 steps:
   - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title], type: inner }
   - filter: lead_id != '1'
   - limit: 12
   - explode: { field: b_title, separator: ',' }
 ${toTable}`;
-    const { sinks, partial } = await run(body);
-    expect(await idsIn('t')).toEqual(upTo(12).map((index) => 3 + 2 * index));
-    expect(partial).toBe(true);
-    const { read, written, filtered, unmatched, beyondLimit } = itemAt(sinks, 0).books;
-    expect([written, filtered]).toEqual([12, 1]);
-    expect(read).toBe(written + filtered + unmatched + beyondLimit);
-  });
+      const { sinks, partial } = await run(body);
+      expect(await idsIn('t')).toEqual(upTo(12).map((index) => 3 + 2 * index));
+      expect(partial).toBe(true);
+      const { read, written, filtered, unmatched, beyondLimit } = itemAt(sinks, 0).books;
+      expect([written, filtered]).toEqual([12, 1]);
+      expect(read).toBe(written + filtered + unmatched + beyondLimit);
+    });
 
-  test('does not wait for pages that fail after it has its rows', async () => {
-    from = await service(changing(lists), { faults: ['hang@page=4', '404@page=5'] });
-    expect((await run(limited(30), {}, { 'service.concurrency': '2' })).partial).toBe(true);
-    expect(await idsIn('t')).toEqual(upTo(30));
-  });
+    test('does not wait for pages that fail after it has its rows', async () => {
+      from = await service(changing(lists), { faults: ['hang@page=4', '404@page=5'] });
+      expect((await run(limited(30), {}, { 'service.concurrency': '2' })).partial).toBe(true);
+      expect(await idsIn('t')).toEqual(upTo(30));
+    });
 
-  test('after a sort reads everything and gives the top rows, which is no part of a read', async () => {
-    lists.leads = leads(400, (index) => ({ age: String((index * 7) % 400) }));
-    const body = `from: leads\nsteps:\n  - sort: { by: [age desc] }\n  - limit: 10\n${toTable}`;
-    const report = await run(body);
-    expect(report).toMatchObject({ partial: false, read: 400 });
-    expect(itemAt(report.sinks, 0).books).toMatchObject({ written: 10, beyondLimit: 390 });
-    expect(await duckdb(`select age::int as age from read_parquet('${join(folder, 't')}/*.parquet') order by age desc`)).toEqual(
-      upTo(10).map((index) => ({ age: 399 - index })),
-    );
-    // It may replace what it likes.
-    await run(body);
-  });
-});
-
-test('gives the first rows of what the steps before it give, and balances its books, whatever they are', async () => {
-  const steps = [
-    'filter: int(lead_id) % 3 != 0',
-    'dedupe: { by: [uid] }',
-    "explode: { field: aff_sub, separator: ',' }",
-    "explode: { field: aff_sub, separator: ',', empty: drop }",
-    'sample: { percent: 60 }',
-    'join: { with: bridges, on: { bridge_id: id }, as: b, select: [title], type: inner }',
-  ];
-  lists.leads = leads(300, (index) => ({
-    uid: String(index % 200),
-    aff_sub: ['a,b', '', 'c'][index % 3],
-    bridge_id: String(1 + (index % 2)),
-  }));
-  const to = (path: string) => `to:\n  - ndjson: { path: ${path} }\n`;
-  const chain = fc.uniqueArray(fc.constantFrom(...steps), { selector: (step) => step.split(':')[0], maxLength: 4 });
-  const linesOf = async (path: string) => (await readFile(join(folder, path), 'utf8')).split('\n').filter((line) => line !== '');
-  let count = 0;
-  await fc.assert(
-    fc.asyncProperty(chain, fc.integer({ min: 1, max: 90 }), fc.integer({ min: 7, max: 60 }), async (before, most, pageRows) => {
-      const name = `p${(count += 1)}`;
-      const text = before.map((step) => `  - ${step}\n`).join('');
-      await run(`from: leads\nsteps:\n${text}  - select: [lead_id, aff_sub]\n${to(`${name}.all`)}`);
-      const set = { 'service.limit': String(pageRows) };
-      const report = await run(
-        `from: leads\nsteps:\n${text}  - limit: ${most}\n  - select: [lead_id, aff_sub]\n${to(`${name}.part`)}`,
-        {},
-        set,
+    test('after a sort reads everything and gives the top rows, which is no part of a read', async () => {
+      lists.leads = leads(400, (index) => ({ age: String((index * 7) % 400) }));
+      const body = `from: leads\nsteps:\n  - sort: { by: [age desc] }\n  - limit: 10\n${toTable}`;
+      const report = await run(body);
+      expect(report).toMatchObject({ partial: false, read: 400 });
+      expect(itemAt(report.sinks, 0).books).toMatchObject({ written: 10, beyondLimit: 390 });
+      expect(await duckdb(`select age::int as age from read_parquet('${join(folder, 't')}/*.parquet') order by age desc`)).toEqual(
+        upTo(10).map((index) => ({ age: 399 - index })),
       );
-      const all = await linesOf(`${name}.all`);
-      expect(await linesOf(`${name}.part`)).toEqual(all.slice(0, most));
-      expect(report.partial).toBe(all.length >= most);
-    }),
-    { numRuns: rung(3, 60) },
-  );
-});
-
-describe('what a run that a limit stops leaves to later ones', () => {
-  test('is no count of a list: one that has become small is compared with the last whole read', async () => {
-    await run(whole(toCsv));
-    await run(limited(5, 'to:\n  - csv: { path: part.csv }\n'));
-    lists.leads = leads(150);
-    await expect(run(whole(toCsv))).rejects.toMatchObject({
-      code: 'E_GATE_SHRINK',
-      message: expect.stringContaining('150 rows were read, and 400 by run'),
+      // It may replace what it likes.
+      await run(body);
     });
   });
 
-  test('is no size of a table, neither one to shrink from nor one to grow from', async () => {
-    await run(limited(5));
-    await run(whole(`expect: { max_growth: 10% }\n${toTable}`));
-    await run(limited(5), { allowPartial: true });
-    lists.leads = leads(300);
-    await expect(run(whole(`expect: { max_shrink: 10% }\n${toTable}`))).rejects.toMatchObject({
-      code: 'E_GATE_EXPECT',
-      message: expect.stringContaining('seen 300 after 400'),
+  test('gives the first rows of what the steps before it give, and balances its books, whatever they are', async () => {
+    const steps = [
+      'filter: int(lead_id) % 3 != 0',
+      'dedupe: { by: [uid] }',
+      "explode: { field: aff_sub, separator: ',' }",
+      "explode: { field: aff_sub, separator: ',', empty: drop }",
+      'sample: { percent: 60 }',
+      'join: { with: bridges, on: { bridge_id: id }, as: b, select: [title], type: inner }',
+    ];
+    lists.leads = leads(300, (index) => ({
+      uid: String(index % 200),
+      aff_sub: ['a,b', '', 'c'][index % 3],
+      bridge_id: String(1 + (index % 2)),
+    }));
+    const to = (path: string) => `to:\n  - ndjson: { path: ${path} }\n`;
+    const chain = fc.uniqueArray(fc.constantFrom(...steps), { selector: (step) => step.split(':')[0], maxLength: 4 });
+    const linesOf = async (path: string) => (await readFile(join(folder, path), 'utf8')).split('\n').filter((line) => line !== '');
+    let count = 0;
+    await fc.assert(
+      fc.asyncProperty(chain, fc.integer({ min: 1, max: 90 }), fc.integer({ min: 7, max: 60 }), async (before, most, pageRows) => {
+        const name = `p${(count += 1)}`;
+        const text = before.map((step) => `  - ${step}\n`).join('');
+        await run(`from: leads\nsteps:\n${text}  - select: [lead_id, aff_sub]\n${to(`${name}.all`)}`);
+        const set = { 'service.limit': String(pageRows) };
+        const report = await run(
+          `from: leads\nsteps:\n${text}  - limit: ${most}\n  - select: [lead_id, aff_sub]\n${to(`${name}.part`)}`,
+          {},
+          set,
+        );
+        const all = await linesOf(`${name}.all`);
+        expect(await linesOf(`${name}.part`)).toEqual(all.slice(0, most));
+        expect(report.partial).toBe(all.length >= most);
+      }),
+      { numRuns: rung(3, 60) },
+    );
+  });
+
+  describe('what a run that a limit stops leaves to later ones', () => {
+    test('is no count of a list: one that has become small is compared with the last whole read', async () => {
+      await run(whole(toCsv));
+      await run(limited(5, 'to:\n  - csv: { path: part.csv }\n'));
+      lists.leads = leads(150);
+      await expect(run(whole(toCsv))).rejects.toMatchObject({
+        code: 'E_GATE_SHRINK',
+        message: expect.stringContaining('150 rows were read, and 400 by run'),
+      });
     });
-    expect(await idsIn('t')).toEqual(upTo(5));
-  });
 
-  test('are the pages that an interrupted run has spooled, which it neither uses nor removes', async () => {
-    const stop = new AbortController();
-    let pages = 0;
-    const watch = { page: () => void (++pages === 12 && stop.abort()) };
-    await expect(run(whole(), { signal: stop.signal, watch })).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
-    const part = await run(limited(5, 'to:\n  - parquet: { path: part }\n'));
-    expect(part.resumed).toBe(0);
-    const report = await run(whole());
-    expect(report.resumed).toBeGreaterThan(8);
-    expect(report.read).toBe(400);
-    expect(await idsIn('t')).toEqual(upTo(400));
-  });
-
-  test('are no pages of its own', async () => {
-    await run(limited(5));
-    expect((await readdir(join(folder, 'state', 'spool')).catch(() => [])).filter((name) => name.startsWith('leads-'))).toEqual([]);
-    expect((await run(whole())).resumed).toBe(0);
-  });
-});
-
-describe('an output that exists', () => {
-  test.each(
-    everySecond([
-      ['table', toTable, 't'],
-      ['file', toCsv, 'leads.csv'],
-    ]),
-  )('is not replaced by a part, which is told before anything is requested: a %s', async (_kind, to, name) => {
-    await run(whole(to));
-    const [before, asked] = [await lstat(join(folder, name)), from.requests.length];
-    await expect(run(limited(5, to))).rejects.toMatchObject({
-      code: 'E_GATE_PARTIAL',
-      exit: 65,
-      message: expect.stringMatching(/^to\[0\] \w+: .*(?:\/t|leads\.csv) exists, and steps\[0\] limit lets the run replace it by a part$/),
+    test('is no size of a table, neither one to shrink from nor one to grow from', async () => {
+      await run(limited(5));
+      await run(whole(`expect: { max_growth: 10% }\n${toTable}`));
+      await run(limited(5), { allowPartial: true });
+      lists.leads = leads(300);
+      await expect(run(whole(`expect: { max_shrink: 10% }\n${toTable}`))).rejects.toMatchObject({
+        code: 'E_GATE_EXPECT',
+        message: expect.stringContaining('seen 300 after 400'),
+      });
+      expect(await idsIn('t')).toEqual(upTo(5));
     });
-    expect(from.requests).toHaveLength(asked);
-    expect((await lstat(join(folder, name))).ino).toBe(before.ino);
-    expect((await run(limited(5, to), { allowPartial: true })).partial).toBe(true);
-  });
 
-  test('is named with all others that are in the way', async () => {
-    const both = `${toTable}  - csv: { path: leads.csv }\n`;
-    await run(whole(both));
-    await expect(run(limited(5, both))).rejects.toMatchObject({ message: expect.stringMatching(/to\[0\] parquet.*\n.*to\[1\] csv/s) });
-  });
-
-  test('is replaced when it is a table that says that it is a part itself', async () => {
-    await run(limited(5));
-    await run(limited(7));
-    expect(await idsIn('t')).toEqual(upTo(7));
-  });
-
-  test('gets rows added to it by append, and stays whole', async () => {
-    const appending = 'to:\n  - parquet: { path: t, mode: append }\n';
-    await run(whole(appending));
-    lists.leads = [{ lead_id: '2000', lead_status: 'new' }, ...leads(400)];
-    const report = await run(limited(5, appending));
-    expect(itemAt(report.sinks, 0).books).toMatchObject({ written: 1, unchanged: 4 });
-    expect((await publishedManifest(join(folder, 't')))?.partial).toBeUndefined();
-    await expect(run(limited(5))).rejects.toMatchObject({ code: 'E_GATE_PARTIAL' });
-    expect(await idsIn('t')).toEqual([...upTo(400), 2_000]);
-  });
-
-  test('is replaced by the command line only when told', async () => {
-    await run(whole(toCsv));
-    await writeFile(join(folder, 'p.yaml'), pipelineText(limited(3, toCsv)));
-    const command = (...flags: string[]) => cli(['run', 'p.yaml', '--quiet', ...flags], { cwd: folder, env: from.env });
-    expect(await command()).toMatchObject({ code: 65, stderr: expect.stringContaining('run once with --allow-partial') });
-    expect(await command('--allow-partial')).toMatchObject({ code: 0 });
-    expect(await readFile(join(folder, 'leads.csv'), 'utf8')).toBe('"lead_id"\n"0"\n"1"\n"2"\n');
-  });
-});
-
-describe('a gate that needs all rows', () => {
-  const expecting = (gate: string, steps = '  - limit: 100\n') => `from: leads\nsteps:\n${steps}expect: { ${gate} }\n${toTable}`;
-
-  test.each(['max_read_shrink: 80%', 'max_shrink: 20%', 'max_growth: 50%'])('does not go with a limit: %s', async (gate) => {
-    const [name] = gate.split(':');
-    await expect(run(expecting(gate))).rejects.toMatchObject({
-      code: 'E_SPEC_INVALID',
-      message: expect.stringContaining(`${name} compares whole reads, and steps[0] limit stops this one; leave one of them out`),
+    test('are the pages that an interrupted run has spooled, which it neither uses nor removes', async () => {
+      const stop = new AbortController();
+      let pages = 0;
+      const watch = { page: () => void (++pages === 12 && stop.abort()) };
+      await expect(run(whole(), { signal: stop.signal, watch })).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
+      const part = await run(limited(5, 'to:\n  - parquet: { path: part }\n'));
+      expect(part.resumed).toBe(0);
+      const report = await run(whole());
+      expect(report.resumed).toBeGreaterThan(8);
+      expect(report.read).toBe(400);
+      expect(await idsIn('t')).toEqual(upTo(400));
     });
-    expect(from.requests).toEqual([]);
-    await run(expecting(gate, '  - sort: { by: [lead_id] }\n  - limit: 100\n'));
-  });
 
-  test('wants no more rows than the limit lets pass, unless a later step adds some', async () => {
-    await expect(run(expecting('min_rows: 101'))).rejects.toMatchObject({
-      message: expect.stringContaining('steps[0] limit lets 100 rows pass, so there are never 101; lower min_rows or raise the limit'),
-    });
-    await expect(run(expecting('min_rows: 101', '  - sort: { by: [lead_id] }\n  - limit: 100\n'))).rejects.toMatchObject({
-      code: 'E_SPEC_INVALID',
-    });
-    await run(expecting('min_rows: 100, unique: [lead_id]'));
-    await expect(run(expecting('min_rows: 101', '  - limit: 100\n  - explode: { field: meta }\n'))).rejects.toMatchObject({
-      code: 'E_GATE_EXPECT',
+    test('are no pages of its own', async () => {
+      await run(limited(5));
+      expect((await readdir(join(folder, 'state', 'spool')).catch(() => [])).filter((name) => name.startsWith('leads-'))).toEqual([]);
+      expect((await run(whole())).resumed).toBe(0);
     });
   });
 
-  test.each(everySecond(['0', '-1', '1.5', 'many', '{ rows: 5 }']))('and limit: %s are refused where they stand', async (value) => {
-    await expect(run(expecting('min_rows: 1', `  - limit: ${value}\n`))).rejects.toMatchObject({
-      code: 'E_SPEC_INVALID',
-      message: expect.stringMatching(/p\.yaml:\d+:12 /),
+  describe('an output that exists', () => {
+    test.each(
+      everySecond([
+        ['table', toTable, 't'],
+        ['file', toCsv, 'leads.csv'],
+      ]),
+    )('is not replaced by a part, which is told before anything is requested: a %s', async (_kind, to, name) => {
+      await run(whole(to));
+      const [before, asked] = [await lstat(join(folder, name)), from.requests.length];
+      await expect(run(limited(5, to))).rejects.toMatchObject({
+        code: 'E_GATE_PARTIAL',
+        exit: 65,
+        message: expect.stringMatching(
+          /^to\[0\] \w+: .*(?:\/t|leads\.csv) exists, and steps\[0\] limit lets the run replace it by a part$/,
+        ),
+      });
+      expect(from.requests).toHaveLength(asked);
+      expect((await lstat(join(folder, name))).ino).toBe(before.ino);
+      expect((await run(limited(5, to), { allowPartial: true })).partial).toBe(true);
+    });
+
+    test('is named with all others that are in the way', async () => {
+      const both = `${toTable}  - csv: { path: leads.csv }\n`;
+      await run(whole(both));
+      await expect(run(limited(5, both))).rejects.toMatchObject({ message: expect.stringMatching(/to\[0\] parquet.*\n.*to\[1\] csv/s) });
+    });
+
+    test('is replaced when it is a table that says that it is a part itself', async () => {
+      await run(limited(5));
+      await run(limited(7));
+      expect(await idsIn('t')).toEqual(upTo(7));
+    });
+
+    test('gets rows added to it by append, and stays whole', async () => {
+      const appending = 'to:\n  - parquet: { path: t, mode: append }\n';
+      await run(whole(appending));
+      lists.leads = [{ lead_id: '2000', lead_status: 'new' }, ...leads(400)];
+      const report = await run(limited(5, appending));
+      expect(itemAt(report.sinks, 0).books).toMatchObject({ written: 1, unchanged: 4 });
+      expect((await publishedManifest(join(folder, 't')))?.partial).toBeUndefined();
+      await expect(run(limited(5))).rejects.toMatchObject({ code: 'E_GATE_PARTIAL' });
+      expect(await idsIn('t')).toEqual([...upTo(400), 2_000]);
+    });
+
+    test('is replaced by the command line only when told', async () => {
+      await run(whole(toCsv));
+      await writeFile(join(folder, 'p.yaml'), pipelineText(limited(3, toCsv)));
+      const command = (...flags: string[]) => cli(['run', 'p.yaml', '--quiet', ...flags], { cwd: folder, env: from.env });
+      expect(await command()).toMatchObject({ code: 65, stderr: expect.stringContaining('run once with --allow-partial') });
+      expect(await command('--allow-partial')).toMatchObject({ code: 0 });
+      expect(await readFile(join(folder, 'leads.csv'), 'utf8')).toBe('"lead_id"\n"0"\n"1"\n"2"\n');
+    });
+  });
+
+  describe('a gate that needs all rows', () => {
+    const expecting = (gate: string, steps = '  - limit: 100\n') => `from: leads\nsteps:\n${steps}expect: { ${gate} }\n${toTable}`;
+
+    test.each(['max_read_shrink: 80%', 'max_shrink: 20%', 'max_growth: 50%'])('does not go with a limit: %s', async (gate) => {
+      const [name] = gate.split(':');
+      await expect(run(expecting(gate))).rejects.toMatchObject({
+        code: 'E_SPEC_INVALID',
+        message: expect.stringContaining(`${name} compares whole reads, and steps[0] limit stops this one; leave one of them out`),
+      });
+      expect(from.requests).toEqual([]);
+      await run(expecting(gate, '  - sort: { by: [lead_id] }\n  - limit: 100\n'));
+    });
+
+    test('wants no more rows than the limit lets pass, unless a later step adds some', async () => {
+      await expect(run(expecting('min_rows: 101'))).rejects.toMatchObject({
+        message: expect.stringContaining('steps[0] limit lets 100 rows pass, so there are never 101; lower min_rows or raise the limit'),
+      });
+      await expect(run(expecting('min_rows: 101', '  - sort: { by: [lead_id] }\n  - limit: 100\n'))).rejects.toMatchObject({
+        code: 'E_SPEC_INVALID',
+      });
+      await run(expecting('min_rows: 100, unique: [lead_id]'));
+      await expect(run(expecting('min_rows: 101', '  - limit: 100\n  - explode: { field: meta }\n'))).rejects.toMatchObject({
+        code: 'E_GATE_EXPECT',
+      });
+    });
+
+    test.each(everySecond(['0', '-1', '1.5', 'many', '{ rows: 5 }']))('and limit: %s are refused where they stand', async (value) => {
+      await expect(run(expecting('min_rows: 1', `  - limit: ${value}\n`))).rejects.toMatchObject({
+        code: 'E_SPEC_INVALID',
+        message: expect.stringMatching(/p\.yaml:\d+:12 /),
+      });
     });
   });
 });

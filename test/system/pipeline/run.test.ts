@@ -22,6 +22,7 @@ describe('a run', () => {
       code: 'E_USAGE',
       message: expect.stringContaining('has to be awaited'),
     });
+    await pipeline;
   });
 
   test.each([

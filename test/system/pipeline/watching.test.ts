@@ -101,116 +101,117 @@ function expectTrace(spans: readonly Exported[], report: RunReport, from: Logged
   expect(named('commit')).toHaveLength(1);
 }
 
-afterEach(() => {
-  jest.restoreAllMocks();
-});
-
-describe('the spans of a run', () => {
-  test('are those of its report, and of the requests that the service got', async () => {
-    const [from, folder] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
-    const { spans, result } = await traced(() => runIn(from, joined, folder));
-    expectTrace(spans, result, from);
-    expect(spans.filter(({ attributes, failed }) => attributes['status'] === 503 && failed)).toHaveLength(1);
+describe('watching a run', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
   });
 
-  test('are told apart from those of another run at the same time', async () => {
-    const [one, other] = [await service(), await serviceOf({ leads: leads(730) })];
-    const folders = [await temporaryFolder(), await temporaryFolder()] as const;
-    const { spans, result } = await traced(() => Promise.all([runIn(one, joined, folders[0]), runIn(other, toCsv, folders[1])]));
-    expect(new Set(spans.map(({ attributes }) => attributes['run'])).size).toBe(2);
-    expectTrace(spans, result[0], one);
-    expectTrace(spans, result[1], other);
+  describe('the spans of a run', () => {
+    test('are those of its report, and of the requests that the service got', async () => {
+      const [from, folder] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
+      const { spans, result } = await traced(() => runIn(from, joined, folder));
+      expectTrace(spans, result, from);
+      expect(spans.filter(({ attributes, failed }) => attributes['status'] === 503 && failed)).toHaveLength(1);
+    });
+
+    test('are told apart from those of another run at the same time', async () => {
+      const [one, other] = [await service(), await serviceOf({ leads: leads(730) })];
+      const folders = [await temporaryFolder(), await temporaryFolder()] as const;
+      const { spans, result } = await traced(() => Promise.all([runIn(one, joined, folders[0]), runIn(other, toCsv, folders[1])]));
+      expect(new Set(spans.map(({ attributes }) => attributes['run'])).size).toBe(2);
+      expectTrace(spans, result[0], one);
+      expectTrace(spans, result[1], other);
+    });
+
+    test('of one that fails all end', async () => {
+      const [from, folder] = [await service(undefined, { faults: ['404@page=3'] }), await temporaryFolder()];
+      const { spans } = await traced(() => runIn(from, toCsv, folder).catch(() => {}));
+      expect(spans.filter(({ ended }) => ended !== 1)).toEqual([]);
+      expect(spans.find(({ name }) => name === 'leadstream run')).toMatchObject({ failed: true });
+      expect(spans.some(({ name }) => name === 'leadstream commit')).toBe(false);
+    });
   });
 
-  test('of one that fails all end', async () => {
-    const [from, folder] = [await service(undefined, { faults: ['404@page=3'] }), await temporaryFolder()];
-    const { spans } = await traced(() => runIn(from, toCsv, folder).catch(() => {}));
-    expect(spans.filter(({ ended }) => ended !== 1)).toEqual([]);
-    expect(spans.find(({ name }) => name === 'leadstream run')).toMatchObject({ failed: true });
-    expect(spans.some(({ name }) => name === 'leadstream commit')).toBe(false);
-  });
-});
+  describe('no event has the key', () => {
+    test.each<[string, Parameters<typeof service>[1]]>(
+      everySecond([
+        ['when all goes well', {}],
+        ['when attempts fail', { faults: ['503@page=2,times=1', 'cut=length@page=3,times=1', 'html@page=4,times=1'] }],
+        ['when the run fails', { faults: ['401@page=2'] }],
+        ['when the service answers with it', { responders: [() => ({ kind: 'raw', status: 500, headers: {}, body: testKey })] }],
+      ]),
+    )('%s', async (_when, options) => {
+      const [from, folder] = [await service(undefined, options), await temporaryFolder()];
+      const told: string[] = [];
+      const end = watch(watcherOf((event) => told.push(JSON.stringify(event))));
+      await runIn(from, joined, folder, { set: { 'service.retry.attempts': '2' } }).catch(() => {});
+      end();
+      expect(told.length).toBeGreaterThan(4);
+      for (const spelling of [testKey, encodeURIComponent(testKey), new URLSearchParams({ k: testKey }).toString().slice(2), 'k+e', 'k%2B'])
+        expect(told.filter((event) => event.includes(spelling) || event.includes(JSON.stringify(spelling).slice(1, -1)))).toEqual([]);
+    });
 
-describe('no event has the key', () => {
-  test.each<[string, Parameters<typeof service>[1]]>(
-    everySecond([
-      ['when all goes well', {}],
-      ['when attempts fail', { faults: ['503@page=2,times=1', 'cut=length@page=3,times=1', 'html@page=4,times=1'] }],
-      ['when the run fails', { faults: ['401@page=2'] }],
-      ['when the service answers with it', { responders: [() => ({ kind: 'raw', status: 500, headers: {}, body: testKey })] }],
-    ]),
-  )('%s', async (_when, options) => {
-    const [from, folder] = [await service(undefined, options), await temporaryFolder()];
-    const told: string[] = [];
-    const end = watch(watcherOf((event) => told.push(JSON.stringify(event))));
-    await runIn(from, joined, folder, { set: { 'service.retry.attempts': '2' } }).catch(() => {});
-    end();
-    expect(told.length).toBeGreaterThan(4);
-    for (const spelling of [testKey, encodeURIComponent(testKey), new URLSearchParams({ k: testKey }).toString().slice(2), 'k+e', 'k%2B'])
-      expect(told.filter((event) => event.includes(spelling) || event.includes(JSON.stringify(spelling).slice(1, -1)))).toEqual([]);
+    test('when it is the name of a field', async () => {
+      const [from, folder] = [await serviceOf({ leads: leads(3, () => ({ [testKey]: '1' })) }), await temporaryFolder()];
+      const told: string[] = [];
+      const { warnings } = await runIn(from, toCsv, folder, { watch: watcherOf((event) => told.push(JSON.stringify(event))) });
+      expect(warnings.some(({ code }) => code === 'W_SOURCE_FIELD_NEW')).toBe(true);
+      expect(told.filter((event) => event.includes('k+e'))).toEqual([]);
+    });
+
+    test('and none has the identifier of a record, or a row', async () => {
+      const from = await serviceOf({ leads: leads(3, (index) => ({ lead_id: `77007${index}`, email: 'jane@example.com' })) });
+      const told: string[] = [];
+      const watcher = watcherOf((event) => told.push(JSON.stringify(event)));
+      const connection = connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, endWaitMs: 1, watch: watcher });
+      const read = await lastValueFrom(connection.leads.rows$.pipe(toArray()));
+      const [lead] = await connection.leads.find('770071');
+      await connection.close();
+      expect(read[1]).toEqual(lead);
+      expect(lead).toMatchObject({ lead_id: '770071', email: 'jane@example.com' });
+      expect(told.length).toBeGreaterThan(0);
+      expect(told.filter((event) => /77007\d|jane/.test(event))).toEqual([]);
+      expect(told.at(-1)).toContain('/api/leads/{id}');
+      expect(told.every((event) => event.includes(connection.id))).toBe(true);
+    });
   });
 
-  test('when it is the name of a field', async () => {
-    const [from, folder] = [await serviceOf({ leads: leads(3, () => ({ [testKey]: '1' })) }), await temporaryFolder()];
-    const told: string[] = [];
-    const { warnings } = await runIn(from, toCsv, folder, { watch: watcherOf((event) => told.push(JSON.stringify(event))) });
-    expect(warnings.some(({ code }) => code === 'W_SOURCE_FIELD_NEW')).toBe(true);
-    expect(told.filter((event) => event.includes('k+e'))).toEqual([]);
-  });
-
-  test('and none has the identifier of a record, or a row', async () => {
-    const from = await serviceOf({ leads: leads(3, (index) => ({ lead_id: `77007${index}`, email: 'jane@example.com' })) });
-    const told: string[] = [];
-    const watcher = watcherOf((event) => told.push(JSON.stringify(event)));
-    const connection = connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, endWaitMs: 1, watch: watcher });
-    const read = await lastValueFrom(connection.leads.rows$.pipe(toArray()));
-    const [lead] = await connection.leads.find('770071');
-    await connection.close();
-    expect(read[1]).toEqual(lead);
-    expect(lead).toMatchObject({ lead_id: '770071', email: 'jane@example.com' });
-    expect(told.length).toBeGreaterThan(0);
-    expect(told.filter((event) => /77007\d|jane/.test(event))).toEqual([]);
-    expect(told.at(-1)).toContain('/api/leads/{id}');
-    expect(told.every((event) => event.includes(connection.id))).toBe(true);
-  });
-});
-
-describe('a watcher cannot disturb a run', () => {
-  const report = async (watcher: Watcher) => {
-    const [from, folder] = [await service(), await temporaryFolder()];
-    const { pages, read, sinks, warnings } = await runIn(from, joined, folder, { watch: watcher });
-    return {
-      pages,
-      read,
-      books: sinks.map(({ books }) => books),
-      warnings,
-      rows: (await readFile(join(folder, 'leads.csv'), 'utf8')).length,
+  describe('a watcher cannot disturb a run', () => {
+    const report = async (watcher: Watcher) => {
+      const [from, folder] = [await service(), await temporaryFolder()];
+      const { pages, read, sinks, warnings } = await runIn(from, joined, folder, { watch: watcher });
+      return {
+        pages,
+        read,
+        books: sinks.map(({ books }) => books),
+        warnings,
+        rows: (await readFile(join(folder, 'leads.csv'), 'utf8')).length,
+      };
     };
-  };
 
-  test('by throwing', async () => {
-    const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
-    const undisturbed = await report({});
-    const broken = await report(
-      watcherOf(() => {
-        throw new Error('broken');
-      }),
-    );
-    expect(broken).toEqual(undisturbed);
-    expect(new Set(warn.mock.calls.map(([message]) => message)).size).toBe(warn.mock.calls.length);
-  });
+    test('by throwing', async () => {
+      const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
+      const undisturbed = await report({});
+      const broken = await report(
+        watcherOf(() => {
+          throw new Error('broken');
+        }),
+      );
+      expect(broken).toEqual(undisturbed);
+      expect(new Set(warn.mock.calls.map(([message]) => message)).size).toBe(warn.mock.calls.length);
+    });
 
-  test('by changing what it gets', async () => {
-    jest.spyOn(process, 'emitWarning').mockReturnValue();
-    const undisturbed = await report({});
-    const disturbed = await report(
-      watcherOf((event) => Object.assign(event, { rows: 0, read: 0, pages: 0, outcome: 'unstable', outputs: [], status: 500 })),
-    );
-    expect(disturbed).toEqual(undisturbed);
-  });
+    test('by changing what it gets', async () => {
+      jest.spyOn(process, 'emitWarning').mockReturnValue();
+      const undisturbed = await report({});
+      const disturbed = await report(
+        watcherOf((event) => Object.assign(event, { rows: 0, read: 0, pages: 0, outcome: 'unstable', outputs: [], status: 500 })),
+      );
+      expect(disturbed).toEqual(undisturbed);
+    });
 
-  /** Subscribes to a channel itself, with a function that throws. */
-  const program = `
+    /** Subscribes to a channel itself, with a function that throws. */
+    const program = `
     import { subscribe } from 'node:diagnostics_channel';
     import { parsePipeline, runPipeline } from './dist/index.js';
     import { generate, startService } from './dist/service/index.js';
@@ -225,84 +226,87 @@ describe('a watcher cannot disturb a run', () => {
     console.log(JSON.stringify({ read: report.read, pages: report.pages, uncaught }));
   `;
 
-  test.each([
-    ['caught', { code: 0, stdout: '{"read":1000,"pages":2,"uncaught":2}\n' }],
-    ['uncaught', { code: 1, stdout: '' }],
-  ])('but a function on a channel itself makes an uncaught exception, which is %s', async (mode, expected) => {
-    const folder = await temporaryFolder();
-    expect(
-      await start(process.execPath, ['--input-type=module', '--eval', program, mode, folder], { cwd: process.cwd() }).finished,
-    ).toMatchObject(expected);
-  });
-});
-
-test('a connection tells its own events alone', async () => {
-  const [one, other] = [await service(), await service()];
-  const pages: string[] = [];
-  const open = (from: LoggedService) =>
-    connect({
-      baseUrl: from.url,
-      auth: { rest_api_key: testKey },
-      limit: 500,
-      endWaitMs: 1,
-      watch: { page: ({ run }) => pages.push(run) },
+    test.each([
+      ['caught', { code: 0, stdout: '{"read":1000,"pages":2,"uncaught":2}\n' }],
+      ['uncaught', { code: 1, stdout: '' }],
+    ])('but a function on a channel itself makes an uncaught exception, which is %s', async (mode, expected) => {
+      const folder = await temporaryFolder();
+      expect(
+        await start(process.execPath, ['--input-type=module', '--eval', program, mode, folder], { cwd: process.cwd() }).finished,
+      ).toMatchObject(expected);
     });
-  const [first, second] = [open(one), open(other)];
-  await Promise.all([first, second].map((connection) => lastValueFrom(connection.leads.rows$.pipe(toArray()))));
-  await first.close();
-  await second.close();
-  expect(first.id).not.toBe(second.id);
-  expect(pages.filter((run) => run === first.id)).toHaveLength(3);
-  expect(pages.filter((run) => run === second.id)).toHaveLength(3);
-});
-
-interface Said {
-  readonly level: string;
-  readonly event: string;
-  readonly message?: string;
-  readonly status?: number;
-  readonly bytes?: number;
-}
-
-function linesOf(stderr: string): readonly Said[] {
-  return stderr
-    .trim()
-    .split('\n')
-    .map((line): Said => JSON.parse(line));
-}
-
-const asked = ['run', 'p.yaml', '--log-format', 'json', '--set', 'service.retry.base=1ms'];
-
-describe('--log-level debug', () => {
-  test.each([0, 1])('tells each request in a line, with %i threads that fetch', async (threads) => {
-    const [from, cwd] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
-    await writeFile(join(cwd, 'p.yaml'), pipelineText(joined));
-    const parameters = [...asked, '--log-level', 'debug', '--set', `service.threads=${threads}`];
-    const { code, stderr } = await startCli(parameters, { cwd, env: from.env }).finished;
-    expect(code).toBe(0);
-    const requests = linesOf(stderr).filter(({ event }) => event === 'request.finished');
-    expect(requests).toHaveLength(from.requests.length + from.probes.length);
-    const answered = requests.filter(({ message }) => !message?.includes(': failed: '));
-    expect(answered.filter(({ status, bytes = 0 }) => status !== 200 || bytes === 0)).toEqual([]);
-    expect(requests.some(({ message = '' }) => /page=2&limit=100: failed: E_SOURCE_UNAVAILABLE .*HTTP 503, \d+ ms$/.test(message))).toBe(
-      true,
-    );
-    expect(requests.some(({ message = '' }) => /page=2&limit=100 \(attempt 2\): status 200, \d+ bytes, \d+ ms$/.test(message))).toBe(true);
   });
 
-  test('tells each page, write and commit in a line; info tells none of them', async () => {
-    const [from, cwd] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
-    await writeFile(join(cwd, 'p.yaml'), pipelineText(joined));
-    const { code, stderr } = await cli([...asked, '--log-level', 'debug'], { cwd, env: from.env });
-    expect(code).toBe(0);
-    const count = (pattern: RegExp) => linesOf(stderr).filter(({ message = '' }) => pattern.test(message)).length;
-    expect(count(/^leads: page \d+, 100 rows, \d+ so far$/)).toBe(12);
-    expect(count(/^steps\[1\] filter: page \d+, \d+ rows$/)).toBe(12);
-    expect(count(/^to\[0\] csv: page \d+, \d+ rows taken, \d+ ms$/)).toBe(12);
-    expect(count(/^to\[1\] parquet: finished, \d+ bytes, \d+ ms$/)).toBe(1);
-    expect(count(/^commit of \d+ actions: done, \d+ ms$/)).toBe(1);
-    expect(count(/^retry 1 in \d+ ms: /)).toBe(1);
-    const again = await cli([...asked, '--log-level', 'info'], { cwd, env: from.env });
-    expect(linesOf(again.stderr).map(({ level }) => level)).not.toContain('debug');
+  test('a connection tells its own events alone', async () => {
+    const [one, other] = [await service(), await service()];
+    const pages: string[] = [];
+    const open = (from: LoggedService) =>
+      connect({
+        baseUrl: from.url,
+        auth: { rest_api_key: testKey },
+        limit: 500,
+        endWaitMs: 1,
+        watch: { page: ({ run }) => pages.push(run) },
+      });
+    const [first, second] = [open(one), open(other)];
+    await Promise.all([first, second].map((connection) => lastValueFrom(connection.leads.rows$.pipe(toArray()))));
+    await first.close();
+    await second.close();
+    expect(first.id).not.toBe(second.id);
+    expect(pages.filter((run) => run === first.id)).toHaveLength(3);
+    expect(pages.filter((run) => run === second.id)).toHaveLength(3);
+  });
+
+  interface Said {
+    readonly level: string;
+    readonly event: string;
+    readonly message?: string;
+    readonly status?: number;
+    readonly bytes?: number;
+  }
+
+  function linesOf(stderr: string): readonly Said[] {
+    return stderr
+      .trim()
+      .split('\n')
+      .map((line): Said => JSON.parse(line));
+  }
+
+  const asked = ['run', 'p.yaml', '--log-format', 'json', '--set', 'service.retry.base=1ms'];
+
+  describe('--log-level debug', () => {
+    test.each([0, 1])('tells each request in a line, with %i threads that fetch', async (threads) => {
+      const [from, cwd] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
+      await writeFile(join(cwd, 'p.yaml'), pipelineText(joined));
+      const parameters = [...asked, '--log-level', 'debug', '--set', `service.threads=${threads}`];
+      const { code, stderr } = await startCli(parameters, { cwd, env: from.env }).finished;
+      expect(code).toBe(0);
+      const requests = linesOf(stderr).filter(({ event }) => event === 'request.finished');
+      expect(requests).toHaveLength(from.requests.length + from.probes.length);
+      const answered = requests.filter(({ message }) => !message?.includes(': failed: '));
+      expect(answered.filter(({ status, bytes = 0 }) => status !== 200 || bytes === 0)).toEqual([]);
+      expect(requests.some(({ message = '' }) => /page=2&limit=100: failed: E_SOURCE_UNAVAILABLE .*HTTP 503, \d+ ms$/.test(message))).toBe(
+        true,
+      );
+      expect(requests.some(({ message = '' }) => /page=2&limit=100 \(attempt 2\): status 200, \d+ bytes, \d+ ms$/.test(message))).toBe(
+        true,
+      );
+    });
+
+    test('tells each page, write and commit in a line; info tells none of them', async () => {
+      const [from, cwd] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
+      await writeFile(join(cwd, 'p.yaml'), pipelineText(joined));
+      const { code, stderr } = await cli([...asked, '--log-level', 'debug'], { cwd, env: from.env });
+      expect(code).toBe(0);
+      const count = (pattern: RegExp) => linesOf(stderr).filter(({ message = '' }) => pattern.test(message)).length;
+      expect(count(/^leads: page \d+, 100 rows, \d+ so far$/)).toBe(12);
+      expect(count(/^steps\[1\] filter: page \d+, \d+ rows$/)).toBe(12);
+      expect(count(/^to\[0\] csv: page \d+, \d+ rows taken, \d+ ms$/)).toBe(12);
+      expect(count(/^to\[1\] parquet: finished, \d+ bytes, \d+ ms$/)).toBe(1);
+      expect(count(/^commit of \d+ actions: done, \d+ ms$/)).toBe(1);
+      expect(count(/^retry 1 in \d+ ms: /)).toBe(1);
+      const again = await cli([...asked, '--log-level', 'info'], { cwd, env: from.env });
+      expect(linesOf(again.stderr).map(({ level }) => level)).not.toContain('debug');
+    });
   });
 });

@@ -20,245 +20,247 @@ function notes() {
   return { told, got, watcher: { request: { start: note('start'), error: note('error'), asyncEnd: note('end') } } };
 }
 
-afterEach(() => {
-  jest.restoreAllMocks();
-});
-
-describe('while nobody listens', () => {
-  test('no event is made', async () => {
-    const never = () => {
-      throw new Error('somebody asked for facts');
-    };
-    const silent = events();
-    silent.emit('page', never);
-    expect(await silent.during('commit', never, () => Promise.resolve(7))).toBe(7);
-    expect(await lastValueFrom(silent.during$('request', never, of(8), never))).toBe(8);
+describe('events', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
   });
 
-  test('a watcher of something else makes none', () => {
-    events({ retry: () => {}, request: {} }).emit('page', () => {
-      throw new Error('somebody asked for facts');
+  describe('while nobody listens', () => {
+    test('no event is made', async () => {
+      const never = () => {
+        throw new Error('somebody asked for facts');
+      };
+      const silent = events();
+      silent.emit('page', never);
+      expect(await silent.during('commit', never, () => Promise.resolve(7))).toBe(7);
+      expect(await lastValueFrom(silent.during$('request', never, of(8), never))).toBe(8);
+    });
+
+    test('a watcher of something else makes none', () => {
+      events({ retry: () => {}, request: {} }).emit('page', () => {
+        throw new Error('somebody asked for facts');
+      });
     });
   });
-});
 
-describe('a moment', () => {
-  test('goes to the watchers of its run and to its channel, frozen, with the id of the run', () => {
-    const got: object[] = [];
-    const listener = (event: unknown) => void got.push(event as object);
-    subscribe('leadstream:page', listener);
-    events({ page: (event) => got.push(event) }).emit('page', () => page);
-    unsubscribe('leadstream:page', listener);
-    expect(got).toEqual([
-      { run: 'run-1', ...page },
-      { run: 'run-1', ...page },
-    ]);
-    expect(got.every((event) => Object.isFrozen(event))).toBe(true);
-  });
-
-  test('has no credential in any text, however deep it lies', () => {
-    const got: unknown[] = [];
-    const error = { code: 'E_SOURCE_UNAVAILABLE', message: `the key is ${secret}` } as const;
-    events({ retry: (event) => got.push(event) }).emit('retry', () => {
-      return { url: `http://a/?k=${encodeURIComponent(secret)}`, attempt: 1, delayMs: 0, error };
+  describe('a moment', () => {
+    test('goes to the watchers of its run and to its channel, frozen, with the id of the run', () => {
+      const got: object[] = [];
+      const listener = (event: unknown) => void got.push(event as object);
+      subscribe('leadstream:page', listener);
+      events({ page: (event) => got.push(event) }).emit('page', () => page);
+      unsubscribe('leadstream:page', listener);
+      expect(got).toEqual([
+        { run: 'run-1', ...page },
+        { run: 'run-1', ...page },
+      ]);
+      expect(got.every((event) => Object.isFrozen(event))).toBe(true);
     });
-    expect(got).toMatchObject([{ url: 'http://a/?k=[redacted]', error: { message: 'the key is [redacted]' } }]);
-    expect(error.message).toContain(secret);
-  });
-});
 
-describe('an operation', () => {
-  test('is told by one object, from its start to its end', async () => {
-    const { told, got, watcher } = notes();
-    await lastValueFrom(
-      events(watcher).during$(
-        'request',
-        () => request,
-        of(1),
-        () => ({ status: 200, bytes: 5 }),
-      ),
-    );
-    expect(told).toEqual(['start - - false', 'end 200 - false']);
-    expect([...got]).toEqual([{ run: 'run-1', ...request, status: 200, bytes: 5 }]);
-  });
-
-  test('that fails is told as an error, and then as an end', async () => {
-    const { told, watcher } = notes();
-    const failing$ = throwError(() => new SourceError('E_SOURCE_AUTH', 'permanent', 'refused', { status: 401 }));
-    await expect(lastValueFrom(events(watcher).during$('request', () => request, failing$))).rejects.toThrow('refused');
-    expect(told).toEqual(['start - - false', 'error - E_SOURCE_AUTH false', 'end - E_SOURCE_AUTH false']);
-  });
-
-  test('that is unsubscribed is told as given up', () => {
-    const { told, watcher } = notes();
-    events(watcher)
-      .during$('request', () => request, new Subject())
-      .subscribe()
-      .unsubscribe();
-    expect(told).toEqual(['start - - false', 'end - - true']);
-  });
-
-  test('that nobody wants any more in the middle of it makes nothing more', async () => {
-    const made: number[] = [];
-    const source$ = new Observable<number>((subscriber) => {
-      for (let item = 1; item <= 5 && !subscriber.closed; item += 1) {
-        made.push(item);
-        subscriber.next(item);
-      }
+    test('has no credential in any text, however deep it lies', () => {
+      const got: unknown[] = [];
+      const error = { code: 'E_SOURCE_UNAVAILABLE', message: `the key is ${secret}` } as const;
+      events({ retry: (event) => got.push(event) }).emit('retry', () => {
+        return { url: `http://a/?k=${encodeURIComponent(secret)}`, attempt: 1, delayMs: 0, error };
+      });
+      expect(got).toMatchObject([{ url: 'http://a/?k=[redacted]', error: { message: 'the key is [redacted]' } }]);
+      expect(error.message).toContain(secret);
     });
-    const { told, watcher } = notes();
-    const watched$ = events(watcher).during$('request', () => request, source$);
-    expect(await lastValueFrom(watched$.pipe(take(2)))).toBe(2);
-    expect(made).toEqual([1, 2]);
-    expect(told).toEqual(['start - - false', 'end - - true']);
   });
 
-  test('tells nothing of a failure that is not of leadstream but its class', async () => {
-    const got: unknown[] = [];
-    const watched = events({ commit: { error: ({ error }) => got.push(error) } });
-    const failing = watched.during(
-      'commit',
-      () => ({ outputs: ['/a'], actions: 1 }),
-      () => Promise.reject(new RangeError('jane@example.com is out of range')),
-    );
-    await expect(failing).rejects.toThrow('jane@example.com');
-    expect(got).toEqual([{ code: 'UNKNOWN', message: 'RangeError' }]);
-  });
-
-  test('is a tracing channel as Node has them', async () => {
-    const told: string[] = [];
-    const subscribers = Object.fromEntries(
-      ['start', 'end', 'asyncStart', 'asyncEnd', 'error'].map((phase) => [phase, () => told.push(phase)]),
-    ) as unknown as Parameters<ReturnType<typeof tracingChannel>['subscribe']>[0];
-    tracingChannel('leadstream:commit').subscribe(subscribers);
-    const failing = events().during(
-      'commit',
-      () => ({ outputs: [], actions: 0 }),
-      () => Promise.reject(new Error('no')),
-    );
-    await expect(failing).rejects.toThrow('no');
-    tracingChannel('leadstream:commit').unsubscribe(subscribers);
-    expect(told).toEqual(['start', 'end', 'error', 'asyncStart', 'asyncEnd']);
-  });
-});
-
-describe('a watcher', () => {
-  test('that throws is reported once, and left out from then on; the others go on', () => {
-    const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
-    const pages: number[] = [];
-    const broken = jest.fn(() => {
-      throw new TypeError('no such field');
+  describe('an operation', () => {
+    test('is told by one object, from its start to its end', async () => {
+      const { told, got, watcher } = notes();
+      await lastValueFrom(
+        events(watcher).during$(
+          'request',
+          () => request,
+          of(1),
+          () => ({ status: 200, bytes: 5 }),
+        ),
+      );
+      expect(told).toEqual(['start - - false', 'end 200 - false']);
+      expect([...got]).toEqual([{ run: 'run-1', ...request, status: 200, bytes: 5 }]);
     });
-    const watched = events({ page: broken }, { page: ({ number }) => pages.push(number) });
-    for (const number of [1, 2, 3]) watched.emit('page', () => ({ ...page, number }));
-    expect(pages).toEqual([1, 2, 3]);
-    expect(broken).toHaveBeenCalledTimes(1);
-    expect(warn.mock.calls).toEqual([
-      ['a watcher of page failed and is not called any more: TypeError: no such field', 'LeadstreamWatcherWarning'],
-    ]);
-  });
 
-  test('whose promise fails is reported as well', async () => {
-    const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
-    const late = (): unknown => Promise.reject(new Error('late'));
-    events({ page: late }).emit('page', () => page);
-    await Promise.resolve();
-    await Promise.resolve();
-    expect(warn).toHaveBeenCalledTimes(1);
-  });
+    test('that fails is told as an error, and then as an end', async () => {
+      const { told, watcher } = notes();
+      const failing$ = throwError(() => new SourceError('E_SOURCE_AUTH', 'permanent', 'refused', { status: 401 }));
+      await expect(lastValueFrom(events(watcher).during$('request', () => request, failing$))).rejects.toThrow('refused');
+      expect(told).toEqual(['start - - false', 'error - E_SOURCE_AUTH false', 'end - E_SOURCE_AUTH false']);
+    });
 
-  test('of the whole process gets the events of every run, until it ends', () => {
-    const runs: string[] = [];
-    const end = watch({ page: ({ run }) => runs.push(run) });
-    const tell = (id: string) => new Events(id, createRedactor([])).emit('page', () => page);
-    ['a', 'b'].forEach(tell);
-    end();
-    tell('c');
-    expect(runs).toEqual(['a', 'b']);
-    expect(channel('leadstream:page').hasSubscribers).toBe(false);
-  });
+    test('that is unsubscribed is told as given up', () => {
+      const { told, watcher } = notes();
+      events(watcher)
+        .during$('request', () => request, new Subject())
+        .subscribe()
+        .unsubscribe();
+      expect(told).toEqual(['start - - false', 'end - - true']);
+    });
 
-  test('may be of a class, with methods that know it', () => {
-    class Count {
-      #rows = 0;
-      request = new (class {
-        #ends = 0;
-        asyncEnd() {
-          this.#ends += 1;
+    test('that nobody wants any more in the middle of it makes nothing more', async () => {
+      const made: number[] = [];
+      const source$ = new Observable<number>((subscriber) => {
+        for (let item = 1; item <= 5 && !subscriber.closed; item += 1) {
+          made.push(item);
+          subscriber.next(item);
         }
-        get ends() {
-          return this.#ends;
-        }
-      })();
-      page({ rows }: { readonly rows: number }) {
-        this.#rows += rows;
-      }
-      reset() {
-        this.#rows = 0;
-      }
-      get rows() {
-        return this.#rows;
-      }
-    }
-    const count = new Count();
-    const some = events(count);
-    for (const _ of [1, 2]) some.emit('page', () => page);
-    some
-      .during$(
-        'request',
-        () => request,
-        of(8),
-        () => ({}),
-      )
-      .subscribe();
-    expect([count.rows, count.request.ends]).toEqual([60, 1]);
-    class Wrong {
-      page = undefined;
-      get retry() {
-        return 'log';
-      }
-    }
-    expect(() => watch(new Wrong() as unknown as Watcher)).toThrow(/retry must be a function/);
-  });
-
-  test('of something that does not happen is refused', () => {
-    expect(() => watch({ pages: () => {} } as Watcher)).toThrow("watch: unknown event 'pages', did you mean 'page'?");
-  });
-});
-
-describe('a watcher that means harm', () => {
-  const eventsFor = (watcher: Watcher) => new Events('run', (text) => text, [watcher]);
-
-  test('by freezing an event changes neither the work nor its result', async () => {
-    const events = eventsFor({ commit: { start: Object.freeze } });
-    await expect(
-      events.during(
-        'finish',
-        () => ({ at: 'x' }),
-        () => Promise.resolve(1),
-        () => ({ rows: 1, bytes: 1 }),
-      ),
-    ).resolves.toBe(1);
-    const frozen = eventsFor({ finish: { start: Object.freeze } });
-    await expect(
-      frozen.during(
-        'finish',
-        () => ({ at: 'x' }),
-        () => Promise.resolve(2),
-        () => ({ rows: 1, bytes: 1 }),
-      ),
-    ).resolves.toBe(2);
-  });
-
-  test('by throwing what has no text is reported and left out', () => {
-    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
-    const events = eventsFor({
-      warning: () => {
-        throw Object.create(null);
-      },
+      });
+      const { told, watcher } = notes();
+      const watched$ = events(watcher).during$('request', () => request, source$);
+      expect(await lastValueFrom(watched$.pipe(take(2)))).toBe(2);
+      expect(made).toEqual([1, 2]);
+      expect(told).toEqual(['start - - false', 'end - - true']);
     });
-    expect(() => events.warn({ code: 'W_SINK_TIDY', message: 'x' })).not.toThrow();
-    expect(String(warned.mock.calls[0]?.[0])).toContain('something that has no text');
-    warned.mockRestore();
+
+    test('tells nothing of a failure that is not of leadstream but its class', async () => {
+      const got: unknown[] = [];
+      const watched = events({ commit: { error: ({ error }) => got.push(error) } });
+      const failing = watched.during(
+        'commit',
+        () => ({ outputs: ['/a'], actions: 1 }),
+        () => Promise.reject(new RangeError('jane@example.com is out of range')),
+      );
+      await expect(failing).rejects.toThrow('jane@example.com');
+      expect(got).toEqual([{ code: 'UNKNOWN', message: 'RangeError' }]);
+    });
+
+    test('is a tracing channel as Node has them', async () => {
+      const told: string[] = [];
+      const subscribers = Object.fromEntries(
+        ['start', 'end', 'asyncStart', 'asyncEnd', 'error'].map((phase) => [phase, () => told.push(phase)]),
+      ) as unknown as Parameters<ReturnType<typeof tracingChannel>['subscribe']>[0];
+      tracingChannel('leadstream:commit').subscribe(subscribers);
+      const failing = events().during(
+        'commit',
+        () => ({ outputs: [], actions: 0 }),
+        () => Promise.reject(new Error('no')),
+      );
+      await expect(failing).rejects.toThrow('no');
+      tracingChannel('leadstream:commit').unsubscribe(subscribers);
+      expect(told).toEqual(['start', 'end', 'error', 'asyncStart', 'asyncEnd']);
+    });
+  });
+
+  describe('a watcher', () => {
+    test('that throws is reported once, and left out from then on; the others go on', () => {
+      const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
+      const pages: number[] = [];
+      const broken = jest.fn(() => {
+        throw new TypeError('no such field');
+      });
+      const watched = events({ page: broken }, { page: ({ number }) => pages.push(number) });
+      for (const number of [1, 2, 3]) watched.emit('page', () => ({ ...page, number }));
+      expect(pages).toEqual([1, 2, 3]);
+      expect(broken).toHaveBeenCalledTimes(1);
+      expect(warn.mock.calls).toEqual([
+        ['a watcher of page failed and is not called any more: TypeError: no such field', 'LeadstreamWatcherWarning'],
+      ]);
+    });
+
+    test('whose promise fails is reported as well', async () => {
+      const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
+      const late = (): unknown => Promise.reject(new Error('late'));
+      events({ page: late }).emit('page', () => page);
+      await Promise.resolve();
+      await Promise.resolve();
+      expect(warn).toHaveBeenCalledTimes(1);
+    });
+
+    test('of the whole process gets the events of every run, until it ends', () => {
+      const runs: string[] = [];
+      const end = watch({ page: ({ run }) => runs.push(run) });
+      const tell = (id: string) => new Events(id, createRedactor([])).emit('page', () => page);
+      ['a', 'b'].forEach(tell);
+      end();
+      tell('c');
+      expect(runs).toEqual(['a', 'b']);
+      expect(channel('leadstream:page').hasSubscribers).toBe(false);
+    });
+
+    test('may be of a class, with methods that know it', () => {
+      class Count {
+        #rows = 0;
+        request = new (class {
+          #ends = 0;
+          asyncEnd() {
+            this.#ends += 1;
+          }
+          get ends() {
+            return this.#ends;
+          }
+        })();
+        page({ rows }: { readonly rows: number }) {
+          this.#rows += rows;
+        }
+        reset() {
+          this.#rows = 0;
+        }
+        get rows() {
+          return this.#rows;
+        }
+      }
+      const count = new Count();
+      const some = events(count);
+      for (const _ of [1, 2]) some.emit('page', () => page);
+      some
+        .during$(
+          'request',
+          () => request,
+          of(8),
+          () => ({}),
+        )
+        .subscribe();
+      expect([count.rows, count.request.ends]).toEqual([60, 1]);
+      class Wrong {
+        page = undefined;
+        get retry() {
+          return 'log';
+        }
+      }
+      expect(() => watch(new Wrong() as unknown as Watcher)).toThrow(/retry must be a function/);
+    });
+
+    test('of something that does not happen is refused', () => {
+      expect(() => watch({ pages: () => {} } as Watcher)).toThrow("watch: unknown event 'pages', did you mean 'page'?");
+    });
+  });
+
+  describe('a watcher that means harm', () => {
+    const eventsFor = (watcher: Watcher) => new Events('run', (text) => text, [watcher]);
+
+    test('by freezing an event changes neither the work nor its result', async () => {
+      const events = eventsFor({ commit: { start: Object.freeze } });
+      await expect(
+        events.during(
+          'finish',
+          () => ({ at: 'x' }),
+          () => Promise.resolve(1),
+          () => ({ rows: 1, bytes: 1 }),
+        ),
+      ).resolves.toBe(1);
+      const frozen = eventsFor({ finish: { start: Object.freeze } });
+      await expect(
+        frozen.during(
+          'finish',
+          () => ({ at: 'x' }),
+          () => Promise.resolve(2),
+          () => ({ rows: 1, bytes: 1 }),
+        ),
+      ).resolves.toBe(2);
+    });
+
+    test('by throwing what has no text is reported and left out', () => {
+      const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+      const events = eventsFor({
+        warning: () => {
+          throw Object.create(null);
+        },
+      });
+      expect(() => events.warn({ code: 'W_SINK_TIDY', message: 'x' })).not.toThrow();
+      expect(String(warned.mock.calls[0]?.[0])).toContain('something that has no text');
+      warned.mockRestore();
+    });
   });
 });

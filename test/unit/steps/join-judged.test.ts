@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { concat, concatMap, defer, lastValueFrom, map, pipe, repeat, retry, take, throwError } from 'rxjs';
 import { amountOf, type Column, type Row } from '../../../src/core/index.js';
 import { fromPages, liftRows, standalone, type Page, type RowStream, type Step } from '../../../src/flow/index.js';
@@ -6,6 +6,7 @@ import { writeTo } from '../../../src/pipeline/index.js';
 import { defineSink } from '../../../src/sinks/index.js';
 import { filter, join, limit, type JoinOptions } from '../../../src/steps/index.js';
 import { leasedPages, turns } from '../../support/pages.js';
+import { heldWarnings } from '../../support/warnings.js';
 
 const columns = (...names: readonly string[]): readonly Column[] =>
   names.map((name) => ({ name, original: name, type: 'text', cast: false, sensitivity: 'plain' }));
@@ -36,11 +37,6 @@ async function looped(stream: RowStream<Row>): Promise<number> {
   return rows;
 }
 
-const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-beforeEach(() => void warned.mockClear());
-afterAll(() => warned.mockRestore());
-const warnings = () => warned.mock.calls.map(([message]) => message);
-
 const refusal = (rows: number) => ({
   code: 'E_GATE_MATCH',
   message: `join: 0.00% of ${amountOf(rows, 'row')} matched, expected at least 95%`,
@@ -55,153 +51,157 @@ const endings: readonly (readonly [string, Step, number])[] = [
   ['steps one behind the other', pipe(limit(4), take(1)), 2],
 ];
 
-describe('a step that ends the stream leaves the matches to be judged', () => {
-  const ways: readonly (readonly [string, (stream: RowStream<Row>) => Promise<unknown>])[] = [
-    ['a loop', looped],
-    ['rows$', ({ rows$ }) => lastValueFrom(rows$)],
-    ['pages$', ({ pages$ }) => lastValueFrom(pages$)],
-    ['toReadable', async (stream) => stream.toReadable().toArray()],
-    ['toWeb', (stream) => new Response(stream.toWeb('ndjson') as never).text()],
-    ['cached', (stream) => looped(stream.cached({ maxAgeMs: 1000 }))],
-  ];
-  const gated = { minMatch: '95%' } as const;
+describe('matches are judged', () => {
+  const warnings = heldWarnings();
 
-  test.each(endings)('%s, in all ways to read', async (_what, step, rows) => {
-    for (const [, read] of ways) await expect(read(left().pipe(joining(gated), step))).rejects.toMatchObject(refusal(rows));
-    expect(warnings()).toEqual([]);
-  });
+  describe('a step that ends the stream leaves the matches to be judged', () => {
+    const ways: readonly (readonly [string, (stream: RowStream<Row>) => Promise<unknown>])[] = [
+      ['a loop', looped],
+      ['rows$', ({ rows$ }) => lastValueFrom(rows$)],
+      ['pages$', ({ pages$ }) => lastValueFrom(pages$)],
+      ['toReadable', async (stream) => stream.toReadable().toArray()],
+      ['toWeb', (stream) => new Response(stream.toWeb('ndjson') as never).text()],
+      ['cached', (stream) => looped(stream.cached({ maxAgeMs: 1000 }))],
+    ];
+    const gated = { minMatch: '95%' } as const;
 
-  test.each(endings)('%s, under writeTo, which publishes nothing', async (_what, step, rows) => {
-    const { sink, ends } = noting();
-    const written = writeTo(left().pipe(joining(gated), step), sink(), { columns: columns('id', 'b_v') });
-    await expect(written).rejects.toMatchObject(refusal(rows));
-    expect(ends).toEqual(['aborted']);
-  });
-
-  test.each(endings)('%s, with a warning where nothing is asked for', async (_what, step, rows) => {
-    await looped(left().pipe(joining(), step));
-    expect(warnings()).toEqual([remark(rows)]);
-  });
-
-  test('also where the other side is such a stream', async () => {
-    const other = right().pipe(joining({ ...gated, as: 'b' }), limit(1));
-    const none = right().pipe(
-      map((page) => ({ ...page, rows: [{ id: 'z', v: 'y' }] })),
-      joining(gated),
-      limit(1),
-    );
-    const joinOf = (side: RowStream<Row>) => join<Row, Row, 'c', string>(side, { on: { id: 'id' }, as: 'c', select: ['v'] });
-    expect(await looped(left(5).pipe(joinOf(other)))).toBe(5);
-    await expect(looped(left(5).pipe(joinOf(none)))).rejects.toMatchObject(refusal(1));
-  });
-
-  test('and lets pass what has enough of them', async () => {
-    expect(await looped(left(3).pipe(joining({ minMatch: '75%' }), limit(3)))).toBe(3);
-    await expect(looped(left(3).pipe(joining({ minMatch: '75%' })))).rejects.toMatchObject({ message: /60\.00% of 5 rows/ });
-  });
-});
-
-describe('a read of which a part is tried again', () => {
-  /** Pages that fail behind the second one, the first time. */
-  const failingOnce = () => {
-    let attempts = 0;
-    return fromPages<Row>(
-      defer(() => {
-        attempts += 1;
-        const pages = leasedPages([[{ id: '1' }], [{ id: 'x' }]]).pages$;
-        return attempts === 1
-          ? concat(
-              pages.pipe(take(1)),
-              throwError(() => new Error('once')),
-            )
-          : pages;
-      }),
-    );
-  };
-
-  test('is judged by the rows of the attempt that came to its end', async () => {
-    expect(await looped(failingOnce().pipe(joining({ minMatch: '50%' }), retry(1)))).toBe(3);
-    expect(warnings()).toEqual([]);
-  });
-
-  test('is judged, and counted, without the attempt that a later step ended', async () => {
-    // What is pushed at one go is counted before anybody can leave.
-    const inTurns = concatMap((page: Page) => Promise.resolve(page));
-    let calls = 0;
-    const failing = map((page: Page) => {
-      if ((calls += 1) === 1) throw new Error('once');
-      return page;
+    test.each(endings)('%s, in all ways to read', async (_what, step, rows) => {
+      for (const [, read] of ways) await expect(read(left().pipe(joining(gated), step))).rejects.toMatchObject(refusal(rows));
+      expect(warnings()).toEqual([]);
     });
-    const stream = left(3).pipe(
-      inTurns,
-      filter(({ id }) => id !== '5'),
-      joining({ minMatch: '75%' }),
-      failing,
-      retry(1),
-    );
-    expect(await looped(stream)).toBe(4);
-    expect(stream.steps).toMatchObject([
-      { at: 'filter', tally: { filtered: 1 } },
-      { at: 'join', tally: { matched: 3, missed: 1 } },
-    ]);
-    const none = left().pipe(inTurns, joining({ minMatch: '75%' }), failing, retry(1));
-    await expect(looped(none)).rejects.toMatchObject({ message: /0\.00% of 5 rows/ });
-  });
 
-  test('is judged each time when it is repeated', async () => {
-    await looped(left().pipe(joining(), repeat(2)));
-    expect(warnings()).toEqual([remark(5), remark(5)]);
-  });
-});
+    test.each(endings)('%s, under writeTo, which publishes nothing', async (_what, step, rows) => {
+      const { sink, ends } = noting();
+      const written = writeTo(left().pipe(joining(gated), step), sink(), { columns: columns('id', 'b_v') });
+      await expect(written).rejects.toMatchObject(refusal(rows));
+      expect(ends).toEqual(['aborted']);
+    });
 
-test('a join inside of an operator that is made of several belongs to the read, too', async () => {
-  const { sink, ends } = noting();
-  const gated = left().pipe(pipe(joining({ minMatch: '95%' }), limit(3)));
-  await expect(writeTo(gated, sink(), { columns: columns('id', 'b_v') })).rejects.toMatchObject(refusal(4));
-  expect(ends).toEqual(['aborted']);
-  const heard: unknown[] = [];
-  const plain = left().pipe(pipe(joining(), limit(3)));
-  const watch = { warning: ({ message }: { readonly message: string }) => void heard.push(message) };
-  const { steps } = await writeTo(plain, sink(), { columns: columns('id', 'b_v'), watch });
-  expect(steps).toMatchObject([
-    { at: 'join', tally: { missed: 4 } },
-    { at: 'limit', tally: { beyondLimit: 1 } },
-  ]);
-  expect([heard, warnings()]).toEqual([[remark(4)], []]);
-});
+    test.each(endings)('%s, with a warning where nothing is asked for', async (_what, step, rows) => {
+      await looped(left().pipe(joining(), step));
+      expect(warnings()).toEqual([remark(rows)]);
+    });
 
-describe('a join behind pages$', () => {
-  /** The same with a page in a turn of the event loop, so that streams take turns. */
-  const slowly = (matching: number) => left(matching).pipe(concatMap(async (page) => turns(1).then(() => page)));
-
-  test('warns the process when no row has a match', async () => {
-    await lastValueFrom(left().pages$.pipe(joining()));
-    expect(warnings()).toEqual([remark(5)]);
-  });
-
-  test('judges each stream by its own rows, whatever others there are at the same time', async () => {
-    const step = joining({ minMatch: '60%' });
-    const read = (matching: number) =>
-      lastValueFrom(slowly(matching).pages$.pipe(step)).then(
-        () => 'enough',
-        ({ message }: Error) => message,
+    test('also where the other side is such a stream', async () => {
+      const other = right().pipe(joining({ ...gated, as: 'b' }), limit(1));
+      const none = right().pipe(
+        map((page) => ({ ...page, rows: [{ id: 'z', v: 'y' }] })),
+        joining(gated),
+        limit(1),
       );
-    expect(await Promise.all([read(5), read(1)])).toEqual(['enough', 'join: 20.00% of 5 rows matched, expected at least 60%']);
+      const joinOf = (side: RowStream<Row>) => join<Row, Row, 'c', string>(side, { on: { id: 'id' }, as: 'c', select: ['v'] });
+      expect(await looped(left(5).pipe(joinOf(other)))).toBe(5);
+      await expect(looped(left(5).pipe(joinOf(none)))).rejects.toMatchObject(refusal(1));
+    });
+
+    test('and lets pass what has enough of them', async () => {
+      expect(await looped(left(3).pipe(joining({ minMatch: '75%' }), limit(3)))).toBe(3);
+      await expect(looped(left(3).pipe(joining({ minMatch: '75%' })))).rejects.toMatchObject({ message: /60\.00% of 5 rows/ });
+    });
   });
 
-  test('adds what it counts to the tally of its context, and judges by its own rows', async () => {
-    const context = standalone('mine');
-    const step = joining({ minMatch: '60%' }, context);
-    const read = (stream: RowStream<Row>) =>
-      looped(stream.pipe(step)).then(
-        () => 'enough',
-        ({ message }: Error) => message,
+  describe('a read of which a part is tried again', () => {
+    /** Pages that fail behind the second one, the first time. */
+    const failingOnce = () => {
+      let attempts = 0;
+      return fromPages<Row>(
+        defer(() => {
+          attempts += 1;
+          const pages = leasedPages([[{ id: '1' }], [{ id: 'x' }]]).pages$;
+          return attempts === 1
+            ? concat(
+                pages.pipe(take(1)),
+                throwError(() => new Error('once')),
+              )
+            : pages;
+        }),
       );
-    expect(await Promise.all([read(slowly(5)), read(slowly(1))])).toEqual([
-      'enough',
-      'mine: 20.00% of 5 rows matched, expected at least 60%',
+    };
+
+    test('is judged by the rows of the attempt that came to its end', async () => {
+      expect(await looped(failingOnce().pipe(joining({ minMatch: '50%' }), retry(1)))).toBe(3);
+      expect(warnings()).toEqual([]);
+    });
+
+    test('is judged, and counted, without the attempt that a later step ended', async () => {
+      // What is pushed at one go is counted before anybody can leave.
+      const inTurns = concatMap((page: Page) => Promise.resolve(page));
+      let calls = 0;
+      const failing = map((page: Page) => {
+        if ((calls += 1) === 1) throw new Error('once');
+        return page;
+      });
+      const stream = left(3).pipe(
+        inTurns,
+        filter(({ id }) => id !== '5'),
+        joining({ minMatch: '75%' }),
+        failing,
+        retry(1),
+      );
+      expect(await looped(stream)).toBe(4);
+      expect(stream.steps).toMatchObject([
+        { at: 'filter', tally: { filtered: 1 } },
+        { at: 'join', tally: { matched: 3, missed: 1 } },
+      ]);
+      const none = left().pipe(inTurns, joining({ minMatch: '75%' }), failing, retry(1));
+      await expect(looped(none)).rejects.toMatchObject({ message: /0\.00% of 5 rows/ });
+    });
+
+    test('is judged each time when it is repeated', async () => {
+      await looped(left().pipe(joining(), repeat(2)));
+      expect(warnings()).toEqual([remark(5), remark(5)]);
+    });
+  });
+
+  test('a join inside of an operator that is made of several belongs to the read, too', async () => {
+    const { sink, ends } = noting();
+    const gated = left().pipe(pipe(joining({ minMatch: '95%' }), limit(3)));
+    await expect(writeTo(gated, sink(), { columns: columns('id', 'b_v') })).rejects.toMatchObject(refusal(4));
+    expect(ends).toEqual(['aborted']);
+    const heard: unknown[] = [];
+    const plain = left().pipe(pipe(joining(), limit(3)));
+    const watch = { warning: ({ message }: { readonly message: string }) => void heard.push(message) };
+    const { steps } = await writeTo(plain, sink(), { columns: columns('id', 'b_v'), watch });
+    expect(steps).toMatchObject([
+      { at: 'join', tally: { missed: 4 } },
+      { at: 'limit', tally: { beyondLimit: 1 } },
     ]);
-    await lastValueFrom(left(5).pages$.pipe(step));
-    expect(context.tally).toMatchObject({ matched: 11, missed: 4 });
+    expect([heard, warnings()]).toEqual([[remark(4)], []]);
+  });
+
+  describe('a join behind pages$', () => {
+    /** The same with a page in a turn of the event loop, so that streams take turns. */
+    const slowly = (matching: number) => left(matching).pipe(concatMap(async (page) => turns(1).then(() => page)));
+
+    test('warns the process when no row has a match', async () => {
+      await lastValueFrom(left().pages$.pipe(joining()));
+      expect(warnings()).toEqual([remark(5)]);
+    });
+
+    test('judges each stream by its own rows, whatever others there are at the same time', async () => {
+      const step = joining({ minMatch: '60%' });
+      const read = (matching: number) =>
+        lastValueFrom(slowly(matching).pages$.pipe(step)).then(
+          () => 'enough',
+          ({ message }: Error) => message,
+        );
+      expect(await Promise.all([read(5), read(1)])).toEqual(['enough', 'join: 20.00% of 5 rows matched, expected at least 60%']);
+    });
+
+    test('adds what it counts to the tally of its context, and judges by its own rows', async () => {
+      const context = standalone('mine');
+      const step = joining({ minMatch: '60%' }, context);
+      const read = (stream: RowStream<Row>) =>
+        looped(stream.pipe(step)).then(
+          () => 'enough',
+          ({ message }: Error) => message,
+        );
+      expect(await Promise.all([read(slowly(5)), read(slowly(1))])).toEqual([
+        'enough',
+        'mine: 20.00% of 5 rows matched, expected at least 60%',
+      ]);
+      await lastValueFrom(left(5).pages$.pipe(step));
+      expect(context.tally).toMatchObject({ matched: 11, missed: 4 });
+    });
   });
 });

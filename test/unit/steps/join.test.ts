@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Observable, Subject, defer, from, lastValueFrom, of, tap, toArray } from 'rxjs';
 import { emptyTally, type StepContext, type Page } from '../../../src/flow/index.js';
@@ -9,12 +9,9 @@ import type { Pick } from '../../../src/steps/join/pick.js';
 import { pageWithoutRows, batchOfTexts } from '../../support/batches.js';
 import { castTo, leads, opened, otherSide, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
 import { rung } from '../../support/rung.js';
+import { heldWarnings } from '../../support/warnings.js';
 
 type Options = JoinOptions<Row, Row, 'b', string>;
-
-// Of joins without a match, which many are here.
-const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-afterAll(() => warned.mockRestore());
 
 /** Joins left rows with right rows on `id`, adding `v`, unless told otherwise. */
 function joined(
@@ -39,531 +36,545 @@ async function picked(pick: Pick, right: readonly Row[], key?: readonly string[]
   return row?.b_v;
 }
 
-describe('a name that is taken', () => {
-  const taken = { code: 'E_STEP_CONFIG', message: expect.stringContaining("there is a field 'b_v' already") };
+describe('join', () => {
+  // Of joins without a match, which many are here.
+  heldWarnings();
 
-  test('is refused instead of overwritten', async () => {
-    await expect(joined([{ id: '1', b_v: 'own' }], [{ id: '1', v: 'other' }])).rejects.toMatchObject(taken);
-  });
+  describe('a name that is taken', () => {
+    const taken = { code: 'E_STEP_CONFIG', message: expect.stringContaining("there is a field 'b_v' already") };
 
-  test('is refused where no row matches', async () => {
-    await expect(joined([{ id: '1', b_v: 'own' }], [])).rejects.toMatchObject(taken);
-  });
-
-  test('is refused where only some rows have it', async () => {
-    await expect(joined([{ id: '1' }, { id: '1', b_v: 'own' }], [{ id: '1', v: 'other' }])).rejects.toMatchObject(taken);
-  });
-
-  test('is refused in pages by columns', async () => {
-    const step = join<Row, Row, 'b', string>(from(otherSide([{ id: '1', v: 'other' }])), { on: { id: 'id' }, as: 'b', select: ['v'] });
-    const pages$ = of(pageWithoutRows(1, batchOfTexts([{ id: '1', b_v: 'own' }])));
-    await expect(lastValueFrom(pages$.pipe(step))).rejects.toMatchObject(taken);
-  });
-
-  test('is refused of two joins of one name', async () => {
-    const other = () => from(otherSide<Row>([{ id: '1', v: 'x' }]));
-    const options: Options = { on: { id: 'id' }, as: 'b', select: ['v'] };
-    const twice = (pages$: Observable<Page<Row>>) => pages$.pipe(join(other(), options), join(other(), options));
-    await expect(rowsThrough<Row, Row>(twice, [{ id: '1' }])).rejects.toMatchObject(taken);
-  });
-
-  test('is refused by the plan, with what to do', () => {
-    const config = { with: 'bridges', on: { bridge_id: 'id' }, as: 'bridge', select: ['uid'] };
-    expect(planned(steps.join, config).problems).toEqual([
-      { path: ['as'], message: "there is a field 'bridge_uid' already; choose another name under as, or leave it out of select" },
-    ]);
-  });
-
-  test('goes to the join in a file, where only the service can have brought a field of that name', async () => {
-    const config = { with: 'bridges', on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] };
-    const [row] = await rowsThrough(opened(steps.join, config), [sample('leads', { bridge_id: '4', bridge_title: 'undeclared' })]);
-    expect(row).toMatchObject({ bridge_title: 'Auto' });
-  });
-});
-
-describe('matching', () => {
-  test('adds the selected fields under their prefix', async () => {
-    expect(await joined([{ id: '1', a: 'x' }], [{ id: '1', v: 'y', w: 'z' }])).toEqual([{ id: '1', a: 'x', b_v: 'y' }]);
-  });
-
-  test('compares fields of different names', async () => {
-    expect(await joined([{ bridge: '1' }], [{ id: '1', v: 'y' }], { on: { bridge: 'id' } })).toEqual([{ bridge: '1', b_v: 'y' }]);
-  });
-
-  test('wants every pair of several to agree', async () => {
-    const right = [
-      { s: 'NY', c: 'Albany', v: '1' },
-      { s: 'NY', c: 'Buffalo', v: '2' },
-      { s: 'MO', c: 'Buffalo', v: '3' },
-    ];
-    const left = [
-      { state: 'NY', city: 'Buffalo' },
-      { state: 'MO', city: 'Albany' },
-    ];
-    const out = await joined(left, right, { on: { state: 's', city: 'c' } });
-    expect(out.map(({ b_v }) => b_v)).toEqual(['2', null]);
-  });
-
-  test('does not mistake one composite key for another', async () => {
-    const out = await joined([{ a: 'a', b: 'bc' }], [{ a: 'ab', b: 'c', v: '1' }], { on: { a: 'a', b: 'b' } });
-    expect(out).toEqual([{ a: 'a', b: 'bc', b_v: null }]);
-  });
-
-  test.each([[''], [null], [undefined]])('never matches %j, on either side', async (id) => {
-    expect(await joined([{ id } as Row], [{ id, v: 'x' } as Row])).toMatchObject([{ b_v: null }]);
-  });
-
-  test('never matches a composite key with an empty part', async () => {
-    expect(await joined([{ a: '1', c: '' }], [{ a: '1', c: '', v: 'x' }], { on: { a: 'a', c: 'c' } })).toMatchObject([{ b_v: null }]);
-  });
-
-  test('takes case and white space for differences', async () => {
-    const out = await joined([{ id: 'a' }, { id: 'A' }, { id: 'a ' }], [{ id: 'a', v: 'x' }]);
-    expect(out.map(({ b_v }) => b_v)).toEqual(['x', null, null]);
-  });
-
-  test.each([
-    ['New York', 'NEW YORK'],
-    ['New York', '  new york\t'],
-    ['Gießen', 'GIESSEN'],
-    ['Gießen', 'giessen '],
-    ['ΟΔΟΣ', 'οδος'],
-    ['ΟΔΟΣ', 'οδοσ'],
-    ['ﬁt', 'FIT'],
-  ])('folds %j and %j into one under casefold, whichever side they are on', async (one, other) => {
-    const options = { normalize: 'casefold' } as const;
-    expect(await joined([{ id: one }], [{ id: other, v: 'x' }], options)).toMatchObject([{ id: one, b_v: 'x' }]);
-    expect(await joined([{ id: other }], [{ id: one, v: 'x' }], options)).toMatchObject([{ id: other, b_v: 'x' }]);
-  });
-
-  test('keeps inner white space and accents apart under casefold', async () => {
-    const out = await joined(
-      [{ id: 'New  York' }, { id: 'Zurich' }],
-      [
-        { id: 'New York', v: 'x' },
-        { id: 'Zürich', v: 'y' },
-      ],
-      { normalize: 'casefold' },
-    );
-    expect(out.map(({ b_v }) => b_v)).toEqual([null, null]);
-  });
-
-  test('never matches a key of white space under casefold', async () => {
-    expect(await joined([{ id: '  ' }], [{ id: ' ', v: 'x' }], { normalize: 'casefold' })).toMatchObject([{ b_v: null }]);
-  });
-
-  test('gives null for a selected field that the right row lacks', async () => {
-    expect(await joined([{ id: '1' }], [{ id: '1' }, { id: '2', v: 'x' }])).toEqual([{ id: '1', b_v: null }]);
-  });
-
-  test.each(['__proto__', 'constructor', 'toString'])('takes a key like %s for any other text', async (id) => {
-    const out = await joined([{ id }, { id: 'x' }], [{ id, v: 'found' }]);
-    expect(out.map(({ b_v }) => b_v)).toEqual(['found', null]);
-  });
-});
-
-describe('the order of reading', () => {
-  test('is the other side to its end, then the first page of this one, which was asked for meanwhile', async () => {
-    const log: string[] = [];
-    const other$ = new Subject<Page<Row>>();
-    const main$ = defer(() => {
-      log.push('main is asked');
-      return from(otherSide([{ id: '1' }]));
+    test('is refused instead of overwritten', async () => {
+      await expect(joined([{ id: '1', b_v: 'own' }], [{ id: '1', v: 'other' }])).rejects.toMatchObject(taken);
     });
-    const step = join<Row, Row, 'b', string>(other$, { on: { id: 'id' }, as: 'b', select: ['v'] });
-    const joined = lastValueFrom(
-      main$.pipe(
-        step,
-        tap(() => log.push('joined')),
-        toArray(),
-      ),
-    );
-    for (const page of otherSide([{ id: '1', v: 'x' }], [{ id: '2', v: 'y' }])) {
-      log.push(`other ${page.number}`);
-      other$.next(page);
-    }
-    log.push('other ends');
-    other$.complete();
-    await joined;
-    expect(log).toEqual(['main is asked', 'other 1', 'other 2', 'other ends', 'joined']);
-  });
 
-  test('releases every page of the other side once it is indexed', async () => {
-    let released = 0;
-    const other = [1, 2].map((number) => ({ number, rows: [{ id: String(number), v: 'x' }], lease: { release: () => (released += 1) } }));
-    await rowsThrough(join(from(other), { on: { id: 'id' }, as: 'b', select: ['v'] }), [{ id: '1' }]);
-    expect(released).toBe(2);
-  });
-
-  test('leaves this side when the other one fails', async () => {
-    const main$ = new Subject<Page<Row>>();
-    const other$ = new Subject<Page<Row>>();
-    const step = join<Row, Row, 'b', string>(other$, { on: { id: 'id' }, as: 'b', select: ['v'] });
-    const joined = lastValueFrom(main$.pipe(step));
-    other$.error(new Error('gone'));
-    await expect(joined).rejects.toThrow('gone');
-    expect(main$.observed).toBe(false);
-  });
-
-  test('misses everything when the other side is empty', async () => {
-    expect(await joined([{ id: '1' }], [])).toEqual([{ id: '1', b_v: null }]);
-  });
-
-  test('indexes ten thousand rows and finds each one', async () => {
-    const right = Array.from({ length: 10_000 }, (_, index) => ({ id: `k${index}`, v: String(index) }));
-    const context = watched();
-    const out = await joined(
-      [...right].reverse().map(({ id }) => ({ id })),
-      right,
-      {},
-      context,
-    );
-    expect(out.every(({ id, b_v }) => id === `k${String(b_v)}`)).toBe(true);
-    expect(context.tally).toMatchObject({ matched: 10_000, missed: 0 });
-  });
-
-  test('finds each of more rows than a dictionary has', async () => {
-    const right = Array.from({ length: 66_000 }, (_, index) => ({ id: `${index}`, v: `v${index}` }));
-    const out = await joined([{ id: '0' }, { id: '65999' }, { id: '66000' }], right);
-    expect(out.map(({ b_v }) => b_v)).toEqual(['v0', 'v65999', null]);
-  });
-});
-
-describe('whatever the rows and pages are', () => {
-  const field = fc.constantFrom('', 'a', 'b', 'ab', ' A', 'ß', 'SS');
-  const number = fc.constantFrom('1', '2', '10', '', 'x');
-  const right = fc.record({ id: field, k: fc.constantFrom('1', '2', '3'), n: number, v: fc.oneof(fc.string(), fc.constantFrom(null, 7)) });
-  const pagesOf = <T>(row: fc.Arbitrary<T>) => fc.array(fc.array(row, { maxLength: 6 }), { maxLength: 4 });
-  const picks = fc.constantFrom<Pick>('first', 'all', { max: 'n' }, { min: 'n' });
-
-  test('gives what a loop over both sides gives', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        pagesOf(right),
-        fc.array(field, { maxLength: 8 }),
-        picks,
-        fc.boolean(),
-        fc.boolean(),
-        async (others, ids, pick, fold, asTexts) => {
-          const other = asTexts ? others.map((rows, index) => pageWithoutRows(index + 1, batchOfTexts(rows))) : otherSide<Row>(...others);
-          const options: Options = {
-            on: { id: 'id' },
-            as: 'b',
-            select: ['v', 'n'],
-            pick,
-            key: ['k'],
-            normalize: fold ? 'casefold' : undefined,
-          };
-          const left = ids.map((id) => ({ id }));
-          const out = await rowsThrough<Row, Row>(join<Row, Row, 'b', string>(from(other), options), left);
-          expect(out).toEqual(left.flatMap((row) => loopedOver(row, others.flat(), pick, fold)));
-        },
-      ),
-      { numRuns: rung(60, 300) },
-    );
-  });
-
-  /** Numbers before what is none, then the order that is wanted, then the key, then the order of reading. */
-  function loopedOver(row: Row, rows: readonly Row[], pick: Pick, fold: boolean): readonly Row[] {
-    const keyOf = (value: unknown) => (fold ? String(value).trim().toUpperCase().toLowerCase() : String(value));
-    const found = rows.filter(({ id }) => keyOf(id) !== '' && keyOf(id) === keyOf(row.id));
-    const sign = typeof pick === 'object' && 'max' in pick ? -1 : 1;
-    const rank = ({ n }: Row) => (/^\d+$/.test(String(n)) ? sign * Number(n) : Infinity);
-    const best = found.toSorted((a, b) => (rank(a) === rank(b) ? String(a.k).localeCompare(String(b.k)) : rank(a) - rank(b)));
-    const taken = pick === 'all' ? found : typeof pick === 'object' ? best.slice(0, 1) : found.slice(0, 1);
-    return (taken.length > 0 ? taken : [{ v: null, n: null }]).map(({ v = null, n = null }: Row) => ({ ...row, b_v: v, b_n: n }));
-  }
-
-  test('keeps one row per key under max, however many took the place of another', async () => {
-    // More than are replaced before the first time that places are given up.
-    const count = 100_000;
-    const right = Array.from({ length: count }, (_, index) => ({ id: `${index % 1_000}`, n: `${index}`, v: `v${index}` }));
-    const out = await joined([{ id: '0' }, { id: '999' }, { id: '1000' }], right, { pick: { max: 'n' } });
-    expect(out.map(({ b_v }) => b_v)).toEqual(['v99000', 'v99999', null]);
-  });
-
-  test.each(['all', 'first'] as const)('finds the rows of more than a dictionary has under %s, in the order read', async (pick) => {
-    const right = Array.from({ length: 140_000 }, (_, index) => ({ id: `${index % 70_000}`, v: `v${index}` }));
-    const out = await joined([{ id: '69999' }, { id: '70000' }], right, { pick });
-    expect(out.map(({ b_v }) => b_v)).toEqual(pick === 'all' ? ['v69999', 'v139999', null] : ['v69999', null]);
-  });
-});
-
-describe('several matches', () => {
-  const right = [
-    { id: '1', v: 'a' },
-    { id: '1', v: 'b' },
-  ];
-
-  test('are an error by default, which names fields but no value', async () => {
-    const step = join<Row, Row, 'b', string>(
-      from(otherSide(right)),
-      { on: { id: 'id' }, as: 'b', select: ['v'] },
-      watched('steps[2] join'),
-    );
-    await expect(rowsThrough(step, [{ id: '1' }])).rejects.toMatchObject({
-      code: 'E_STEP_MATCHES',
-      message: 'steps[2] join: 2 rows match on id for row 1 of page 1; say which one with pick',
+    test('is refused where no row matches', async () => {
+      await expect(joined([{ id: '1', b_v: 'own' }], [])).rejects.toMatchObject(taken);
     });
-  });
 
-  test('are no error as long as nobody asks for them', async () => {
-    expect(await joined([{ id: '2' }], right)).toMatchObject([{ b_v: null }]);
-  });
+    test('is refused where only some rows have it', async () => {
+      await expect(joined([{ id: '1' }, { id: '1', b_v: 'own' }], [{ id: '1', v: 'other' }])).rejects.toMatchObject(taken);
+    });
 
-  test('give the first read under pick: first', async () => {
-    expect(await picked('first', right)).toBe('a');
-  });
+    test('is refused in pages by columns', async () => {
+      const step = join<Row, Row, 'b', string>(from(otherSide([{ id: '1', v: 'other' }])), { on: { id: 'id' }, as: 'b', select: ['v'] });
+      const pages$ = of(pageWithoutRows(1, batchOfTexts([{ id: '1', b_v: 'own' }])));
+      await expect(lastValueFrom(pages$.pipe(step))).rejects.toMatchObject(taken);
+    });
 
-  test('give a row each under pick: all, in the order read', async () => {
-    const context = watched();
-    const out = await joined([{ id: '1' }, { id: '2' }], right, { pick: 'all' }, context);
-    expect(out).toEqual([
-      { id: '1', b_v: 'a' },
-      { id: '1', b_v: 'b' },
-      { id: '2', b_v: null },
-    ]);
-    expect(context.tally).toMatchObject({ expanded: 1, matched: 1, missed: 1 });
-  });
+    test('is refused of two joins of one name', async () => {
+      const other = () => from(otherSide<Row>([{ id: '1', v: 'x' }]));
+      const options: Options = { on: { id: 'id' }, as: 'b', select: ['v'] };
+      const twice = (pages$: Observable<Page<Row>>) => pages$.pipe(join(other(), options), join(other(), options));
+      await expect(rowsThrough<Row, Row>(twice, [{ id: '1' }])).rejects.toMatchObject(taken);
+    });
 
-  test('compare as numbers, not as texts', async () => {
-    const rows = [
-      { n: '9', v: 'nine' },
-      { n: '10', v: 'ten' },
-    ];
-    expect(await picked({ max: 'n' }, rows)).toBe('ten');
-    expect(await picked({ min: 'n' }, rows)).toBe('nine');
-  });
-
-  test('compare by the type that is named', async () => {
-    const rows = [
-      { n: '9', v: 'nine' },
-      { n: '10', v: 'ten' },
-    ];
-    expect(await picked({ max: 'n', type: 'text' }, rows)).toBe('nine');
-    expect(await picked({ max: 'n', type: 'integer' }, rows)).toBe('ten');
-  });
-
-  test('compare whole numbers beyond 2^53 exactly', async () => {
-    const rows = [
-      { n: '9007199254740993', v: 'more' },
-      { n: '9007199254740992', v: 'less' },
-    ];
-    expect(await picked({ max: 'n', type: 'integer' }, rows)).toBe('more');
-    expect(await picked({ min: 'n', type: 'integer' }, rows)).toBe('less');
-  });
-
-  test('compare days', async () => {
-    const rows = [
-      { n: '20231231', v: 'old' },
-      { n: '20240101', v: 'new' },
-    ];
-    expect(await picked({ max: 'n', type: 'date' }, rows)).toBe('new');
-  });
-
-  test.each([['x'], [''], [null]])('let %j lose against a value, whichever is wanted and whichever comes first', async (n) => {
-    const rows = [
-      { n, v: 'bad' },
-      { n: '-5', v: 'good' },
-    ];
-    for (const pick of [{ max: 'n' }, { min: 'n' }]) {
-      expect(await picked(pick, rows)).toBe('good');
-      expect(await picked(pick, [...rows].reverse())).toBe('good');
-    }
-  });
-
-  test('leave ties to the first key, whatever the order of arrival', async () => {
-    const rows = [
-      { k: 'b', n: '1', v: 'second' },
-      { k: 'a', n: '1.0', v: 'first' },
-      { k: 'c', n: '1', v: 'third' },
-    ];
-    const orders = [
-      [0, 1, 2],
-      [2, 1, 0],
-      [1, 0, 2],
-      [2, 0, 1],
-    ].map((order) => order.flatMap((index) => rows[index] ?? []));
-    for (const order of orders) expect(await picked({ max: 'n' }, order, ['k'])).toBe('first');
-  });
-
-  test('compare the parts of a key one after another, as text', async () => {
-    const rows = [
-      { a: 'NY', b: 'Zug', n: '1', v: 'later' },
-      { a: 'NY', b: 'Aachen', n: '1', v: 'earlier' },
-    ];
-    expect(await picked({ max: 'n' }, rows, ['a', 'b'])).toBe('earlier');
-    expect(await picked({ max: 'n' }, [...rows].reverse(), ['a', 'b'])).toBe('earlier');
-  });
-
-  test('put a key that is missing last', async () => {
-    const rows = [
-      { k: '', n: '1', v: 'none' },
-      { k: 'z', n: '1', v: 'some' },
-    ];
-    expect(await picked({ max: 'n' }, rows, ['k'])).toBe('some');
-    expect(await picked({ max: 'n' }, [...rows].reverse(), ['k'])).toBe('some');
-  });
-
-  test('pick the same row for every order of arrival', async () => {
-    const row = fc.record({ n: fc.constantFrom('1', '2', '10', '', 'x'), a: fc.string({ maxLength: 2 }), b: fc.string({ maxLength: 12 }) });
-    const rows = fc.uniqueArray(row, { minLength: 1, maxLength: 6, selector: ({ a, b }) => JSON.stringify([a, b]) });
-    const order = rows.chain((rows) => fc.tuple(fc.constant(rows), fc.shuffledSubarray(rows, { minLength: rows.length })));
-    await fc.assert(
-      fc.asyncProperty(order, async ([rows, shuffled]) => {
-        const valued = (list: typeof rows) =>
-          list.filter(({ a, b }) => a !== '' && b !== '').map((row) => ({ ...row, v: `${row.a}|${row.b}` }));
-        expect(await picked({ max: 'n' }, valued(shuffled), ['a', 'b'])).toEqual(await picked({ max: 'n' }, valued(rows), ['a', 'b']));
-      }),
-    );
-  });
-});
-
-describe('a row without a match', () => {
-  test('stays with nulls under left, and is counted as missed', async () => {
-    const context = watched();
-    expect(await joined([{ id: '1' }, { id: '2' }], [{ id: '1', v: 'x' }], {}, context)).toEqual([
-      { id: '1', b_v: 'x' },
-      { id: '2', b_v: null },
-    ]);
-    expect(context.tally).toEqual({ ...emptyTally(), matched: 1, missed: 1 });
-  });
-
-  test('goes under inner, and is counted as unmatched', async () => {
-    const context = watched();
-    expect(await joined([{ id: '1' }, { id: '2' }], [{ id: '1', v: 'x' }], { type: 'inner' }, context)).toEqual([{ id: '1', b_v: 'x' }]);
-    expect(context.tally).toEqual({ ...emptyTally(), matched: 1, missed: 1, unmatched: 1 });
-  });
-
-  test('leaves an emptied page a page', async () => {
-    const step = join<Row, Row, 'b', string>(from(otherSide<Row>([])), { on: { id: 'id' }, as: 'b', select: ['v'], type: 'inner' });
-    expect((await through(step, pages<Row>([{ id: '1' }], [{ id: '2' }]))).map(({ number, rows }) => [number, rows])).toEqual([
-      [1, []],
-      [2, []],
-    ]);
-  });
-});
-
-test.each([
-  ['on', { on: {} }],
-  ['select', { select: [] }],
-])('refuses an empty %s', (_what, options) => {
-  expect(() => join<Row, Row, 'b', string>(of(), { on: { id: 'id' }, as: 'b', select: ['v'], ...options })).toThrow(
-    expect.objectContaining({ code: 'E_STEP_CONFIG' }),
-  );
-});
-
-describe('join in a file', () => {
-  const config = { with: 'bridges', on: { bridge_id: 'id' } };
-
-  test('prefixes with the name of the collection unless told otherwise', () => {
-    const added = planned(steps.join, { ...config, select: ['title', 'sub_one'] }).columns.slice(-2);
-    expect(added.map(({ name, original }) => [name, original])).toEqual([
-      ['bridges_title', 'bridges_title'],
-      ['bridges_sub_one', 'bridges_subOne'],
-    ]);
-  });
-
-  test('adds all that is not credential-like by default', async () => {
-    const [row] = await rowsThrough(opened(steps.join, config), leads);
-    const added = Object.keys(row ?? {}).filter((name) => name.startsWith('bridges_'));
-    expect(added).toHaveLength(21);
-    expect(added).not.toContain('bridges_crm_key');
-  });
-
-  test('asks the service only for the secrets that it reveals', async () => {
-    const asked: unknown[] = [];
-    const { read } = runtime();
-    const context = runtime({ read: (collection, reveal) => (asked.push([collection.name, reveal]), read(collection, reveal)) });
-    const step = opened(steps.join, { ...config, as: 'b', reveal: ['crm_key'] }, context);
-    const [row] = await rowsThrough(step, leads);
-    expect(asked).toEqual([['bridges', ['crm_key']]]);
-    expect(row).toMatchObject({ b_crm_key: 'text' });
-  });
-
-  test('keeps the sensitivity of what it adds', () => {
-    const { columns } = planned(steps.join, { ...config, select: ['name', 'crm_key', 'title'], reveal: ['crm_key'] });
-    expect(columns.slice(-3).map(({ sensitivity }) => sensitivity)).toEqual(['personal', 'secret', 'plain']);
-  });
-
-  test('says why a credential-like field cannot be selected', () => {
-    expect(planned(steps.join, { ...config, select: ['crm_key'] }).problems).toEqual([
-      { path: ['select', 0], message: "field 'crm_key' is withheld because it is credential-like; name it under reveal to use it" },
-    ]);
-  });
-
-  test('reports a field that is selected twice', () => {
-    expect(planned(steps.join, { ...config, select: ['title', 'title'] }).problems).toEqual([
-      { path: ['select', 1], message: "field 'title' is listed twice; list it once" },
-    ]);
-  });
-
-  test('reports a name that is taken', () => {
-    const once = planned(steps.join, { ...config, select: ['title'] }).columns;
-    expect(planned(steps.join, { ...config, select: ['title'] }, once).problems).toEqual([
-      { path: ['as'], message: "there is a field 'bridges_title' already; choose another name under as, or leave it out of select" },
-    ]);
-  });
-
-  test('reports an empty on', () => {
-    expect(planned(steps.join, { ...config, on: {} }).problems).toEqual([{ path: ['on'], message: 'needs at least one pair of fields' }]);
-  });
-
-  test.each<DeclaredType>(['integer', 'decimal', 'flag', 'timestamp', 'date'])(
-    'reports a left field that is %s and no text any more',
-    (type) => {
-      expect(planned(steps.join, { ...config, select: ['title'] }, castTo({ bridge_id: type })).problems).toEqual([
-        {
-          path: ['on', 'bridge_id'],
-          message: `field 'bridge_id' is ${type} here and never matches text; join before it is cast, or derive a text from it`,
-        },
+    test('is refused by the plan, with what to do', () => {
+      const config = { with: 'bridges', on: { bridge_id: 'id' }, as: 'bridge', select: ['uid'] };
+      expect(planned(steps.join, config).problems).toEqual([
+        { path: ['as'], message: "there is a field 'bridge_uid' already; choose another name under as, or leave it out of select" },
       ]);
-    },
-  );
+    });
 
-  test('takes a left field that was cast to text, or derived as text', () => {
-    expect(planned(steps.join, { ...config, select: ['title'] }, castTo({ bridge_id: 'text' })).problems).toEqual([]);
+    test('goes to the join in a file, where only the service can have brought a field of that name', async () => {
+      const config = { with: 'bridges', on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] };
+      const [row] = await rowsThrough(opened(steps.join, config), [sample('leads', { bridge_id: '4', bridge_title: 'undeclared' })]);
+      expect(row).toMatchObject({ bridge_title: 'Auto' });
+    });
   });
 
-  test('compares a picked field by its declared type', async () => {
+  describe('matching', () => {
+    test('adds the selected fields under their prefix', async () => {
+      expect(await joined([{ id: '1', a: 'x' }], [{ id: '1', v: 'y', w: 'z' }])).toEqual([{ id: '1', a: 'x', b_v: 'y' }]);
+    });
+
+    test('compares fields of different names', async () => {
+      expect(await joined([{ bridge: '1' }], [{ id: '1', v: 'y' }], { on: { bridge: 'id' } })).toEqual([{ bridge: '1', b_v: 'y' }]);
+    });
+
+    test('wants every pair of several to agree', async () => {
+      const right = [
+        { s: 'NY', c: 'Albany', v: '1' },
+        { s: 'NY', c: 'Buffalo', v: '2' },
+        { s: 'MO', c: 'Buffalo', v: '3' },
+      ];
+      const left = [
+        { state: 'NY', city: 'Buffalo' },
+        { state: 'MO', city: 'Albany' },
+      ];
+      const out = await joined(left, right, { on: { state: 's', city: 'c' } });
+      expect(out.map(({ b_v }) => b_v)).toEqual(['2', null]);
+    });
+
+    test('does not mistake one composite key for another', async () => {
+      const out = await joined([{ a: 'a', b: 'bc' }], [{ a: 'ab', b: 'c', v: '1' }], { on: { a: 'a', b: 'b' } });
+      expect(out).toEqual([{ a: 'a', b: 'bc', b_v: null }]);
+    });
+
+    test.each([[''], [null], [undefined]])('never matches %j, on either side', async (id) => {
+      expect(await joined([{ id } as Row], [{ id, v: 'x' } as Row])).toMatchObject([{ b_v: null }]);
+    });
+
+    test('never matches a composite key with an empty part', async () => {
+      expect(await joined([{ a: '1', c: '' }], [{ a: '1', c: '', v: 'x' }], { on: { a: 'a', c: 'c' } })).toMatchObject([{ b_v: null }]);
+    });
+
+    test('takes case and white space for differences', async () => {
+      const out = await joined([{ id: 'a' }, { id: 'A' }, { id: 'a ' }], [{ id: 'a', v: 'x' }]);
+      expect(out.map(({ b_v }) => b_v)).toEqual(['x', null, null]);
+    });
+
+    test.each([
+      ['New York', 'NEW YORK'],
+      ['New York', '  new york\t'],
+      ['Gießen', 'GIESSEN'],
+      ['Gießen', 'giessen '],
+      ['ΟΔΟΣ', 'οδος'],
+      ['ΟΔΟΣ', 'οδοσ'],
+      ['ﬁt', 'FIT'],
+    ])('folds %j and %j into one under casefold, whichever side they are on', async (one, other) => {
+      const options = { normalize: 'casefold' } as const;
+      expect(await joined([{ id: one }], [{ id: other, v: 'x' }], options)).toMatchObject([{ id: one, b_v: 'x' }]);
+      expect(await joined([{ id: other }], [{ id: one, v: 'x' }], options)).toMatchObject([{ id: other, b_v: 'x' }]);
+    });
+
+    test('keeps inner white space and accents apart under casefold', async () => {
+      const out = await joined(
+        [{ id: 'New  York' }, { id: 'Zurich' }],
+        [
+          { id: 'New York', v: 'x' },
+          { id: 'Zürich', v: 'y' },
+        ],
+        { normalize: 'casefold' },
+      );
+      expect(out.map(({ b_v }) => b_v)).toEqual([null, null]);
+    });
+
+    test('never matches a key of white space under casefold', async () => {
+      expect(await joined([{ id: '  ' }], [{ id: ' ', v: 'x' }], { normalize: 'casefold' })).toMatchObject([{ b_v: null }]);
+    });
+
+    test('gives null for a selected field that the right row lacks', async () => {
+      expect(await joined([{ id: '1' }], [{ id: '1' }, { id: '2', v: 'x' }])).toEqual([{ id: '1', b_v: null }]);
+    });
+
+    test.each(['__proto__', 'constructor', 'toString'])('takes a key like %s for any other text', async (id) => {
+      const out = await joined([{ id }, { id: 'x' }], [{ id, v: 'found' }]);
+      expect(out.map(({ b_v }) => b_v)).toEqual(['found', null]);
+    });
+  });
+
+  describe('the order of reading', () => {
+    test('is the other side to its end, then the first page of this one, which was asked for meanwhile', async () => {
+      const log: string[] = [];
+      const other$ = new Subject<Page<Row>>();
+      const main$ = defer(() => {
+        log.push('main is asked');
+        return from(otherSide([{ id: '1' }]));
+      });
+      const step = join<Row, Row, 'b', string>(other$, { on: { id: 'id' }, as: 'b', select: ['v'] });
+      const joined = lastValueFrom(
+        main$.pipe(
+          step,
+          tap(() => log.push('joined')),
+          toArray(),
+        ),
+      );
+      for (const page of otherSide([{ id: '1', v: 'x' }], [{ id: '2', v: 'y' }])) {
+        log.push(`other ${page.number}`);
+        other$.next(page);
+      }
+      log.push('other ends');
+      other$.complete();
+      await joined;
+      expect(log).toEqual(['main is asked', 'other 1', 'other 2', 'other ends', 'joined']);
+    });
+
+    test('releases every page of the other side once it is indexed', async () => {
+      let released = 0;
+      const other = [1, 2].map((number) => ({ number, rows: [{ id: String(number), v: 'x' }], lease: { release: () => (released += 1) } }));
+      await rowsThrough(join(from(other), { on: { id: 'id' }, as: 'b', select: ['v'] }), [{ id: '1' }]);
+      expect(released).toBe(2);
+    });
+
+    test('leaves this side when the other one fails', async () => {
+      const main$ = new Subject<Page<Row>>();
+      const other$ = new Subject<Page<Row>>();
+      const step = join<Row, Row, 'b', string>(other$, { on: { id: 'id' }, as: 'b', select: ['v'] });
+      const joined = lastValueFrom(main$.pipe(step));
+      other$.error(new Error('gone'));
+      await expect(joined).rejects.toThrow('gone');
+      expect(main$.observed).toBe(false);
+    });
+
+    test('misses everything when the other side is empty', async () => {
+      expect(await joined([{ id: '1' }], [])).toEqual([{ id: '1', b_v: null }]);
+    });
+
+    test('indexes ten thousand rows and finds each one', async () => {
+      const right = Array.from({ length: 10_000 }, (_, index) => ({ id: `k${index}`, v: String(index) }));
+      const context = watched();
+      const out = await joined(
+        [...right].reverse().map(({ id }) => ({ id })),
+        right,
+        {},
+        context,
+      );
+      expect(out.every(({ id, b_v }) => id === `k${String(b_v)}`)).toBe(true);
+      expect(context.tally).toMatchObject({ matched: 10_000, missed: 0 });
+    });
+
+    test('finds each of more rows than a dictionary has', async () => {
+      const right = Array.from({ length: 66_000 }, (_, index) => ({ id: `${index}`, v: `v${index}` }));
+      const out = await joined([{ id: '0' }, { id: '65999' }, { id: '66000' }], right);
+      expect(out.map(({ b_v }) => b_v)).toEqual(['v0', 'v65999', null]);
+    });
+  });
+
+  describe('whatever the rows and pages are', () => {
+    const field = fc.constantFrom('', 'a', 'b', 'ab', ' A', 'ß', 'SS');
+    const number = fc.constantFrom('1', '2', '10', '', 'x');
+    const right = fc.record({
+      id: field,
+      k: fc.constantFrom('1', '2', '3'),
+      n: number,
+      v: fc.oneof(fc.string(), fc.constantFrom(null, 7)),
+    });
+    const pagesOf = <T>(row: fc.Arbitrary<T>) => fc.array(fc.array(row, { maxLength: 6 }), { maxLength: 4 });
+    const picks = fc.constantFrom<Pick>('first', 'all', { max: 'n' }, { min: 'n' });
+
+    test('gives what a loop over both sides gives', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          pagesOf(right),
+          fc.array(field, { maxLength: 8 }),
+          picks,
+          fc.boolean(),
+          fc.boolean(),
+          async (others, ids, pick, fold, asTexts) => {
+            const other = asTexts ? others.map((rows, index) => pageWithoutRows(index + 1, batchOfTexts(rows))) : otherSide<Row>(...others);
+            const options: Options = {
+              on: { id: 'id' },
+              as: 'b',
+              select: ['v', 'n'],
+              pick,
+              key: ['k'],
+              normalize: fold ? 'casefold' : undefined,
+            };
+            const left = ids.map((id) => ({ id }));
+            const out = await rowsThrough<Row, Row>(join<Row, Row, 'b', string>(from(other), options), left);
+            expect(out).toEqual(left.flatMap((row) => loopedOver(row, others.flat(), pick, fold)));
+          },
+        ),
+        { numRuns: rung(60, 300) },
+      );
+    });
+
+    /** Numbers before what is none, then the order that is wanted, then the key, then the order of reading. */
+    function loopedOver(row: Row, rows: readonly Row[], pick: Pick, fold: boolean): readonly Row[] {
+      const keyOf = (value: unknown) => (fold ? String(value).trim().toUpperCase().toLowerCase() : String(value));
+      const found = rows.filter(({ id }) => keyOf(id) !== '' && keyOf(id) === keyOf(row.id));
+      const sign = typeof pick === 'object' && 'max' in pick ? -1 : 1;
+      const rank = ({ n }: Row) => (/^\d+$/.test(String(n)) ? sign * Number(n) : Infinity);
+      const best = found.toSorted((a, b) => (rank(a) === rank(b) ? String(a.k).localeCompare(String(b.k)) : rank(a) - rank(b)));
+      const taken = pick === 'all' ? found : typeof pick === 'object' ? best.slice(0, 1) : found.slice(0, 1);
+      return (taken.length > 0 ? taken : [{ v: null, n: null }]).map(({ v = null, n = null }: Row) => ({ ...row, b_v: v, b_n: n }));
+    }
+
+    test('keeps one row per key under max, however many took the place of another', async () => {
+      // More than are replaced before the first time that places are given up.
+      const count = 100_000;
+      const right = Array.from({ length: count }, (_, index) => ({ id: `${index % 1_000}`, n: `${index}`, v: `v${index}` }));
+      const out = await joined([{ id: '0' }, { id: '999' }, { id: '1000' }], right, { pick: { max: 'n' } });
+      expect(out.map(({ b_v }) => b_v)).toEqual(['v99000', 'v99999', null]);
+    });
+
+    test.each(['all', 'first'] as const)('finds the rows of more than a dictionary has under %s, in the order read', async (pick) => {
+      const right = Array.from({ length: 140_000 }, (_, index) => ({ id: `${index % 70_000}`, v: `v${index}` }));
+      const out = await joined([{ id: '69999' }, { id: '70000' }], right, { pick });
+      expect(out.map(({ b_v }) => b_v)).toEqual(pick === 'all' ? ['v69999', 'v139999', null] : ['v69999', null]);
+    });
+  });
+
+  describe('several matches', () => {
     const right = [
-      sample('areacodes', { city: 'x', area_code: '111', city_population: '9' }),
-      sample('areacodes', { city: 'x', area_code: '222', city_population: '10' }),
+      { id: '1', v: 'a' },
+      { id: '1', v: 'b' },
     ];
-    const context = runtime({ read: () => from(otherSide(right)) });
-    const join = { with: 'areacodes', on: { zipcode: 'city' }, as: 'area', select: ['area_code'] };
-    const best = (pick: unknown) => rowsThrough(opened(steps.join, { ...join, pick }, context), [{ zipcode: 'x' }]);
-    expect(await best({ max: 'city_population' })).toMatchObject([{ area_area_code: '222' }]);
-    expect(await best({ min: 'city_population' })).toMatchObject([{ area_area_code: '111' }]);
+
+    test('are an error by default, which names fields but no value', async () => {
+      const step = join<Row, Row, 'b', string>(
+        from(otherSide(right)),
+        { on: { id: 'id' }, as: 'b', select: ['v'] },
+        watched('steps[2] join'),
+      );
+      await expect(rowsThrough(step, [{ id: '1' }])).rejects.toMatchObject({
+        code: 'E_STEP_MATCHES',
+        message: 'steps[2] join: 2 rows match on id for row 1 of page 1; say which one with pick',
+      });
+    });
+
+    test('are no error as long as nobody asks for them', async () => {
+      expect(await joined([{ id: '2' }], right)).toMatchObject([{ b_v: null }]);
+    });
+
+    test('give the first read under pick: first', async () => {
+      expect(await picked('first', right)).toBe('a');
+    });
+
+    test('give a row each under pick: all, in the order read', async () => {
+      const context = watched();
+      const out = await joined([{ id: '1' }, { id: '2' }], right, { pick: 'all' }, context);
+      expect(out).toEqual([
+        { id: '1', b_v: 'a' },
+        { id: '1', b_v: 'b' },
+        { id: '2', b_v: null },
+      ]);
+      expect(context.tally).toMatchObject({ expanded: 1, matched: 1, missed: 1 });
+    });
+
+    test('compare as numbers, not as texts', async () => {
+      const rows = [
+        { n: '9', v: 'nine' },
+        { n: '10', v: 'ten' },
+      ];
+      expect(await picked({ max: 'n' }, rows)).toBe('ten');
+      expect(await picked({ min: 'n' }, rows)).toBe('nine');
+    });
+
+    test('compare by the type that is named', async () => {
+      const rows = [
+        { n: '9', v: 'nine' },
+        { n: '10', v: 'ten' },
+      ];
+      expect(await picked({ max: 'n', type: 'text' }, rows)).toBe('nine');
+      expect(await picked({ max: 'n', type: 'integer' }, rows)).toBe('ten');
+    });
+
+    test('compare whole numbers beyond 2^53 exactly', async () => {
+      const rows = [
+        { n: '9007199254740993', v: 'more' },
+        { n: '9007199254740992', v: 'less' },
+      ];
+      expect(await picked({ max: 'n', type: 'integer' }, rows)).toBe('more');
+      expect(await picked({ min: 'n', type: 'integer' }, rows)).toBe('less');
+    });
+
+    test('compare days', async () => {
+      const rows = [
+        { n: '20231231', v: 'old' },
+        { n: '20240101', v: 'new' },
+      ];
+      expect(await picked({ max: 'n', type: 'date' }, rows)).toBe('new');
+    });
+
+    test.each([['x'], [''], [null]])('let %j lose against a value, whichever is wanted and whichever comes first', async (n) => {
+      const rows = [
+        { n, v: 'bad' },
+        { n: '-5', v: 'good' },
+      ];
+      for (const pick of [{ max: 'n' }, { min: 'n' }]) {
+        expect(await picked(pick, rows)).toBe('good');
+        expect(await picked(pick, [...rows].reverse())).toBe('good');
+      }
+    });
+
+    test('leave ties to the first key, whatever the order of arrival', async () => {
+      const rows = [
+        { k: 'b', n: '1', v: 'second' },
+        { k: 'a', n: '1.0', v: 'first' },
+        { k: 'c', n: '1', v: 'third' },
+      ];
+      const orders = [
+        [0, 1, 2],
+        [2, 1, 0],
+        [1, 0, 2],
+        [2, 0, 1],
+      ].map((order) => order.flatMap((index) => rows[index] ?? []));
+      for (const order of orders) expect(await picked({ max: 'n' }, order, ['k'])).toBe('first');
+    });
+
+    test('compare the parts of a key one after another, as text', async () => {
+      const rows = [
+        { a: 'NY', b: 'Zug', n: '1', v: 'later' },
+        { a: 'NY', b: 'Aachen', n: '1', v: 'earlier' },
+      ];
+      expect(await picked({ max: 'n' }, rows, ['a', 'b'])).toBe('earlier');
+      expect(await picked({ max: 'n' }, [...rows].reverse(), ['a', 'b'])).toBe('earlier');
+    });
+
+    test('put a key that is missing last', async () => {
+      const rows = [
+        { k: '', n: '1', v: 'none' },
+        { k: 'z', n: '1', v: 'some' },
+      ];
+      expect(await picked({ max: 'n' }, rows, ['k'])).toBe('some');
+      expect(await picked({ max: 'n' }, [...rows].reverse(), ['k'])).toBe('some');
+    });
+
+    test('pick the same row for every order of arrival', async () => {
+      const row = fc.record({
+        n: fc.constantFrom('1', '2', '10', '', 'x'),
+        a: fc.string({ maxLength: 2 }),
+        b: fc.string({ maxLength: 12 }),
+      });
+      const rows = fc.uniqueArray(row, { minLength: 1, maxLength: 6, selector: ({ a, b }) => JSON.stringify([a, b]) });
+      const order = rows.chain((rows) => fc.tuple(fc.constant(rows), fc.shuffledSubarray(rows, { minLength: rows.length })));
+      await fc.assert(
+        fc.asyncProperty(order, async ([rows, shuffled]) => {
+          const valued = (list: typeof rows) =>
+            list.filter(({ a, b }) => a !== '' && b !== '').map((row) => ({ ...row, v: `${row.a}|${row.b}` }));
+          expect(await picked({ max: 'n' }, valued(shuffled), ['a', 'b'])).toEqual(await picked({ max: 'n' }, valued(rows), ['a', 'b']));
+        }),
+      );
+    });
   });
 
-  test('breaks ties by the key of the collection', async () => {
-    const right = ['333', '111', '222'].map((area_code) => sample('areacodes', { city: 'x', area_code, city_population: '9' }));
-    const config = { with: 'areacodes', on: { zipcode: 'city' }, as: 'area', select: ['area_code'], pick: { max: 'city_population' } };
-    const step = opened(steps.join, config, runtime({ read: () => from(otherSide(right)) }));
-    expect(await rowsThrough(step, [{ zipcode: 'x' }])).toMatchObject([{ area_area_code: '111' }]);
-  });
+  describe('a row without a match', () => {
+    test('stays with nulls under left, and is counted as missed', async () => {
+      const context = watched();
+      expect(await joined([{ id: '1' }, { id: '2' }], [{ id: '1', v: 'x' }], {}, context)).toEqual([
+        { id: '1', b_v: 'x' },
+        { id: '2', b_v: null },
+      ]);
+      expect(context.tally).toEqual({ ...emptyTally(), matched: 1, missed: 1 });
+    });
 
-  test.each([{ max: 'a', min: 'b' }, {}, 'last', { first: 'a' }])('refuses %j as pick', (pick) => {
-    expect(steps.join.config().safeParse({ ...config, pick }).success).toBe(false);
+    test('goes under inner, and is counted as unmatched', async () => {
+      const context = watched();
+      expect(await joined([{ id: '1' }, { id: '2' }], [{ id: '1', v: 'x' }], { type: 'inner' }, context)).toEqual([{ id: '1', b_v: 'x' }]);
+      expect(context.tally).toEqual({ ...emptyTally(), matched: 1, missed: 1, unmatched: 1 });
+    });
+
+    test('leaves an emptied page a page', async () => {
+      const step = join<Row, Row, 'b', string>(from(otherSide<Row>([])), { on: { id: 'id' }, as: 'b', select: ['v'], type: 'inner' });
+      expect((await through(step, pages<Row>([{ id: '1' }], [{ id: '2' }]))).map(({ number, rows }) => [number, rows])).toEqual([
+        [1, []],
+        [2, []],
+      ]);
+    });
   });
 
   test.each([
-    ['95%', 95, 5, undefined],
-    ['95%', 94, 6, '94.00% of 100 rows matched, expected at least 95%'],
-    ['99.5%', 995, 5, undefined],
-    ['99.5%', 199, 2, '99.00% of 201 rows matched, expected at least 99.5%'],
-    ['100%', 99_999, 1, '99.99% of 100,000 rows matched, expected at least 100%'],
-    ['100%', 1, 0, undefined],
-    ['0%', 0, 1, undefined],
-    ['100%', 0, 0, undefined],
-    [undefined, 0, 9, undefined],
-  ])('with min_match %s, %d matches and %d misses: the gate says %j', (min_match, matched, missed, refusal) => {
-    const parsed = steps.join.config().parse({ ...config, min_match });
-    expect(steps.join.gate?.(parsed, { ...emptyTally(), matched, missed })?.violation?.message).toBe(refusal);
+    ['on', { on: {} }],
+    ['select', { select: [] }],
+  ])('refuses an empty %s', (_what, options) => {
+    expect(() => join<Row, Row, 'b', string>(of(), { on: { id: 'id' }, as: 'b', select: ['v'], ...options })).toThrow(
+      expect.objectContaining({ code: 'E_STEP_CONFIG' }),
+    );
   });
 
-  test.each(['95', '101%', '-1%', '1000%', '', '95 %'])('refuses %j as min_match', (min_match) => {
-    expect(steps.join.config().safeParse({ ...config, min_match }).success).toBe(false);
+  describe('join in a file', () => {
+    const config = { with: 'bridges', on: { bridge_id: 'id' } };
+
+    test('prefixes with the name of the collection unless told otherwise', () => {
+      const added = planned(steps.join, { ...config, select: ['title', 'sub_one'] }).columns.slice(-2);
+      expect(added.map(({ name, original }) => [name, original])).toEqual([
+        ['bridges_title', 'bridges_title'],
+        ['bridges_sub_one', 'bridges_subOne'],
+      ]);
+    });
+
+    test('adds all that is not credential-like by default', async () => {
+      const [row] = await rowsThrough(opened(steps.join, config), leads);
+      const added = Object.keys(row ?? {}).filter((name) => name.startsWith('bridges_'));
+      expect(added).toHaveLength(21);
+      expect(added).not.toContain('bridges_crm_key');
+    });
+
+    test('asks the service only for the secrets that it reveals', async () => {
+      const asked: unknown[] = [];
+      const { read } = runtime();
+      const context = runtime({ read: (collection, reveal) => (asked.push([collection.name, reveal]), read(collection, reveal)) });
+      const step = opened(steps.join, { ...config, as: 'b', reveal: ['crm_key'] }, context);
+      const [row] = await rowsThrough(step, leads);
+      expect(asked).toEqual([['bridges', ['crm_key']]]);
+      expect(row).toMatchObject({ b_crm_key: 'text' });
+    });
+
+    test('keeps the sensitivity of what it adds', () => {
+      const { columns } = planned(steps.join, { ...config, select: ['name', 'crm_key', 'title'], reveal: ['crm_key'] });
+      expect(columns.slice(-3).map(({ sensitivity }) => sensitivity)).toEqual(['personal', 'secret', 'plain']);
+    });
+
+    test('says why a credential-like field cannot be selected', () => {
+      expect(planned(steps.join, { ...config, select: ['crm_key'] }).problems).toEqual([
+        { path: ['select', 0], message: "field 'crm_key' is withheld because it is credential-like; name it under reveal to use it" },
+      ]);
+    });
+
+    test('reports a field that is selected twice', () => {
+      expect(planned(steps.join, { ...config, select: ['title', 'title'] }).problems).toEqual([
+        { path: ['select', 1], message: "field 'title' is listed twice; list it once" },
+      ]);
+    });
+
+    test('reports a name that is taken', () => {
+      const once = planned(steps.join, { ...config, select: ['title'] }).columns;
+      expect(planned(steps.join, { ...config, select: ['title'] }, once).problems).toEqual([
+        { path: ['as'], message: "there is a field 'bridges_title' already; choose another name under as, or leave it out of select" },
+      ]);
+    });
+
+    test('reports an empty on', () => {
+      expect(planned(steps.join, { ...config, on: {} }).problems).toEqual([{ path: ['on'], message: 'needs at least one pair of fields' }]);
+    });
+
+    test.each<DeclaredType>(['integer', 'decimal', 'flag', 'timestamp', 'date'])(
+      'reports a left field that is %s and no text any more',
+      (type) => {
+        expect(planned(steps.join, { ...config, select: ['title'] }, castTo({ bridge_id: type })).problems).toEqual([
+          {
+            path: ['on', 'bridge_id'],
+            message: `field 'bridge_id' is ${type} here and never matches text; join before it is cast, or derive a text from it`,
+          },
+        ]);
+      },
+    );
+
+    test('takes a left field that was cast to text, or derived as text', () => {
+      expect(planned(steps.join, { ...config, select: ['title'] }, castTo({ bridge_id: 'text' })).problems).toEqual([]);
+    });
+
+    test('compares a picked field by its declared type', async () => {
+      const right = [
+        sample('areacodes', { city: 'x', area_code: '111', city_population: '9' }),
+        sample('areacodes', { city: 'x', area_code: '222', city_population: '10' }),
+      ];
+      const context = runtime({ read: () => from(otherSide(right)) });
+      const join = { with: 'areacodes', on: { zipcode: 'city' }, as: 'area', select: ['area_code'] };
+      const best = (pick: unknown) => rowsThrough(opened(steps.join, { ...join, pick }, context), [{ zipcode: 'x' }]);
+      expect(await best({ max: 'city_population' })).toMatchObject([{ area_area_code: '222' }]);
+      expect(await best({ min: 'city_population' })).toMatchObject([{ area_area_code: '111' }]);
+    });
+
+    test('breaks ties by the key of the collection', async () => {
+      const right = ['333', '111', '222'].map((area_code) => sample('areacodes', { city: 'x', area_code, city_population: '9' }));
+      const config = { with: 'areacodes', on: { zipcode: 'city' }, as: 'area', select: ['area_code'], pick: { max: 'city_population' } };
+      const step = opened(steps.join, config, runtime({ read: () => from(otherSide(right)) }));
+      expect(await rowsThrough(step, [{ zipcode: 'x' }])).toMatchObject([{ area_area_code: '111' }]);
+    });
+
+    test.each([{ max: 'a', min: 'b' }, {}, 'last', { first: 'a' }])('refuses %j as pick', (pick) => {
+      expect(steps.join.config().safeParse({ ...config, pick }).success).toBe(false);
+    });
+
+    test.each([
+      ['95%', 95, 5, undefined],
+      ['95%', 94, 6, '94.00% of 100 rows matched, expected at least 95%'],
+      ['99.5%', 995, 5, undefined],
+      ['99.5%', 199, 2, '99.00% of 201 rows matched, expected at least 99.5%'],
+      ['100%', 99_999, 1, '99.99% of 100,000 rows matched, expected at least 100%'],
+      ['100%', 1, 0, undefined],
+      ['0%', 0, 1, undefined],
+      ['100%', 0, 0, undefined],
+      [undefined, 0, 9, undefined],
+    ])('with min_match %s, %d matches and %d misses: the gate says %j', (min_match, matched, missed, refusal) => {
+      const parsed = steps.join.config().parse({ ...config, min_match });
+      expect(steps.join.gate?.(parsed, { ...emptyTally(), matched, missed })?.violation?.message).toBe(refusal);
+    });
+
+    test.each(['95', '101%', '-1%', '1000%', '', '95 %'])('refuses %j as min_match', (min_match) => {
+      expect(steps.join.config().safeParse({ ...config, min_match }).success).toBe(false);
+    });
   });
 });

@@ -1,0 +1,31 @@
+import { readdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+
+/** Which suites run together, by the name of the file in `test/rooms` that runs them. A suite is in one room. */
+export const rooms: Readonly<Record<string, RegExp>> = {
+  'cli-a-l': /^system\/cli\/[a-l]/,
+  'cli-m-z': /^system\/cli\/[m-z]/,
+  http: /^system\/(http|collections)\//,
+  'pipeline-a-h': /^system\/pipeline\/[a-h]/,
+  'pipeline-i-r': /^system\/pipeline\/[i-r]/,
+  'pipeline-s-z': /^system\/pipeline\/[s-z]/,
+  service: /^system\/(service|doctor|[^/]+$)/,
+  source: /^system\/source\//,
+  tables: /^system\/(lake|parquet|sinks|store)\//,
+  unit: /^unit\//,
+};
+
+/**
+ * Declares the tests of all suites of a room.
+ *
+ * jest gives each file that it runs a world of its own, in which all modules are read again and all code is cold, which took half of the
+ * time. Hooks of a suite have to stand within a `describe`, or they are run for each test of the room.
+ */
+export async function runRoom(name: string): Promise<void> {
+  for (const suite of await suites()) if (rooms[name]?.test(suite)) await import(resolve('test', suite));
+}
+
+/** The suites of `unit` and `system`, as paths in `test`, sorted. */
+export async function suites(): Promise<readonly string[]> {
+  return (await readdir('test', { recursive: true })).filter((path) => /^(unit|system)\/.*\.test\.ts$/.test(path)).sort();
+}

@@ -1,0 +1,19 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { rooms, suites } from '../support/suites.js';
+
+test('each suite runs in one room, and each room by a file of its name', async () => {
+  const patterns = Object.values(rooms);
+  expect((await suites()).filter((suite) => patterns.filter((pattern) => pattern.test(suite)).length !== 1)).toEqual([]);
+  expect((await readdir('test/rooms')).sort()).toEqual(Object.keys(rooms).map((room) => `${room}.test.ts`));
+  for (const room of Object.keys(rooms)) expect(await readFile(`test/rooms/${room}.test.ts`, 'utf8')).toContain(`runRoom('${room}')`);
+});
+
+test('no suite has a hook that would be run for the other tests of its room', async () => {
+  const withHook: string[] = [];
+  for (const suite of await suites()) {
+    if (/^(before|after)Each\(/m.test(await readFile(join('test', suite), 'utf8'))) withHook.push(suite);
+  }
+  expect(withHook).toEqual([]);
+});
