@@ -7,7 +7,7 @@ export { linked } from './linked.js';
 export { linkInTheWay, refuseLinks } from './links.js';
 export { PartialFile } from './local-disk/partial-file.js';
 export { dayTemplate, filledPath, fixedPath, type PathNames, pathProblem, runTemplate } from './local-path.js';
-export { type Lock, lockOutputs } from './lock.js';
+export { inTurn, type Lock, lockOutputs } from './lock.js';
 export type { LoggedCommit } from './logged-commit.js';
 export { overlap } from './overlap.js';
 export { isPrivate, makePrivate, makeState, openOwn, readOwn } from './own.js';

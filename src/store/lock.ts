@@ -1,4 +1,6 @@
 import { resolve } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { LeadstreamError } from '../core/index.js';
 import { LockFile } from './lock-file.js';
 
 /** How outputs are locked. */
@@ -59,4 +61,33 @@ export async function lockOutputs(paths: readonly string[], options: LockOptions
     },
     release,
   };
+}
+
+const turnMs = 20;
+const maxTurns = 500;
+
+/**
+ * Does something with a file of the state folder that other runs change as well, one after the other.
+ *
+ * @param path Absolute path of the file, existing or not.
+ * @param runId Run that the lock file names.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` when others hold it for ten seconds; otherwise as `lockOutputs`, and what `work` throws.
+ */
+export async function inTurn<T>(path: string, runId: string, work: () => Promise<T>): Promise<T> {
+  const lock = await turn(path, runId, maxTurns);
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
+}
+
+async function turn(path: string, runId: string, turns: number): Promise<Lock> {
+  try {
+    return await lockOutputs([path], { runId, mode: 0o600 });
+  } catch (failure) {
+    if (turns === 0 || !(failure instanceof LeadstreamError) || failure.code !== 'E_RUN_LOCKED') throw failure;
+    await wait(turnMs);
+    return turn(path, runId, turns - 1);
+  }
 }

@@ -164,9 +164,7 @@ export class ClaimedRun {
     refuseStopped(this.options.signal);
     // What no log can hold comes before it: a run that is killed between them publishes no file, and the next one gives all rows again.
     const done = await prepared.commit(report.partial);
-    const kept = report.partial
-      ? countsOfPart(run.runId, prepared.totals.keys())
-      : counts.of(run.runId, ledger.reads(false), prepared.totals);
+    const kept = report.partial ? countsOfPart(run.runId, prepared.totals.keys()) : counts.of(ledger.reads(false), prepared.totals);
     const commit = await run.prepareCommit(claim, actions, this.#spools, kept).catch((failure: unknown) => {
       throw published(failure, done);
     });

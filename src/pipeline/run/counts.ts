@@ -5,7 +5,7 @@ import type { Collection } from '../../collections/index.js';
 import { accountOf } from '../../http/index.js';
 import { reasonOf, schema } from '../../core/index.js';
 import type { Events } from '../../events/index.js';
-import { errnoOf, makePrivate, readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
+import { errnoOf, inTurn, type LoggedCommit, makePrivate, readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
 import { accountKey, countedName, inState, type ConnectOptions } from '../../source/index.js';
 
 const count = schema((z) => z.object({ rows: z.number().int().nonnegative(), run: z.string() }));
@@ -41,13 +41,13 @@ export interface Counts {
   /** Whether the last run of an output of this pipeline filled it with a part of a list. @param path As far as it is known before a run. */
   isPart(path: string): boolean;
   /**
-   * What a run counted, as it is kept.
+   * What this run counted, as it is kept.
    *
    * @param reads Rows of the lists that it read, by collection.
    * @param outputs Rows of its outputs, by path.
    */
-  of(run: string, reads: OutputCount['reads'], outputs: ReadonlyMap<string, number>): RunCounts;
-  /** Keeps what a run counted, once it is published. */
+  of(reads: OutputCount['reads'], outputs: ReadonlyMap<string, number>): RunCounts;
+  /** Keeps what this run counted, once it is published. */
   keep(counts: RunCounts): Promise<void>;
 }
 
@@ -63,6 +63,7 @@ export interface CountsOptions {
   /** `<state-dir>/counts`; made when missing, private (0700). */
   readonly folder: string;
   readonly pipeline: string;
+  readonly run: string;
   readonly connection: Pick<ConnectOptions, 'baseUrl' | 'auth'>;
   /** Lists that may be asked for. */
   readonly collections: readonly Collection[];
@@ -83,7 +84,7 @@ export const noCounts: Counts = {
  *
  * @throws {SinkError} `E_SINK_PATH` when the folder cannot be made.
  */
-export async function openCounts({ folder, pipeline, connection, collections, events }: CountsOptions): Promise<Counts> {
+export async function openCounts({ folder, pipeline, run, connection, collections, events }: CountsOptions): Promise<Counts> {
   const { baseUrl, auth } = connection;
   const key = await inState('E_SINK_PATH', `cannot keep counts in ${folder}`, async () => {
     await makePrivate(folder);
@@ -103,12 +104,12 @@ export async function openCounts({ folder, pipeline, connection, collections, ev
     },
     ofOutput: (path) => own.outputs[path],
     isPart: (path) => own.parts[path] !== undefined,
-    of: (run, reads, outputs) => ({
+    of: (reads, outputs) => ({
       sources: Object.fromEntries(Object.entries(reads).map(([collection, rows]) => [nameOf(collection), { rows, run }])),
       outputs: Object.fromEntries([...outputs].map(([path, rows]) => [path, { rows, run, reads }])),
       parts: {},
     }),
-    keep: (counts) => write(folder, pipeline, own, counts),
+    keep: (counts) => keep(pathOf(folder, pipeline), run, counts, own),
   };
 }
 
@@ -116,20 +117,33 @@ export async function openCounts({ folder, pipeline, connection, collections, ev
  * Keeps what a run counted whose commit was recovered. Where earlier counts are damaged nothing is kept, so that the next run tells of it.
  *
  * @param folder `<state-dir>/counts`; made when missing, private (0700).
- * @param logged As `Counts.of` gave it; anything else is none.
+ * @param commit With counts as `Counts.of` gave them; anything else is none.
  * @throws {SinkError} `E_SINK_PATH`.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` when others hold the counts for too long.
  */
-export async function keepRecovered(folder: string, pipeline: string, logged: unknown): Promise<void> {
-  const counts = countsFile().omit({ version: true }).safeParse(logged).data;
+export async function keepRecovered(folder: string, commit: LoggedCommit): Promise<void> {
+  const { pipeline, runId } = commit;
+  const counts = countsFile().omit({ version: true }).safeParse(commit.counts).data;
   if (counts === undefined || basename(pipeline) !== pipeline) return;
   await inState('E_SINK_PATH', `cannot keep counts in ${folder}`, async () => {
     await makePrivate(folder);
-    const own = await parsed(pathOf(folder, pipeline)).catch(() => undefined);
-    if (own !== undefined) await write(folder, pipeline, own, counts);
+    await keep(pathOf(folder, pipeline), runId, counts);
   });
 }
 
-async function write(folder: string, pipeline: string, own: CountsFile, counts: RunCounts): Promise<void> {
+/**
+ * Adds to what is kept by now: a run of the same pipeline with other outputs may have kept something since this one began.
+ *
+ * @param instead What stands for a file that is damaged. Default: none, and nothing is kept.
+ */
+async function keep(path: string, run: string, counts: RunCounts, instead?: CountsFile): Promise<void> {
+  await inTurn(path, run, async () => {
+    const own = await parsed(path).catch(() => instead);
+    if (own !== undefined) await write(path, own, counts);
+  });
+}
+
+async function write(path: string, own: CountsFile, counts: RunCounts): Promise<void> {
   const parts = Object.entries(own.parts).filter(([path]) => counts.outputs[path] === undefined);
   const kept: CountsFile = {
     version: 1,
@@ -137,7 +151,7 @@ async function write(folder: string, pipeline: string, own: CountsFile, counts: 
     outputs: latest({ ...own.outputs, ...counts.outputs }),
     parts: latest({ ...Object.fromEntries(parts), ...counts.parts }),
   };
-  await replaceFile(pathOf(folder, pipeline), `${JSON.stringify(kept, undefined, 2)}\n`, { mode: 0o600, durable: true });
+  await replaceFile(path, `${JSON.stringify(kept, undefined, 2)}\n`, { mode: 0o600, durable: true });
 }
 
 function notRead(collection: string): never {

@@ -154,6 +154,7 @@ export class Run {
     return openCounts({
       folder: this.state.counts,
       pipeline: name,
+      run: this.runId,
       connection,
       collections: plan.reads.map((read) => readOf(plan, read)),
       events: this.events,

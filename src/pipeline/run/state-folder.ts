@@ -36,8 +36,8 @@ export class StateFolder {
    * What is left to do of a commit that was recovered: the pages that are published go, those of this state folder, whatever place the commit
    * says that they are in, and what was counted stays.
    */
-  readonly settle = async ({ pipeline, spent = [], counts }: LoggedCommit): Promise<void> => {
-    for (const folder of spent) await removeSpool(this.spool, folder);
-    await keepRecovered(this.counts, pipeline, counts);
+  readonly settle = async (commit: LoggedCommit): Promise<void> => {
+    for (const folder of commit.spent ?? []) await removeSpool(this.spool, folder);
+    await keepRecovered(this.counts, commit);
   };
 }

@@ -200,6 +200,13 @@ describe('shrinking', () => {
       expect((await refused({}, { body }))[0]).toContain('leads: 10 rows were read, and 100 by run');
     });
 
+    test('is kept of every run of one pipeline, though several with other outputs end at the same time', async () => {
+      const names = ['a.csv', 'b.csv', 'c.csv', 'd.csv'];
+      await Promise.all(names.map((name) => night({}, { body: `from: leads\nspool: off\n${toCsv.replace('leads.csv', name)}` })));
+      const counts = JSON.parse(await readFile(join(folder, 'state/counts/test.json'), 'utf8')) as { readonly outputs: object };
+      expect(Object.keys(counts.outputs).sort()).toEqual(names.map((name) => join(folder, name)));
+    });
+
     test('is nothing for a first run, which publishes', async () => {
       const report = await night({ leads: bridged(1), bridges: bridges(1) });
       expect(news(report)).toEqual([]);
