@@ -1,5 +1,5 @@
-import type { ASTNode } from '@marcbachmann/cel-js';
-import { expectations, snakeCase, type Column, type DeclaredType } from '../../core/index.js';
+import { EvaluationError, type ASTNode } from '@marcbachmann/cel-js';
+import { expectations, hintAt, snakeCase, type Column, type DeclaredType } from '../../core/index.js';
 import { unknownStart } from './environments.js';
 import { readsExactly } from './exact.js';
 import { ExpressionFault } from './fault.js';
@@ -51,6 +51,63 @@ function reads(name: string, text: string): boolean {
   } catch (error) {
     if (error instanceof ExpressionFault) return false;
     throw error;
+  }
+}
+
+/**
+ * A part without a field that fails, as it then does in every row, like `1 / 0` or a time zone that is none.
+ *
+ * @param evaluate Evaluates a text of which everything is known. @throws What evaluation throws.
+ */
+export function failing(
+  source: string,
+  nodes: readonly ASTNode[],
+  evaluate: (constant: string) => unknown,
+): { readonly message: string; readonly at: number } | undefined {
+  // The innermost one is at the end.
+  for (const node of nodes.toReversed()) {
+    const said = node === nodes[0] ? source : source.slice(node.start, node.end);
+    const failure = zoneFault(node, evaluate) ?? zeroFault(node) ?? (isKnown(node) ? failureOf(said, evaluate) : undefined);
+    if (failure !== undefined) return { message: `${said} fails, whatever the row: ${failure}`, at: node.start };
+  }
+  return undefined;
+}
+
+/** Whether a part is worth evaluating: there is no name in it, and no clock, which stands still until a run. */
+function isKnown(node: ASTNode): boolean {
+  if (node.op === 'value' || node.op === 'list' || node.op === 'map') return false;
+  return [...nodesIn(node)].every(({ op, args }) => op !== 'id' && !(op === 'call' && clocks.has(args[0])));
+}
+
+const clocks: ReadonlySet<string> = new Set(['now', 'run_date', 'days_before']);
+
+function failureOf(constant: string, evaluate: (constant: string) => unknown): string | undefined {
+  try {
+    evaluate(constant);
+    return undefined;
+  } catch (error) {
+    // A part that cannot be read by itself, like one that begins within a bracket, is judged with what is around it.
+    return error instanceof EvaluationError ? error.summary : undefined;
+  }
+}
+
+function zeroFault({ op, args }: ASTNode): string | undefined {
+  if (op !== '/' && op !== '%') return undefined;
+  const [, divisor] = args;
+  return divisor.op === 'value' && divisor.args === 0n ? 'division by zero' : undefined;
+}
+
+/** What is wrong with the time zone that a method of instants is given. */
+function zoneFault({ op, args }: ASTNode, evaluate: (constant: string) => unknown): string | undefined {
+  if (op !== 'rcall' || !args[0].startsWith('get')) return undefined;
+  const [method, , [zone]] = args;
+  if (zone?.op !== 'value' || typeof zone.args !== 'string') return undefined;
+  try {
+    evaluate(`timestamp('2000-01-01T00:00:00Z').${method}(${JSON.stringify(zone.args)})`);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof RangeError)) return undefined;
+    return `there is no time zone '${zone.args}'${hintAt(zone.args, Intl.supportedValuesOf('timeZone'))}`;
   }
 }
 

@@ -35,7 +35,7 @@ export function runtimeOver(columns: readonly Column[], start: Start): Environme
     env,
     columns,
     () => 'dyn',
-    ({ takes }) => ({ takes: takes === 'nothing' ? '' : 'dyn', returns: 'dyn' }),
+    ({ takes }) => ({ takes: takes.length === 0 ? [] : ['dyn'], returns: 'dyn' }),
     start,
   );
 }
@@ -49,7 +49,7 @@ export function typingOver(columns: readonly Column[]): Environment {
     env,
     columns,
     ({ type, cast }) => (cast ? celTypes[type] : 'string'),
-    ({ takes, returns }) => ({ takes: takes === 'nothing' ? '' : takes, returns }),
+    (declared) => declared,
     unknownStart,
   );
 }
@@ -63,7 +63,7 @@ function environment(
   env: Environment,
   columns: readonly Column[],
   typeOf: (column: Column) => string,
-  signatureOf: (call: ExpressionFunction) => { readonly takes: string; readonly returns: string },
+  signatureOf: (call: ExpressionFunction) => { readonly takes: readonly string[]; readonly returns: string },
   start: Start,
 ): Environment {
   for (const column of columns) {
@@ -71,7 +71,8 @@ function environment(
   }
   for (const [name, declared] of Object.entries(functions)) {
     const { takes, returns } = signatureOf(declared);
-    env.registerFunction(`${name}(${takes}): ${returns}`, (operand?: unknown) => declared.call(operand, start));
+    for (const type of takes.length === 0 ? [''] : takes)
+      env.registerFunction(`${name}(${type}): ${returns}`, (operand?: unknown) => declared.call(operand, start));
   }
   return env;
 }

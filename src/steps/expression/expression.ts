@@ -1,7 +1,7 @@
 import { EvaluationError, ParseError, type ASTNode, type TypeCheckResult } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType, Row, Value, ValueOf, Warning } from '../../core/index.js';
 import { runtimeOver, typingOver, unknownStart } from './environments.js';
-import { unreadable } from './constants.js';
+import { failing, unreadable } from './constants.js';
 import { directCall } from './direct.js';
 import { doubtsOf } from './doubts.js';
 import { makeExact } from './exact.js';
@@ -103,7 +103,11 @@ class Compiler {
     const program = this.#runtime.parse(source);
     const nodes = [...nodesIn(program.ast)];
     const inferred = this.#typing.check(source);
-    const problem = limitProblem(nodes, program.ast) ?? unreadable(nodes) ?? messageOnly(refusalOf(inferred, this.#proposals, source));
+    const problem =
+      limitProblem(nodes, program.ast) ??
+      unreadable(nodes) ??
+      messageOnly(refusalOf(inferred, this.#proposals, source)) ??
+      failing(source, nodes, (constant) => this.#runtime.evaluate(constant));
     if (problem !== undefined) return problem;
     const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
     if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };

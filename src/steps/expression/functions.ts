@@ -5,10 +5,13 @@ import { areaCode, zipCity, zipPrefix, zipState } from './geography.js';
 /** A value inside an expression: text of the service, or what a cast or another function made of it. */
 type Operand = unknown;
 
+/** The types of CEL that our functions take; `dyn` is any. */
+type Taken = 'dyn' | 'string' | 'int' | 'double' | 'bool' | 'google.protobuf.Timestamp';
+
 /** A function of ours. `returns` is its type in CEL when the result is not `null`. */
 export interface ExpressionFunction {
-  /** Type in CEL of what it takes when that is not `null`; `nothing` for a function that is called without a value. */
-  readonly takes: 'dyn' | 'int' | 'google.protobuf.Timestamp' | 'nothing';
+  /** Types in CEL of what it takes when that is not `null`; none for a function that is called without a value. */
+  readonly takes: readonly Taken[];
   readonly returns: 'string' | 'double' | 'bool' | 'google.protobuf.Timestamp';
   /** Whether the instant that it returns is a calendar day. */
   readonly day?: true;
@@ -21,14 +24,23 @@ export interface ExpressionFunction {
 /** How a function of ours is called, for messages; `undefined` for any other name. */
 export function callOf(name: string): string | undefined {
   if (!Object.hasOwn(functions, name)) return undefined;
-  const ways: Readonly<Record<ExpressionFunction['takes'], string>> = {
-    nothing: `is called as ${name}()`,
-    int: `takes a whole number: ${name}(7)`,
-    'google.protobuf.Timestamp': `takes an instant or a day: ${name}(epoch('1709251200'))`,
-    dyn: `takes one value: ${name}(…)`,
-  };
-  return ways[functions[name]?.takes ?? 'dyn'];
+  const takes = functions[name]?.takes ?? [];
+  const [first] = takes;
+  if (first === undefined) return `is called as ${name}()`;
+  const made = takes.length === 1 && first === 'string' ? '; string(…) makes one of another value' : '';
+  return `takes ${alternatives.format(takes.map((type) => taken[type].words))}: ${name}(${taken[first].example})${made}`;
 }
+
+const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
+
+const taken: Readonly<Record<Taken, { readonly words: string; readonly example: string }>> = {
+  dyn: { words: 'one value', example: '…' },
+  string: { words: 'a text', example: "'…'" },
+  int: { words: 'a whole number', example: '7' },
+  double: { words: 'a decimal', example: '7.0' },
+  bool: { words: 'a flag', example: 'true' },
+  'google.protobuf.Timestamp': { words: 'an instant or a day', example: "epoch('1709251200')" },
+};
 
 /** When a run was first started. */
 export type Start = () => Date;
@@ -47,7 +59,7 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
     areaCode,
   ),
   num: {
-    takes: 'dyn',
+    takes: ['string', 'int', 'double'],
     returns: 'double',
     summary: 'The number that a text spells; an empty text gives null.',
     example: "num('41') > 40.0",
@@ -55,14 +67,14 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
       typeof value === 'string' ? parsed('num', 'decimal', value) : typeof value === 'bigint' ? Number(value) : numberOrNull(value),
   },
   flag: {
-    takes: 'dyn',
+    takes: ['string', 'bool'],
     returns: 'bool',
     summary: 'Whether a text says yes, as cast reads it: yes, y, true and 1 in any case, or no, n, false and 0; an empty text gives null.',
     example: "flag('Yes') && !flag('0')",
     call: (value) => (typeof value === 'string' ? parsed('flag', 'flag', value) : typeof value === 'boolean' ? value : nullOnly(value)),
   },
   date: {
-    takes: 'dyn',
+    takes: ['string', 'google.protobuf.Timestamp'],
     returns: 'google.protobuf.Timestamp',
     day: true,
     summary: 'The day of a text YYYYMMDD or of an instant, at midnight UTC.',
@@ -71,28 +83,28 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
       typeof value === 'string' ? parsed('date', 'date', value) : value instanceof Date ? midnightOf(value) : nullOnly(value),
   },
   epoch: {
-    takes: 'dyn',
+    takes: ['string', 'google.protobuf.Timestamp'],
     returns: 'google.protobuf.Timestamp',
     summary: 'The instant of a text of seconds since 1970.',
     example: "epoch('0').getFullYear() == 1970",
     call: (value) => (typeof value === 'string' ? parsed('epoch', 'timestamp', value) : value instanceof Date ? value : nullOnly(value)),
   },
   month: {
-    takes: 'google.protobuf.Timestamp',
+    takes: ['google.protobuf.Timestamp'],
     returns: 'string',
     summary: 'The month of an instant or a day, in UTC, as the text YYYY-MM. A field that is declared as either is read as such.',
     example: "month(epoch('1709251200')) == '2024-03'",
     call: (value) => (value instanceof Date ? inRange('month', value).toISOString().slice(0, -17) : nullOnly(value)),
   },
   now: {
-    takes: 'nothing',
+    takes: [],
     returns: 'google.protobuf.Timestamp',
     summary: 'The instant at which the run was first started: the same in every row, and after a resume.',
     example: 'now() >= run_date()',
     call: (_, start) => start(),
   },
   run_date: {
-    takes: 'nothing',
+    takes: [],
     returns: 'google.protobuf.Timestamp',
     day: true,
     summary: 'The UTC day of now(), as {{ run.date }} in paths.',
@@ -100,7 +112,7 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
     call: (_, start) => midnightOf(start()),
   },
   days_before: {
-    takes: 'int',
+    takes: ['int'],
     returns: 'google.protobuf.Timestamp',
     day: true,
     summary: 'The UTC day so many days before run_date(): the last seven full days and today are timestamp >= days_before(7).',
@@ -111,7 +123,7 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
         : nullOnly(value),
   },
   blank: {
-    takes: 'dyn',
+    takes: ['dyn'],
     returns: 'bool',
     summary: 'Whether a value is null, empty or nothing but white space.',
     example: "blank(' ')",
@@ -124,7 +136,7 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
 
 function ofText(summary: string, example: string, call: (text: string) => string | null): ExpressionFunction {
   return {
-    takes: 'dyn',
+    takes: ['string'],
     returns: 'string',
     summary,
     example,

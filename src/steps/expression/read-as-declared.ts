@@ -41,7 +41,7 @@ const operators: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '==', '!='
 
 /** The parts of a node that have to be instants. */
 function besideInstants({ op, args }: ASTNode, isInstant: (node: ASTNode) => boolean): readonly ASTNode[] {
-  if (op === 'call') return functions[args[0]]?.takes === instant ? args[1].filter(isNode) : [];
+  if (op === 'call') return functions[args[0]]?.takes.every((type) => type === instant) ? args[1].filter(isNode) : [];
   if (!operators.has(op)) return [];
   const [left, right]: readonly unknown[] = [args].flat();
   if (!isNode(left) || !isNode(right)) return [];

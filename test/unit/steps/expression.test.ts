@@ -104,7 +104,7 @@ describe('an expression that cannot be read', () => {
     ['email == NULL', "did you mean 'null'?"],
     ['email == None', "unknown field 'None', did you mean 'null'?"],
     ['email == nil', "unknown field 'nil', did you mean 'null'?"],
-    ["zip_state == 'ON'", "'zip_state' is a function and no field; it takes one value: zip_state(…)"],
+    ["zip_state == 'ON'", "'zip_state' is a function and no field; it takes a text: zip_state('…'); string(…) makes one of another value"],
     ['blank(email) == TRUE', "did you mean 'true'?"],
     ["LeadAccepted == 'yes'", "did you mean 'lead_accepted'?"],
     ["LEAD_ACCEPTED == 'yes'", "did you mean 'lead_accepted'?"],
@@ -119,6 +119,33 @@ describe('an expression that cannot be read', () => {
   });
 });
 
+describe('an expression with a part that always fails', () => {
+  test.each([
+    ['1/0 == 1', '1/0 fails, whatever the row: division by zero', 0],
+    ["s == 'a' || int(s) % 0 == 1", 'int(s) % 0 fails, whatever the row: division by zero', 12],
+    ['[1,2][5] == 1', '[1,2][5] fails, whatever the row: No such key: index out of bounds, index 5 >= size 2', 0],
+    ["{'a':1}['b'] == 1", "{'a':1}['b'] fails, whatever the row: No such key: b", 0],
+    ["s == 'abc'.substring(9)", "'abc'.substring(9) fails, whatever the row: ", 5],
+    ['9223372036854775807 + 1 > 0', '9223372036854775807 + 1 fails, whatever the row: integer overflow', 0],
+    ["epoch(s).getHours('America/New_Yrok')", "there is no time zone 'America/New_Yrok'; did you mean 'America/New_York'?", 0],
+    ['(1+1)*(2/(1-1)) == 2', '(1+1)*(2/(1-1)) == 2 fails, whatever the row: division by zero', 1],
+  ])('%s is refused', (source, message, at) => {
+    expect(expressionsOver(texts('s')).compile(source)).toMatchObject({ message: expect.stringContaining(message), at });
+  });
+
+  test.each([
+    "epoch(s).getHours('America/New_York')",
+    '1/2 == 0',
+    "'abc'.substring(2) == s",
+    "now() - duration('1h')",
+    'days_before(7) < run_date()',
+    "[1, 2].exists(x, x / 2 == 1) || s == 'a'",
+    "s == '' ? null : s",
+  ])('%s is taken', (source) => {
+    expect(expressionsOver(texts('s')).compile(source)).toHaveProperty('evaluate');
+  });
+});
+
 describe('a function of ours', () => {
   test.each(Object.entries(functions))('%s does what its example says', (_name, { example }) => {
     expect(valueOf(example)).toBe(true);
@@ -129,9 +156,37 @@ describe('a function of ours', () => {
     expect(summary).toMatch(/^[A-Z].*\.$/);
   });
 
-  const takes = { dyn: 'text', int: 'integer', 'google.protobuf.Timestamp': 'timestamp' } as const;
-  const taking = Object.entries(functions).flatMap(([name, { takes: type }]) =>
-    type === 'nothing' || name === 'blank' ? [] : [[name, castTo({ s: takes[type] })] as const],
+  /** What a cast makes of a field, by the types of CEL. */
+  const casts = {
+    string: 'text',
+    int: 'integer',
+    double: 'decimal',
+    bool: 'flag',
+    'google.protobuf.Timestamp': 'timestamp',
+  } as const;
+  const ofOne = Object.entries(functions).filter(([name, { takes }]) => takes.length > 0 && name !== 'blank');
+  const taking = ofOne.flatMap(
+    ([
+      name,
+      {
+        takes: [type],
+      },
+    ]) => (type === undefined || type === 'dyn' ? [] : [[name, castTo({ s: casts[type] })] as const]),
+  );
+  const everyType = ofOne.flatMap(([name, { takes }]) =>
+    (Object.keys(casts) as (keyof typeof casts)[]).map((type) => [name, casts[type], takes.includes(type)] as const),
+  );
+
+  test.each(everyType)('%s of a field that is cast to %s can be right: %s', (name, type, right) => {
+    const { problems } = planned(steps.derive, { x: `${name}(s)` }, castTo({ s: type }));
+    expect(problems.map(({ message }) => message)).toEqual(right ? [] : [expect.stringContaining(`${name}() takes a`)]);
+  });
+
+  test.each(["lower(num('7'))", 'zip_city(1)', "trim(flag('yes'))", "zip_prefix(epoch('0'))", 'num(true)'])(
+    'is refused on the result that it cannot take: %s',
+    (source) => {
+      expect(planned(steps.derive, { x: source }, texts('s')).problems[0]?.message).toMatch(/\(\) takes /);
+    },
   );
 
   test.each(taking)('%s gives null for null', (name, columns) => {
@@ -195,9 +250,9 @@ describe('a call of a function of ours on one field', () => {
     }
   }
 
-  const ofAny = Object.keys(functions).filter((name) => functions[name]?.takes === 'dyn');
+  const ofText = Object.keys(functions).filter((name) => ['dyn', 'string'].includes(functions[name]?.takes[0] ?? ''));
 
-  test.each(ofAny)('gives what the interpreter gives: %s', (name) => {
+  test.each(ofText)('gives what the interpreter gives: %s', (name) => {
     for (const value of values) expect([value, outcome(`${name}(s)`, value)]).toEqual([value, outcome(`${name}([s][0])`, value)]);
   });
 });
@@ -228,7 +283,7 @@ describe('the clock', () => {
     ['days_before(s)', 'days_before() takes a whole number: days_before(7)'],
     ['now(1)', 'now() is called as now()'],
     ['run_date(s)', 'run_date() is called as run_date()'],
-    ['num(s, s)', 'num() takes one value: num(…)'],
+    ['num(s, s)', "num() takes a text, a whole number, or a decimal: num('…')"],
   ])('tells how a function is called: %s', (source, message) => {
     expect(problemOf(source).message).toBe(message);
   });
@@ -1297,7 +1352,7 @@ describe('a fault', () => {
   test.each([
     ['int(s)', 'int() cannot read the text'],
     ["{'a': 1}[s]", 'no such key'],
-    ['1 / 0', 'division by zero'],
+    ['1 / (size(s) - size(s))', 'division by zero'],
     ['dyn(s) + 1', 'no such overload: dyn<string> + int'],
     ['dyn(s).startsWith(3)', "found no matching overload for 'string.startsWith(int)'"],
     ["epoch('0').getHours(s)", 'the expression failed'],
