@@ -22,12 +22,13 @@ export function filesNamed(words: readonly string[], cwd: string): readonly stri
 }
 
 /**
- * Refuses words that are no files: of several, one can be anything that was typed by mistake, a key too, and is not repeated.
+ * Refuses words that are no files: of several, one can be anything that was typed by mistake, a key too, and is not repeated. One that has the
+ * name of a pipeline file is left for whoever opens it, who tells that it is missing as of any file that is wrong.
  *
  * @throws {LeadstreamError} `E_USAGE`.
  */
 export function refuseMissing(words: readonly string[], cwd: string): void {
-  const missing = words.findIndex((word) => !isPattern(word) && !existsSync(resolve(cwd, word)));
+  const missing = words.findIndex((word) => !isPattern(word) && !/\.(?:ya?ml|json)$/i.test(word) && !existsSync(resolve(cwd, word)));
   if (words.length > 1 && missing >= 0) throw new LeadstreamError('E_USAGE', `of ${words.length} files number ${missing + 1} is not there`);
 }
 

@@ -23,7 +23,7 @@ export async function runProcess(): Promise<void> {
   const exit = await runCli(argv, { env, cwd, stdin: () => process.stdin, stdout, stderr, signal: signals.signal, secrets });
   // Work that was done before a signal came stays done; work that failed failed by the signal.
   process.exitCode = exit === 0 ? exit : (signals.exitCode ?? exit);
-  signals.release();
+  signals.done(process.exitCode);
   // Everything is cleaned up: a reader of stdout that takes its time must not hold a process that was told to end.
   if (signals.exitCode !== undefined) process.exit();
   // What a plug-in left open, like a pool of connections, must not hold it either; what was printed has to arrive first.

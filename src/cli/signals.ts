@@ -6,8 +6,8 @@ export interface Signals {
   readonly signal: AbortSignal;
   /** Exit code of the signal that came: 130, 143 or 129. */
   readonly exitCode: number | undefined;
-  /** Gives the signals back to the system. */
-  release(): void;
+  /** The work is done: a signal that comes while the process ends changes nothing of how it ends. */
+  done(code: number): void;
 }
 
 const exits = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const satisfies Record<string, ExitCode>;
@@ -16,14 +16,26 @@ type Ending = keyof typeof exits;
 
 const names: readonly Ending[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** Lets the first signal stop the work and the second end the process at once. */
+/** Who closes a terminal or stops a service may send a signal twice, as by a shell and by the system. */
+const onceMs = 500;
+
+/** Lets the first signal stop the work and the second, unless it comes with the first, end the process at once. */
 export function onSignals(): Signals {
   const abort = new AbortController();
   let exitCode: ExitCode | undefined;
+  let first = 0;
+  let finished: number | undefined;
 
   function take(name: NodeJS.Signals): void {
     if (!isEnding(name)) return;
-    if (exitCode !== undefined) process.exit(exits[name]);
+    if (finished !== undefined) process.exit(isWritten() ? finished : exits[name]);
+    const now = performance.now();
+    if (exitCode !== undefined) {
+      if (now - first < onceMs) return;
+      process.stderr.write(`leadstream: a second ${name} ended it at once: nothing more is written, and no report\n`);
+      process.exit(exits[name]);
+    }
+    first = now;
     exitCode = exits[name];
     abort.abort(new SystemSignal(name, exitCode));
   }
@@ -34,10 +46,15 @@ export function onSignals(): Signals {
     get exitCode() {
       return exitCode;
     },
-    release: () => {
-      for (const name of names) process.off(name, take);
+    done: (code) => {
+      finished = code;
     },
   };
+}
+
+/** Whether what was printed has left this process. */
+function isWritten(): boolean {
+  return process.stdout.writableLength === 0 && process.stderr.writableLength === 0;
 }
 
 function isEnding(name: NodeJS.Signals): name is Ending {

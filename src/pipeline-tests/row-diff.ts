@@ -93,13 +93,12 @@ function isMatch(expected: TextRow, received: TextRow): boolean {
   return Object.keys(columnsOf(expected, received)).length === 0;
 }
 
-/** The columns that differ. A text `null` stands for null: files do not tell them apart. */
+/** The columns that differ. */
 function columnsOf(expected: TextRow, received: TextRow) {
   return Object.fromEntries(
     Object.entries(expected).flatMap(([name, wanted]) => {
       const came = Object.hasOwn(received, name) ? received[name] : undefined;
-      const isNull = came === null && (wanted === null || wanted === 'null');
-      return isNull || came === wanted ? [] : [[name, { expected: wanted, received: came }] as const];
+      return came === wanted ? [] : [[name, { expected: wanted, received: came }] as const];
     }),
   );
 }

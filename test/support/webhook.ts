@@ -17,6 +17,8 @@ export const token = 'T-7f3a9c0d/B-51e2/hook-token-0123456789';
 
 /** A message that came. */
 interface Told {
+  /** Milliseconds since 1970. */
+  readonly at: number;
   readonly method: string | undefined;
   readonly path: string | undefined;
   readonly type: string | undefined;
@@ -24,7 +26,7 @@ interface Told {
 }
 
 /** A webhook that answers each message with the next of some statuses, and keeps what came. */
-export async function webhook(answers: readonly (number | 'hang' | 'cut' | 'large')[] = [200], server: Server = createServer()) {
+export async function webhook(answers: readonly (number | 'hang' | 'cut' | 'large' | 'late')[] = [200], server: Server = createServer()) {
   const told: Told[] = [];
   server.on('request', (request, response) => {
     const pieces: Buffer[] = [];
@@ -32,6 +34,7 @@ export async function webhook(answers: readonly (number | 'hang' | 'cut' | 'larg
     request.on('end', () => {
       const answer = answers[Math.min(told.length, answers.length - 1)] ?? 200;
       told.push({
+        at: Date.now(),
         method: request.method,
         path: request.url,
         type: request.headers['content-type'],
@@ -40,6 +43,7 @@ export async function webhook(answers: readonly (number | 'hang' | 'cut' | 'larg
       if (answer === 'hang') return;
       if (answer === 'cut') return void request.socket.destroy();
       if (answer === 'large') return void response.end('x'.repeat(1 << 20));
+      if (answer === 'late') return void setTimeout(() => response.end('thank you'), 300);
       response.writeHead(answer, answer === 302 ? { location: '/elsewhere' } : {});
       response.end('thank you');
     });

@@ -28,14 +28,15 @@ export class RunRecorder {
     private readonly counts: RequestCounts,
   ) {}
 
-  /** @param now Milliseconds since 1970. */
+  /** @param now Milliseconds since 1970, for a run that says nothing of its end. */
   samples({ exit, published, report }: RunEnd, now: number): readonly Sample[] {
     const { pipeline, counts } = this;
+    const endedAt = (report ? Date.parse(report.finishedAt) : now) / 1000;
     const of = (name: MetricName, value: number | undefined, labels: Readonly<Record<string, string>> = {}): readonly Sample[] =>
       value === undefined ? [] : [{ name, labels: { pipeline, ...labels }, value }];
     return [
-      ...of('leadstream_run_last_timestamp_seconds', now / 1000),
-      ...of('leadstream_run_last_success_timestamp_seconds', published ? now / 1000 : undefined),
+      ...of('leadstream_run_last_timestamp_seconds', endedAt),
+      ...of('leadstream_run_last_success_timestamp_seconds', published ? endedAt : undefined),
       ...of('leadstream_run_exit_code', exit),
       ...of('leadstream_run_duration_seconds', this.#seconds),
       ...of('leadstream_run_pages', report?.pages),

@@ -8,6 +8,7 @@ import { TimelineBuilder, type Timeline } from './timeline.js';
 /** What a report says of a run that its books do not tell, however it ended. */
 export interface Observed {
   readonly runId: string | undefined;
+  /** From the start of the run to its end, without what is told of it afterwards. */
   readonly durationMs: number;
   readonly requests: RequestsReport;
   /** What took how long, in the order in which it began; some of it goes on at the same time. */
@@ -39,6 +40,7 @@ export interface Stage {
 export class Observer {
   readonly #started: number;
   #runId: string | undefined;
+  #endedMs: number | undefined;
   readonly #latencies = new Latencies();
   readonly #slowest = new SlowestRequests();
   readonly #timeline = new TimelineBuilder();
@@ -53,7 +55,7 @@ export class Observer {
   }
 
   readonly watcher: Watcher = {
-    run: { start: ({ run }) => void (this.#runId = run) },
+    run: { start: ({ run }) => void (this.#runId = run), asyncEnd: () => void (this.#endedMs = this.#now()) },
     request: { start: (event) => void this.#begun.set(event, this.#now()), asyncEnd: (event) => this.#request(event) },
     retry: () => this.#timeline.add(this.#now(), { retries: 1 }),
     page: ({ at, rows }) => {
@@ -69,7 +71,7 @@ export class Observer {
     const { total, bytes, retries } = this.counts;
     return {
       runId: this.#runId,
-      durationMs: Math.round(this.#now()),
+      durationMs: Math.round(this.#endedMs ?? this.#now()),
       requests: { total, probes: this.counts.of('probe'), bytes, retries, ...(latency && { latency }), slowest: this.#slowest.ranked },
       stages: this.#stages.map(({ stage, startMs, ms }) => ({ stage, startMs: Math.round(startMs), ms: Math.round(ms) })),
       timeline: this.#timeline.timeline(),

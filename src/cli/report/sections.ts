@@ -1,4 +1,4 @@
-import { amount, counted, origins, outcomes, wordOf } from '../../core/index.js';
+import { amount, amountOf, counted, origins, outcomes, wordOf } from '../../core/index.js';
 import { lengthOf, sizeOf } from '../status/line.js';
 import type { PipelineDocument } from './document.js';
 
@@ -33,18 +33,23 @@ function facts(document: PipelineDocument): Section {
     ['service', service?.baseUrl],
     ['started', startedAt],
     ['finished', finishedAt],
-    ['duration', durationMs === undefined ? undefined : lengthOf(durationMs / 1000)],
+    ['duration', durationMs === undefined ? undefined : durationOf(durationMs)],
     [
       'read',
       read === undefined
         ? undefined
-        : `${amount(read)} ${collection} in ${amount(pages ?? 0)} pages${partial ? ', a part of the list' : ''}`,
+        : `${amount(read)} ${collection} in ${amountOf(pages ?? 0, 'page')}${partial ? ', a part of the list' : ''}`,
     ],
     ['pages of an interrupted run', resumed ? amount(resumed) : undefined],
     ['pages kept for the next run', keptPages ? amount(keptPages) : undefined],
     ['leadstream', document.version],
   ];
   return { title: 'Run', head: ['', ''], rows: known.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])) };
+}
+
+/** As the summary has it, and with minutes from one on. */
+function durationOf(ms: number): string {
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : lengthOf(ms / 1000);
 }
 
 function gates({ gates: found = [] }: PipelineDocument): Section {
@@ -86,16 +91,21 @@ function steps({ steps: all = [], joins = [] }: PipelineDocument): Section {
 
 function lists({ collection, read, consistency, sides = [], lookups = [] }: PipelineDocument): Section {
   const source =
-    collection === undefined || consistency === undefined ? [] : [[collection, 'source', amount(read ?? 0), consistency.outcome]];
+    collection === undefined || consistency === undefined ? [] : [[collection, 'source', amount(read ?? 0), checkOf(consistency)]];
   return {
     title: 'Collections',
     head: ['collection', 'read by', 'rows', 'consistency'],
     rows: [
       ...source,
-      ...sides.map((side) => [side.collection, side.at, amount(side.rows), side.consistency.outcome]),
+      ...sides.map((side) => [side.collection, side.at, amount(side.rows), checkOf(side.consistency)]),
       ...lookups.map(({ collection: name, at, requests: asked }) => [name, at, `${amount(asked)} single records`, 'not checked']),
     ],
   };
+}
+
+/** What came of the check of a list; one that was to be checked is not where a limit or a failure ended the read. */
+function checkOf({ mode, outcome }: NonNullable<PipelineDocument['consistency']>): string {
+  return outcome === 'off' && mode !== 'off' ? 'not checked' : outcome;
 }
 
 function requests({ requests: made }: PipelineDocument): Section {

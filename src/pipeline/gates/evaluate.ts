@@ -36,7 +36,7 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
   const expanded = ledger.steps.reduce((sum, { tally }) => sum + tally.expanded, 0);
   const rejected = rejects.refuse(report.rejects.rows, report.read + report.consistency.repaired + expanded);
   return [
-    ...checked.map(({ at, consistency }) => gateResult('consistency', at, refuseUnstable(at, consistency))),
+    ...checked.map(consistencyResult),
     // A part of a list is compared with nothing.
     ...(report.partial ? [comparedResult('max_read_shrink', report.collection, [], { compared: false, allowed: false })] : []),
     ...shrinkGates(lists, pipeline.expect?.max_read_shrink, allowShrink),
@@ -47,6 +47,11 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
     ...(pipeline.schema === 'freeze' ? [gateResult('schema', undefined, refuseColumns(run))] : []),
     ...(expectations?.results(sizes) ?? []),
   ];
+}
+
+function consistencyResult({ at, consistency }: Pick<GateInput['report']['sides'][number], 'at' | 'consistency'>): GateResult {
+  const found = gateResult('consistency', at, refuseUnstable(at, consistency));
+  return consistency.outcome === 'off' ? { ...found, outcome: 'not checked' } : found;
 }
 
 function gateOfStep({ step, tally }: Ledger['steps'][number]): readonly GateResult[] {

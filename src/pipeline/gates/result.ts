@@ -6,8 +6,11 @@ export interface GateResult {
   readonly gate: string;
   /** What it looked at, where there are several: a list, a step or a sink. */
   readonly at: string | undefined;
-  /** `overridden`: `--allow-shrink` lets pass what is violated. `not compared`: no earlier run is known, or a limit stopped the read. */
-  readonly outcome: 'passed' | 'refused' | 'overridden' | 'not compared';
+  /**
+   * `overridden`: `--allow-shrink` lets pass what is violated. `not compared`: no earlier run is known, or a limit stopped the read.
+   * `not checked`: nobody looked whether the list changed, since `consistency` is off, or a limit stopped the read.
+   */
+  readonly outcome: 'passed' | 'refused' | 'overridden' | 'not compared' | 'not checked';
   /** What it has against publishing; none when it passed. */
   readonly violations: readonly Violation[];
   /** Of `max_read_shrink`, how many rows the list had, and how many before. */

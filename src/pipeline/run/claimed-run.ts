@@ -1,4 +1,4 @@
-import { GateError, limitReached, withKeyOrigin, type Row } from '../../core/index.js';
+import { GateError, limitReached, reasonOf, withKeyOrigin, type Row } from '../../core/index.js';
 import { RunLog } from '../../lake/index.js';
 import { createClient, defaultFetchingThreads, noSpools, type CollectionReader, type Spools } from '../../source/index.js';
 import { evaluateGates } from '../gates/evaluate.js';
@@ -240,7 +240,11 @@ export class ClaimedRun {
     if (!this.#logged) {
       await this.#outputs?.abort();
       // What went wrong first is what has to be told.
-      await this.#rejects?.close().catch(this.run.nuisance);
+      await this.#rejects
+        ?.close()
+        .catch((failure: unknown) =>
+          this.run.warn({ code: 'W_SINK_TIDY', message: `the rejects of this run are not kept: ${reasonOf(failure)}` }),
+        );
     }
     await this.#spools.close();
     await this.#client.close();

@@ -91,7 +91,17 @@ export class Rejects {
   async close(): Promise<void> {
     const { path } = this.options;
     if (this.#count === 0 || path === undefined) await this.file?.discard();
-    else await commitUnlogged({ outputs: [path], actions: await this.actions() });
+    else await this.#keep(path);
+  }
+
+  async #keep(path: string): Promise<void> {
+    try {
+      await commitUnlogged({ outputs: [path], actions: await this.actions() });
+    } catch (failure) {
+      // What fills a disk must not stay there.
+      await this.file?.discard();
+      throw failure;
+    }
   }
 
   /** Where the columns of the key are by now. */

@@ -20,6 +20,7 @@ import type { RejectsPlan } from '../run/rejects.js';
 import { defaultsShape, pipelineShape, type PipelineShape } from './spec.js';
 import type { End, StandIns } from './stand-ins.js';
 import type { TestShape } from './test-shape.js';
+import { nullsInTests } from './typed-scalars.js';
 import { refuseLostKeys, validated } from './validate.js';
 
 /** One document of a pipeline file after its check. */
@@ -92,7 +93,8 @@ function inspect(document: SpecDocument, { from, file, definitions }: Given, end
   const hooks = hooksOf(knownHooks(parts, standIns), from.env, problem);
   refuseIdleRestart(parts, chain, problem);
   // What is wrong with their shape was reported with the whole.
-  const tests = validated(pipelineShape().shape.tests, getIn(resolved, ['tests']), ['tests'], { problem: () => {}, standIns });
+  const written = nullsInTests(getIn(resolved, ['tests']), ['tests'], document.isPlain);
+  const tests = validated(pipelineShape().shape.tests, written, ['tests'], { problem: () => {}, standIns });
   if (tests && planned) checkTests(tests, planned, problem);
   const plan = planned?.plan;
   const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;

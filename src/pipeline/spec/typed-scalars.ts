@@ -22,3 +22,20 @@ function scalarOf(text: string): unknown {
   const isWhole = Number.isInteger(number);
   return Number.isFinite(number) && (!isWhole || Number.isSafeInteger(number)) ? number : text;
 }
+
+/**
+ * The same of rows that tests give and expect, whose values are texts but for `null`.
+ *
+ * @param path Of the tests.
+ */
+export function nullsInTests(tests: unknown, path: Path, isPlain: (path: Path) => boolean): unknown {
+  if (typeof tests === 'string') return tests === 'null' && isOfRow(path) && isPlain(path) ? null : tests;
+  if (Array.isArray(tests)) return tests.map((item, index) => nullsInTests(item, [...path, index], isPlain));
+  if (typeof tests !== 'object' || tests === null) return tests;
+  return Object.fromEntries(Object.entries(tests).map(([key, item]) => [key, nullsInTests(item, [...path, key], isPlain)]));
+}
+
+/** Whether a place is in a row: under `tests[0].given.leads[0]`, `tests[0].expect.rows[0]` or `tests[0].expect.files.name.rows[0]`. */
+function isOfRow([, , part, of, name, rows]: Path): boolean {
+  return part === 'given' || (part === 'expect' && (of === 'rows' || (of === 'files' && name !== undefined && rows === 'rows')));
+}

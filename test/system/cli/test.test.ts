@@ -123,6 +123,34 @@ describe('test', () => {
     expect(stderr).toBe('11 tests, 0 passed, 11 failed\n');
   });
 
+  test('tells null from the word, in what is given, in rows and in files', async () => {
+    const pipeline = [
+      'from: leads',
+      'steps:',
+      '  - derive: { word: "blank(lead_status) ? \'null\' : lead_status" }',
+      'to:',
+      '  - ndjson: { path: out.ndjson, columns: [lead_id, lead_status, word] }',
+      '  - csv: { path: out.csv, columns: [lead_id, lead_status, word] }',
+      '  - parquet: { path: out, columns: [lead_id, lead_status, word] }',
+    ].join('\n');
+    const testOf = (name: string, row: string) => `
+  - name: ${name}
+    given: { leads: [{ lead_id: 1, lead_status: null }] }
+    expect: { rows: [${row}], files: { out.ndjson: { rows: [${row}] }, out: { rows: [${row}] } } }`;
+    const right = testOf('right', "{ lead_status: null, word: 'null' }");
+    const text = `
+  - name: text
+    given: { leads: [{ lead_id: 1, lead_status: null }, { lead_id: 2, lead_status: 'null' }] }
+    expect: { files: { out.csv: { text: "lead_id,lead_status,word\\n1,,null\\n2,null,null\\n" } } }`;
+    expect(await tested(file(`${right}${text}`, pipeline))).toMatchObject({ code: 0 });
+    const wrong = [testOf('a word for null', "{ lead_status: 'null' }"), testOf('null for a word', '{ word: null }')];
+    for (const one of wrong) {
+      const { code, stdout } = await tested(file(one, pipeline));
+      expect(code).toBe(1);
+      for (const place of ['rows', 'out.ndjson', 'out']) expect(stdout).toContain(place);
+    }
+  });
+
   test('starts a run when it is told to, with the variables and values of the test', async () => {
     const pipeline = 'from: leads\nto:\n  - ndjson: { path: "out/${WHERE}-{{ run.date }}.ndjson" }';
     const test = `  - name: a

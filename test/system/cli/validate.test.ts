@@ -162,7 +162,12 @@ describe('validate', () => {
       codes: [78, 2],
       first: expect.stringMatching(/^b\.yaml:4:\d+ the pipeline 'a' of a\.yaml prints, too/),
     });
-    expect(await both('a.yaml', 'no.yaml')).toEqual({ codes: [2, 2], first: undefined });
+    expect(await both('a.yaml', 'no.yaml')).toEqual({
+      codes: [78, 78],
+      first: 'no.yaml:1:1 cannot be read: there is no such file',
+    });
+    // What has not the name of a file may be a key.
+    expect(await both('a.yaml', 'a-word')).toEqual({ codes: [2, 2], first: undefined });
   });
 
   test('takes patterns, each file once, and refuses one that matches nothing', async () => {

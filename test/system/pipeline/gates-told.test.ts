@@ -30,6 +30,16 @@ describe('the gates of a run', () => {
     ]);
   });
 
+  test.each(['from: leads\nsteps: [{ limit: 10 }]', 'from: leads\nconsistency: off'])(
+    'say that nobody looked whether the list changed: %j',
+    async (source) => {
+      const report = await runPipeline(
+        await pipelineFor(await service(), `${source}\nto: [{ csv: { path: a.csv } }]`, await temporaryFolder()),
+      );
+      expect(gatesOf(report.gates)).toContain('consistency of leads: not checked');
+    },
+  );
+
   test('are in the report of one that they refused, with what they have against it, and its books', async () => {
     const pipeline = await pipelineFor(await service(), body.replace('MIN', '5000'), await temporaryFolder());
     const failure = await runPipeline(pipeline, { profile: true }).then(

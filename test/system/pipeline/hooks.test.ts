@@ -47,6 +47,20 @@ describe('on_success and on_failure', () => {
     expect(stderr).not.toContain(token);
   });
 
+  test('are no part of the run, whose end and length are the same wherever they are told', async () => {
+    const { url, told } = await webhook(['late']);
+    const [from, cwd] = [await service(), await folderWith({ 'p.yaml': pipelineText(toCsv) })];
+    const words = ['run', 'p.yaml', '--report', 'r.json', '--report', 'r.md', '--metrics', 'm.prom'];
+    expect(await cli(words, { cwd, env: { ...from.env, HOOK: url } })).toMatchObject({ code: 0 });
+    const { startedAt, finishedAt, durationMs } = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
+    // It ended before it was told, by clocks that round differently.
+    expect(durationMs).toBeLessThanOrEqual((told[0]?.at ?? 0) - Date.parse(startedAt) + 50);
+    const metric = (name: string) => Number(new RegExp(`^${name}\\{.*\\} (.*)$`, 'm').exec(readFileSync(join(cwd, 'm.prom'), 'utf8'))?.[1]);
+    expect(metric('leadstream_run_last_success_timestamp_seconds')).toBe(Date.parse(finishedAt) / 1000);
+    expect(Math.abs(metric('leadstream_run_duration_seconds') * 1000 - durationMs)).toBeLessThanOrEqual(50);
+    expect(readFileSync(join(cwd, 'r.md'), 'utf8')).toMatch(/\| duration \| \d+\.\d s \|/);
+  });
+
   test('tell of a failure by its code', async () => {
     const { url, told } = await webhook();
     const { code } = await ran(url, `${toCsv}\nexpect: { accepted_values: { uid: ["nobody"] } }`);
