@@ -4,6 +4,7 @@ import { measureConcurrency } from './concurrency.js';
 import { checks, type Check, type Diagnosis } from './diagnosis.js';
 import { Findings } from './findings.js';
 import { findFirstPage } from './first-page.js';
+import { findHole } from './hole.js';
 import { findEnd, findOrder, findSingle } from './list-behaviour.js';
 import { findSubjects, type Subject } from './lists.js';
 import { NumberedList, type MeasuredList } from './measured-list.js';
@@ -63,6 +64,7 @@ export class Examination {
     const timed = known ?? examinations.map(({ measured }) => measured).find((measured) => measured?.list instanceof NumberedList);
     await this.#time(examinations, known);
     const concurrency = await this.#measureConcurrency(timed, examinations);
+    if (known) await findHole(asking, findings, known.list);
     const isOwn = collections.every(({ served }) => served !== undefined);
     if ((known || isOwn) && examinations.every(({ isKnown: isOwnKnown }) => isOwnKnown))
       this.wanted = { ...wanted, concurrency, otherKey: form.remark };

@@ -23,6 +23,15 @@ export class Findings {
     this.collected.push({ check, ...(this.collection !== undefined && { collection: this.collection }), outcome, message, evidence });
   }
 
+  /** Puts what was found out later in place of what was said of a point. */
+  correct(check: Check, outcome: DiagnosisFinding['outcome'], message: string, replies: readonly Reply[]): void {
+    const before = this.collected.findIndex((found) => found.check === check && found.collection === this.collection);
+    if (before >= 0) this.collected.splice(before, 1);
+    this.add(check, outcome, message, replies);
+    const last = before >= 0 ? this.collected.pop() : undefined;
+    if (last) this.collected.splice(before, 0, last);
+  }
+
   /** Says why a point could not be found out. */
   unknown(check: Check, why: string, replies: readonly Reply[] = []): void {
     this.add(check, 'unknown', `not determined: ${why}`, replies);

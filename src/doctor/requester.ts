@@ -40,7 +40,7 @@ export const maxWaitMs = 10_000;
 /** Asks a service, at a pace, no more often than it may, and remembers how long each answer took. */
 export class Requester {
   readonly #transports = new Map<string, OpenedTransport>();
-  readonly #timed: { readonly path: string; readonly limit: number; readonly reply: Reply }[] = [];
+  readonly #timed: { readonly path: string; readonly page: number | undefined; readonly limit: number; readonly reply: Reply }[] = [];
   readonly #alone = new SentAlone();
   #sent = 0;
   #nextStart = 0;
@@ -88,6 +88,13 @@ export class Requester {
     return full.map(({ reply }) => reply);
   }
 
+  /** The pages of a list that came so far, by the size that was asked for. */
+  pages(asked: Asked): readonly { readonly page: number; readonly limit: number; readonly rows: number }[] {
+    return this.#timed.flatMap(({ path, page, limit, reply }) =>
+      path === pathOf(asked) && page !== undefined && reply.kind === 'rows' ? [{ page, limit, rows: reply.records.length }] : [],
+    );
+  }
+
   /** The requests of a list that were sent one after another and can be answered, attempts included. */
   alone(asked: Asked): Sample {
     return this.#alone.of(pathOf(asked));
@@ -130,7 +137,7 @@ export class Requester {
 
   async #send(asked: Asked, attempt: number): Promise<Reply> {
     this.#sent += 1;
-    const { auth = this.auth, limit } = asked;
+    const { auth = this.auth, page, limit } = asked;
     const request = this.#shown(asked);
     const began = performance.now();
     const took = () => Math.round(performance.now() - began);
@@ -146,7 +153,8 @@ export class Requester {
       const reply = this.#replyTo(asked, answer, took());
       const told = { ...reply, evidence: { ...reply.evidence, answer: this.options.redact(reply.evidence.answer) } };
       // The first one also loads what sends it, and connects.
-      if (limit !== undefined && this.#sent > 1 && !isPassing(answer.status)) this.#timed.push({ path: pathOf(asked), limit, reply: told });
+      if (limit !== undefined && this.#sent > 1 && !isPassing(answer.status))
+        this.#timed.push({ path: pathOf(asked), page, limit, reply: told });
       return this.#heeded(told);
     } catch (error) {
       if (!(error instanceof SourceError)) throw error;

@@ -147,6 +147,22 @@ describe('doctor', () => {
     ['cut answers', { faults: ['cut=length'] }, { reachable: 'problem: no answer: the answer was cut' }],
     ['a redirect', { faults: ['redirect=http://127.0.0.1:9'] }, { reachable: 'problem: HTTP 302 (a redirect, which is never followed)' }],
     [
+      'an empty page before others',
+      { quirks: { 'empty-page': 2 } },
+      {
+        order:
+          'problem: page 2 stays without rows, and page 3 has some: a run cannot know where such a list ends, and fails with E_SOURCE_ORDER',
+      },
+    ],
+    [
+      'an empty page that only several requests at once came upon',
+      { quirks: { 'empty-page': 3 } },
+      {
+        order:
+          'problem: page 3 stays without rows, and page 4 has some: a run cannot know where such a list ends, and fails with E_SOURCE_ORDER',
+      },
+    ],
+    [
       'pages that are all the same',
       { quirks: { 'ignore-page': true } },
       { first_page: 'problem: page is ignored: page 1 and page 2 have the same rows' },

@@ -125,9 +125,14 @@ function soundIn({ pipeline, unset, document }: Checked, { line }: PipelineTest,
 }
 
 /** @throws {SpecError} `E_SPEC_INVALID` for a file that the test expects and its run does not write. */
-async function refuseOtherFiles({ document, outputs }: Checked, test: PipelineTest, { folder }: TestPlace, file: string): Promise<void> {
+async function refuseOtherFiles(
+  { document, name, outputs }: Checked,
+  test: PipelineTest,
+  { folder }: TestPlace,
+  file: string,
+): Promise<void> {
   const { wrongFiles } = await import('../spec/check-test-files.js');
-  const [message] = wrongFiles(test, { outputs, baseDir: folder });
+  const [message] = wrongFiles(test, { name, outputs, baseDir: folder });
   if (message === undefined) return;
   throw new SpecError('E_SPEC_INVALID', file, [{ message, line: test.line, column: document.locate(['tests']).column }]);
 }

@@ -1,25 +1,28 @@
 import { isAbsolute, relative, resolve } from 'node:path';
 import { unknownName } from '../../core/index.js';
 import { getIn } from '../../options/index.js';
-import { dayTemplate, runTemplate } from '../../store/index.js';
+import { dayTemplate, filledPath, runTemplate } from '../../store/index.js';
 import type { Checked } from './check.js';
 import { escaped } from './collide.js';
+import { unfilled } from './planned.js';
 import type { TestShape } from './test-shape.js';
 
 /** What a pipeline writes, and the folder that its paths resolve against. */
 interface Written {
+  /** Its name, where it is known. */
+  readonly name: string | undefined;
   readonly outputs: Checked['outputs'];
   readonly baseDir: string;
 }
 
 /** Reports the files that tests expect and no run writes, where the file alone says what is written. */
-export function checkTestFiles({ document, tests = [], outputs, plan, problem }: Checked, baseDir: string): void {
+export function checkTestFiles({ document, name: pipeline, tests = [], outputs, plan, problem }: Checked, baseDir: string): void {
   if (!plan) return;
   const asks = ['name', 'to', 'rejects'].some((key) => JSON.stringify(getIn(document.value, [key]) ?? null).includes('${'));
   tests.forEach((test, index) => {
     const isFixed = !asks && test.env === undefined && test.set === undefined;
     for (const name of Object.keys(test.expect.files ?? {})) {
-      const wrong = isFixed || isAbsolute(name) ? fileProblem(name, { outputs, baseDir }) : undefined;
+      const wrong = isFixed || isAbsolute(name) ? fileProblem(name, { name: pipeline, outputs, baseDir }) : undefined;
       if (wrong !== undefined) problem(['tests', index, 'expect', 'files', name], wrong, true);
     }
   });
@@ -30,10 +33,10 @@ export function wrongFiles({ expect: { files = {} } }: TestShape, written: Writt
   return Object.keys(files).flatMap((name) => fileProblem(name, written) ?? []);
 }
 
-function fileProblem(name: string, { outputs, baseDir }: Written): string | undefined {
+function fileProblem(name: string, { name: pipeline = '', outputs, baseDir }: Written): string | undefined {
   if (isAbsolute(name)) return `${name} is absolute, and a test writes into a folder of its own; name the output by its relative path`;
   const paths = outputs.flatMap(({ path }) => path ?? []);
-  const expected = resolve(baseDir, name);
+  const expected = resolve(baseDir, filledPath(name, unfilled(pipeline)) ?? name);
   if (paths.some((path) => isSame(path, expected))) return undefined;
   if (paths.length === 0) return `the pipeline writes no file, and so not ${name}`;
   return unknownName(
@@ -46,5 +49,5 @@ function fileProblem(name: string, { outputs, baseDir }: Written): string | unde
 /** Whether a path is the one of an output, on some day and in some run. */
 function isSame(output: string, expected: string): boolean {
   const pattern = escaped(output).replaceAll(escaped(dayTemplate), '\\d{4}-\\d{2}-\\d{2}').replaceAll(escaped(runTemplate), '[^/]+');
-  return new RegExp(`^${pattern}$`).test(expected);
+  return output === expected || new RegExp(`^${pattern}$`).test(expected);
 }

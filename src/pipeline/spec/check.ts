@@ -17,7 +17,7 @@ import type { ReferenceSource } from './reference-source.js';
 import { ownCollections, registryOf } from './registry.js';
 import { resolveReferences, type Problem, type SpecWarning } from './references.js';
 import type { RejectsPlan } from '../run/rejects.js';
-import { defaultsShape, pipelineShape, type PipelineShape } from './spec.js';
+import { defaultsShape, pipelineName, pipelineShape, type PipelineShape } from './spec.js';
 import type { End, StandIns } from './stand-ins.js';
 import type { TestShape } from './test-shape.js';
 import { nullsInTests } from './typed-scalars.js';
@@ -82,7 +82,7 @@ function inspect(document: SpecDocument, { from, file, definitions }: Given, end
   const problem = issues.ofKnown(unreported);
   // What would be a warning is a failure then, and this one can be told before anything is read.
   const warnings = new WarningList(document, file.credentials, standIns, parts.service?.strict ? problem : undefined);
-  const place = { baseDir: from.baseDir, pipeline: parts.name ?? '', definitions, isPlain: document.isPlain, standIns };
+  const place = { baseDir: from.baseDir, pipeline: nameIn(parts), definitions, isPlain: document.isPlain, standIns };
   const chain = bindChain(parts, place, unreported);
   const collections = registryOf(resolved, judging);
   const findings = { problem, warn: warnings.add, unset: issues.unsetOf(), standIns };
@@ -110,6 +110,11 @@ function inspect(document: SpecDocument, { from, file, definitions }: Given, end
     ...{ problem: issues.ofKnown(every), doubtTest: warnings.addOfTests },
   };
   return { checked, issues, warnings, standIns };
+}
+
+/** The name for paths; one that is wrong is told as such, and must not be an error of each of them, too. */
+function nameIn({ name }: Parts): string {
+  return name !== undefined && pipelineName.test(name) ? name : 'pipeline';
 }
 
 /** The hooks whose addresses are those of the environment, and no others that stand in for them. */

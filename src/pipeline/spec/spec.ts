@@ -114,12 +114,15 @@ export const defaultsShape = schema((z) =>
   }),
 );
 
+/** What can stand in paths, too. */
+export const pipelineName = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
 /** The shape of a pipeline file; steps and sinks are checked by their own definitions. */
 export const pipelineShape = schema((z) =>
   z.strictObject({
     name: z
       .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'a name is made of letters, digits, dots, dashes and underscores')
+      .regex(pipelineName, 'a name is made of letters, digits, dots, dashes and underscores')
       .describe('Name of the pipeline.'),
     service: service().optional().describe('The service. Default: from the environment, LEADSTREAM_BASE_URL and so on.'),
     collections: collections().optional().describe('Collections of your own, by name.'),

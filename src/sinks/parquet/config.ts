@@ -24,7 +24,8 @@ const shape = schema((z) =>
       .describe(
         'What a run does to the table: replace (it becomes this run), replace_partitions (only the partitions that this run wrote), or append (rows whose key it does not have yet; others stay as they are and are counted).',
       ),
-    key: names()
+    key: distinct(z.array(z.string().min(1)).min(1))
+      .readonly()
       .optional()
       .describe(
         "Columns that identify a row, for mode: append, which keeps 16 to 32 bytes per row of the table in memory. Default: the collection's key.",
@@ -170,6 +171,8 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
   if (by.includes(runDateTemplate) && chosen.all.some(({ name }) => name === runDateColumn))
     plan.problem(['partition_by'], `${runDateTemplate} becomes the column ${runDateColumn}, and one of that name arrives; rename it`);
   by.forEach((name, index) => name === runDateTemplate || requireWritten(name, ['partition_by', index], arriving));
+  if (inFiles.length === 0 && folders.length === by.length && !plan.isUnknown?.(['columns']))
+    plan.problem(['partition_by'], 'every column is in partition_by, so there is none left for the files');
   const place = ['sort_by', ...sortPlanOf(options).path];
   sortingOf(options).forEach(({ field }, index) => requireWritten(field, [...place, index], inFiles));
   options.bloom_filter.forEach((name, index) => {

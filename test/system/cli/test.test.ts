@@ -151,6 +151,29 @@ describe('test', () => {
     }
   });
 
+  test('finds files by their paths as the pipeline has them', async () => {
+    const rows = 'rows: [{ lead_id: 1 }]';
+    const { code, stdout } = await tested(
+      file(
+        `
+  - name: braces
+    given: { leads: [{ lead_id: 1 }] }
+    expect: { files: { 'o/{{ run.date }}/{{pipeline}}.csv': { ${rows} }, 'o/{{ run.id }}.csv': { ${rows} } } }
+  - name: a day
+    now: 2026-01-31T02:30:00Z
+    given: { leads: [{ lead_id: 1 }] }
+    expect: { files: { o/2026-01-31/night.csv: { ${rows} }, 'o/{{ run.date }}/night.csv': { rows: [{ lead_id: 2 }] } } }`,
+        "from: leads\nto:\n  - csv: { path: 'o/{{ run.date }}/{{ pipeline }}.csv' }\n  - csv: { path: 'o/{{ run.id }}.csv' }",
+      ),
+    );
+    expect(code).toBe(1);
+    expect(stdout.match(/^(?:ok|FAIL).*$|files .*$/gm)).toEqual([
+      expect.stringMatching(/^ok .* braces$/),
+      expect.stringMatching(/^FAIL .* a day$/),
+      expect.stringContaining('files o/{{ run.date }}/night.csv'),
+    ]);
+  });
+
   test('starts a run when it is told to, with the variables and values of the test', async () => {
     const pipeline = 'from: leads\nto:\n  - ndjson: { path: "out/${WHERE}-{{ run.date }}.ndjson" }';
     const test = `  - name: a

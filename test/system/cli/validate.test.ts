@@ -170,6 +170,32 @@ describe('validate', () => {
     expect(await both('a.yaml', 'a-word')).toEqual({ codes: [2, 2], first: undefined });
   });
 
+  test('tells of a name that no path can have once, at its place, and goes on with other files', async () => {
+    const cwd = await folderWith({
+      'a.yaml':
+        'name: daily leads\nfrom: users\nrejects: { path: "{{ pipeline }}.ndjson" }\nto:\n  - csv: { path: "{{ pipeline }}.csv" }\n',
+      'b.yaml': 'name: b\nfrom: userss\nto: [{ stdout: {} }]\n',
+    });
+    const { code, stderr } = await cli(['validate', 'a.yaml', 'b.yaml'], { cwd });
+    expect(code).toBe(78);
+    expect(stderr.split('\n').slice(0, 2)).toEqual([
+      'a.yaml:1:7 name: a name is made of letters, digits, dots, dashes and underscores',
+      expect.stringContaining("b.yaml:2:7 unknown collection 'userss'"),
+    ]);
+  });
+
+  test('foresees tables without a column, and without a key', async () => {
+    const one = 'name: a\nfrom: users\nsteps: [{ select: [uid] }]\nto:\n  - parquet: { path: t, ';
+    const cwd = await folderWith({
+      'a.yaml': `${one}partition_by: [uid] }\n`,
+      'b.yaml': `${one.replace('name: a', 'name: b')}mode: append, key: [] }\n`,
+    });
+    const { code, stderr } = await cli(['validate', 'a.yaml', 'b.yaml'], { cwd });
+    expect(code).toBe(78);
+    expect(stderr).toMatch(/^a\.yaml:5:\d+ every column is in partition_by, so there is none left for the files$/m);
+    expect(stderr).toMatch(/^b\.yaml:5:\d+ key: must have at least one entry$/m);
+  });
+
   test('takes patterns, each file once, and refuses one that matches nothing', async () => {
     const named = (name: string) => sound.replace('name: p', `name: ${name}`);
     const cwd = await folderWith({
