@@ -1,8 +1,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { amountOf, catalogue, nearest, type DeclaredType } from '../core/index.js';
-import { filledPath } from '../store/index.js';
-import { bookNames, type PipelineTest, type TextRow } from '../pipeline/index.js';
+import { bookNames, writtenPath, type PipelineTest, type TextRow } from '../pipeline/index.js';
 import type { Outcome } from './outcome.js';
 import { diffRows, type RowDifference } from './row-diff.js';
 import { writtenRows } from './written-rows.js';
@@ -72,7 +71,7 @@ function bookDifferences({ books = {} }: Expected, { report }: Outcome): readonl
 async function fileDifferences({ files = {} }: Expected, { report }: Outcome, { folder, typeOf }: Place): Promise<readonly Difference[]> {
   const found: Difference[] = [];
   for (const [name, { rows, text, exists = true }] of Object.entries(files)) {
-    const [at, path] = [`files ${name}`, join(folder, pathOf(name, report))];
+    const [at, path] = [`files ${name}`, join(folder, report ? writtenPath(name, report) : name)];
     const isThere = await access(path).then(
       () => true,
       () => false,
@@ -87,13 +86,6 @@ async function fileDifferences({ files = {} }: Expected, { report }: Outcome, { 
     else found.push(...rowDifferences(at, rows, written));
   }
   return found;
-}
-
-/** A path as the pipeline names it, with the day, run and name of the run in place of braces. */
-function pathOf(name: string, report: Outcome['report']): string {
-  if (report === undefined) return name;
-  const { pipeline, runId, startedAt } = report;
-  return filledPath(name, { pipeline, 'run.id': runId, 'run.date': startedAt.slice(0, 10) }) ?? name;
 }
 
 function rowDifferences(

@@ -36,6 +36,7 @@ export type { RowCounts } from '../core/index.js';
 export type { RunEnd, RunOptions } from './run/run-options.js';
 export { runPipeline } from './run/run.js';
 export { type Extensions, extensionsOf } from './spec/definitions.js';
+export { writtenPath } from './spec/check-test-files.js';
 export { connectionFromEnvironment } from './spec/connection.js';
 export { lintPipelines, type Finding, type LintedPipeline, type LintOptions, type LintResult } from './spec/lint.js';
 export { loadCollections, loadPipeline, loadPipelines, parsePipeline, parsePipelines, writesOver } from './spec/load.js';

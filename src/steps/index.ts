@@ -2,7 +2,7 @@ export { aggregate, type Aggregated, type AggregateOptions, type Aggregation, ty
 export { cast, type Casted, type CastOptions } from './cast/cast.js';
 export { type AddedColumns, type CustomStep, type CustomStepContext, type StepDeclaration, type Stepped } from './custom/declaration.js';
 export { customStepOf, defineStep } from './custom/define.js';
-export { dedupe, type DedupeOptions } from './dedupe/dedupe.js';
+export { dedupe, deduping, type DedupeOptions } from './dedupe/dedupe.js';
 export { type Derivation, derive, type WithDerived } from './derive/derive.js';
 export { explode, type ExplodeOptions } from './explode/explode.js';
 export { functions as expressionFunctions } from './expression/functions.js';

@@ -10,6 +10,7 @@ import { runPipeline } from '../run/run.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { PlannedStep } from '../spec/planned.js';
 import { nowhere } from './nowhere.js';
+import { asChecked } from './as-checked.js';
 import { transparent } from './transparent.js';
 
 const whole = number({ whole: true, min: 1 });
@@ -136,9 +137,9 @@ class ShownChain {
     const inputs = [...plan.steps.map(({ input }) => input), plan.columns()];
     const stage = (at: string, index: number) => new Stage(at, inputs[index] ?? [], rows);
     this.#stages = [stage(`from ${plan.collection.name}`, 0), ...this.#steps.map(({ at }, index) => stage(at, index + 1))];
-    const sampling = this.#sampling(sample, inputs[0] ?? []);
+    const sampling = this.#sampling(sample, given, inputs[0] ?? []);
     const [source, ...others] = this.#stages.map((each) => this.#showing(each, rows));
-    const chain = this.#steps.flatMap((step, index) => [ungated(step), ...(others[index] ? [others[index]] : [])]);
+    const chain = this.#steps.flatMap((step, index) => [lookedAt(step, given), ...(others[index] ? [others[index]] : [])]);
     this.pipeline = {
       ...given,
       plan: { ...plan, steps: [sampling, ...(source ? [source] : []), ...chain], sinks: [nowhere], stoppedBy: sampling },
@@ -166,11 +167,12 @@ class ShownChain {
   }
 
   /** Lets the sample pass and stops the read. */
-  #sampling(sample: number, input: readonly Column[]): PlannedStep {
+  #sampling(sample: number, given: Pipeline, input: readonly Column[]): PlannedStep {
     return {
       ...transparent('preview', 'sample', input),
       most: sample,
-      open: (runtime) => limit(sample, { ...runtime, stop: () => this.#stop(runtime) }),
+      open: (runtime) => (pages$) =>
+        asChecked(given, given.plan.collection, pages$).pipe(limit(sample, { ...runtime, stop: () => this.#stop(runtime) })),
     };
   }
 
@@ -195,9 +197,15 @@ class ShownChain {
   }
 }
 
-/** The same step, which judges nothing by some rows of many. */
-function ungated(step: PlannedStep): PlannedStep {
-  return { ...step, gate: () => undefined, remark: () => undefined };
+/** The same step, which judges nothing by some rows of many, and joins what it joins in a run. */
+function lookedAt(step: PlannedStep, given: Pipeline): PlannedStep {
+  return {
+    ...step,
+    gate: () => undefined,
+    remark: () => undefined,
+    open: ({ read, ...runtime }) =>
+      step.open({ ...runtime, read: (collection, reveal) => asChecked(given, collection, read(collection, reveal)) }),
+  };
 }
 
 /** A watcher that is not told what follows from having read some rows of many. */

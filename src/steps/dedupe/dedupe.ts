@@ -1,6 +1,6 @@
 import { defer, identity, map, pipe } from 'rxjs';
 import { isOnceOf, schema, type Row } from '../../core/index.js';
-import { batchOf, KeySet, withBatch, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, KeySet, withBatch, type Step, type StepContext, type Tally } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { keysOf } from '../../vector/index.js';
 import { casefold } from '../casefold.js';
@@ -39,11 +39,16 @@ const taken = schema((z) =>
 export function dedupe<T extends Row>(key: readonly (keyof T & string)[], options: DedupeOptions = {}, context?: StepContext): Step<T, T> {
   checkArguments(context?.at ?? 'dedupe', taken, { key, options });
   return counting('dedupe', context, sameColumns(key), (counted) =>
-    pipe(requireFields<T>(counted.at, key), deduping<T>(key, options, counted)),
+    pipe(requireFields<T>(counted.at, key), deduping<T>(key, options, counted.tally)),
   );
 }
 
-function deduping<T extends Row>(key: readonly string[], { normalize }: DedupeOptions, context: StepContext): Step<T, T> {
+/** The same on columns that may be missing. @param tally Counts what does not pass. */
+export function deduping<T extends Row>(
+  key: readonly string[],
+  { normalize }: DedupeOptions,
+  tally: Pick<Tally, 'duplicates'>,
+): Step<T, T> {
   const fold = normalize === 'casefold' ? casefold : undefined;
   return (pages$) =>
     defer(() => {
@@ -56,7 +61,7 @@ function deduping<T extends Row>(key: readonly string[], { normalize }: DedupeOp
             const text = keyAt(row);
             return text === undefined || seen.add(text);
           });
-          context.tally.duplicates += batch.length - kept.length;
+          tally.duplicates += batch.length - kept.length;
           return withBatch<T>(page, kept);
         }),
       );
@@ -87,7 +92,7 @@ export const dedupeStep = defineStep('dedupe', {
     const key = by ?? collection.key;
     const nothingToDo =
       distinct && !normalize && key.length === collection.key.length && collection.key.every((column) => key.includes(column));
-    return nothingToDo ? identity : deduping(key, { normalize }, runtime);
+    return nothingToDo ? identity : deduping(key, { normalize }, runtime.tally);
   },
 });
 

@@ -7,6 +7,7 @@ import type { RowCondition } from '../../../steps/index.js';
 import { batchFromRows } from '../../../vector/index.js';
 import type { Pipeline } from '../../spec/pipeline.js';
 import type { PlannedStep } from '../../spec/planned.js';
+import { asChecked } from '../as-checked.js';
 import type { RowPassage } from './explanation.js';
 import { columnsWith, type FieldView } from './fields.js';
 import { streamOf } from './find-record.js';
@@ -70,7 +71,7 @@ export class Passages {
       // So few rows never need it.
       scratch: tmpdir(),
       read: (collection, reveal) => {
-        const pages$ = streamOf(this.service, collection, reveal).with({ consistency: 'off' }).pages$;
+        const pages$ = asChecked(this.pipeline, collection, streamOf(this.service, collection, reveal).with({ consistency: 'off' }).pages$);
         return seen.trace ? seen.trace.pages(pages$) : pages$;
       },
       lookup: (collection, reveal) => {
