@@ -125,6 +125,10 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
   writes?(config: C, columns: readonly Column[]): readonly OutputColumn[];
   /** Whether the rows are added to those of an output that exists, which otherwise is replaced. Default false. */
   adds?(config: C): boolean;
+  /** What it holds in memory beyond a page, in words. Default: nothing. */
+  holds?(config: C): string | undefined;
+  /** The columns that are in names of folders, and not in the files. Default: none. */
+  folders?(config: C): readonly string[];
   /**
    * Reserves the output before the first request: makes the partial file or folder, so that a destination that cannot
    * be written is told at once.

@@ -56,7 +56,7 @@ interface Branch {
 }
 
 function treeOf(explanation: Explanation, width: number): string {
-  const { pipeline, source, steps, sinks, rejects, settings } = explanation;
+  const { pipeline, source, steps, sinks, gates, rejects, settings } = explanation;
   const branches: readonly Branch[] = [
     {
       title: `from ${source.collection}`,
@@ -64,6 +64,7 @@ function treeOf(explanation: Explanation, width: number): string {
     },
     ...steps.map(branchOf),
     ...sinks.map(sinkBranch),
+    ...(gates.memory === undefined ? [] : [{ title: 'gates', notes: [`memory: ${gates.memory}`] }]),
     { title: 'rejects', notes: [`${rejects.path ?? 'counted only, no file'}, at most ${rejects.max}`] },
     { title: 'settings', notes: [Object.entries(settings).map(settingOf).join(', ')] },
   ];
@@ -99,7 +100,7 @@ function branchOf({ at, reads, blocking, memory, added, dropped, columns }: Expl
   };
 }
 
-function sinkBranch({ at, prints, path, adds, columns }: ExplainedSink): Branch {
+function sinkBranch({ at, prints, path, adds, memory, folders, columns }: ExplainedSink): Branch {
   const isText = columns.every(({ type }) => type === 'text');
   const names = columns.map(({ name, type }) => whole(isText ? name : `${name} ${type}`)).join(', ');
   return {
@@ -107,6 +108,8 @@ function sinkBranch({ at, prints, path, adds, columns }: ExplainedSink): Branch 
     notes: [
       `${path ?? (prints ? 'standard output' : 'a destination of its own, committed when all is complete')}${adds ? ', added to what is there' : ''}`,
       `${amountOf(columns.length, 'column')}${isText ? ' of text' : ''}: ${names}`,
+      ...(folders.length === 0 ? [] : [`folders by the values of ${folders.join(', ')}, which are not in the files`]),
+      ...(memory === undefined ? [] : [`memory: ${memory}`]),
     ],
   };
 }

@@ -53,6 +53,10 @@ export interface ExplainedSink {
   readonly path: string | undefined;
   /** Whether rows are added to what is there. */
   readonly adds: boolean;
+  /** What it holds in memory, in words; `undefined` when that is nothing beyond a page. */
+  readonly memory: string | undefined;
+  /** Columns that become folders, and are not in the files. */
+  readonly folders: readonly string[];
   readonly columns: readonly { readonly name: string; readonly type: DeclaredType }[];
 }
 
@@ -62,6 +66,8 @@ export interface Explanation {
   readonly source: ExplainedRead & { readonly columns: readonly ExplainedColumn[] };
   readonly steps: readonly ExplainedStep[];
   readonly sinks: readonly ExplainedSink[];
+  /** What gates hold in memory, in words. */
+  readonly gates: { readonly memory: string | undefined };
   readonly rejects: { readonly path: string | undefined; readonly max: string };
   /** The settings of the run by their names in the file, defaults filled in; times in milliseconds. */
   readonly settings: Readonly<Record<string, string | number | boolean>>;
@@ -95,15 +101,19 @@ export function explainPipeline(pipeline: Pipeline): Explanation {
         columns: after.map(explained),
       };
     }),
-    sinks: plan.sinks.map(({ at, output, prints, adds, writes }) => {
+    sinks: plan.sinks.map(({ at, output, prints, adds, holds, folders, writes }) => {
+      const written = writes(plan.columns()).filter((column) => !folders.includes(column.name));
       return {
         at,
         prints,
         path: output,
         adds,
-        columns: writes(plan.columns()).map((column) => ({ name: column.name, type: column.type })),
+        memory: holds,
+        folders,
+        columns: written.map(({ name: column, type }) => ({ name: column, type })),
       };
     }),
+    gates: { memory: pipeline.expect?.unique && `at most 32 bytes for each value of expect.unique` },
     rejects: { path: rejects.path, max: 'share' in rejects.max ? `${100 * rejects.max.share}%` : amountOf(rejects.max.rows, 'row') },
     settings: settingsOf(pipeline),
   };
@@ -132,6 +142,7 @@ function readOf(collection: Collection, { connection }: Pipeline): ExplainedRead
 
 function settingsOf(pipeline: Pipeline): Explanation['settings'] {
   const { connection, consistency, spoolMaxAgeMs, deadlineMs, onError, schema, onNewField } = pipeline;
+  const { stoppedBy } = pipeline.plan;
   return {
     'service.base_url': connection.baseUrl,
     'service.auth': accountForm(connection.auth),
@@ -143,8 +154,9 @@ function settingsOf(pipeline: Pipeline): Explanation['settings'] {
     'service.retry.attempts': connection.retry?.attempts ?? defaults.attempts,
     'service.strict': connection.strict ?? false,
     'service.deadline': deadlineMs ?? 'none',
-    consistency: consistency.mode,
-    spool: spoolMaxAgeMs ?? 'off',
+    consistency: stoppedBy && consistency.mode !== 'off' ? `${consistency.mode}, unless ${stoppedBy.at} stops the read` : consistency.mode,
+    // A run that a limit stops leaves alone what an interrupted one has spooled.
+    spool: (stoppedBy ? undefined : spoolMaxAgeMs) ?? 'off',
     on_error: onError,
     schema,
     on_new_field: onNewField,

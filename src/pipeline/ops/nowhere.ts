@@ -12,6 +12,8 @@ export const nowhere: PlannedSink = {
   output: undefined,
   outputOf: () => undefined,
   adds: false,
+  holds: undefined,
+  folders: [],
   check: () => {},
   writes: () => [],
   open: opened,

@@ -67,6 +67,10 @@ export interface PlannedSink {
   outputOf(names: PathNames): string | undefined;
   /** Whether the rows are added to those of an output that exists. */
   readonly adds: boolean;
+  /** What it holds in memory beyond a page, in words. */
+  readonly holds: string | undefined;
+  /** Columns that are in names of folders, and not in the files. */
+  readonly folders: readonly string[];
   check(columns: readonly Column[], plan: SinkPlan): void;
   /** The columns that it writes when these arrive. */
   writes(columns: readonly Column[]): readonly OutputColumn[];
@@ -175,6 +179,8 @@ function bindSink(
     output: definition.output(config, { baseDir, names: unfilled(pipeline) }),
     outputOf: (names) => definition.output(config, { baseDir, names }),
     adds: definition.adds?.(config) ?? false,
+    holds: definition.holds?.(config),
+    folders: definition.folders?.(config) ?? [],
     check: (columns, plan) => definition.check?.(config, columns, plan),
     writes: (columns) => definition.writes?.(config, columns) ?? outputColumns(config, columns),
     open: (context) => definition.open(config, { ...context, at }),

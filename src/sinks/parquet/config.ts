@@ -1,12 +1,12 @@
 import type { z } from 'zod';
-import { isOnceOf, schema, type Column, type OutputColumn } from '../../core/index.js';
+import { amountOf, isOnceOf, schema, type Column, type OutputColumn } from '../../core/index.js';
 import { distinct } from '../../options/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
 import { outputPath } from '../output-path.js';
 import { ChosenColumns } from './chosen-columns.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
 import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities, type EngineName } from '../../parquet/index.js';
-import { memory } from '../../sorting/index.js';
+import { memory, spilledBeyond } from '../../sorting/index.js';
 import { modes, runDateColumn, runDateTemplate } from '../../lake/index.js';
 
 const names = schema((z) => distinct(z.array(z.string().min(1))).readonly());
@@ -203,6 +203,17 @@ interface SortPlan {
 
 export function sortPlanOf({ sort_by: by }: Pick<ParquetConfig, 'sort_by'>): SortPlan {
   return 'scope' in by ? { ...by, path: ['columns'] } : { columns: by, scope: 'row_group', path: [] };
+}
+
+/** What a table holds in memory, in words. */
+export function memoryOf(options: ParquetConfig): string {
+  const { mode, row_group_rows: rows, row_group_bytes: bytes, partition_by: by } = options;
+  const { scope, memory: ofSort } = sortPlanOf(options);
+  return [
+    `${by.length === 0 ? 'two' : 'five'} row groups of at most ${amountOf(rows, 'row')} or ${amountOf(bytes, 'byte')} of text`,
+    ...(scope === 'table' ? [`for sort_by ${spilledBeyond(ofSort)}`] : []),
+    ...(mode === 'append' ? ['16 to 32 bytes for each row of the table'] : []),
+  ].join('; ');
 }
 
 /** What `sort_by` says, by field. */

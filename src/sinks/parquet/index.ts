@@ -4,9 +4,9 @@ import { checked } from '../options.js';
 import { openAlone } from '../lone-writer.js';
 import { outputAt, outputIn } from '../output-path.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
-import { checkNames, config, engineOf } from './config.js';
+import { checkNames, config, engineOf, memoryOf } from './config.js';
 import { loadEngine } from '../../parquet/index.js';
-import { Table } from '../../lake/index.js';
+import { runDateColumn, runDateTemplate, Table } from '../../lake/index.js';
 import { openRun, rehearseRun } from './writer.js';
 
 /** What `parquet` takes, named as in a pipeline file, whose reference explains each option. */
@@ -53,6 +53,8 @@ export const parquetSink = defineSink({
   ],
   check: checkNames,
   adds: ({ mode }) => mode === 'append',
+  holds: memoryOf,
+  folders: ({ partition_by: by }) => by.map((name) => (name === runDateTemplate ? runDateColumn : name)),
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
     const engine = await loadEngine(engineOf(options), options.threads);
