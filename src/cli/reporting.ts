@@ -1,5 +1,6 @@
 import { amount } from '../core/index.js';
 import type { Pipeline, RunOptions, RunReport, Watcher } from '../index.js';
+import { leftByReader } from './closed.js';
 import type { Console } from './console.js';
 import type { CommandContext } from './context.js';
 import { debugLog } from './debug-log.js';
@@ -53,6 +54,10 @@ export async function runAndReport(
     return report;
   } catch (failure) {
     const failed = failedRunOf(failure);
+    if (await leftByReader(failure, pipeline)) {
+      console.event('run.closed', { pipeline: pipeline.name, ...(failed && { run: failed.runId }) });
+      throw failure;
+    }
     const { code, exit } = descriptionOf(failure);
     const facts = { pipeline: pipeline.name, ...(failed && { run: failed.runId, keptPages: failed.keptPages }), code, exit };
     console.event('run.failed', facts, keptLine(failed?.keptPages ?? 0, options));

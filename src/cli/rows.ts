@@ -1,17 +1,21 @@
 import { textOf, type Column, type Row } from '../core/index.js';
 
-/** Prints rows as a table on stdout. @param width Widest table, in characters. Default: that of the terminal. */
+/** Prints rows as a table on stdout. A reader that has had enough is no failure. @param width Widest table, in characters. Default: that of the terminal. */
 export async function printRows(
   stdout: NodeJS.WritableStream,
   columns: readonly Column[],
   rows: readonly Row[],
   width?: number,
 ): Promise<void> {
-  const { stdout: stdoutSink } = await import('../index.js');
+  const { ClosedPipeError, stdout: stdoutSink } = await import('../index.js');
   const out = await stdoutSink({ format: 'table', naming: 'snake_case', ...(width !== undefined && { width }) }, { stdout });
-  await out.begin(columns);
-  await out.write({ number: 1, rows, lease: { release: () => {} } });
-  await out.prepare();
+  try {
+    await out.begin(columns);
+    await out.write({ number: 1, rows, lease: { release: () => {} } });
+    await out.prepare();
+  } catch (failure) {
+    if (!(failure instanceof ClosedPipeError)) throw failure;
+  }
 }
 
 /** What is shown of a value that is personal or a credential. */

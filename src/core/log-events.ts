@@ -15,6 +15,11 @@ export const logEvents = {
     summary: 'Nothing was published; the pages that were read are kept for the next run. `command.failed` says why.',
     fields: ['pipeline', 'run', 'code', 'exit', 'keptPages'],
   },
+  'run.closed': {
+    level: 'info',
+    summary: 'The reader of a run that only prints has had enough, which is no failure.',
+    fields: ['pipeline', 'run'],
+  },
   'series.finished': { level: 'info', summary: 'Several pipelines were run, and none failed.', fields: ['exit'] },
   'series.failed': {
     level: 'error',

@@ -66,7 +66,8 @@ async function preview(arguments_: PreviewArguments, context: CommandContext): P
   const found = await previewPipeline(pipeline, shown);
   const stages = step === undefined ? found.stages : found.stages.slice(-1);
   refuseUnknown(wanted, stages);
-  for (const stage of stages) await printStage(stage, before(stage, found), { ...arguments_, wanted }, pipeline, context);
+  for (const stage of stages)
+    await printStage(stage, before(stage, found), found.failure !== undefined, { ...arguments_, wanted }, pipeline, context);
   if (found.failure !== undefined) return reportFailure(console, found.failure);
   const { name } = pipeline.plan.collection;
   const read = found.whole
@@ -98,6 +99,7 @@ type Shown = PreviewArguments & { readonly wanted: readonly string[] };
 async function printStage(
   stage: PreviewStage,
   earlier: PreviewStage | undefined,
+  isCut: boolean,
   { wanted, reveal, step }: Shown,
   { plan: { collection } }: Pipeline,
   { stdout }: CommandContext,
@@ -106,7 +108,9 @@ async function printStage(
   const added = earlier ? stage.columns.filter(({ name }) => !names(earlier.columns).includes(name)) : [];
   const gone = earlier ? names(earlier.columns).filter((name) => !names(stage.columns).includes(name)) : [];
   const width = Math.max(20, stdout.columns ?? 100);
-  const title = wrapped(titleOf(stage, names(added), gone), width - 2).join('\n  ');
+  // What a step makes of the columns is known by its rows.
+  const told = isCut && stage.passed === 0 ? `${stage.at}: nothing came of it before the failure` : titleOf(stage, names(added), gone);
+  const title = wrapped(told, width - 2).join('\n  ');
   const note = noteOf(stage, step !== undefined);
   await print(stdout, `${earlier === undefined || step !== undefined ? '' : '\n'}${title}\n${note}`);
   if (stage.rows.length === 0) return;

@@ -67,7 +67,7 @@ async function endOf(thrown: unknown, pipeline: Pipeline | undefined, { console 
   return {
     status: closed ? ('closed' as const) : ('failed' as const),
     exit: closed ? 0 : exit,
-    error: { code, message: console.redact(message), help },
+    ...(!closed && { error: { code, message: console.redact(message), help } }),
     ...(kept.length > 0 && { kept }),
   };
 }

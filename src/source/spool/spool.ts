@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { LeadstreamError } from '../../core/index.js';
 import { defaults } from '../../options/index.js';
-import { lockOutputs, makePrivate, type Lock } from '../../store/index.js';
+import { lockOutputs, makePrivate, reworded, type Lock } from '../../store/index.js';
 import { removeLeftovers, removeSource } from './folder.js';
 import { isFresh, readMarker, writeMarker } from './marker.js';
 import { PageLog } from './page-log.js';
@@ -41,7 +41,9 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   return inState('E_SINK_PATH', `cannot spool pages in ${spools}`, async () => {
     await makePrivate(spools);
     const folder = join(spools, nameOf(source, await accountKey(spools)));
-    const lock = await lockOutputs([folder], { runId, mode: 0o600 });
+    const lock = await lockOutputs([folder], { runId, mode: 0o600 }).catch((failure: unknown) => {
+      throw lockedFor(source.collection.name, failure);
+    });
     let log: PageLog | undefined;
     try {
       await makePrivate(folder);
@@ -159,4 +161,11 @@ export class Spool {
     if (this.log.count === 0) await removeSource(this.folder).catch(() => undefined);
     await this.lock.release();
   }
+}
+
+/** Why the spool of a list cannot be had, for somebody who thinks of outputs. */
+function lockedFor(collection: string, failure: unknown): unknown {
+  if (!(failure instanceof LeadstreamError) || failure.code !== 'E_RUN_LOCKED') return failure;
+  const remedy = 'run one after the other, in one command or not, or with a --state-dir of its own, or with spool: off';
+  return reworded(failure, `another run with this state folder reads ${collection}, too: ${failure.message}; ${remedy}`);
 }

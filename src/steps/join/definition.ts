@@ -141,7 +141,7 @@ function refuseLookup({ on, with: name, normalize }: JoinConfig, { id, served }:
 /** Tells a join that takes no more than one match, where nothing says that there are no more. */
 function warnOfSeveral({ on, pick, with: name }: JoinConfig, { key }: Collection, plan: PlanContext): void {
   const pairs = Object.values(on);
-  if (pick !== undefined || key.every((column) => pairs.includes(column))) return;
+  if (pick !== undefined || pairs.length === 0 || key.every((column) => pairs.includes(column))) return;
   plan.warn(['on'], {
     code: 'W_SPEC_MATCHES',
     message: `${pairs.join(' + ')} is no key of ${name}, so several rows may match, and then the run fails; its key is ${key.join(' + ')}. Add what is missing, or say with pick which row to take`,

@@ -82,7 +82,9 @@ to:
     const { code, stdout } = await cli(['explain', 'p.yaml'], { cwd, env: from.env });
     expect(code).toBe(0);
     const told = stdout.replaceAll(/\n│ +/g, ' ');
-    expect(told).toContain('2 columns: lead_id text, timestamp timestamp folders by the values of month, run_date, which are not in the files');
+    expect(told).toContain(
+      '2 columns: lead_id text, timestamp timestamp folders by the values of month, run_date, which are not in the files',
+    );
     expect(told).toMatch(
       /memory: five row groups of at most 10,000 rows or 8,388,608 bytes of text; for sort_by at most 64 MB; more goes to a file in the state folder\n/,
     );

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { loadPipeline, previewPipeline } from '../../../src/index.js';
-import { cli } from '../../support/cli.js';
+import { cli, startCli } from '../../support/cli.js';
 import { service } from '../../support/services.js';
 import { visible } from '../../support/temporary.js';
 import { workplace } from './support.js';
@@ -74,8 +75,17 @@ describe('preview', () => {
     const [from, cwd] = [await service(), await workplace(chain)];
     const { code, stdout, stderr } = await cli(['preview', 'p.yaml', '-n', '2'], { cwd, env: from.env });
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^steps\[0\] derive: first 2 of [^]*^steps\[1\] join: no row of the sample gets here/m);
+    expect(stdout).toMatch(/^steps\[0\] derive: first 2 of [^]*^steps\[1\] join: nothing came of it before the failure$/m);
     expect(stderr).toContain('E_STEP_MATCHES: steps[1] join');
+  });
+
+  test('is no failure for a reader who has had enough', async () => {
+    const [from, cwd] = [await service(), await workplace(enriching)];
+    const { process: child, finished } = startCli(['preview', 'p.yaml', '-n', '200'], { cwd, env: from.env });
+    if (child.stdout) await once(child.stdout, 'data');
+    child.stdout?.destroy();
+    const { code, stderr } = await finished;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('E_') });
   });
 
   test.each([
