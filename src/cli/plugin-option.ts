@@ -10,8 +10,3 @@ export function pluginOption<T>(yargs: Argv<T>) {
     describe: 'Module with steps and sinks of your own, which is run: ./mine.mjs',
   });
 }
-
-/** Whether the words behind the program's name have that flag. */
-export function namesPlugin(argv: readonly string[]): boolean {
-  return argv.some((word) => word === '--plugin' || word.startsWith('--plugin='));
-}

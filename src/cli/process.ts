@@ -1,15 +1,17 @@
+import module from 'node:module';
 import { LeadstreamError } from '../core/index.js';
 import { createConsole } from './console.js';
 import { secretsIn } from './context.js';
 import { reportFailure } from './failure.js';
 import { boundGarbage } from './memory.js';
 import { createSecrets } from './secrets.js';
-import { namesPlugin } from './plugin-option.js';
 import { onSignals } from './signals.js';
 import { flushed, outliveReaders } from './streams.js';
 import { logFormatIn } from './usage.js';
 
 const { env, stdout, stderr } = process;
+/** From 22.10 on. */
+const { flushCompileCache }: typeof module & { readonly flushCompileCache?: () => void } = module;
 const argv = process.argv.slice(2);
 const secrets = createSecrets(secretsIn(env));
 
@@ -26,9 +28,10 @@ export async function runProcess(): Promise<void> {
   signals.done(process.exitCode);
   // Everything is cleaned up: a reader of stdout that takes its time must not hold a process that was told to end.
   if (signals.exitCode !== undefined) process.exit();
-  // What a plug-in left open, like a pool of connections, must not hold it either; what was printed has to arrive first.
-  if (!namesPlugin(argv)) return;
+  // What a plug-in left open, like a pool of connections, must not hold it either; what was printed has to arrive first. Node gives the signals back
+  // to the system while it ends by itself, and one that comes then would make a failure of a run that published.
   await Promise.all([flushed(stdout), flushed(stderr)]);
+  flushCompileCache?.();
   process.exit();
 }
 

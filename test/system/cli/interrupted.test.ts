@@ -1,7 +1,10 @@
-import { readdir } from 'node:fs/promises';
+import { on } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { watch } from '../../../src/index.js';
-import { cli } from '../../support/cli.js';
+import { cli, startCli } from '../../support/cli.js';
 import { service } from '../../support/services.js';
 import { toCsv, toStdout, workplace } from './support.js';
 
@@ -59,5 +62,31 @@ describe('a run that is interrupted', () => {
     const { code, stderr } = await interrupted(from, cwd);
     expect(code).toBe(130);
     expect(stderr).not.toContain('kept');
+  });
+});
+
+describe('signals', () => {
+  test('that come after the summary change nothing of how the run ends', async () => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    for (const delay of [0, 5, 10, 15, 20, 25]) {
+      const { process: child, finished } = startCli(['run', 'p.yaml', '--restart'], { cwd, env: from.env });
+      if (child.stderr) for await (const [text] of on(child.stderr, 'data')) if (String(text).includes('->')) break;
+      await wait(delay);
+      child.kill('SIGINT');
+      expect((await finished).code).toBe(0);
+    }
+  });
+
+  test('that come together, as by a shell and the system, are one', async () => {
+    const [from, cwd] = [await slow(), await workplace(toCsv)];
+    const { process: child, finished } = startCli(['run', 'p.yaml', '--report', 'r.json'], { cwd, env: from.env });
+    await from.until((requests) => requests.length >= 3);
+    child.kill('SIGHUP');
+    await wait(10);
+    child.kill('SIGHUP');
+    const { code, stderr } = await finished;
+    expect(code).toBe(129);
+    expect(stderr).toContain('E_RUN_ABORTED');
+    expect(JSON.parse(await readFile(join(cwd, 'r.json'), 'utf8'))).toMatchObject({ status: 'failed', exit: 129 });
   });
 });
