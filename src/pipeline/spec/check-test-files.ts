@@ -2,7 +2,6 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import { unknownName } from '../../core/index.js';
 import { getIn } from '../../options/index.js';
 import { dayTemplate, filledPath, runTemplate } from '../../store/index.js';
-import type { RunReport } from '../run/report.js';
 import type { Checked } from './check.js';
 import { escaped } from './collide.js';
 import { unfilled } from './planned.js';
@@ -27,11 +26,6 @@ export function checkTestFiles({ document, name: pipeline, tests = [], outputs, 
       if (wrong !== undefined) problem(['tests', index, 'expect', 'files', name], wrong, true);
     }
   });
-}
-
-/** A path as the pipeline names it, with name, id and day of a run in place of braces. */
-export function writtenPath(name: string, { pipeline, runId, startedAt }: Pick<RunReport, 'pipeline' | 'runId' | 'startedAt'>): string {
-  return filledPath(name, { pipeline, 'run.id': runId, 'run.date': startedAt.slice(0, 10) }) ?? name;
 }
 
 /** What is wrong with the files that a test expects and its run does not write. */

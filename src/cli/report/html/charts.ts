@@ -19,11 +19,15 @@ export interface Size {
 /** The rows on their way, as SVG; from top to bottom where there is little room beside one another. */
 export function flowChart({ nodes, links }: Flow, size: Size): string {
   const upright = size.width < 500;
-  const labelOf = ({ kind, label }: FlowNode) => ({
-    position: upright ? (kind === 'way' ? 'inside' : 'bottom') : 'right',
-    color: upright && kind === 'way' ? colours.back : colours.text,
-    formatter: () => label,
-  });
+  const room = (size.width - 2 * beside) / Math.max(...nodes.map((node) => rowsAt(node, links)));
+  const labelOf = (node: FlowNode) => {
+    const isInside = upright && node.kind === 'way' && room * rowsAt(node, links) > widthOf(node.label);
+    return {
+      position: upright ? (isInside ? 'inside' : 'bottom') : 'right',
+      color: isInside ? colours.back : colours.text,
+      formatter: () => (upright && !isInside ? node.label.replace(' by ', '\nby ') : node.label),
+    };
+  };
   return drawn(size, {
     series: [
       {
@@ -31,12 +35,12 @@ export function flowChart({ nodes, links }: Flow, size: Size): string {
         orient: upright ? 'vertical' : 'horizontal',
         silent: true,
         draggable: false,
-        left: 8,
+        left: upright ? beside : 8,
         top: 16,
-        right: upright ? 8 : 190,
-        bottom: upright ? 40 : 16,
+        right: upright ? beside : 190,
+        bottom: upright ? 56 : 16,
         nodeWidth: upright ? 50 : 14,
-        nodeGap: upright ? 50 : 22,
+        nodeGap: upright ? 80 : 22,
         nodeAlign: 'left',
         layoutIterations: 0,
         label: { fontSize: 12, lineHeight: 15 },
@@ -46,6 +50,20 @@ export function flowChart({ nodes, links }: Flow, size: Size): string {
       },
     ],
   });
+}
+
+/** Pixels on both sides of an upright picture, into which the label of a narrow place reaches. */
+const beside = 76;
+
+/** Rows that come to a place, or leave the first. */
+function rowsAt({ name }: FlowNode, links: Flow['links']): number {
+  const sumOf = (key: 'source' | 'target') => links.filter((link) => link[key] === name).reduce((sum, { value }) => sum + value, 0);
+  return Math.max(sumOf('source'), sumOf('target'));
+}
+
+/** Pixels that a label takes, about. */
+function widthOf(label: string): number {
+  return 7 * Math.max(...label.split('\n').map((line) => line.length));
 }
 
 function kindOf({ source, target }: Flow['links'][number], nodes: readonly FlowNode[]): FlowNode['kind'] {
