@@ -19,17 +19,13 @@ export class Findings {
   }
 
   add(check: Check, outcome: DiagnosisFinding['outcome'], message: string, replies: readonly Reply[] = []): void {
-    const evidence = replies.map((reply) => reply.evidence);
-    this.collected.push({ check, ...(this.collection !== undefined && { collection: this.collection }), outcome, message, evidence });
+    this.collected.push(this.#finding(check, outcome, message, replies));
   }
 
   /** Puts what was found out later in place of what was said of a point. */
   correct(check: Check, outcome: DiagnosisFinding['outcome'], message: string, replies: readonly Reply[]): void {
     const before = this.collected.findIndex((found) => found.check === check && found.collection === this.collection);
-    if (before >= 0) this.collected.splice(before, 1);
-    this.add(check, outcome, message, replies);
-    const last = before >= 0 ? this.collected.pop() : undefined;
-    if (last) this.collected.splice(before, 0, last);
+    this.collected[before < 0 ? this.collected.length : before] = this.#finding(check, outcome, message, replies);
   }
 
   /** Says why a point could not be found out. */
@@ -41,6 +37,11 @@ export class Findings {
   unknownRest(checks: readonly Check[], why: string): void {
     const known = this.collected.filter(({ collection }) => collection === this.collection).map(({ check }) => check);
     for (const check of checks) if (!known.includes(check)) this.unknown(check, why);
+  }
+
+  #finding(check: Check, outcome: DiagnosisFinding['outcome'], message: string, replies: readonly Reply[]): DiagnosisFinding {
+    const { collection } = this;
+    return { check, ...(collection !== undefined && { collection }), outcome, message, evidence: replies.map(({ evidence }) => evidence) };
   }
 }
 
