@@ -135,12 +135,15 @@ function lines(unit: string, all: readonly Line[]): EChartsCoreOption {
   };
 }
 
+/** What nothing on the page refers to: styles and classes for the pointer, and what scripts of the library would look for. */
+const unused = /<style[^]*?<\/style>| (?:ecmeta_\w+|class|pointer-events|xmlns:xlink|version|baseProfile)="[^"]*"/g;
+
 /** Draws a picture that fits into its place and takes its colours from the page. */
 function drawn(size: Size, option: EChartsCoreOption): string {
   const chart = init(undefined, undefined, { renderer: 'svg', ssr: true, ...size });
   try {
     chart.setOption({ animation: false, textStyle: { fontFamily: 'inherit' }, ...option });
-    const svg = chart.renderToSVGString().replaceAll(/<style[^]*?<\/style>/g, '');
+    const svg = chart.renderToSVGString().replaceAll(unused, '');
     return Object.entries(colours).reduce((text, [name, colour]) => text.replaceAll(colour, `var(--${name})`), svg);
   } finally {
     chart.dispose();
