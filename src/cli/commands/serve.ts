@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { LeadstreamError } from '../../core/index.js';
+import { LeadstreamError, minSecretLength } from '../../core/index.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 
@@ -102,6 +102,8 @@ async function serve(arguments_: ServeArguments, { console, env, cwd, stdout, si
       'no account: name a file with --accounts, or set LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY',
     );
   }
+  if (accounts.some((account) => ('key' in account ? account.key : account.restApiKey).length < minSecretLength))
+    console.log('warn', `a key is shorter than ${minSecretLength} characters: pipelines and programs take it for no key`);
   const requestLog = arguments_.requestLog === undefined ? undefined : resolve(cwd, arguments_.requestLog);
   const source = data === undefined ? generate({ leads, bridges, links, users, seed }) : await openDirectory(resolve(cwd, data));
   const declared = arguments_.collections === undefined ? [] : await loadCollections(arguments_.collections, { env, cwd });

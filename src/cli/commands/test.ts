@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { amount, LeadstreamError, unknownName } from '../../core/index.js';
+import { amount, LeadstreamError, SinkError, unknownName } from '../../core/index.js';
 import type { TestResult, TestResults } from '../../index.js';
 import { painterFor } from '../colour.js';
 import { warnOf } from '../findings.js';
@@ -54,6 +54,8 @@ async function test({ files: words, only, format, plugin }: TestArguments, conte
       if (format === 'text' && results.untested.length > 0) console.log('warn', `${file}: no tests of ${results.untested.join(', ')}`);
     } catch (failure) {
       if (signal.aborted) throw new LeadstreamError('E_RUN_ABORTED', 'the tests were stopped', { cause: failure });
+      // What cannot be told of one file can be told of none.
+      if (failure instanceof SinkError) throw failure;
       const failed = reportFailure(console, failure);
       // What is wrong with a file weighs more than what a test found.
       exit = exit <= 1 ? failed : exit;

@@ -15,6 +15,7 @@ export function checkTests(tests: readonly TestShape[], { plan, isKnown }: Plann
         problem(path, unknownName('collection', collection, Object.keys(plan.collections)), true);
       else if (!plan.reads.includes(collection)) problem(path, `${collection} is not read here; there are ${plan.reads.join(', ')}`, true);
     }
+    for (const { path, message } of namedTwice(given, plan)) problem(['tests', index, 'given', ...path], message, true);
     if (!isKnown) return;
     // A field that only the rows of the test have is a column, too.
     const known = [...columns, ...Object.values(given).flatMap((rows) => rows.flatMap((row) => Object.keys(row)))];
@@ -25,6 +26,19 @@ export function checkTests(tests: readonly TestShape[], { plan, isKnown }: Plann
       }
     });
   });
+}
+
+/** Fields that a row gives under both of their names, of which the service could send only one. */
+function namedTwice(given: NonNullable<TestShape['given']>, { collections }: Plan) {
+  return Object.entries(given).flatMap(([collection, rows]) =>
+    Object.entries(collections[collection]?.fields ?? {}).flatMap(([name, { original = name }]) =>
+      rows.flatMap((row, place) =>
+        original !== name && (row[name] ?? null) !== null && (row[original] ?? null) !== null
+          ? [{ path: [collection, place, original], message: `the row has '${name}', which is the same field; keep one` }]
+          : [],
+      ),
+    ),
+  );
 }
 
 /** Doubts fields of the rows that tests give: nobody has to declare one, but one that is nearly the name of another is a slip. */

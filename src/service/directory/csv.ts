@@ -22,7 +22,8 @@ export async function* csvRows(file: string, collection: Collection): AsyncGener
       const line = batch[index]?.line ?? 0;
       if (!names) {
         names = cells.map(originalNames(collection));
-        if (new Set(names).size < names.length) throw dataError(file, line, 'the header names a field twice');
+        const twice = names.find((name, place, all) => all.indexOf(name) < place);
+        if (twice !== undefined) throw dataError(file, line, `the header names the field ${twice} twice`);
       } else if (cells.length === names.length) {
         yield Object.fromEntries(names.map((name, cell) => [name, cells[cell] ?? '']));
       } else {

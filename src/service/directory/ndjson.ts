@@ -19,7 +19,7 @@ export async function* ndjsonRows(file: string, collection: Collection): AsyncGe
     for (const [key, value] of Object.entries(recordAt(file, line, text))) {
       if (value === null) continue;
       const name = nameOf(key);
-      if (fields.has(name)) throw dataError(file, line, 'names a field twice');
+      if (fields.has(name)) throw dataError(file, line, `names the field ${name} twice`);
       fields.set(name, value instanceof JsonText ? value.text : value);
     }
     yield Object.fromEntries(fields);

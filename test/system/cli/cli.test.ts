@@ -175,6 +175,17 @@ describe('leadstream serve', () => {
     expect((await finished).code).toBe(0);
   });
 
+  test('says that a key is none that a pipeline would take', async () => {
+    const { process: child, finished } = startCli(['serve', '--port', '0', '--leads', '1'], {
+      cwd: await temporaryFolder(),
+      env: { LEADSTREAM_REST_API_KEY: 'short' },
+    });
+    if (!child.stdout) throw new Error('no stdout');
+    await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+    expect((await finished).stderr).toContain('a key is shorter than 8 characters');
+  });
+
   test('refuses to serve without an account', async () => {
     const { code, stderr } = await cli(['serve', '--port', '0'], { cwd: await temporaryFolder() });
     expect(code).toBe(2);

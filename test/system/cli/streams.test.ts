@@ -38,5 +38,9 @@ describe('the readers of a command', () => {
     const full = await start('sh', ['-c', `"${process.execPath}" dist/cli/main.js schema > /dev/full`], { cwd: process.cwd() }).finished;
     expect(full.code).toBe(1);
     expect(full.stderr).toMatch(/^leadstream: E_SINK_WRITE: stdout: ENOSPC/);
+    const tests = await start('sh', ['-c', `"${process.execPath}" dist/cli/main.js test pipelines/*.yaml > /dev/full`], {
+      cwd: process.cwd(),
+    }).finished;
+    expect(tests).toMatchObject({ code: 1, stderr: full.stderr });
   });
 });
