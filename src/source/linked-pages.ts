@@ -1,6 +1,6 @@
 import { catchError, type Observable } from 'rxjs';
 import { amountOf, SourceError } from '../core/index.js';
-import { task } from '../flow/index.js';
+import { task, type Ask } from '../flow/index.js';
 import { RecordBatch } from '../vector/index.js';
 import { unlessRefused } from './failures.js';
 import type { ListAnswer } from './fetch/listing.js';
@@ -20,13 +20,15 @@ export interface LinkedPagesOptions {
  * The pages of a list of which each says where the next one is. They are numbered as they come; answers without rows that name a next page
  * have no number.
  *
- * Memory: the position of each page.
+ * Memory: the position of each page, and of each answer without rows.
  */
 export class LinkedPages {
   /** Where each page is, as far as it is known; nothing for the first one. */
   readonly #positions: (Position | undefined)[] = [undefined];
   /** By which page a position was named. */
   readonly #named = new Map<string, number>();
+  /** The answers without rows that named a next page, by the page that each would have been. */
+  readonly #empty: { readonly number: number; readonly position: Position | undefined }[] = [];
   /** The answer that named no next page: the page that it would be, and where. */
   #end: { readonly number: number; readonly position: Position | undefined } | undefined;
   #fresh: number | undefined;
@@ -45,14 +47,15 @@ export class LinkedPages {
    */
   page(number: number): Observable<RecordBatch> {
     return task(async (ask) => {
-      const { purpose, patience } = this.options;
+      const { patience } = this.options;
       for (let position = this.#positions[number - 1]; number <= this.#positions.length;) {
         if (this.#stale > patience) throw this.#endless(number);
-        const { batch, next } = await ask(this.reader.request({ page: number, position, purpose, fresh: number === this.#fresh }));
+        const { batch, next } = await this.#asked(ask, number, position);
         if (next === undefined) this.#end = { number, position };
         else this.#name(next, number);
         if (batch.length > 0) return this.#taken(number, position, batch, next);
         if (next === undefined) break;
+        this.#empty.push({ number, position });
         this.#stale += 1;
         position = next;
       }
@@ -70,6 +73,11 @@ export class LinkedPages {
     return this.#at(number, this.#positions[number - 1]);
   }
 
+  /** The answers without rows in the middle of the list, to be asked for as they are by now. */
+  get emptyAgain(): readonly { readonly number: number; readonly answer$: Observable<ListAnswer | undefined> }[] {
+    return this.#empty.map(({ number, position }) => ({ number, answer$: this.#at(number, position) }));
+  }
+
   /** The answer that ended the list, as it is by now, and the number of the page that it is or would be. */
   endAgain(): { readonly number: number; readonly answer$: Observable<ListAnswer | undefined> } {
     const { number, position } = this.#end ?? { number: 1, position: undefined };
@@ -83,6 +91,16 @@ export class LinkedPages {
     this.#positions[number - 1] = position;
     this.#fresh = number;
     return number;
+  }
+
+  /** An answer without rows in the middle of a list may be a slip of the service: a second one with rows counts instead of it. */
+  async #asked(ask: Ask, number: number, position: Position | undefined): Promise<ListAnswer> {
+    const request = { page: number, position, purpose: this.options.purpose };
+    const first = await ask(this.reader.request({ ...request, fresh: number === this.#fresh }));
+    if (first.batch.length > 0 || first.next === undefined) return first;
+    // What gives a cursor once may have no rows for it the second time, and no next page: the first answer has.
+    const second = await ask(this.reader.request({ ...request, fresh: true }).pipe(catchError(unlessRefused)));
+    return second && second.batch.length > 0 ? second : first;
   }
 
   #taken(number: number, position: Position | undefined, batch: RecordBatch, next: Position | undefined): RecordBatch {

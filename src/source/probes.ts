@@ -49,7 +49,7 @@ export class Probes {
 }
 
 /** At most so many of the items, first and last among them, evenly spaced. */
-function evenly<I>(items: readonly I[], most: number): readonly I[] {
+export function evenly<I>(items: readonly I[], most: number): readonly I[] {
   if (items.length <= most) return items;
   const step = (items.length - 1) / (most - 1);
   return Array.from({ length: most }, (_, index) => items[Math.round(index * step)]).filter((item) => item !== undefined);

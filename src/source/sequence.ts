@@ -7,12 +7,11 @@ import { unlessRefused } from './failures.js';
 import { windowOf, type ReadingOptions } from './options.js';
 import { restOf } from './rest.js';
 import { warn, type ListReader } from './paging.js';
+import { evenly, maxProbes } from './probes.js';
 import { SeenRows, namesOf } from './seen.js';
 import { SequentialPasses } from './sequential-passes.js';
 import { Trace } from './trace.js';
 
-/** Pages that are looked at again. */
-const maxProbes = 8;
 /** Most times that a read goes on behind an end that was none. */
 const maxReturns = 10;
 
@@ -188,14 +187,19 @@ export class SequentialRead {
   }
 
   async #probePages(ask: Ask): Promise<void> {
-    const count = this.#digests.length;
-    const asked = Math.min(count, maxProbes);
-    for (let probe = 0; probe < asked; probe += 1) {
-      const number = asked === 1 ? 1 : 1 + Math.round((probe * (count - 1)) / (asked - 1));
+    for (const { number, digest } of evenly(
+      this.#digests.map((digest, index) => ({ number: index + 1, digest })),
+      maxProbes,
+    )) {
       const again = await ask(this.#linked.again(number));
       this.consistency.probes += 1;
       if (again === undefined) return this.#refusedAgain(number);
-      if (digestOf(namesOf(again.batch, this.#key)) !== itemAt(this.#digests, number - 1)) this.#drift(`page ${number} has changed`);
+      if (digestOf(namesOf(again.batch, this.#key)) !== digest) this.#drift(`page ${number} has changed`);
+    }
+    for (const { number, answer$ } of evenly(this.#linked.emptyAgain, maxProbes)) {
+      const again = await ask(answer$);
+      this.consistency.probes += 1;
+      if (again && again.batch.length > 0) this.#drift(`an answer before page ${number} had no rows and has some now`);
     }
   }
 

@@ -101,6 +101,18 @@ export const flaky = (handler: Handler): Handler => {
   };
 };
 
+/** Answers some requests, counted from 1, without the rows of the page, and right in all else. */
+export const emptied = (handler: Handler, which: readonly number[]): Handler => {
+  let requests = 0;
+  return (response, ...asked) => {
+    requests += 1;
+    if (!which.includes(requests)) return handler(response, ...asked);
+    const write = response.end.bind(response) as (body: string) => ServerResponse;
+    const end = (body: string) => write(body.replace(/^\[.*\]$|(?<="items":)\[.*\](?=})/s, '[]'));
+    handler(Object.assign(response, { end }), ...asked);
+  };
+};
+
 /** What of the orders is declared. */
 export const orderFields = `
       no: text

@@ -10,6 +10,7 @@ import {
   byCursor,
   byLink,
   byOffset,
+  emptied,
   flaky,
   orders,
   ownKey,
@@ -78,6 +79,20 @@ describe.each([
     const folder = await temporaryFolder();
     expect(await runOwn(moved, ownText(declared), folder)).toMatchObject({ read: 34, consistency: { outcome: 'repaired', repaired: 1 } });
     expect((await keysOf(folder)).toSorted((a, b) => a - b)).toEqual(upTo(35));
+  });
+
+  test.each([
+    ['repair', 1, { outcome: 'stable' }],
+    ['off', 1, { outcome: 'off' }],
+    // Two empty answers are believed, until the check finds rows there.
+    ['repair', 2, { outcome: 'repaired', repaired: 10 }],
+    ['prove', 2, { outcome: 'proven', repaired: 10 }],
+  ])('loses no page that was empty in the middle, with consistency %s and %i such answers', async (mode, times, consistency) => {
+    const server = await ownServer(emptied(serve(orders(95)), [4, 5].slice(0, times)));
+    const folder = await temporaryFolder();
+    const text = ownText(declared, `from: orders\nconsistency: ${mode}\nto: [{ ndjson: { path: orders.ndjson } }]`);
+    expect(await runOwn(server, text, folder)).toMatchObject({ consistency });
+    expect((await keysOf(folder)).toSorted((a, b) => a - b)).toEqual(upTo(95));
   });
 
   test('goes on from the pages of an interrupted run, and asks for none of them again but to check', async () => {
@@ -149,6 +164,20 @@ describe('a list that does not end', () => {
     });
     expect(await runOwn(server, ownText(cursor), await temporaryFolder())).toMatchObject({ read: 20, pages: 2 });
   });
+});
+
+test('a list whose cursors serve once goes on behind a page without rows', async () => {
+  const asked = new Set<string>();
+  const server = await ownServer((response, url) => {
+    const isSecond = asked.has(url.search);
+    asked.add(url.search);
+    const from = Number(url.searchParams.get('cursor') ?? 0);
+    const items = from === 1 ? [] : orders(30).slice(from * 10, from * 10 + 10);
+    const next = isSecond || from === 2 ? null : from + 1;
+    send(response, { data: { items: isSecond ? [] : items }, paging: { next } });
+  });
+  const text = ownText(cursor, 'from: orders\nconsistency: off\nto: [{ ndjson: { path: orders.ndjson } }]');
+  expect(await runOwn(server, text, await temporaryFolder())).toMatchObject({ read: 20, pages: 2 });
 });
 
 describe('the end of a list without page numbers', () => {
