@@ -1,24 +1,50 @@
 import { GateError, SinkError, SourceError, StepError } from '../../core/index.js';
 
-/** Whether a failure is about what the pages have, and not about how they are got. */
+/** Whether a failure is about what the pages have, and not about how they are got or where their rows go. */
 export function restsOnPages(failure: unknown): boolean {
   if (failure instanceof GateError) return true;
-  if (failure instanceof StepError || failure instanceof SinkError) return rowCodes.has(failure.code);
-  return failure instanceof SourceError && listCodes.has(failure.code);
+  const isJudged = failure instanceof SourceError || failure instanceof StepError || failure instanceof SinkError;
+  return isJudged && codes[failure.code];
 }
 
-/** A row that was wrong may be right at the service by the time of the next run. */
-const rowCodes = new Set<string>(['E_STEP_VALUE', 'E_STEP_EXPRESSION', 'E_STEP_CONDITION', 'E_STEP_MATCHES', 'E_SINK_VALUE'] satisfies (
-  | StepError['code']
-  | SinkError['code']
-)[]);
-
-const listCodes = new Set<SourceError['code']>([
-  'E_SOURCE_ORDER',
-  'E_SOURCE_PAGE_CAP',
-  'E_SOURCE_PAGE_IGNORED',
-  'E_SOURCE_FIRST_PAGE',
-  'E_SOURCE_ENDLESS',
-  'E_SOURCE_CURSOR',
-  'E_SOURCE_LINK',
-]);
+/** A row or a list that was wrong may be right at the service by the time of the next run; a disk that is full has right pages. */
+const codes: Readonly<Record<(SourceError | StepError | SinkError)['code'], boolean>> = {
+  E_SOURCE_ORDER: true,
+  E_SOURCE_PAGE_CAP: true,
+  E_SOURCE_PAGE_IGNORED: true,
+  E_SOURCE_FIRST_PAGE: true,
+  E_SOURCE_ENDLESS: true,
+  E_SOURCE_CURSOR: true,
+  E_SOURCE_LINK: true,
+  E_SOURCE_CONFIG: false,
+  E_SOURCE_AUTH: false,
+  E_SOURCE_UNAVAILABLE: false,
+  E_SOURCE_ANSWER: false,
+  E_SOURCE_ROWS: false,
+  E_SOURCE_CLOSED: false,
+  E_SOURCE_REFUSED: false,
+  E_SOURCE_TLS: false,
+  E_SOURCE_PROXY: false,
+  E_SOURCE_LIMIT: false,
+  E_SOURCE_MAX_PAGES: false,
+  E_STEP_FIELD: true,
+  E_STEP_VALUE: true,
+  E_STEP_EXPRESSION: true,
+  E_STEP_CONDITION: true,
+  E_STEP_FUNCTION: true,
+  E_STEP_OVERFLOW: true,
+  E_STEP_MATCHES: true,
+  E_STEP_CONFIG: false,
+  E_STEP_SCRATCH: false,
+  E_SINK_VALUE: true,
+  E_SINK_FIELD: true,
+  E_SINK_KEY: true,
+  E_SINK_CONFIG: false,
+  E_SINK_PATH: false,
+  E_SINK_FOREIGN: false,
+  E_SINK_WRITE: false,
+  // Of a sink of one's own nobody knows; mostly it is the destination that is not there.
+  E_SINK_FUNCTION: false,
+  E_SINK_RUN: false,
+  E_SINK_VERIFY: false,
+};

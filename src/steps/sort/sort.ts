@@ -77,7 +77,9 @@ export const sortStep = defineStep('sort', {
       by: z
         .array(z.string().min(1))
         .min(1)
-        .describe('Fields in order of importance, each with asc (default) or desc: timestamp desc. Empty values come last.'),
+        .describe(
+          'Fields in order of importance, each with asc (default) or desc: timestamp desc. Rows without a value come last; an empty text is a value of a field that is text, and the least of them.',
+        ),
       memory: memory().describe('Memory for rows; more are spilled to a file in the state folder.'),
       on_error: z
         .enum(['reject', 'null', 'fail'])

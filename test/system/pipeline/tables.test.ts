@@ -116,14 +116,19 @@ test('a run that a gate refused leaves no pages behind, so that the next one see
 });
 
 test.each([
+  ['E_STEP_OVERFLOW', "steps:\n  - aggregate: { compute: { s: 'sum(int(zipcode))' } }"],
+  ['E_SINK_KEY', 'steps:\n  - select: [lead_id, email]', 'mode: append, key: [email]'],
   ['E_STEP_CONDITION', 'steps:\n  - filter: { where: "lead_id != \'7\'", otherwise: fail }'],
   ['E_STEP_VALUE', 'on_error: fail\nsteps:\n  - cast: { types: { email: integer } }'],
   ['E_STEP_EXPRESSION', "on_error: fail\nsteps:\n  - derive: { n: 'int(email)' }"],
-])('a run that a row has failed (%s) leaves no pages behind, since the row may be right by the next one', async (code, steps) => {
-  const folder = await temporaryFolder();
-  const options = { stateDir: join(folder, 'state') };
-  const from = await serviceOf({ leads: leads(250, () => ({ email: 'x' })) });
-  const failing = await pipelineFor(from, `from: leads\n${steps}\nto:\n  - parquet: { path: t }`, folder);
-  await expect(runPipeline(failing, options)).rejects.toMatchObject({ code });
-  expect((await readdir(join(options.stateDir, 'spool'))).filter((name) => name.startsWith('leads-'))).toEqual([]);
-});
+])(
+  'a run that a row has failed (%s) leaves no pages behind, since the row may be right by the next one',
+  async (code, steps, mode = 'mode: replace') => {
+    const folder = await temporaryFolder();
+    const options = { stateDir: join(folder, 'state') };
+    const from = await serviceOf({ leads: leads(250, () => ({ email: 'x', zipcode: '9223372036854775807' })) });
+    const failing = await pipelineFor(from, `from: leads\n${steps}\nto:\n  - parquet: { path: t, ${mode} }`, folder);
+    await expect(runPipeline(failing, options)).rejects.toMatchObject({ code });
+    expect((await readdir(join(options.stateDir, 'spool'))).filter((name) => name.startsWith('leads-'))).toEqual([]);
+  },
+);
