@@ -1,3 +1,4 @@
+export { isAddressable } from './addressable.js';
 export { amount, amountOf } from './amount.js';
 export { catalogue, type CodeOf, type ErrorCode, type GeneralCode } from './catalogue.js';
 export {

@@ -1,6 +1,6 @@
 import { catchError, map, of, throwError, type Observable } from 'rxjs';
 import type { Collection, RowOf } from '../../collections/index.js';
-import { SourceError, type Redactor } from '../../core/index.js';
+import { isAddressable, SourceError, type Redactor } from '../../core/index.js';
 import { discreet, type Answer } from '../../http/index.js';
 import type { JsonRecord } from '../../json/index.js';
 import { batchFromRows, type RecordBatch } from '../../vector/index.js';
@@ -75,7 +75,7 @@ export function createReader<C extends Collection>(
     list: (page) => request(collection.paged ? { page } : {}).pipe(map(({ batch }) => rowsIn<C>(batch))),
     request,
     find: (id) => {
-      if (/^\.*$/.test(id) || !id.isWellFormed()) {
+      if (!isAddressable(id)) {
         const message = `${collection.name}: an identifier must not be empty, made of dots or no valid Unicode`;
         return throwError(() => new SourceError('E_SOURCE_REFUSED', 'permanent', message));
       }

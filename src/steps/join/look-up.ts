@@ -1,5 +1,5 @@
 import { defaultIfEmpty, defer, map, NEVER, takeUntil } from 'rxjs';
-import type { Row } from '../../core/index.js';
+import { isAddressable, type Row } from '../../core/index.js';
 import { batchOf, gather, mapPagesAsync, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { batchFromRows, keysOf } from '../../vector/index.js';
 import type { Lookup } from '../step.js';
@@ -73,7 +73,7 @@ function wantedIn(page: Page, field: string): ReadonlyMap<string, number> {
   const wanted = new Map<string, number>();
   for (let row = 0; row < batch.length; row += 1) {
     const id = keyAt(row);
-    if (id !== undefined && !/^\.*$/.test(id) && id.isWellFormed()) wanted.set(id, (wanted.get(id) ?? 0) + 1);
+    if (id !== undefined && isAddressable(id)) wanted.set(id, (wanted.get(id) ?? 0) + 1);
   }
   return wanted;
 }

@@ -191,6 +191,10 @@ describe('explain-row', () => {
     const { stdout } = await cli(['explain-row', 'p.yaml', '1'], { cwd, env: from.env });
     expect(stdout).toContain('  key bridge_id = 7\n  1 of 1 row that the service gave for it matches\n  + b_title text = Auto\n');
     expect(from.requests).toEqual(['leads/1', 'bridges/7']);
+    const dots = await serviceOf({ leads: [{ lead_id: '1', bridge_id: '..' }], bridges: [{ id: '..', title: 'Auto' }] });
+    expect((await cli(['explain-row', 'p.yaml', '1'], { cwd, env: dots.env })).stdout).toContain(
+      'no address can have that identifier, so no record is asked for; lookup: preload compares it',
+    );
   });
 
   test('tells what is rejected, becomes null, or fails a run', async () => {

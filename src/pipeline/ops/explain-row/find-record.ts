@@ -1,5 +1,5 @@
 import type { Collection, CollectionName } from '../../../collections/index.js';
-import { amountOf, LeadstreamError, SourceError, type Row } from '../../../core/index.js';
+import { amountOf, isAddressable, LeadstreamError, SourceError, type Row } from '../../../core/index.js';
 import type { CollectionStream, Service } from '../../../source/index.js';
 import type { RowSearch } from './explanation.js';
 
@@ -29,7 +29,7 @@ export async function findRecord(service: Service, wanted: Wanted): Promise<{ re
 async function singleRead(service: Service, wanted: Wanted): Promise<Row | string> {
   const { collection, key, reveal, signal } = wanted;
   const id = key[collection.key.indexOf(collection.id)];
-  if (id === undefined || /^\.*$/.test(id) || !id.isWellFormed()) return 'no path can have that identifier';
+  if (id === undefined || !isAddressable(id)) return 'no path can have that identifier';
   try {
     const rows: readonly Row[] = await streamOf(service, collection, reveal).find(id, { ...(signal && { signal }) });
     const found = rows.find((row) => isWanted(row, wanted));

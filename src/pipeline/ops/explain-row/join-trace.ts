@@ -1,5 +1,5 @@
 import { tap, type Observable } from 'rxjs';
-import { amountOf, itemAt, type Column, type Row, type Value } from '../../../core/index.js';
+import { amountOf, isAddressable, itemAt, type Column, type Row, type Value } from '../../../core/index.js';
 import { batchOf, type Page } from '../../../flow/index.js';
 import { casefold, type JoinedOn } from '../../../steps/index.js';
 import { keyOf } from '../../../vector/index.js';
@@ -33,6 +33,11 @@ export class JoinTrace {
     this.#rows = rows.slice(0, mostRows).map((row) => new RowTrace(row, joining));
   }
 
+  /** Says that the other side is asked for single records. */
+  looksUp(): void {
+    for (const row of this.#rows) row.looksUp();
+  }
+
   /** Pages of the other side, which are looked at as they pass. */
   pages(page$: Observable<Page>): Observable<Page> {
     return page$.pipe(
@@ -47,7 +52,7 @@ export class JoinTrace {
   records(id: string, record$: Observable<readonly Row[]>): Observable<readonly Row[]> {
     return record$.pipe(
       tap((rows) => {
-        for (const row of this.#rows) if (row.looksFor(id)) row.see(rows, 'by_id');
+        for (const row of this.#rows) if (row.looksFor(id)) row.see(rows);
       }),
     );
   }
@@ -83,6 +88,10 @@ class RowTrace {
     });
   }
 
+  looksUp(): void {
+    this.#lookup = 'by_id';
+  }
+
   /** Whether a single record with that identifier is the one that the row wants. */
   looksFor(id: string): boolean {
     return this.#parts.every(({ value }) => value === id);
@@ -113,9 +122,8 @@ class RowTrace {
   }
 
   /** Takes rows of the other side. */
-  see(rows: readonly Row[], lookup: RowJoin['lookup'] = 'preload'): void {
+  see(rows: readonly Row[]): void {
     const { normalize } = this.joining.joined;
-    this.#lookup = lookup;
     for (const row of rows) {
       this.#looked += 1;
       let agreeing = 0;
@@ -137,8 +145,11 @@ class RowTrace {
   #whyNot(): string {
     const empty = this.#parts.filter(({ compared }) => compared === undefined).map(({ left }) => left);
     if (empty.length > 0) return `${empty.join(' and ')} ${empty.length > 1 ? 'are' : 'is'} empty, and empty values never match`;
+    if (this.#looked === 0 && this.#lookup === 'preload') return `${this.joining.joined.with} has no rows`;
     if (this.#looked === 0)
-      return this.#lookup === 'by_id' ? 'the service has no record with that identifier' : `${this.joining.joined.with} has no rows`;
+      return this.#parts.every(({ compared = '' }) => isAddressable(compared))
+        ? 'the service has no record with that identifier'
+        : 'no address can have that identifier, so no record is asked for; lookup: preload compares it';
     if (this.#alike > 0)
       return `${amountOf(this.#alike, 'row')} would match with normalize: casefold, which ignores white space around texts and case`;
     const none = this.#parts.filter(({ agreeing }) => agreeing === 0).map(({ right }) => right);

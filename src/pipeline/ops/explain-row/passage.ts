@@ -76,6 +76,7 @@ export class Passages {
       },
       lookup: (collection, reveal) => {
         const reader = streamOf(this.service, collection, reveal);
+        seen.trace?.looksUp();
         const records = (id: string) => from(reader.find(id));
         const find = (id: string) => (seen.trace ? seen.trace.records(id, records(id)) : records(id));
         return { find, concurrency: 1, counts: { requests: 0, hits: 0, misses: 0 } };
