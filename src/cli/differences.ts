@@ -44,9 +44,7 @@ function recordText(row: Readonly<Record<string, string | null>>): string {
   return `{ ${text.length > 200 ? `${text.slice(0, 200)}…` : text} }`;
 }
 
-/** A text `null` is compared as null, and looks like it. */
 function value(given: string | null | undefined): string {
-  if (given === 'null') return given;
   return given === undefined ? 'nothing' : printable(JSON.stringify(given));
 }
 

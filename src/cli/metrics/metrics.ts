@@ -108,7 +108,10 @@ class MetricsFile implements Metrics {
       const text = await textOf([...(command ? [command] : []), ...kept, ...own]);
       await replaceFile(this.path, text, { mode: 0o644, exactly: true });
     } catch (error) {
-      this.context.console.log('warn', `the metrics were not written: --metrics ${this.file}: ${reasonOf(error)}`);
+      this.context.console.log(
+        'warn',
+        `the metrics were not written: --metrics ${this.file}: ${reasonOf(error)}; what was published stays, and so does the exit code`,
+      );
     }
   }
 

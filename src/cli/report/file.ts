@@ -45,7 +45,10 @@ async function writeTo({ file, path }: Place, report: ReportDocument, { console 
   try {
     await replace(path, await textOf(redacted(report, console.redact), formatOf(file)));
   } catch (error) {
-    console.log('warn', `the report was not written: --report ${file}: ${reasonOf(error)}`);
+    console.log(
+      'warn',
+      `the report was not written: --report ${file}: ${reasonOf(error)}; what was published stays, and so does the exit code`,
+    );
   }
 }
 

@@ -143,10 +143,14 @@ describe('test', () => {
     given: { leads: [{ lead_id: 1, lead_status: null }, { lead_id: 2, lead_status: 'null' }] }
     expect: { files: { out.csv: { text: "lead_id,lead_status,word\\n1,,null\\n2,null,null\\n" } } }`;
     expect(await tested(file(`${right}${text}`, pipeline))).toMatchObject({ code: 0 });
-    const wrong = [testOf('a word for null', "{ lead_status: 'null' }"), testOf('null for a word', '{ word: null }')];
-    for (const one of wrong) {
+    const wrong = [
+      [testOf('a word for null', "{ lead_status: 'null' }"), 'expected "null", received null'],
+      [testOf('null for a word', '{ word: null }'), 'expected null, received "null"'],
+    ] as const;
+    for (const [one, shown] of wrong) {
       const { code, stdout } = await tested(file(one, pipeline));
       expect(code).toBe(1);
+      expect(stdout).toContain(shown);
       for (const place of ['rows', 'out.ndjson', 'out']) expect(stdout).toContain(place);
     }
   });
