@@ -9,15 +9,22 @@ import { isConstant, listOf, searches } from './texts.js';
 
 const comparisons: ReadonlySet<unknown> = new Set(['==', '!=', '<', '<=', '>', '>=', 'in']);
 
-/** What is said of comparisons in which no field is: the same for all rows, and in SQL a name stands in quotes. */
+/** What is said of comparisons that are the same for all rows: those with null, and those in which no field is, as a name in quotes. */
 export function constantDoubts(source: string, nodes: readonly ASTNode[], columns: readonly Column[]): readonly string[] {
-  return nodes.filter(comparesConstants).map((node) => {
-    const texts = [...nodesIn(node)].flatMap(({ op, args }) => (op === 'value' && typeof args === 'string' ? [args] : []));
-    const named = columns.find(({ name, original }) => texts.some((text) => text === original || snakeCase(text) === name));
-    const said = `${source.slice(node.start, node.end)} compares constants and is the same for every row`;
-    if (texts.length === 0) return said;
-    return `${said}; a field's name stands without quotes${named === undefined ? '' : `: ${named.name}`}`;
+  const ordered = nodes.filter(ordersByNull).map((node) => {
+    const said = source.slice(node.start, node.end);
+    return `${said} is null in every row, since nothing is more or less than null; == null and != null ask for it`;
   });
+  const compared = nodes
+    .filter((node) => comparesConstants(node) && !ordersByNull(node))
+    .map((node) => {
+      const texts = [...nodesIn(node)].flatMap(({ op, args }) => (op === 'value' && typeof args === 'string' ? [args] : []));
+      const named = columns.find(({ name, original }) => texts.some((text) => text === original || snakeCase(text) === name));
+      const said = `${source.slice(node.start, node.end)} compares constants and is the same for every row`;
+      if (texts.length === 0) return said;
+      return `${said}; a field's name stands without quotes${named === undefined ? '' : `: ${named.name}`}`;
+    });
+  return [...ordered, ...compared];
 }
 
 /** The call of a function that reads a text with a text that it cannot read, which is an error of every row. */
@@ -109,6 +116,11 @@ function zoneFault({ op, args }: ASTNode, evaluate: (constant: string) => unknow
     if (!(error instanceof RangeError)) return undefined;
     return `there is no time zone '${zone.args}'${hintAt(zone.args, Intl.supportedValuesOf('timeZone'))}`;
   }
+}
+
+function ordersByNull({ op, args }: ASTNode): boolean {
+  if (op !== '<' && op !== '<=' && op !== '>' && op !== '>=') return false;
+  return args.some((side) => side.op === 'value' && side.args === null);
 }
 
 function comparesConstants({ op, args }: ASTNode): boolean {

@@ -119,13 +119,14 @@ class Compiler {
     const named = new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])));
     const used = columns.map(({ name }) => name).filter((name) => named.has(name));
     const day = program.ast.op === 'call' && functions[program.ast.args[0]]?.day === true;
+    const doubts = doubtsOf(source, nodes, columns);
     makeExact(this.#runtime, program.ast);
     makeThreeValued(program.ast);
     const evaluate = directCall(program.ast, columns, (row) => program(complete(row, used)));
     return {
       type: day ? 'date' : type,
       names: [...named],
-      doubts: doubtsOf(source, nodes, columns),
+      doubts,
       evaluate: (row) => asValue(run(evaluate, row), type),
     };
   }

@@ -24,13 +24,16 @@ type FieldIn = (node: unknown) => Column | undefined;
 function wrongReader({ op, args }: ASTNode, fieldIn: FieldIn): string | undefined {
   if (op !== 'call') return undefined;
   const [reader, [operand]] = args;
-  const column = reader === 'date' || reader === 'epoch' || reader === 'flag' ? fieldIn(operand) : undefined;
+  const column = strict.has(reader) ? fieldIn(operand) : undefined;
   if (!column || readers[column.type] === reader) return undefined;
   const { name, type } = column;
   const said = `${name} comes as ${expectations[type]}, which ${reader}() does not read`;
   if (reader === 'date' && type === 'timestamp') return `${said}; use date(epoch(${name}))`;
   return reader === 'epoch' && type === 'date' ? `${said}; use date(${name})` : `${said}; ${readers[type]}(${name}) reads it`;
 }
+
+/** Readers that refuse a text of another kind than theirs; `timestamp` is CEL's own, which reads what RFC 3339 has. */
+const strict: ReadonlySet<unknown> = new Set(['date', 'epoch', 'flag', 'timestamp']);
 
 function wrongValue({ op, args }: ASTNode, fieldIn: FieldIn): string | undefined {
   if (op !== '==' && op !== '!=' && op !== 'in') return undefined;

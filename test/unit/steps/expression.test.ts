@@ -1181,6 +1181,18 @@ describe('a text with white space around it', () => {
   );
 });
 
+describe('an order beside null', () => {
+  test.each(['num(age) > null', 'null <= lead_status', 'null < false'])('is doubted, since it is null in every row: %s', (source) => {
+    const { doubts, evaluate } = compiled(source, columnsOf(collections.leads));
+    expect(doubts).toEqual([{ code: 'W_SPEC_CONSTANT', message: expect.stringContaining(`${source} is null in every row`) }]);
+    expect([{ age: '7', lead_status: 'sold' }, {}].map((row) => evaluate(row))).toEqual([null, null]);
+  });
+
+  test.each(['age == null', 'null != age', 'age > "" || age == null'])('is none: %s', (source) => {
+    expect(compiled(source, columnsOf(collections.leads)).doubts).not.toContainEqual(expect.objectContaining({ code: 'W_SPEC_CONSTANT' }));
+  });
+});
+
 describe('a comparison without a field', () => {
   const doubt = (said: string, meant: string) => [
     {

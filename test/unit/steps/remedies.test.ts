@@ -194,6 +194,11 @@ describe('what is proposed for a text in another form than that of its field', (
       "yearmonthday is text here and comes as a calendar day as YYYYMMDD, so that no row has '2023-01-01'",
     ],
     ['flag(age) == true', 'age comes as a whole number of 64 bits, which flag() does not read; num(age) reads it'],
+    ['timestamp(timestamp) > now()', 'timestamp comes as seconds since 1970, which timestamp() does not read; epoch(timestamp) reads it'],
+    [
+      'timestamp(yearmonthday) > now()',
+      'yearmonthday comes as a calendar day as YYYYMMDD, which timestamp() does not read; date(yearmonthday) reads it',
+    ],
     ['epoch(age) == null', 'age comes as a whole number of 64 bits, which epoch() does not read; num(age) reads it'],
   ])('is nothing where that cannot be told: %s', (wrong, message) => {
     expect(saidOf(wrong)).toBe(message);
