@@ -26,6 +26,7 @@ export class SequentialRead {
   readonly #trace = new Trace();
   readonly #seen: SeenRows | undefined;
   readonly #digests: number[] = [];
+  readonly #sizes: number[] = [];
   /** Digests of pages. */
   readonly #known = new Set<number>();
   readonly #key: readonly string[];
@@ -76,6 +77,7 @@ export class SequentialRead {
     const names = namesOf(batch, this.#key);
     const { known } = this.#trace.take(page.number, batch, names);
     this.#digests[page.number - 1] = digestOf(names);
+    this.#sizes[page.number - 1] = batch.length;
     const all = Array.from({ length: batch.length }, (_, row) => row);
     const sighting = this.#seen?.take(batch, names);
     const isFresh = new Set(sighting?.fresh ?? all.slice(known));
@@ -187,10 +189,10 @@ export class SequentialRead {
   }
 
   async #probePages(ask: Ask): Promise<void> {
-    for (const { number, digest } of evenly(
-      this.#digests.map((digest, index) => ({ number: index + 1, digest })),
-      maxProbes,
-    )) {
+    const pages = this.#digests.map((digest, index) => ({ number: index + 1, digest, rows: itemAt(this.#sizes, index) }));
+    // A page that is followed by others and shorter than they are may have lost rows on its way.
+    const short = pages.slice(0, -1).filter(({ rows }) => rows < this.#trace.largest);
+    for (const { number, digest } of new Set([...evenly(short, maxProbes), ...evenly(pages, maxProbes)])) {
       const again = await ask(this.#linked.again(number));
       this.consistency.probes += 1;
       if (again === undefined) return this.#refusedAgain(number);

@@ -10,7 +10,6 @@ import {
   byCursor,
   byLink,
   byOffset,
-  emptied,
   flaky,
   orders,
   ownKey,
@@ -18,6 +17,7 @@ import {
   ownText,
   runOwn,
   send,
+  shortened,
   slice,
   type Order,
 } from '../../support/own-server.js';
@@ -88,11 +88,18 @@ describe.each([
     ['repair', 2, { outcome: 'repaired', repaired: 10 }],
     ['prove', 2, { outcome: 'proven', repaired: 10 }],
   ])('loses no page that was empty in the middle, with consistency %s and %i such answers', async (mode, times, consistency) => {
-    const server = await ownServer(emptied(serve(orders(95)), [4, 5].slice(0, times)));
+    const server = await ownServer(shortened(serve(orders(95)), [4, 5].slice(0, times)));
     const folder = await temporaryFolder();
     const text = ownText(declared, `from: orders\nconsistency: ${mode}\nto: [{ ndjson: { path: orders.ndjson } }]`);
     expect(await runOwn(server, text, folder)).toMatchObject({ consistency });
     expect((await keysOf(folder)).toSorted((a, b) => a - b)).toEqual(upTo(95));
+  });
+
+  test('loses no row of a page in the middle that was short once', async () => {
+    const server = await ownServer(shortened(serve(orders(300)), [10], 7));
+    const folder = await temporaryFolder();
+    expect(await runOwn(server, ownText(declared), folder)).toMatchObject({ consistency: { outcome: 'repaired', repaired: 3 } });
+    expect((await keysOf(folder)).toSorted((a, b) => a - b)).toEqual(upTo(300));
   });
 
   test('goes on from the pages of an interrupted run, and asks for none of them again but to check', async () => {
