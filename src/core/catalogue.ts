@@ -114,7 +114,7 @@ export const catalogue = {
   E_STEP_OVERFLOW: {
     exit: 1,
     retry: false,
-    help: 'Sum decimals instead of whole numbers, as in sum(num(field)) or, of a field that is an integer, sum(double(field)); or filter out values that cannot be right.',
+    help: 'Sum whole numbers as decimals, by sum(num(field)) or, of a field that is an integer, sum(double(field)); where decimals are summed, filter out values that cannot be right.',
   },
   E_STEP_SCRATCH: {
     exit: 1,

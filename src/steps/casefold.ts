@@ -1,4 +1,4 @@
-/** White space around a text and its case do not count. Upper case first: `ß` and `SS` are the same. */
+/** White space around a text and its case do not count. By way of both cases: `ẞ`, `ß`, `SS` and `ss` are the same. */
 export function casefold(text: string): string {
-  return text.trim().toUpperCase().toLowerCase();
+  return text.trim().toLowerCase().toUpperCase().toLowerCase();
 }

@@ -21,20 +21,20 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
   const reads = [{ at: report.collection, consistency: report.consistency }, ...ledger.sides];
   const lists = ledger.lists(report.partial).map((list) => ({ ...list, earlier: earlierOf(list.collection, counts, outputs) }));
   const sizes = outputs.map((output) => measured(output, run));
+  const expanded = ledger.steps.reduce((sum, { tally }) => sum + tally.expanded, 0);
+  const rejected = rejects.refuse(report.rejects.rows, report.read + report.consistency.repaired + expanded);
   const warnings = [
     ...reads.flatMap(({ at, consistency }) => driftOf(at, consistency)),
     ...ledger.columns.warnings(report.partial),
     ...warnOfEmpty(lists),
     ...warnOfUnknown(run, lists, sizes),
-    ...remarksOf(run),
+    ...remarksOf(run, rejected.length > 0),
   ];
   const strict = pipeline.connection.strict ?? false;
   const refused = strict ? warnings.filter(({ code }) => !(allowShrink && ofNoMemory.has(code))) : [];
   warnings.filter((warning) => !refused.includes(warning)).forEach(warn);
 
   const checked = pipeline.consistency.allowUnstable ? [] : reads;
-  const expanded = ledger.steps.reduce((sum, { tally }) => sum + tally.expanded, 0);
-  const rejected = rejects.refuse(report.rejects.rows, report.read + report.consistency.repaired + expanded);
   return [
     ...checked.map(consistencyResult),
     // A part of a list is compared with nothing.

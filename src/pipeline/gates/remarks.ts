@@ -2,8 +2,12 @@ import { amount, counted, outcomes, type Warning } from '../../core/index.js';
 import type { Tally } from '../../flow/index.js';
 import type { GateInput } from './gate-input.js';
 
-/** What a run did that can hardly be meant: steps that leave nothing, and outputs of which all rows were rejected. */
-export function remarksOf(run: GateInput): readonly Warning[] {
+/**
+ * What a run did that can hardly be meant: steps that leave nothing, and outputs of which all rows were rejected.
+ *
+ * @param refused Whether `rejects` refuses the run, which says enough of rows that were rejected.
+ */
+export function remarksOf(run: GateInput, refused: boolean): readonly Warning[] {
   const flow = flowOf(run);
   const last = flow.steps.find(
     ({ step, tally, arrived, left }) => arrived > 0 && left === 0 && tally.rejected > 0 && !step.remark(tally, arrived),
@@ -13,7 +17,7 @@ export function remarksOf(run: GateInput): readonly Warning[] {
 
   function emptyOutput({ at, prepared, rejected }: GateInput['outputs'][number]): readonly Warning[] {
     const why = rejected > 0 && rejected === flow.left ? `it ${everyRow(rejected)}` : rejecting;
-    if (prepared.total > 0 || why === undefined) return [];
+    if (refused || prepared.total > 0 || why === undefined) return [];
     return [{ code: 'W_SINK_EMPTY', message: `${at}: no row was written, since ${why}; a lower rejects.max refuses that` }];
   }
 }

@@ -26,14 +26,18 @@ function wrongReader({ op, args }: ASTNode, fieldIn: FieldIn): string | undefine
   const [reader, [operand]] = args;
   const column = strict.has(reader) ? fieldIn(operand) : undefined;
   if (!column || readers[column.type] === reader) return undefined;
+  if (reader === 'bool' && column.type !== 'timestamp' && column.type !== 'date') return undefined;
   const { name, type } = column;
   const said = `${name} comes as ${expectations[type]}, which ${reader}() does not read`;
   if (reader === 'date' && type === 'timestamp') return `${said}; use date(epoch(${name}))`;
   return reader === 'epoch' && type === 'date' ? `${said}; use date(${name})` : `${said}; ${readers[type]}(${name}) reads it`;
 }
 
-/** Readers that refuse a text of another kind than theirs; `timestamp` is CEL's own, which reads what RFC 3339 has. */
-const strict: ReadonlySet<unknown> = new Set(['date', 'epoch', 'flag', 'timestamp']);
+/**
+ * Readers that refuse a text of another kind than theirs; two are CEL's own: `timestamp`, which reads what RFC 3339 has, and `bool`, which
+ * reads 1 and 0 among others.
+ */
+const strict: ReadonlySet<unknown> = new Set(['date', 'epoch', 'flag', 'timestamp', 'bool']);
 
 function wrongValue({ op, args }: ASTNode, fieldIn: FieldIn): string | undefined {
   if (op !== '==' && op !== '!=' && op !== 'in') return undefined;

@@ -209,6 +209,15 @@ describe('baselines', () => {
       expect(codes(await empty(`${cast}  - filter: email == 7\n`))).toEqual(['W_STEP_EMPTY']);
     });
 
+    test('is not told beside the gate that refuses the rejects', async () => {
+      const { report, message } = await refused(
+        {},
+        `from: leads\nsteps:\n  - filter: lead_id == '0'\n${cast}${toCsv}\nrejects: { max: 0 }`,
+      );
+      expect(message).toContain('1 of 100 rows was rejected');
+      expect(codes(report)).toEqual([]);
+    });
+
     test('is put down to the sink that rejected what came to it', async () => {
       const body = `from: leads\nsteps:\n  - filter: lead_id == '0'\nto:\n  - parquet: { path: t }\nrejects: { max: 100% }`;
       expect(news(await night({}, body))).toMatchObject([

@@ -199,6 +199,8 @@ describe('what is proposed for a text in another form than that of its field', (
       'timestamp(yearmonthday) > now()',
       'yearmonthday comes as a calendar day as YYYYMMDD, which timestamp() does not read; date(yearmonthday) reads it',
     ],
+    ['bool(timestamp)', 'timestamp comes as seconds since 1970, which bool() does not read; epoch(timestamp) reads it'],
+    ['bool(yearmonthday)', 'yearmonthday comes as a calendar day as YYYYMMDD, which bool() does not read; date(yearmonthday) reads it'],
     ['epoch(age) == null', 'age comes as a whole number of 64 bits, which epoch() does not read; num(age) reads it'],
   ])('is nothing where that cannot be told: %s', (wrong, message) => {
     expect(saidOf(wrong)).toBe(message);
