@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { chmod, readFile, readdir, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
@@ -15,8 +17,39 @@ const common = {
   metafile: true,
 };
 
-/** What is loaded by a path of its own, or must find its own files. */
-const zodApart = edit(/src\/core\/schema\.ts$/, 'ts', (source) => source.replace("nodeRequire()('zod')", "nodeRequire()('./zod.cjs')"));
+/** In the command, zod is a part of the bundle that runs when it is asked for. */
+const zodWithin = edit(/src\/core\/schema\.ts$/, 'ts', (source) => source.replace("nodeRequire()('zod')", "require('zod')"));
+
+/** Without the messages of zod in other languages. */
+const zodInEnglish = edit(/zod\/v4\/locales\/index\.js$/, 'js', () => "export { default as en } from './en.js';");
+
+/** yargs measures the words of a help that somebody asks for, by a list of all emojis that takes 20 ms to make. */
+const widthsWhenUsed = {
+  name: 'widths when used',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^string-width$/ }, ({ importer }) => ({ path: importer, namespace: 'width' }));
+    onLoad({ filter: /.*/, namespace: 'width' }, ({ path }) => {
+      const package_ = JSON.stringify(createRequire(path).resolve('string-width'));
+      const contents = `let width; export default (...words) => (width ??= require(${package_}).default)(...words);`;
+      return { contents, resolveDir: process.cwd() };
+    });
+  },
+};
+
+/** The pictures of a report, and the package that draws them, are a quarter of the command: they are in a bundle of their own. */
+const chartsApart = {
+  name: 'charts apart',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^\.\/charts\.js$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: './report-charts.cjs', external: true } : undefined,
+    ),
+};
+
+/** What a bundle of CommonJS has in the place of `import.meta.url`. */
+const urlWithin = {
+  define: { 'import.meta.url': '$url' },
+  banner: { js: "const $url = require('node:url').pathToFileURL(__filename).href;" },
+};
 
 /** In the module, whoever bundles it gets zod as a module, by the condition in `imports` of package.json, and Node loads it when it is used. */
 const zodByImport = edit(/src\/core\/schema\.ts$/, 'ts', (source) =>
@@ -63,31 +96,42 @@ const library = {
   plugins: [zodByImport, versionWithin, pureConstants],
 };
 
-/** The command and the threads, which share nothing with anybody: with the packages that most of them load. */
+/**
+ * The command and the threads, which share nothing with anybody: each is a script with the packages that most of its processes load, since of a script
+ * what was compiled can be kept. What a process does not need of it does not run there.
+ */
 const command = {
-  ...modules,
+  ...common,
+  ...urlWithin,
   entryPoints: {
-    'cli/main': 'src/cli/main.ts',
-    'fetching-worker': 'src/source/fetch/fetching-worker.ts',
-    'encoding-worker': 'src/parquet/engines/arrow/encoding-worker.ts',
+    command: 'src/cli/process.ts',
+    'report-charts': 'src/cli/report/html/charts.ts',
+    fetching: 'src/source/fetch/fetching-worker.ts',
+    encoding: 'src/parquet/engines/arrow/encoding-worker.ts',
   },
+  format: 'cjs',
+  // A script that is loaded so has none.
+  supported: { 'dynamic-import': false },
+  outdir: 'dist',
+  outExtension: { '.js': '.cjs' },
   // WebAssembly beside the code, data, and what few runs need.
-  external: [
-    '@bokuweb/zstd-wasm',
-    '@hono/node-server',
-    'hono',
-    'hyparquet',
-    'hyparquet-writer',
-    'parquet-wasm',
-    'parquetjs-lite',
-    'zipcodes',
-  ],
-  // Its export for Node is CommonJS, of which nothing can be left out.
-  alias: { rxjs: resolve('node_modules/rxjs/dist/esm/index.js') },
-  // For packages in CommonJS that require what Node has.
-  banner: { js: "import { createRequire as $createRequire } from 'node:module'; const require = $createRequire(import.meta.url);" },
-  plugins: [zodApart, versionWithin],
+  external: ['@bokuweb/zstd-wasm', '@hono/node-server', 'hono', 'parquet-wasm', 'parquetjs-lite', 'zipcodes'],
+  // Their exports for `require` and for Node are CommonJS, of which nothing can be left out.
+  alias: { rxjs: resolve('node_modules/rxjs/dist/esm/index.js'), zod: resolve('node_modules/zod/index.js') },
+  plugins: [zodWithin, zodInEnglish, widthsWhenUsed, chartsApart, versionWithin],
 };
+
+/** What starts such a script: it loads it by what was compiled of it in an earlier process, if its digest is the same. */
+async function startOf(script, start) {
+  const digest = createHash('sha256').update(await readFile(`dist/${script}.cjs`));
+  const bundleDigest = JSON.stringify(digest.digest('hex').slice(0, 32));
+  return build({ ...common, ...urlWithin, format: 'cjs', ...start, define: { ...urlWithin.define, bundleDigest } });
+}
+
+function threadOf(script) {
+  const contents = `import { load } from './src/cli/compiled.js'; load(new URL('./${script}.cjs', import.meta.url), bundleDigest);`;
+  return startOf(script, { stdin: { contents, resolveDir: process.cwd() }, outfile: `dist/${script}-worker.cjs` });
+}
 
 /** zod by itself, for whoever needs it first: one file instead of a hundred, without its messages in other languages. */
 const zod = {
@@ -95,7 +139,7 @@ const zod = {
   stdin: { contents: "export { z } from 'zod';", resolveDir: process.cwd() },
   format: 'cjs',
   outfile: 'dist/zod.cjs',
-  plugins: [edit(/zod\/v4\/locales\/index\.js$/, 'js', () => "export { default as en } from './en.js';")],
+  plugins: [zodInEnglish],
 };
 
 /** The same as a module, for those who bundle it: with what is used of it alone, which is half. */
@@ -139,7 +183,7 @@ function edit(filter, loader, change) {
 /** The packages whose code is in what was built, each with its licence and its notice. */
 async function licences(metafiles) {
   const files = metafiles.flatMap(({ outputs }) => Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs)));
-  const folders = new Set(files.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
+  const folders = new Set(files.flatMap((file) => /^node_modules\/(?:.*node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
   const texts = [...folders]
     .toSorted((a, b) => (a < b ? -1 : 1))
     .map(async (folder) => {
@@ -152,10 +196,15 @@ async function licences(metafiles) {
 }
 
 await build(library);
-const bundles = [await build(command), await build(zod), await build(zodModule)];
+const bundles = await Promise.all([command, zod, zodModule].map(build));
+await Promise.all([
+  startOf('command', { entryPoints: ['src/cli/main.ts'], outfile: 'dist/cli/main.cjs' }),
+  threadOf('fetching'),
+  threadOf('encoding'),
+]);
 await writeFile(
   'dist/zod-required.js',
   "import { createRequire } from 'node:module';\nexport const load = () => createRequire(import.meta.url)('./zod.cjs').z;\n",
 );
 await writeFile('dist/LICENSES.txt', await licences(bundles.map(({ metafile }) => metafile)));
-await chmod('dist/cli/main.js', 0o755);
+await chmod('dist/cli/main.cjs', 0o755);

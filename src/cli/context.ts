@@ -33,6 +33,8 @@ export interface CommandContext {
   readonly stdout: OutputStream;
   /** Where everything else goes. */
   readonly stderr: OutputStream;
+  /** Imports a module by its address. */
+  readonly importModule: (url: string) => Promise<unknown>;
   /** Aborted when the work is to stop. */
   readonly signal: AbortSignal;
   /** What moves the status of a run. Default: real time. */

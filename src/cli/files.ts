@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
-import { globSync } from 'tinyglobby';
 import { LeadstreamError } from '../core/index.js';
 
 /**
@@ -10,13 +9,20 @@ import { LeadstreamError } from '../core/index.js';
  * @returns Each file once, in the order of the words, and those of a pattern by their names.
  * @throws {LeadstreamError} `E_USAGE` for a pattern that no file matches.
  */
-export function filesNamed(words: readonly string[], cwd: string): readonly string[] {
+export async function filesNamed(words: readonly string[], cwd: string): Promise<readonly string[]> {
+  const isOne = (word: string) => !isPattern(word) || existsSync(resolve(cwd, word));
+  if (words.every(isOne)) return unique(words, cwd);
+  const { globSync } = await import('tinyglobby');
   const files = words.flatMap((word, index) => {
-    if (!isPattern(word) || existsSync(resolve(cwd, word))) return [word];
+    if (isOne(word)) return [word];
     const found = globSync(word, { cwd, expandDirectories: false, ignore: '**/node_modules/**', absolute: isAbsolute(word) });
     if (found.length > 0) return found.toSorted();
     throw new LeadstreamError('E_USAGE', `no file matches ${words.length === 1 ? word : `word ${index + 1} of ${words.length}`}`);
   });
+  return unique(files, cwd);
+}
+
+function unique(files: readonly string[], cwd: string): readonly string[] {
   const seen = new Set<string>();
   return files.filter((file) => seen.size < seen.add(resolve(cwd, file)).size);
 }

@@ -1,21 +1,26 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
-import module from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { keepCompiled, load } from './compiled.js';
+import { tuneEngine } from './engine.js';
+import type * as Command from './process.js';
+
+/** Of the bundle of the command; the build says it. */
+declare const bundleDigest: string;
 
 // A chain that stalls or an event loop that runs dry must not look like success: 0 is earned.
 process.exitCode = 1;
 
-// From 22.1 on, Node can keep what it compiled: where NODE_COMPILE_CACHE says, or in the user's own folder, since what is there is run. Where
-// it cannot, it goes on without a word.
-const { enableCompileCache }: typeof module & { readonly enableCompileCache?: (folder: string) => unknown } = module;
-const caches = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-if (process.env['NODE_COMPILE_CACHE'] || existsSync(caches))
-  enableCompileCache?.(process.env['NODE_COMPILE_CACHE'] || join(caches, 'leadstream'));
+// Before anything is compiled: what was compiled under other flags counts for nothing.
+tuneEngine();
 
-// Loaded behind the handler, so that nothing that goes wrong while it loads is printed raw.
-const loading = import('./process.js');
-process.once('uncaughtException', (error) => void loading.then(({ crash }) => crash(error)));
-const { runProcess } = await loading;
-await runProcess();
+// Where NODE_COMPILE_CACHE says, or in the user's own folder, since what is there is run. Every verb has its own, of the functions that it needs.
+const caches = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
+const folder = process.env['NODE_COMPILE_CACHE'] || (existsSync(caches) && join(caches, 'leadstream'));
+if (folder && !process.env['NODE_DISABLE_COMPILE_CACHE'])
+  keepCompiled(join(folder, /^[a-z][a-z-]{0,19}$/.exec(process.argv[2] ?? '')?.[0] ?? 'other'));
+
+const { crash, runProcess } = load<typeof Command>(new URL('../command.cjs', import.meta.url), bundleDigest);
+process.once('uncaughtException', crash);
+void runProcess((url) => import(url));

@@ -2,32 +2,28 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LeadstreamError, reasonOf } from '../core/index.js';
 import type { Extensions } from '../index.js';
+import type { CommandContext } from './context.js';
 
 /**
  * Loads the modules of `--plugin`. Each exports nothing but what `defineStep` and `defineSink` made.
  *
- * @param files Relative to `cwd`.
+ * @param files Relative to the folder of the command.
  * @throws {LeadstreamError} `E_USAGE` for a module that cannot be loaded, and for an export that is something else.
  */
-export async function loadPlugins(files: readonly string[], cwd: string): Promise<Extensions> {
+export async function loadPlugins(files: readonly string[], { cwd, importModule }: CommandContext): Promise<Extensions> {
   if (files.length === 0) return {};
   const { extensionsOf } = await import('../index.js');
   const all: Extensions[] = [];
   for (const file of files) {
     const refuse = (problem: string) => new LeadstreamError('E_USAGE', `--plugin ${file}: ${problem}`);
-    const loaded = await load(resolve(cwd, file)).catch((failure: unknown) => {
+    const loaded = await importModule(pathToFileURL(resolve(cwd, file)).href).catch((failure: unknown) => {
       throw refuse(`cannot be loaded: ${reasonOf(failure)}`);
     });
     try {
-      all.push(extensionsOf(loaded));
+      all.push(extensionsOf(typeof loaded === 'object' && loaded !== null ? loaded : {}));
     } catch (failure) {
       throw refuse(reasonOf(failure));
     }
   }
   return { steps: all.flatMap(({ steps = [] }) => steps), sinks: all.flatMap(({ sinks = [] }) => sinks) };
-}
-
-async function load(path: string): Promise<object> {
-  const loaded: unknown = await import(pathToFileURL(path).href);
-  return typeof loaded === 'object' && loaded !== null ? loaded : {};
 }

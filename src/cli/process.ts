@@ -3,7 +3,6 @@ import { LeadstreamError } from '../core/index.js';
 import { createConsole } from './console.js';
 import { secretsIn } from './context.js';
 import { reportFailure } from './failure.js';
-import { boundGarbage } from './memory.js';
 import { createSecrets } from './secrets.js';
 import { onSignals } from './signals.js';
 import { flushed, outliveReaders } from './streams.js';
@@ -15,14 +14,17 @@ const { flushCompileCache }: typeof module & { readonly flushCompileCache?: () =
 const argv = process.argv.slice(2);
 const secrets = createSecrets(secretsIn(env));
 
-/** Runs the command line of this process and sets its exit code. What it needs to report a crash is loaded by now, the rest is not. */
-export async function runProcess(): Promise<void> {
+/**
+ * Runs the command line of this process and sets its exit code. What it needs to report a crash is loaded by now, the rest is not.
+ *
+ * @param importModule What this script, which was compiled earlier, does not have.
+ */
+export async function runProcess(importModule: (url: string) => Promise<unknown>): Promise<void> {
   outliveReaders();
-  boundGarbage();
   const signals = onSignals();
   const cwd = workingFolder();
   const { runCli } = await import('./run-cli.js');
-  const exit = await runCli(argv, { env, cwd, stdin: () => process.stdin, stdout, stderr, signal: signals.signal, secrets });
+  const exit = await runCli(argv, { env, cwd, stdin: () => process.stdin, stdout, stderr, signal: signals.signal, secrets, importModule });
   // Work that was done before a signal came stays done; work that failed failed by the signal.
   process.exitCode = exit === 0 ? exit : (signals.exitCode ?? exit);
   signals.done(process.exitCode);

@@ -27,6 +27,8 @@ import { asParsed, bareWords, logFormatIn, usageProblem, valueProblem, type Gram
 export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdin' | 'stdout' | 'stderr' | 'signal' | 'clock'> {
   /** Values that messages must not show; those that commands learn of are added. */
   readonly secrets?: Secrets;
+  /** Default: `import` as it is here. In a script it is nothing. */
+  readonly importModule?: CommandContext['importModule'];
 }
 
 const commands = [
@@ -57,14 +59,14 @@ const commands = [
  * await runCli(['validate', 'p.yaml'], { env: {}, cwd: '/srv', stdout, stderr, signal });
  */
 export async function runCli(argv: readonly string[], surroundings: Surroundings): Promise<number> {
-  const { env, stdout, stderr, secrets = createSecrets(secretsIn(env)) } = surroundings;
+  const { env, stdout, stderr, secrets = createSecrets(secretsIn(env)), importModule = (url) => import(url) } = surroundings;
   // 0 is earned by a command's work, or by help.
   let exit = 1;
 
   const runner: Runner = async ({ logFormat, logLevel, quiet, env: envFile }, work) => {
     const console = createConsole(logFormat, quiet ? 'error' : logLevel, secrets, stderr, painterFor(stderr, env));
     try {
-      exit = await work({ ...surroundings, console, envFile, env: environmentOf(envFile, surroundings, secrets) });
+      exit = await work({ ...surroundings, importModule, console, envFile, env: environmentOf(envFile, surroundings, secrets) });
     } catch (error) {
       exit = reportFailure(console, error);
     }

@@ -18,7 +18,7 @@ import { openWorkshop, output } from './children.js';
 
 const count = Number(process.env.LEADSTREAM_LEADS ?? 3_000_000);
 const env = { ...process.env, LEADSTREAM_REST_API_KEY: 'bench-key-0123456789' };
-const command = resolve('dist/cli/main.js');
+const command = resolve('dist/cli/main.cjs');
 const cases: readonly { readonly by: readonly string[]; readonly memory: string }[] = [
   { by: ['campaign_id', 'campaign_name'], memory: '256MB' },
   { by: ['campaign_id', 'campaign_name'], memory: '16MB' },

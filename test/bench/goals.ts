@@ -67,7 +67,7 @@ export async function timeHelp(times: number): Promise<readonly number[]> {
   const taken: number[] = [];
   for (let run = 0; run < times; run += 1) {
     const start = performance.now();
-    await output([resolve('dist/cli/main.js'), '--help']);
+    await output([resolve('dist/cli/main.cjs'), '--help']);
     taken.push(performance.now() - start);
   }
   return taken;

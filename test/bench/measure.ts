@@ -89,7 +89,7 @@ async function runJob(which: Case, work: Job['work'], folder: string, around: Su
 async function runCommand(which: Case, folder: string, around: Surroundings): Promise<Outcome> {
   await writePipeline(which, folder, around);
   const [usage, report] = [join(folder, 'usage.json'), join(folder, 'report.json')];
-  const command = [resolve('dist/cli/main.js'), 'run', 'pipeline.yaml', '--quiet', '--report', report];
+  const command = [resolve('dist/cli/main.cjs'), 'run', 'pipeline.yaml', '--quiet', '--report', report];
   const start = performance.now();
   await output([...(await profiling(which, around)), '--import', pathToFileURL(around.workshop.meter).href, ...command], {
     cwd: folder,

@@ -131,6 +131,6 @@ test('where the file of the thread is missing, as beside TypeScript source, a wa
   const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
   const sink = await parquet({ path: 't', threads: 1 }, { baseDir: await temporaryFolder(), runId: 'run' });
   await sink.abort();
-  expect(warn).toHaveBeenCalledWith(expect.stringContaining('threads: 1 needs the file encoding-worker.js'), expect.anything());
+  expect(warn).toHaveBeenCalledWith(expect.stringContaining('threads: 1 needs the file encoding-worker.cjs'), expect.anything());
   warn.mockRestore();
 });

@@ -5,7 +5,7 @@ import { runCli } from '../../src/cli/run-cli.js';
 import { Collected } from '../../src/pipeline-tests/collected.js';
 
 /** The built command; `npm test` builds it before the tests. */
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../../dist/cli/main.cjs', import.meta.url));
 
 export interface Finished {
   readonly code: number | null;

@@ -1,8 +1,9 @@
 /**
  * Notes what a process loads: `node --import test/support/loaded-preload.mjs …` with the path of a file in `LOADED`, which gets a line for
- * each module, an address or a path. Threads note nothing.
+ * each module, an address or a path, and for each part of a bundle that ran, like `src/core/index.ts`. Threads note nothing.
  */
 import { appendFileSync } from 'node:fs';
+import { Session } from 'node:inspector';
 import { createRequire, register } from 'node:module';
 
 const file = process.env.LOADED;
@@ -15,11 +16,19 @@ const hooks = `
 `;
 register(`data:text/javascript,${encodeURIComponent(hooks)}`);
 const { cache } = createRequire(import.meta.url);
-process.on('exit', () =>
-  appendFileSync(
-    file,
-    Object.keys(cache)
-      .map((path) => `${path}\n`)
-      .join(''),
-  ),
-);
+
+const session = new Session();
+session.connect();
+session.post('Profiler.enable');
+session.post('Profiler.startPreciseCoverage', { callCount: true });
+
+process.on('exit', () => {
+  const lines = Object.keys(cache);
+  session.post('Profiler.takePreciseCoverage', (_failure, { result }) => {
+    // The bundler makes a function of each module, by its path.
+    for (const { functions } of result)
+      for (const { functionName, ranges } of functions)
+        if (/^(?:src|node_modules)\/.*\.\w+$/.test(functionName) && ranges[0].count > 0) lines.push(functionName);
+  });
+  appendFileSync(file, lines.map((line) => `${line}\n`).join(''));
+});

@@ -11,32 +11,32 @@ import { temporaryFolder } from '../support/temporary.js';
 interface Loaded {
   /** Files of this package. */
   readonly files: readonly string[];
-  /** The packages that it loaded or that are in those files, by name. */
+  /** The packages that it loaded or that ran within those files, by name. */
   readonly packages: readonly string[];
-  /** The modules that are in those files, like `src/core/index.ts`. */
+  /** The modules that ran within those files, like `src/core/index.ts`. */
   readonly modules: readonly string[];
 }
 
 const preload = pathToFileURL(join(process.cwd(), 'test/support/loaded-preload.mjs')).href;
-const command = 'dist/cli/main.js';
+const command = 'dist/cli/main.cjs';
 
 async function loadedBy(...words: readonly string[]): Promise<Loaded> {
-  const list = join(await temporaryFolder(), 'loaded');
-  const env = { LOADED: list, LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
+  const folder = await temporaryFolder();
+  const list = join(folder, 'loaded');
+  const env = { HOME: folder, LOADED: list, LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
   const { code, stderr } = await start(process.execPath, ['--import', preload, ...words], { cwd: process.cwd(), env }).finished;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const lines = (await readFile(list, 'utf8')).trim().split('\n');
-  const paths = new Set(
-    lines.filter((line) => !line.startsWith('node:')).map((line) => (line.startsWith('file:') ? fileURLToPath(line) : line)),
-  );
+  const ran = lines.filter((line) => !/^(?:\/|\w+:)/.test(line));
+  const paths = new Set(lines.flatMap((line) => (line.startsWith('file:') ? [fileURLToPath(line)] : line.startsWith('/') ? [line] : [])));
   const files = [...paths].filter((path) => path.startsWith(join(process.cwd(), 'dist')));
-  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
-  // The bundler writes above each module where it is from.
+  // The module's own files have no functions of modules: what is in one of them runs.
+  const texts = await Promise.all(files.filter((path) => path.endsWith('.js')).map((file) => readFile(file, 'utf8')));
   const within = texts.flatMap((text) =>
-    [...text.matchAll(/^\s*(?:\/\/ |")((?:\.\.\/|\w+\/)*(?:src|node_modules)\/[^\s"]+)/gm)].map(([, path = '']) => path),
+    [...text.matchAll(/^\s*\/\/ ((?:\.\.\/|\w+\/)*(?:src|node_modules)\/[^\s"]+)/gm)].map(([, path = '']) => path),
   );
-  const packages = [...paths, ...within].flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
-  return { files, packages: [...new Set(packages)].toSorted(), modules: within.filter((path) => path.startsWith('src/')) };
+  const packages = [...paths, ...ran, ...within].flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
+  return { files, packages: [...new Set(packages)].toSorted(), modules: [...ran, ...within].filter((path) => path.startsWith('src/')) };
 }
 
 test('importing the library loads a few files and RxJS', async () => {

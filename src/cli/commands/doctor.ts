@@ -84,7 +84,7 @@ async function fileSubject(
   const { overridesOf } = await import('../overrides.js');
   const { onePipeline } = await import('../one-pipeline.js');
   const { env, cwd, console } = context;
-  const extensions = await loadPlugins(plugin, cwd);
+  const extensions = await loadPlugins(plugin, context);
   const loaded = await loadPipelines(file, { ...extensions, env, cwd, set: overridesOf(set) });
   const { connection, service, plan, secrets } = onePipeline(loaded, file, only);
   console.hide(secrets);

@@ -53,7 +53,7 @@ async function explainRow(arguments_: ExplainRowArguments, context: CommandConte
   const { watchers } = await import('../reporting.js');
   const { console, env, cwd, signal, stdout } = context;
   const { file, key, format, scan, reveal, stateDir } = arguments_;
-  const own = await loadPlugins(arguments_.plugin, cwd);
+  const own = await loadPlugins(arguments_.plugin, context);
   const loaded = await api.loadPipelines(file, { ...own, env, cwd, set: overridesOf(arguments_.set), stateDir });
   const pipeline = onePipeline(loaded, file, arguments_.only);
   console.hide(pipeline.secrets);

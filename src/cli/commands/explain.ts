@@ -37,7 +37,7 @@ async function explain({ file, format, only, set, plugin }: ExplainArguments, co
   const { overridesOf } = await import('../overrides.js');
   const { named } = await import('../one-pipeline.js');
   const { console, env, cwd, stdout } = context;
-  const own = await loadPlugins(plugin, cwd);
+  const own = await loadPlugins(plugin, context);
   const pipelines = named(await loadPipelines(file, { ...own, env, cwd, set: overridesOf(set) }), only);
   const explanations = pipelines.map((pipeline) => explainPipeline(pipeline));
   const width = Math.max(40, stdout.columns ?? 100);

@@ -7,7 +7,7 @@ import { LeadstreamError, packageFile, SinkError, unknownName, reasonOf } from '
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { destinations, envExample, ignored, joinsOf, pipelineTextOf, type Destination, type Wanted } from '../init-template.js';
 import { listed } from '../listed.js';
-import { asking, type Ask } from '../ask.js';
+import type { Ask } from '../ask.js';
 
 interface InitArguments extends CommonArguments {
   readonly name: string | undefined;
@@ -53,7 +53,7 @@ async function init(arguments_: InitArguments, context: CommandContext): Promise
 
 /** What is wanted by options, and by answers where there are none. */
 async function wantedBy(given: InitArguments, context: CommandContext): Promise<Wanted> {
-  const asked = given.yes ? undefined : asking(context);
+  const asked = given.yes ? undefined : (await import('../ask.js')).asking(context);
   try {
     const name = given.name ?? (await answered(asked, 'Name of the pipeline', 'leads'));
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name))

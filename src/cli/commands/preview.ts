@@ -57,7 +57,7 @@ async function preview(arguments_: PreviewArguments, context: CommandContext): P
   const { reportFailure } = await import('../failure.js');
   const { console, env, cwd, signal } = context;
   const { file, rows, sample, step } = arguments_;
-  const own = await loadPlugins(arguments_.plugin, cwd);
+  const own = await loadPlugins(arguments_.plugin, context);
   const pipeline = onePipeline(await loadPipelines(file, { ...own, env, cwd, set: overridesOf(arguments_.set) }), file, arguments_.only);
   refuseStep(step, pipeline);
   const wanted = listed(arguments_.columns);

@@ -113,8 +113,8 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
   const { files, set, plugin, report: reportFiles, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
   const options = { stateDir, restart, keepFailed, allowShrink, allowPartial };
   refuseMissing(files, context.cwd);
-  const own = await loadPlugins(plugin, context.cwd);
-  const loaded = await loadFiles(filesNamed(files, context.cwd), { ...own, set: overridesOf(set), stateDir }, context, among(only));
+  const own = await loadPlugins(plugin, context);
+  const loaded = await loadFiles(await filesNamed(files, context.cwd), { ...own, set: overridesOf(set), stateDir }, context, among(only));
   const [broken] = loaded.flatMap((file) => ('failure' in file ? [file] : []));
   if (broken && loaded.length === 1) {
     metrics.expect(broken.names);

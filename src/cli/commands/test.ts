@@ -41,10 +41,10 @@ async function test({ files: words, only, format, plugin }: TestArguments, conte
   const { reportFailure } = await import('../failure.js');
   const { cwd, console, signal, stdout } = context;
   refuseMissing(words, cwd);
-  const own = await loadPlugins(plugin, cwd);
+  const own = await loadPlugins(plugin, context);
   const tested: Tested[] = [];
   let exit = 0;
-  for (const file of filesNamed(words, cwd)) {
+  for (const file of await filesNamed(words, cwd)) {
     try {
       const onResult = (result: TestResult) => (format === 'text' ? tell(file, result, context) : undefined);
       const results = await testPipelines(file, { ...own, cwd, only, signal, onResult });

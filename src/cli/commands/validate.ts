@@ -49,10 +49,10 @@ async function validate(
   const { filesNamed, refuseMissing } = await import('../files.js');
   const { console, env, cwd, stdout } = context;
   refuseMissing(words, cwd);
-  const own = await loadPlugins(plugin, cwd);
+  const own = await loadPlugins(plugin, context);
   const options = { ...own, env, cwd, set: overridesOf(set), stateDir: '.leadstream', strict, envCheck };
   const results: { file: string; result: LintResult }[] = [];
-  for (const file of filesNamed(words, cwd)) {
+  for (const file of await filesNamed(words, cwd)) {
     // What `run` of the same words would refuse.
     const others = results.map(({ file: name, result: { pipelines } }) => ({ file: name, pipelines }));
     const result = await lintPipelines(file, { ...options, others });

@@ -34,7 +34,7 @@ export interface Failure {
   readonly details: SourceFailure;
 }
 
-const workerFile = threadFile(() => new URL('./fetching-worker.js', import.meta.url));
+const workerFile = threadFile(() => new URL('./fetching-worker.cjs', import.meta.url));
 
 /** How many threads fetch unless told otherwise: 1, and 0 on a machine with one core, or where the file of the thread is missing. */
 export function defaultFetchingThreads(): 0 | 1 {
@@ -50,7 +50,7 @@ export function defaultFetchingThreads(): 0 | 1 {
 export function openFetching(options: TransportOptions, threads: number): OpenedTransport<ScannedAnswer> {
   if (threads === 0) return openTransport(options);
   if (workerFile !== undefined) return new FetchingThread(workerFile, options);
-  warnOfNoThread('fetching-worker.js');
+  warnOfNoThread('fetching-worker.cjs');
   return openTransport(options);
 }
 

@@ -8,7 +8,7 @@ import { start } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
-const main = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../../../dist/cli/main.cjs', import.meta.url));
 
 /** Runs a pipeline by the built command, under a limit of the shell. */
 async function runUnder(limit: string) {

@@ -35,10 +35,10 @@ describe('the readers of a command', () => {
   });
 
   test('may have no room: that is a clean failure', async () => {
-    const full = await start('sh', ['-c', `"${process.execPath}" dist/cli/main.js schema > /dev/full`], { cwd: process.cwd() }).finished;
+    const full = await start('sh', ['-c', `"${process.execPath}" dist/cli/main.cjs schema > /dev/full`], { cwd: process.cwd() }).finished;
     expect(full.code).toBe(1);
     expect(full.stderr).toMatch(/^leadstream: E_SINK_WRITE: stdout: ENOSPC/);
-    const tests = await start('sh', ['-c', `"${process.execPath}" dist/cli/main.js test pipelines/*.yaml > /dev/full`], {
+    const tests = await start('sh', ['-c', `"${process.execPath}" dist/cli/main.cjs test pipelines/*.yaml > /dev/full`], {
       cwd: process.cwd(),
     }).finished;
     expect(tests).toMatchObject({ code: 1, stderr: full.stderr });

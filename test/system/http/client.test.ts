@@ -314,7 +314,7 @@ test('a client whose thread cannot be there, as beside TypeScript source, says s
       });
   });
   expect(warn.mock.calls).toEqual([
-    [expect.stringContaining('threads: 1 needs the file fetching-worker.js'), { type: 'LeadstreamThreadWarning', code: 'W_THREADS' }],
+    [expect.stringContaining('threads: 1 needs the file fetching-worker.cjs'), { type: 'LeadstreamThreadWarning', code: 'W_THREADS' }],
   ]);
   warn.mockRestore();
 });

@@ -18,7 +18,7 @@ export interface GroupEncoding {
   close(): Promise<void>;
 }
 
-const workerFile = threadFile(() => new URL('./encoding-worker.js', import.meta.url));
+const workerFile = threadFile(() => new URL('./encoding-worker.cjs', import.meta.url));
 
 /**
  * @param threads 1 for the thread; where there can be none, a warning of the process says so, and row groups are encoded here.
@@ -27,7 +27,7 @@ export function groupEncoding(threads: number = defaultThreads(workerFile)): Gro
   if (threads === 0) return inThisThread;
   const file = workerFile;
   if (file === undefined) {
-    warnOfNoThread('encoding-worker.js');
+    warnOfNoThread('encoding-worker.cjs');
     return inThisThread;
   }
   let thread: EncodingThread | undefined;

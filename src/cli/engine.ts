@@ -1,0 +1,23 @@
+import { setFlagsFromString } from 'node:v8';
+
+/**
+ * Sets V8 up for commands: short programs, and streams of pages. This counts for the whole process, so only the command does it.
+ *
+ * - The heap of a process that goes on may grow to twice what lives in it before old garbage is collected. V8 by itself waits for up to four times
+ *   that, which a stream of pages uses to the full: joins into Parquet of 100,000 leads took 325 MB at peak, then 240 MB, for 2 to 4 % more CPU
+ *   time. What is over within a second has better use for its time.
+ * - The thread that fetches has next to nothing living in it, and is let have 64 MB of garbage: without, a million leads took it 130 to 160 full
+ *   collections instead of 26, and the process 1.4 to 2 s of CPU time more.
+ * - Functions are optimized when they have run three times as long as V8 11 (Node 20) wants; later versions wait by themselves. A run of 10,000
+ *   leads took 0.7 s of CPU time for optimizing what was about to end, now half of that.
+ *
+ * None is a limit: what a pipeline declares to hold, it may hold.
+ */
+export function tuneEngine(): void {
+  // Read when a heap is made: this thread has its own by now.
+  setFlagsFromString('--initial-old-space-size=64');
+  if (process.versions.v8.startsWith('11.')) setFlagsFromString('--interrupt-budget=200000');
+  setTimeout(() => setFlagsFromString('--heap-growing-percent=100'), 1_000).unref();
+  // What was compiled is good for a process with the same flags, which begins as this one did.
+  process.once('exit', () => setFlagsFromString('--heap-growing-percent=0'));
+}
