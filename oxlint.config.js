@@ -24,7 +24,7 @@ export const importTable = {
   service: ['core', 'options', 'json', 'collections'],
   'pipeline-tests': ['core', 'options', 'json', 'collections', 'parquet', 'pipeline', 'service'],
   // And the public API, which its commands load when they run.
-  cli: ['core', 'collections', 'store', 'service'],
+  cli: ['core', 'collections', 'store', 'source', 'service'],
 };
 
 /** RxJS operators that queue without bound; pages may wait in `src/flow` only. */

@@ -2,7 +2,7 @@ export { nextLinkIn } from './link-header.js';
 export { accountOf, type Credentials, headerNameProblem, headersOf, keyField, keyProblem, queryOf, secretsOf } from './credentials.js';
 export { type OwnAgents, withAgent } from './agent.js';
 export { checkOptions, clientChecks, wrongOption } from './options.js';
-export { openTransport, type OpenedTransport } from './open.js';
+export { loadTransport, openTransport, type OpenedTransport } from './open.js';
 export { proxyFor, proxyIn, proxySecrets } from './proxy.js';
 export { type Post, postJson } from './post-json.js';
 export { RateLimiters } from './pacer.js';

@@ -7,11 +7,21 @@ export interface OpenedTransport<A extends Answer = Answer> extends Transport<A>
   prepare(): void;
 }
 
+/** Begins to load what transports need, before there are options for one. */
+export function loadTransport(): void {
+  // That it fails is told by the first request.
+  loading().catch(() => undefined);
+}
+
+function loading() {
+  return import('./transport.js');
+}
+
 /** A transport of this thread. The HTTP library is loaded with the first request: where another thread fetches, this one is spared it. */
 export function openTransport(options: TransportOptions): OpenedTransport {
   let opened: Promise<Transport> | undefined;
   const open = async (): Promise<Transport> => {
-    const { createTransport } = await import('./transport.js');
+    const { createTransport } = await loading();
     return await createTransport(options);
   };
   return {

@@ -17,7 +17,7 @@ export { listQuery } from './fetch/list-query.js';
 export { isSequential, positionAt, type Position } from './fetch/position.js';
 export { createClient, type ServiceClient } from './fetch/client.js';
 export type { CollectionReader } from './fetch/reader.js';
-export { defaultFetchingThreads } from './fetch/fetching.js';
+export { defaultFetchingThreads, prepareFetching } from './fetch/fetching.js';
 export { type FindOptions, type ReadOptions, windowOf } from './options.js';
 export { firstQuery } from './paging.js';
 export { readPages } from './read.js';

@@ -26,12 +26,11 @@ export class Thread<Answer extends { readonly id: number }> {
   /**
    * @param file Its module.
    * @param name For debuggers.
-   * @param data What the module finds as `workerData`.
    */
-  constructor(file: URL, name: string, data?: unknown) {
+  constructor(file: URL, name: string) {
     expectMovedBuffers();
     // The options of this process (--eval, --input-type, --inspect) are none of the thread's, and some let it fail.
-    this.#worker = new Worker(file, { name, execArgv: [], workerData: data });
+    this.#worker = new Worker(file, { name, execArgv: [] });
     this.#worker.unref();
     this.#worker.on('message', (answer: Answer) => this.#answered(answer));
     this.#worker.on('messageerror', (thrown: unknown) => this.#end(thrown));
@@ -63,10 +62,15 @@ export class Thread<Answer extends { readonly id: number }> {
     return id;
   }
 
+  /** Says something that has no answer. */
+  say(message: object): void {
+    this.#worker.postMessage(message);
+  }
+
   /** Tells that an answer is not wanted any more. @param message What the thread gets to know of it. */
   forget(id: number, message: object): void {
     if (!this.#asking.delete(id)) return;
-    this.#worker.postMessage(message);
+    this.say(message);
     this.#rest();
   }
 

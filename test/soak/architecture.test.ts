@@ -34,7 +34,7 @@ describe('the import table', () => {
     ['doctor/x.ts', '../pipeline/index.js'],
     ['pipeline/ops/x.ts', '../../doctor/index.js'],
     ['cli/x.ts', '../pipeline/index.js'],
-    ['cli/commands/x.ts', '../../source/index.js'],
+    ['cli/commands/x.ts', '../../flow/index.js'],
     ['pipeline/spec/x.ts', '../../http/retry.js'],
     ['steps/cast/x.ts', '../../core/types.js'],
     ['source/x.ts', 'got'],

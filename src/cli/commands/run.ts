@@ -110,6 +110,9 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
   const { refusedRun } = await import('../report/reported-run.js');
   const { runSeries } = await import('../series.js');
   const { filesNamed, refuseMissing } = await import('../files.js');
+  const { prepareFetching } = await import('../../source/index.js');
+  // Its thread starts while the files are checked.
+  prepareFetching();
   const { files, set, plugin, report: reportFiles, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
   const options = { stateDir, restart, keepFailed, allowShrink, allowPartial };
   refuseMissing(files, context.cwd);

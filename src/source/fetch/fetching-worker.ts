@@ -1,17 +1,20 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import type { Subscription } from 'rxjs';
 import { SourceError } from '../../core/index.js';
-import { openTransport, type Answer, type TransportOptions } from '../../http/index.js';
+import { loadTransport, openTransport, type Answer, type OpenedTransport, type TransportOptions } from '../../http/index.js';
 import type { Failure, Fetched, FetchedAnswer, Request } from './fetching.js';
 import { scan } from '../decode/scan.js';
 
-/** Its data are the options that `openFetching` was given. */
-const transport = openTransport(workerData as TransportOptions);
 // It is there for requests, the first of which may be on its way.
-transport.prepare();
+loadTransport();
 const running = new Map<number, Subscription>();
 
-parentPort?.on('message', (request: Request) => {
+parentPort?.once('message', (options: TransportOptions) => {
+  const transport = openTransport(options);
+  parentPort?.on('message', (request: Request) => take(request, transport));
+});
+
+function take(request: Request, transport: OpenedTransport): void {
   if ('stop' in request) {
     running.get(request.stop)?.unsubscribe();
     running.delete(request.stop);
@@ -23,7 +26,7 @@ parentPort?.on('message', (request: Request) => {
     error: (thrown: unknown) => answered(id, { failure: failureOf(thrown) }),
   });
   running.set(id, subscription);
-});
+}
 
 function answered(id: number, what: FetchedAnswer | { readonly failure: Failure }): void {
   running.delete(id);

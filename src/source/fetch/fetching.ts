@@ -10,7 +10,7 @@ export interface ScannedAnswer extends Answer {
   readonly scanned?: Scanned | null;
 }
 
-/** What the thread is told: to fetch something, or that it is not wanted any more. */
+/** What the thread is told, once it has the options of its transport: to fetch something, or that it is not wanted any more. */
 export type Request = { readonly id: number; readonly target: Target } | { readonly stop: number };
 
 /** What it answers. Buffers move. */
@@ -60,6 +60,30 @@ export function openFetching(options: TransportOptions, threads: number): Opened
  */
 const idleMs = 3_000;
 
+/** A thread that loads what it needs before anybody has options for it. */
+let spare: { readonly thread: Thread<Fetched>; readonly unused: NodeJS.Timeout } | undefined;
+
+/**
+ * Starts a thread for the first connection that wants one, for a program that knows it will read but not yet what. Does nothing where there are no
+ * threads; one that nobody wants ends after three seconds.
+ */
+export function prepareFetching(): void {
+  if (workerFile === undefined || defaultFetchingThreads() === 0 || spare !== undefined) return;
+  const thread = startThread(workerFile);
+  spare = { thread, unused: setTimeout(() => void takeSpare()?.end(), idleMs).unref() };
+}
+
+function takeSpare(): Thread<Fetched> | undefined {
+  const taken = spare;
+  clearTimeout(taken?.unused);
+  spare = undefined;
+  return taken?.thread.ended ? undefined : taken?.thread;
+}
+
+function startThread(file: URL): Thread<Fetched> {
+  return new Thread(file, 'leadstream-fetch');
+}
+
 /** Starts with the first request or before it, ends when there was none for a while, and starts again. */
 class FetchingThread implements OpenedTransport<ScannedAnswer> {
   #thread: Thread<Fetched> | undefined;
@@ -107,7 +131,10 @@ class FetchingThread implements OpenedTransport<ScannedAnswer> {
   #begin(): Thread<Fetched> {
     clearTimeout(this.#idle);
     this.#requests += 1;
-    if (this.#thread === undefined || this.#thread.ended) this.#thread = new Thread(this.file, 'leadstream-fetch', this.options);
+    if (this.#thread === undefined || this.#thread.ended) {
+      this.#thread = takeSpare() ?? startThread(this.file);
+      this.#thread.say(this.options);
+    }
     return this.#thread;
   }
 
