@@ -1,6 +1,6 @@
-import { rm, rmdir } from 'node:fs/promises';
+import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { attempt } from '../store/index.js';
+import { attempt, removeFile } from '../store/index.js';
 import { filesBelow, partitionsBelow } from './folders.js';
 import { besideEndings, filesOf, isOurs } from './names.js';
 import type { Table } from './table.js';
@@ -43,9 +43,9 @@ async function remove(table: Table, run: string, names: readonly string[]): Prom
   const folder = table.folder(run);
   const present = new Set(await filesBelow(folder));
   await attempt('E_SINK_WRITE', `cannot remove the old run ${folder}`, async () => {
-    for (const name of names) if (present.has(name)) await rm(join(folder, name), { force: true });
+    for (const name of names) if (present.has(name)) await removeFile(join(folder, name));
     for (const below of await partitionsBelow(folder)) await rmdir(below).catch(() => undefined);
     await rmdir(folder).catch(() => undefined);
-    for (const ending of besideEndings) await rm(folder + ending, { force: true });
+    for (const ending of besideEndings) await removeFile(folder + ending);
   });
 }

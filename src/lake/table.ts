@@ -1,7 +1,7 @@
-import { lstat, readdir, readlink, rm, stat, symlink } from 'node:fs/promises';
+import { lstat, readdir, readlink, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
-import { attempt, errnoOf, linkInTheWay, makeFolders, refuseLinks, type Action } from '../store/index.js';
+import { attempt, errnoOf, linkInTheWay, makeFolders, refuseLinks, type Action, removeFile } from '../store/index.js';
 import { entriesBelow, filesBelow, namesIn, openTo } from './folders.js';
 import { dataFileName, readManifest, type Manifest } from './manifest.js';
 import { besideRun, isRunId, keptEnding, keysEnding, linkEnding, manifestEnding } from './names.js';
@@ -135,7 +135,7 @@ export class Table {
     const draft = this.folder(run) + linkEnding;
     const to = join(basename(this.runs), run);
     await attempt('E_SINK_WRITE', `cannot make the link ${draft}`, async () => {
-      await rm(draft, { force: true });
+      await removeFile(draft);
       await symlink(to, draft);
     });
     return { action: 'link', at: this.path, to, draft };

@@ -1,9 +1,29 @@
+import { open, type FileHandle } from 'node:fs/promises';
 import type { FileMetaData } from 'hyparquet';
 
 /** The footer of a Parquet file, read by a library that wrote none of it, and that is loaded on first use; `undefined` where there is none. */
 export async function footerOf(path: string): Promise<FileMetaData | undefined> {
-  const { asyncBufferFromFile, parquetMetadataAsync } = await import('hyparquet');
-  return asyncBufferFromFile(path)
-    .then((file) => parquetMetadataAsync(file))
-    .catch(() => undefined);
+  const { parquetMetadataAsync } = await import('hyparquet');
+  try {
+    const file = await open(path);
+    try {
+      const { size: byteLength } = await file.stat();
+      return await parquetMetadataAsync({ byteLength, slice: (from, to = byteLength) => sliceOf(file, from, to) });
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws {RangeError} When the file ends before that. */
+async function sliceOf(file: FileHandle, from: number, to: number): Promise<ArrayBuffer> {
+  const bytes = new Uint8Array(to - from);
+  for (let at = 0; at < bytes.length;) {
+    const { bytesRead } = await file.read(bytes, at, bytes.length - at, from + at);
+    if (bytesRead === 0) throw new RangeError('the file ends early');
+    at += bytesRead;
+  }
+  return bytes.buffer;
 }

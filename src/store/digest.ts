@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
+import { open } from 'node:fs/promises';
 import { attempt } from './failure.js';
 
 /**
@@ -8,8 +7,21 @@ import { attempt } from './failure.js';
  *
  * @throws {SinkError} `E_SINK_WRITE` when the file cannot be read back.
  */
-export async function sha256File(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  await attempt('E_SINK_WRITE', `cannot read back ${path}`, () => pipeline(createReadStream(path), hash));
-  return hash.digest('hex');
+export function sha256File(path: string): Promise<string> {
+  return attempt('E_SINK_WRITE', `cannot read back ${path}`, async () => {
+    const hash = createHash('sha256');
+    const file = await open(path);
+    try {
+      const chunk = Buffer.allocUnsafe(chunkBytes);
+      for (;;) {
+        const { bytesRead } = await file.read(chunk, 0, chunkBytes);
+        if (bytesRead === 0) return hash.digest('hex');
+        hash.update(chunk.subarray(0, bytesRead));
+      }
+    } finally {
+      await file.close();
+    }
+  });
 }
+
+const chunkBytes = 1 << 20;

@@ -14,6 +14,7 @@ export { isPrivate, makePrivate, makeState, openOwn, readOwn } from './own.js';
 export { recoverCommits } from './recovery.js';
 export { forgetCommit, logCommit } from './redo-log.js';
 export { inPlace, openRegular, readRegular } from './regular.js';
+export { removeFile } from './remove-file.js';
 export { replaceFile } from './replace.js';
 export { type Extent, ScratchFile } from './scratch.js';
 export type { Commit, OutputFile, PreparedCommit } from './store.js';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { open, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { open, unlink, writeFile, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { LeadstreamError } from '../core/index.js';
 import { attempt } from './failure.js';
@@ -7,6 +7,7 @@ import { makeFolders, removeFolders } from './folders.js';
 import { thisProcess } from './owner.js';
 import { linked } from './linked.js';
 import { acquire, beside, lockedBy, readLock, removeLeftovers } from './takeover.js';
+import { removeFile } from './remove-file.js';
 
 /** The lock of one output, `.<name>.lock` beside it. `takeover.ts` says how it changes hands. */
 export class LockFile {
@@ -35,7 +36,7 @@ export class LockFile {
           await writeFile(draft, `${JSON.stringify(mine)}\n`, { flag: 'wx', mode, flush: true });
           await acquire(path, draft, output);
         } finally {
-          await rm(draft, { force: true });
+          await removeFile(draft);
         }
         await removeLeftovers(path);
         return new LockFile(output, path, mine.id, await open(path), folders);
@@ -69,8 +70,8 @@ export class LockFile {
   async #remove(): Promise<void> {
     const right = beside(this.path, this.id);
     if (!(await linked(this.path, right))) return;
-    if ((await readLock(this.path))?.id === this.id) await rm(this.path);
-    await rm(right, { force: true });
+    if ((await readLock(this.path))?.id === this.id) await unlink(this.path);
+    await removeFile(right);
   }
 }
 

@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { attempt } from './failure.js';
 import { syncFolder } from './folders.js';
@@ -8,6 +8,7 @@ import { replaceFile } from './replace.js';
 import type { PreparedCommit } from './store.js';
 import { storeOf } from './stores.js';
 import { removeTemporaries } from './temporary.js';
+import { removeFile } from './remove-file.js';
 
 /**
  * Checks what a run is about to commit, and makes it durable as `<folder>/<runId>.commit.json`. The caller holds the locks of the outputs, and
@@ -37,7 +38,7 @@ export async function logCommit(folder: string, commit: LoggedCommit): Promise<P
  */
 export async function forgetCommit(folder: string, runId: string): Promise<void> {
   await attempt('E_SINK_WRITE', `cannot remove from the redo log in ${folder}`, async () => {
-    await rm(pathOf(folder, runId), { force: true });
+    await removeFile(pathOf(folder, runId));
     await syncFolder(folder);
   });
 }

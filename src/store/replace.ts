@@ -1,7 +1,8 @@
-import { open, rename, rm } from 'node:fs/promises';
+import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncFolder } from './folders.js';
 import { temporaryName } from './temporary.js';
+import { removeFile } from './remove-file.js';
 
 /** How a small file is written. */
 export interface ReplaceOptions {
@@ -33,7 +34,7 @@ export async function replaceFile(path: string, data: string | Uint8Array, optio
     }
     await rename(temporary, path);
   } catch (failure) {
-    await rm(temporary, { force: true }).catch(() => undefined);
+    await removeFile(temporary).catch(() => undefined);
     throw failure;
   }
   if (durable) await syncFolder(dirname(path));

@@ -1,4 +1,4 @@
-import { open, rm, type FileHandle } from 'node:fs/promises';
+import { open, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makePrivate } from './own.js';
 import { temporaryName } from './temporary.js';
@@ -28,7 +28,7 @@ export class ScratchFile {
     const path = await temporaryName(join(folder, 'scratch'));
     const handle = await open(path, 'wx+', 0o600);
     try {
-      await rm(path);
+      await unlink(path);
     } catch (failure) {
       await handle.close();
       throw failure;

@@ -1,10 +1,11 @@
-import { readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { LeadstreamError, SinkError } from '../core/index.js';
 import { errnoOf } from './failure.js';
 import { owner, lives, type Owner } from './owner.js';
 import { linked } from './linked.js';
 import { openRegular } from './regular.js';
+import { removeFile } from './remove-file.js';
 
 /** A owner that cannot be asked is taken for dead when its last sign of life is older than this, or further ahead: no clock that agrees gave that. */
 const silenceMs = 60_000;
@@ -48,7 +49,7 @@ export async function acquire(path: string, draft: string, output: string): Prom
       if ((await readLock(path))?.id === found.id) return await rename(right, path);
     } finally {
       // After the rename the name is free; whoever took it since will find the dead lock gone.
-      await rm(right, { force: true });
+      await removeFile(right);
     }
   }
 }
@@ -107,8 +108,7 @@ export async function removeLeftovers(path: string): Promise<void> {
     const file = join(folder, name);
     if (!name.startsWith(head) || !asideName.test(name.slice(head.length))) continue;
     const found = await readLock(file).catch(() => undefined);
-    if (found && (found.empty || found.owner !== undefined) && !(await isHeld(found)))
-      await rm(file, { force: true }).catch(() => undefined);
+    if (found && (found.empty || found.owner !== undefined) && !(await isHeld(found))) await removeFile(file).catch(() => undefined);
   }
 }
 

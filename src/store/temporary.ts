@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { lives, thisProcess, type Owner } from './owner.js';
+import { removeFile } from './remove-file.js';
 
 /** Ending of a file that is being written; one that a killed process left is rubbish. */
 export const temporaryEnding = '.tmp';
@@ -27,7 +28,7 @@ export async function removeTemporaries(folder: string, isOurs: (name: string) =
     const [, whole, mark] = /^(.+)\.([^.]+)\.tmp$/.exec(name) ?? [];
     if (whole === undefined || mark === undefined || !isOurs(whole)) continue;
     const path = join(folder, name);
-    if (await isAbandoned(path, mark)) await rm(path, { force: true }).catch(() => undefined);
+    if (await isAbandoned(path, mark)) await removeFile(path).catch(() => undefined);
   }
 }
 
@@ -42,7 +43,7 @@ export async function removeTemporariesOf(path: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const mark = name.startsWith(`${file}.`) && name.endsWith(temporaryEnding) ? name.slice(file.length + 1, -temporaryEnding.length) : '';
     if (!written.test(mark) || !(await isAbandoned(join(folder, name), mark))) continue;
-    await rm(join(folder, name), { force: true }).catch(() => undefined);
+    await removeFile(join(folder, name)).catch(() => undefined);
   }
 }
 

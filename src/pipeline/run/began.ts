@@ -1,8 +1,7 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { schema } from '../../core/index.js';
-import { makePrivate, readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
+import { makePrivate, readOwn, removeTemporaries, replaceFile, removeFile } from '../../store/index.js';
 import { inState } from '../../source/index.js';
 
 const begun = schema((z) =>
@@ -49,7 +48,7 @@ export async function writeBegun(folder: string, pipeline: string, { startedAt, 
 
 /** @throws The system's error. */
 export async function removeBegun(folder: string, pipeline: string): Promise<void> {
-  await rm(pathOf(folder, pipeline), { force: true });
+  await removeFile(pathOf(folder, pipeline));
 }
 
 const ending = '.json';

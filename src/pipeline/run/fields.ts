@@ -119,18 +119,25 @@ export interface FieldNews {
   /** Undeclared fields that were known before the run. */
   readonly known: readonly UndeclaredField[];
   readonly late: readonly Column[];
-  /** The columns that leave the last step. */
+  /** Asked for when there is something to say of it. */
+  flow(): LeavingColumns;
+}
+
+/** The columns that leave the last step. */
+interface LeavingColumns {
   readonly leaving: readonly Column[];
-  /** Those that leave it when the fields that came too late have a place, as in the next run. */
+  /** When the fields that came too late have a place, as in the next run. */
   readonly next: readonly Column[];
-  /** Those that leave it without any undeclared field. */
+  /** Without any undeclared field. */
   readonly declared: readonly Column[];
 }
 
 /** One warning for all declared fields that are gone, and one per undeclared field that the outputs did not know of; beyond twenty of these, their number. */
-export function fieldWarnings({ collection, findings, gone, known, late, leaving, next, declared }: FieldNews): readonly Warning[] {
+export function fieldWarnings({ collection, findings, gone, known, late, flow }: FieldNews): readonly Warning[] {
   const knownOriginals = new Set(known.map(({ original }) => original));
   const fresh = [...findings.unknown].filter(([original]) => !knownOriginals.has(original));
+  if (fresh.length === 0) return goneWarning(collection.name, gone);
+  const { leaving, next, declared } = flow();
   return [
     ...goneWarning(collection.name, gone),
     ...fresh

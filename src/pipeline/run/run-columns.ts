@@ -55,9 +55,7 @@ export class RunColumns {
       gone: this.#gone(partial),
       known: earlier.flatMap((published) => published?.undeclared ?? []),
       late: this.#late,
-      leaving: this.leaving,
-      next: plan.columns(this.undeclared),
-      declared: plan.columns(),
+      flow: () => ({ leaving: this.leaving, next: plan.columns(this.undeclared), declared: plan.columns() }),
     });
   }
 

@@ -1,12 +1,12 @@
-import { readdir, rm, rmdir } from 'node:fs/promises';
+import { readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errnoOf, temporaryEnding } from '../../store/index.js';
+import { errnoOf, temporaryEnding, removeFile } from '../../store/index.js';
 import { markerName } from './marker.js';
 import { logName } from './page-log.js';
 
 /** Removes from the folder of a source what killed runs left half-written, and the files of an earlier version, which had one for each page. */
 export async function removeLeftovers(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) if (isLeftover(name)) await rm(join(folder, name), { force: true });
+  for (const name of await readdir(folder)) if (isLeftover(name)) await removeFile(join(folder, name));
 }
 
 /** Removes the folder of a source with all files of ours; the folder stays when it holds anything else. */
@@ -16,7 +16,7 @@ export async function removeSource(folder: string): Promise<void> {
     throw thrown;
   });
   // The marker goes last, so that what an interrupted removal leaves still has an age.
-  for (const name of [...names.filter(isLeftover), logName, markerName]) await rm(join(folder, name), { force: true });
+  for (const name of [...names.filter(isLeftover), logName, markerName]) await removeFile(join(folder, name));
   await rmdir(folder).catch(() => undefined);
 }
 

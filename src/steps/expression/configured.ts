@@ -2,7 +2,7 @@ import { type Column, StepError } from '../../core/index.js';
 import { goneAt, unknownName } from '../fields.js';
 import type { ConfigPath } from '../../flow/index.js';
 import type { PlanContext, StepRuntime } from '../step.js';
-import { expressionsOver, type Expression, type UnknownName } from './expression.js';
+import { expressionsOver, type Expression, type ExpressionProblem, type UnknownName } from './expression.js';
 
 /**
  * Checks one expression of a file and reports what is wrong with it, or doubtful.
@@ -16,7 +16,7 @@ export function planExpression(
   path: ConfigPath,
   made: readonly string[] = [],
 ): Expression | undefined {
-  const result = expressionsOver(input).compile(source);
+  const result = checked(source, input);
   if ('evaluate' in result) {
     for (const doubt of result.doubts) plan.warn(path, doubt);
     return result;
@@ -33,6 +33,20 @@ export function planExpression(
   return undefined;
 }
 
+/** What was found of expressions lately: a run follows its columns several times, mostly the same ones. */
+const found = new Map<string, Expression | ExpressionProblem>();
+const mostFound = 100;
+
+function checked(source: string, input: readonly Column[]): Expression | ExpressionProblem {
+  const key = JSON.stringify([source, input]);
+  const known = found.get(key);
+  if (known) return known;
+  const result = expressionsOver(input).compile(source);
+  if (found.size >= mostFound) found.clear();
+  found.set(key, result);
+  return result;
+}
+
 /** Why a field is missing, where that can be told. */
 function missingField({ kind, name }: UnknownName, plan: PlanContext, made: readonly string[]): string | undefined {
   if (kind !== 'field') return undefined;
@@ -40,9 +54,18 @@ function missingField({ kind, name }: UnknownName, plan: PlanContext, made: read
   return `field '${name}' is made by this step; an expression sees the row before the step, so make '${name}' in a derive before this one`;
 }
 
-/** Compiles what planning has found right. */
+/** Compiles what planning has found right, and loads what it needs as soon as there is nothing to do: the first page is on its way. */
 export function openExpression(source: string, { input, at, firstStart }: Pick<StepRuntime, 'input' | 'at' | 'firstStart'>): Expression {
   const result = expressionsOver(input, () => firstStart).compile(source);
-  if ('evaluate' in result) return result;
-  throw new StepError('E_STEP_CONFIG', `${at}: ${result.message}`);
+  if (!('evaluate' in result)) throw new StepError('E_STEP_CONFIG', `${at}: ${result.message}`);
+  setImmediate(prepare, result);
+  return result;
+}
+
+function prepare(expression: Expression): void {
+  try {
+    expression.prepare();
+  } catch {
+    // The first row that needs it says what is wrong.
+  }
 }

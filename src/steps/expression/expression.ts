@@ -25,6 +25,8 @@ export interface Expression {
   readonly doubts: readonly Warning[];
   /** @throws {ExpressionFault} When the row's values do not fit; the message holds no value. */
   evaluate(row: Row): Value;
+  /** Loads what its functions need, so that the first row need not wait for it. */
+  prepare(): void;
 }
 
 /** What is wrong with the text of an expression. */
@@ -128,6 +130,7 @@ class Compiler {
       names: [...named],
       doubts,
       evaluate: (row) => asValue(run(evaluate, row), type),
+      prepare: () => nodes.forEach(({ op, args }) => op === 'call' && functions[args[0]]?.prepare?.()),
     };
   }
 

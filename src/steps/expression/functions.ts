@@ -1,6 +1,7 @@
 import { parserOf } from '../../core/index.js';
 import { ExpressionFault } from './fault.js';
 import { areaCode, zipCity, zipPrefix, zipState } from './geography.js';
+import { preparePlaces } from './places.js';
 
 /** A value inside an expression: text of the service, or what a cast or another function made of it. */
 type Operand = unknown;
@@ -19,6 +20,8 @@ export interface ExpressionFunction {
   readonly example: string;
   /** @param start When the run was first started. */
   readonly call: (operand: Operand, start: Start) => string | number | boolean | Date | null;
+  /** Loads what calls need, which they do themselves otherwise. */
+  readonly prepare?: () => void;
 }
 
 /** How a function of ours is called, for messages; `undefined` for any other name. */
@@ -50,8 +53,8 @@ export type Start = () => Date;
  * What cannot be read is an error of the row, except in look-ups, where "unknown" is an answer: `null`.
  */
 export const functions: Readonly<Record<string, ExpressionFunction>> = {
-  zip_city: ofText('City of a US or Canadian zipcode.', "zip_city('10001') == 'New York'", zipCity),
-  zip_state: ofText('Two-letter code of the state or province of a zipcode.', "zip_state('K1A 0B1') == 'ON'", zipState),
+  zip_city: ofText('City of a US or Canadian zipcode.', "zip_city('10001') == 'New York'", zipCity, preparePlaces),
+  zip_state: ofText('Two-letter code of the state or province of a zipcode.', "zip_state('K1A 0B1') == 'ON'", zipState, preparePlaces),
   zip_prefix: ofText('First three characters of a zipcode: the sorting area.', "zip_prefix('10001') == '100'", zipPrefix),
   area_code: ofText(
     'First three of the ten digits of a phone number, after an optional country code 1.',
@@ -134,13 +137,14 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
   trim: ofText('A text without white space around it.', "trim(' ny ') == 'ny'", (text) => text.trim()),
 };
 
-function ofText(summary: string, example: string, call: (text: string) => string | null): ExpressionFunction {
+function ofText(summary: string, example: string, call: (text: string) => string | null, prepare?: () => void): ExpressionFunction {
   return {
     takes: ['string'],
     returns: 'string',
     summary,
     example,
     call: (value) => (typeof value === 'string' ? call(value) : nullOnly(value)),
+    ...(prepare && { prepare }),
   };
 }
 

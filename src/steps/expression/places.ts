@@ -25,6 +25,11 @@ export function placeOf(zipcode: string): Place | undefined {
   return code === undefined ? undefined : (known.get(code) ?? lookUp(code));
 }
 
+/** Reads the table of US zipcodes. */
+export function preparePlaces(): void {
+  usEntries();
+}
+
 /** The part of a zipcode that names a place: five digits, or the three characters of a Canadian sorting area. */
 export function normalizedZip(zipcode: string): string | undefined {
   const text = zipcode.trim();

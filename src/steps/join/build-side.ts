@@ -92,10 +92,10 @@ export class GrowingBuildSide {
 
   /** @returns Whether the row is kept, at this place. */
   #place(key: string, place: number, at: Candidate): boolean {
-    const known = this.#places.get(key);
+    const known = this.#places.open(key);
     if (known !== unmatched && !this.#rings && !this.#takesPlaceOf(known, at)) return false;
     this.#rings?.add(place, known);
-    this.#places.set(key, place);
+    this.#places.put(place);
     return true;
   }
 

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { open, rename, type FileHandle } from 'node:fs/promises';
 import { SinkError } from '../../core/index.js';
 import { attempt } from '../failure.js';
 import { removeFolders } from '../folders.js';
 import type { FileContent, RenameAction } from '../action.js';
 import type { OutputFile } from '../store.js';
+import { removeFile } from '../remove-file.js';
 
 /**
  * A file that is being written under a name that readers ignore. It gets its final name by `action`, once it is closed.
@@ -84,7 +85,7 @@ export class PartialFile implements OutputFile {
     this.#failure ??= new SinkError('E_SINK_WRITE', `${this.path} was discarded`);
     if (!this.#closed) await this.handle.close().catch(() => undefined);
     this.#closed = true;
-    await rm(this.path, { force: true }).catch(() => undefined);
+    await removeFile(this.path).catch(() => undefined);
     await removeFolders(this.folders);
   }
 

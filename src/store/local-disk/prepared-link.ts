@@ -1,4 +1,4 @@
-import { lstat, readdir, readlink, rename, rm, rmdir, symlink } from 'node:fs/promises';
+import { lstat, readdir, readlink, rename, rmdir, symlink, unlink } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { SinkError } from '../../core/index.js';
@@ -53,7 +53,7 @@ async function put(action: LinkAction): Promise<void> {
   await symlink(to, at).catch((thrown: unknown) => {
     throw errnoOf(thrown) === 'EEXIST' ? notOurs(at) : thrown;
   });
-  await rm(draft);
+  await unlink(draft);
 }
 
 /** What a link finds where it belongs: another one like it, an empty folder, or nothing. */

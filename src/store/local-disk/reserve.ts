@@ -1,9 +1,10 @@
-import { lstat, readdir, readlink, rm } from 'node:fs/promises';
+import { lstat, readdir, readlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../../core/index.js';
 import { attempt, errnoOf } from '../failure.js';
 import { makeFolders, refuseUnwritable, removeFolders } from '../folders.js';
 import { PartialFile } from './partial-file.js';
+import { removeFile } from '../remove-file.js';
 
 /**
  * Reserves a file: makes the folders above it and an empty partial file beside it, `.<name>.<runId>.partial`. Partial
@@ -60,7 +61,7 @@ async function removeLeftovers(folder: string, name: string): Promise<void> {
   await attempt('E_SINK_PATH', `cannot write in ${folder}`, async () => {
     for (const entry of await readdir(folder)) {
       const run = entry.startsWith(head) && entry.endsWith(tail) ? entry.slice(head.length, -tail.length) : '';
-      if (runIdForm.test(run)) await rm(join(folder, entry), { force: true });
+      if (runIdForm.test(run)) await removeFile(join(folder, entry));
     }
   });
 }

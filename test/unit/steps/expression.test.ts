@@ -399,6 +399,7 @@ describe('expressions over a batch', () => {
         asked.push(row);
         return null;
       },
+      prepare: () => {},
     };
     outcomes([counting], batchOfTexts(rows), batchOfTexts(rows));
     expect(asked).toEqual([{ s: '41' }, { s: 'x' }, { s: '' }]);
@@ -406,7 +407,14 @@ describe('expressions over a batch', () => {
 
   test('get rows of the fields that they name', () => {
     const asked: Row[] = [];
-    outcomes([{ type: 'text', names: ['t', 's', 'x'], doubts: [], evaluate: (row) => asked.push(row) }], batchOfTexts(rows));
+    const counting: Expression = {
+      type: 'text',
+      names: ['t', 's', 'x'],
+      doubts: [],
+      evaluate: (row) => asked.push(row),
+      prepare: () => {},
+    };
+    outcomes([counting], batchOfTexts(rows));
     expect(asked).toEqual(rows.map(({ s, t }) => ({ s, t })));
   });
 });
