@@ -4,6 +4,9 @@ import { halfSipHash } from './half-sip-hash.js';
 /** Words of an entry: three of digest, one of value. */
 export const wordsOfEntry = 4;
 
+/** The largest share of its entries that a segment has taken. */
+const fullest = 0.75;
+
 /**
  * Many texts in 16 bytes each and the room to grow: what is kept of a text is a 96-bit digest, and a word that whoever keeps the texts
  * gives a meaning to. Among a billion texts the chance of a single collision is below 10^-11, and as every table has a secret of its
@@ -14,17 +17,24 @@ export const wordsOfEntry = 4;
  */
 export class KeySegments {
   readonly #segments = Array.from({ length: 256 }, (): Segment | undefined => undefined);
+  /** Entries that a segment has room for at first. */
+  readonly #room: number;
   /** That of the text or entry that was asked for last. */
   readonly digest = new Uint32Array(3);
 
   /**
    * @param seed Four words that the digests start from; answers do not depend on them. Default: random ones.
    * @param marked Whether entries have marks, which take four bytes each; the tables then grow in smaller steps to stay within 32.
+   * @param expected How many texts there will be about: tables that have room for them from the start need not grow.
    */
   constructor(
     readonly seed: Uint32Array = randomFillSync(new Uint32Array(4)),
     private readonly marked = false,
-  ) {}
+    expected = 0,
+  ) {
+    const each = expected / this.#segments.length;
+    this.#room = Math.max(16, Math.ceil((each + Math.sqrt(each)) / fullest));
+  }
 
   /** The segment of a text, if there is one. */
   find(text: string): Segment | undefined {
@@ -40,7 +50,7 @@ export class KeySegments {
 
   /** The segment of the digest. */
   openDigest(): Segment {
-    return (this.#segments[(this.digest[0] ?? 0) >>> 24] ??= new Segment(this.marked));
+    return (this.#segments[(this.digest[0] ?? 0) >>> 24] ??= new Segment(this.#room, this.marked));
   }
 
   *all(): Iterable<Segment> {
@@ -62,13 +72,14 @@ export class KeySegments {
 
 /** Open addressing with linear probing. An entry whose digest is three zeros is free; a slot is the index of the first word of one. */
 export class Segment {
-  #slots = new Uint32Array(16 * wordsOfEntry);
+  #slots: Uint32Array;
   /** By entry. */
   #marks: Uint32Array | undefined;
   size = 0;
 
-  constructor(marked: boolean) {
-    if (marked) this.#marks = new Uint32Array(16);
+  constructor(room: number, marked: boolean) {
+    this.#slots = new Uint32Array(room * wordsOfEntry);
+    if (marked) this.#marks = new Uint32Array(room);
   }
 
   get bytes(): number {
@@ -83,7 +94,7 @@ export class Segment {
 
   /** Makes a slot for a digest. @returns Its slot when it had one; when it had none, the complement of the new one, which is below 0. */
   place(digest: Uint32Array): number {
-    if ((this.size + 1) * wordsOfEntry > this.#slots.length * 0.75) this.#grow();
+    if ((this.size + 1) * wordsOfEntry > this.#slots.length * fullest) this.#grow();
     const slots = this.#slots;
     const slot = slotOf(slots, digest);
     if (!isFree(slots, slot)) return slot;

@@ -11,9 +11,10 @@ export class KeySet {
   /**
    * @param seed Four words that the digests start from; answers do not depend on them. Default: random ones.
    * @param marked Whether texts keep marks, which take four bytes each; the tables then grow in smaller steps to stay within 32.
+   * @param expected How many texts there will be about; as many have room from the start.
    */
-  constructor(seed?: Uint32Array, marked = false) {
-    this.#segments = new KeySegments(seed, marked);
+  constructor(seed?: Uint32Array, marked = false, expected = 0) {
+    this.#segments = new KeySegments(seed, marked, expected);
   }
 
   get seed(): Uint32Array {

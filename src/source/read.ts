@@ -3,7 +3,7 @@ import type { CollectionReader } from './fetch/reader.js';
 import { itemAt, type Row, newConsistency, type Consistency } from '../core/index.js';
 import { defaults } from '../options/index.js';
 import { digestOf, type RecordBatch } from '../vector/index.js';
-import { Drain, batchOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
+import { Drain, batchOf, countOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
 import { AnswerRead } from './answer.js';
 import { EndOfList } from './end.js';
 import { openList } from './list.js';
@@ -76,7 +76,7 @@ class ListRead {
     private readonly consistency: Consistency,
   ) {
     this.#key = reader.collection.key;
-    this.#seen = consistency.mode === 'off' ? undefined : new SeenRows();
+    this.#seen = consistency.mode === 'off' ? undefined : new SeenRows(options.expectedRows);
     this.#stale = new StalePages(list, reader.collection.name, Math.max(10, windowOf(options)));
     this.#positions = new Positions(list, (batch) => namesOf(batch, this.#key));
     this.#end = this.#endOf(list, this.#trace, options.expectedRows ?? 0, (what) => this.#drift(what));
@@ -142,15 +142,20 @@ class ListRead {
     const { position, known } = this.#trace.take(page.number, batch, names);
     const digest = digestOf(names);
     this.#digests.set(page.number, digest);
-    const all = Array.from({ length: batch.length }, (_, row) => row);
     const sighting = this.#seen?.take(batch, names);
-    const isFresh = new Set(sighting?.fresh ?? all.slice(known));
+    const fresh = sighting?.fresh ?? rowsFrom(known, batch.length);
     // Of a page that is read for the second time, only what is new has been read.
-    const read = known === 0 ? all : all.filter((row) => row >= known || isFresh.has(row));
-    const came = read.length === batch.length ? page : withBatch(page, batch.take(read));
+    const came =
+      known === 0
+        ? page
+        : withRowsOf(
+            page,
+            batch,
+            [...new Set([...fresh, ...rowsFrom(known, batch.length)])].sort((a, b) => a - b),
+          );
     this.options.onPage?.(came);
-    this.consistency.duplicates += read.length - isFresh.size;
-    if (known === 0) this.#notice(page.number, batch.length, isFresh.size, digest);
+    this.consistency.duplicates += countOf(came) - fresh.length;
+    if (known === 0) this.#notice(page.number, batch.length, fresh.length, digest);
     if (sighting) {
       this.consistency.changed += known === 0 ? sighting.changed : 0;
       const again = sighting.repeats.filter(({ row }) => row >= known);
@@ -159,7 +164,7 @@ class ListRead {
       for (const { row, first } of again.slice(0, maxProbes))
         this.#repeats.push({ first, position: position + row, name: itemAt(names, row) });
     }
-    return isFresh.size === batch.length ? page : withBatch(page, batch.take([...isFresh]));
+    return withRowsOf(page, batch, fresh);
   }
 
   /** A page of nothing but known keys is no page of a list that stands still. */
@@ -229,4 +234,14 @@ class ListRead {
       }),
     );
   }
+}
+
+/** The numbers of rows from one on. */
+function rowsFrom(first: number, end: number): readonly number[] {
+  return Array.from({ length: Math.max(0, end - first) }, (_, row) => first + row);
+}
+
+/** The page with these rows of its batch. */
+function withRowsOf(page: Page, batch: RecordBatch, rows: readonly number[]): Page {
+  return rows.length === batch.length ? page : withBatch(page, batch.take(rows));
 }

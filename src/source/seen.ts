@@ -26,15 +26,20 @@ export interface Sighting {
 /**
  * The keys of a list, each with the place where the last pass first had it.
  *
- * Memory: at most 32 bytes per key, and while a further pass is read 4 bytes per row of it.
+ * Memory: at most 32 bytes per key, or per row that is expected, and while a further pass is read 4 bytes per row of it.
  */
 export class SeenRows {
-  readonly #keys = new KeySet(undefined, true);
+  readonly #keys: KeySet;
   /** Marks of this pass begin behind it. */
   #base = 0;
   #baseBefore = 0;
   #next = 1;
   #sequence: number[] | undefined;
+
+  /** @param expected Rows that the list had the last time. */
+  constructor(expected = 0) {
+    this.#keys = new KeySet(undefined, true, expected);
+  }
 
   /** Begins the next pass over the list. */
   beginPass(): void {

@@ -31,10 +31,10 @@ export function callOf(name: string): string | undefined {
   const [first] = takes;
   if (first === undefined) return `is called as ${name}()`;
   const made = takes.length === 1 && first === 'string' ? '; string(…) makes one of another value' : '';
+  // Made when somebody is told: it takes 10 ms.
+  const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
   return `takes ${alternatives.format(takes.map((type) => taken[type].words))}: ${name}(${taken[first].example})${made}`;
 }
-
-const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
 
 const taken: Readonly<Record<Taken, { readonly words: string; readonly example: string }>> = {
   dyn: { words: 'one value', example: '…' },
