@@ -1,4 +1,4 @@
-import type { Value } from '../../core/index.js';
+import { itemAt, type Value } from '../../core/index.js';
 import { KeyMap } from '../../flow/index.js';
 import { DictionaryVector, KeptColumn, keysOf, maxDictionary, type Normalize, type RecordBatch, type Vector } from '../../vector/index.js';
 import { comparedBy, preferenceOf, type Pick, type Preference } from './pick.js';
@@ -170,16 +170,22 @@ function columnIn(columns: ReadonlyMap<string, KeptColumn>, name: string): KeptC
   return column;
 }
 
-/** Columns with a dictionary of all rows, so that what is found for a place once is true for every page. */
+/** Columns with one dictionary of the rows that matched, so that what is found for such a row once is true for every page. */
 function bySharedIndices(columns: readonly KeptColumn[], rows: number): BuildSide['columnsOf'] {
-  const dictionaries = columns.map((column) => {
-    const values: Value[] = [null];
-    for (let row = 0; row < rows; row += 1) values.push(column.value(row));
-    return values;
-  });
+  const dictionaries = columns.map((): Value[] => [null]);
+  /** By place; 0 for a row that has not matched yet. */
+  const known = new Uint16Array(rows);
+  let last = 0;
+  const added = (place: number): number => {
+    for (const [at, column] of columns.entries()) dictionaries[at]?.push(column.value(place));
+    return (known[place] = last += 1);
+  };
   return (matches) => {
     const indices = new Uint16Array(matches.length);
-    for (let row = 0; row < indices.length; row += 1) indices[row] = (matches[row] ?? unmatched) + 1;
+    for (let row = 0; row < indices.length; row += 1) {
+      const place = itemAt(matches, row);
+      if (place !== unmatched) indices[row] = known[place] || added(place);
+    }
     return dictionaries.map((values) => new DictionaryVector(values, indices));
   };
 }
