@@ -3,6 +3,7 @@ import { checkUsage, number, object } from '../../options/index.js';
 import type { DataSource } from '../source.js';
 import { areacodesTable } from './areacodes.js';
 import { bridgesTable } from './bridges.js';
+import { keepingRows } from './kept-rows.js';
 import { leadsTable } from './leads.js';
 import { linksTable } from './links.js';
 import { usersTable } from './users.js';
@@ -28,7 +29,7 @@ const taken = object({ leads: count, bridges: count, links: count, users: count,
 /**
  * Made-up rows that hang together and hold nobody's data. The same options give the same rows in every process.
  *
- * Nothing is stored per row: a row is computed from the seed and its position when it is asked for. Zipcodes, cities
+ * A row is computed from the seed and its position when it is asked for, and kept as long as all that are kept have at most 33,554,432 characters. Zipcodes, cities
  * and area codes are real and load with the first lead or area code (150 ms); there are about 30,000 area code entries.
  * Every value casts to its declared type.
  *
@@ -44,11 +45,12 @@ export function generate(options: GenerateOptions = {}): DataSource {
   if (leads + links > 0 && bridges === 0) throw new LeadstreamError('E_USAGE', 'leads and links need at least one bridge');
   if (bridges > 0 && users === 0) throw new LeadstreamError('E_USAGE', 'bridges need at least one user');
   const world = createWorld(seed, { leads, bridges, links, users });
+  const room = { left: 1 << 25 };
   return {
-    leads: leadsTable(world),
-    bridges: bridgesTable(world),
-    areacodes: areacodesTable(world),
-    links: linksTable(world),
-    users: usersTable(world),
+    leads: keepingRows(leadsTable(world), room),
+    bridges: keepingRows(bridgesTable(world), room),
+    areacodes: keepingRows(areacodesTable(world), room),
+    links: keepingRows(linksTable(world), room),
+    users: keepingRows(usersTable(world), room),
   };
 }
