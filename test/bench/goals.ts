@@ -1,6 +1,4 @@
-import { resolve } from 'node:path';
-import { output } from './children.js';
-import { spread, type CaseResult, type SectionResult } from './statistics.js';
+import type { CaseResult, SectionResult } from './statistics.js';
 
 /** A number to reach and what was measured. */
 export interface Goal {
@@ -10,23 +8,12 @@ export interface Goal {
   readonly met: boolean;
 }
 
-/**
- * Judges the numbers to reach by the medians, as far as they were measured.
- *
- * @param helpMs Times of `leadstream --help` in milliseconds.
- */
-export function judged(results: readonly SectionResult[], helpMs: readonly number[]): readonly Goal[] {
+/** Judges the numbers to reach by the medians, as far as they were measured. */
+export function judged(results: readonly SectionResult[]): readonly Goal[] {
   const plain = results.filter(({ limit, latencyMs, growth }) => limit === 500 && latencyMs === 0 && growth === 'rows');
   const find = (rows: number, id: string): CaseResult | undefined =>
     plain.find((section) => section.rows === rows && section.cases.some((each) => each.id === id))?.cases.find((each) => each.id === id);
-  const help = spread(helpMs);
-  const start = {
-    what: 'start of `leadstream --help`',
-    goal: 'under 250 ms',
-    measured: `${Math.round(help.median)} ms`,
-    met: help.median < 250,
-  };
-  return [...plain.flatMap(ratios), ...results.flatMap(underLatency), ...memory(find), start];
+  return [...plain.flatMap(ratios), ...results.flatMap(underLatency), ...memory(find)];
 }
 
 /** Speed against the floor, against what a user would write instead, and without the spool; each within a table. */
@@ -60,17 +47,6 @@ function underLatency({ latencyMs, limit, concurrency, cases, rows }: SectionRes
 
 function atLeast(least: number, measured: number, what: string, of: string): Goal {
   return { what, goal: `at least ${least} ${of}`, measured: measured.toFixed(2), met: measured >= least };
-}
-
-/** Times of `leadstream --help`, in milliseconds. */
-export async function timeHelp(times: number): Promise<readonly number[]> {
-  const taken: number[] = [];
-  for (let run = 0; run < times; run += 1) {
-    const start = performance.now();
-    await output([resolve('dist/cli/main.cjs'), '--help']);
-    taken.push(performance.now() - start);
-  }
-  return taken;
 }
 
 function memory(find: (rows: number, id: string) => CaseResult | undefined): readonly Goal[] {

@@ -4,6 +4,7 @@
  *   npm run bench                       # everything; writes test/bench/RESULTS.md and RESULTS.json; 45 minutes
  *   npm run bench -- --quick            # whether everything works, on few rows
  *   npm run bench -- --growth           # only growing inputs and latency
+ *   npm run bench -- --starts           # only how long the command and the library take to start
  *   npm run bench -- --only 'joins-' --rows 200000 --repeat 3 --profile
  *   npm run bench -- --only 'joins-' --rows 100000 --bridges 1000000
  *
@@ -15,18 +16,19 @@ import { join } from 'node:path';
 import { unavailable, type Case } from './cases.js';
 import { openWorkshop, startServer, type Workshop } from './children.js';
 import { dataset, zipTable } from './data.js';
-import { judged, timeHelp } from './goals.js';
+import { judged } from './goals.js';
 import { machine } from './machine.js';
 import { markdown, type Results } from './markdown.js';
 import { measure, type Measurement, type Surroundings } from './measure.js';
 import { readOptions } from './options.js';
+import { timeStarts } from './starts.js';
 import { planOf, type Section } from './plan.js';
 import { summarized, type SectionResult } from './statistics.js';
 import type { Contents } from './verify.js';
 
 const options = readOptions(process.argv.slice(2));
 const started = performance.now();
-const plan = planOf(options);
+const plan = options.starts ? [] : planOf(options);
 const reasons = new Map<Case, string | undefined>();
 for (const each of plan.flatMap(({ cases }) => cases)) reasons.set(each, await reasonToSkip(each));
 const skipped = [...reasons].flatMap(([{ title }, reason]) => (reason === undefined ? [] : [{ title, reason }]));
@@ -37,7 +39,7 @@ try {
   const zips = await zipTable();
   const sections: SectionResult[] = [];
   for (const section of plan) sections.push(await measured(section, workshop, zips));
-  const goals = options.only === undefined ? judged(sections, await timeHelp(options.quick ? 3 : 15)) : [];
+  const goals = options.only === undefined ? [...judged(sections), ...(await timeStarts(workshop, options.quick ? 3 : 15))] : [];
   const results: Results = { machine: await machine(), goals, sections, skipped };
   if (options.out === undefined) process.stdout.write(markdown(results));
   else {

@@ -6,6 +6,8 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** Only the runs over growing inputs and with latency. */
   readonly growth: boolean;
+  /** Only how long the command and the library take to start. */
+  readonly starts: boolean;
   /** Only cases whose name matches, and the floor. */
   readonly only: RegExp | undefined;
   /** Rows of the main tables in place of 100,000; the tables of other sizes are left out. */
@@ -32,6 +34,7 @@ export function readOptions(argv: readonly string[]): BenchOptions {
     options: {
       quick: { type: 'boolean', default: false },
       growth: { type: 'boolean', default: false },
+      starts: { type: 'boolean', default: false },
       only: { type: 'string' },
       rows: { type: 'string' },
       bridges: { type: 'string' },
@@ -40,17 +43,18 @@ export function readOptions(argv: readonly string[]): BenchOptions {
       out: { type: 'string' },
     },
   });
-  const { quick, growth, only, profile } = values;
+  const { quick, growth, starts, only, profile } = values;
   const [rows, bridges, repeat] = [
     wholeNumber('rows', values.rows),
     wholeNumber('bridges', values.bridges),
     wholeNumber('repeat', values.repeat),
   ];
   if (bridges !== undefined && rows === undefined) throw new TypeError('--bridges goes with --rows');
-  const partial = quick || growth || profile || only !== undefined || rows !== undefined || repeat !== undefined;
+  const partial = quick || growth || starts || profile || only !== undefined || rows !== undefined || repeat !== undefined;
   return {
     quick,
     growth,
+    starts,
     only: only === undefined ? undefined : new RegExp(only),
     rows,
     bridges,
