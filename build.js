@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { chmod, readFile, readdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { build as bundle } from 'rolldown';
 
 /**
  * Makes the code of `dist`; tsc makes the declarations. What hundreds of files of ours take to load, some large ones take a fifth of, and what is
- * imported when it is used stays apart. All chunks are in `dist` itself, beside the files of the threads, which they look for there.
+ * imported when it is used stays apart. All code is in `dist` itself, beside the files of the threads, for which it looks there.
  */
 const common = {
   bundle: true,
@@ -18,7 +19,7 @@ const common = {
 };
 
 /** In the command, zod is a part of the bundle that runs when it is asked for. */
-const zodWithin = edit(/src\/core\/schema\.ts$/, 'ts', (source) => source.replace("nodeRequire()('zod')", "require('zod')"));
+const zodWithin = edit(/src\/core\/schema\.ts$/, 'ts', (source) => replaced(source, "nodeRequire()('zod')", "require('zod')"));
 
 /** Without the messages of zod in other languages. */
 const zodInEnglish = edit(/zod\/v4\/locales\/index\.js$/, 'js', () => "export { default as en } from './en.js';");
@@ -51,49 +52,47 @@ const urlWithin = {
   banner: { js: "const $url = require('node:url').pathToFileURL(__filename).href;" },
 };
 
-/** In the module, whoever bundles it gets zod as a module, by the condition in `imports` of package.json, and Node loads it when it is used. */
-const zodByImport = edit(/src\/core\/schema\.ts$/, 'ts', (source) =>
-  source
-    .replace("import { nodeRequire } from './node-require.js';", "import { load } from '#zod';")
-    .replace("(nodeRequire()('zod') as { readonly z: Zod }).z", 'load() as Zod'),
-);
-
 const { version } = JSON.parse(await readFile('package.json', 'utf8'));
-const versionWithin = edit(/src\/core\/version\.ts$/, 'ts', (source) =>
-  source.replace('(nodeRequire()(manifest) as { readonly version: string }).version', JSON.stringify(version)),
-);
+const withVersion = (source) =>
+  source.replace('(nodeRequire()(manifest) as { readonly version: string }).version', JSON.stringify(version));
+const versionWithin = edit(/src\/core\/version\.ts$/, 'ts', withVersion);
+
+/** In the module, whoever bundles it gets zod as a module, by the condition in `imports` of package.json, and Node loads it when it is used. */
+const zodByImport = (source) =>
+  replaced(
+    replaced(source, "import { nodeRequire } from './node-require.js';", "import { load } from '#zod';"),
+    "(nodeRequire()('zod') as { readonly z: Zod }).z",
+    'load() as Zod',
+  );
 
 /** What a constant of ours is made by has no other effect: whoever bundles the module may leave out those that nothing uses. */
-const pureConstants = {
-  name: 'pure constants',
-  setup: ({ onLoad }) =>
-    onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
-      const source = await readFile(path, 'utf8');
-      return { contents: source.replaceAll(/^((?:export )?const \w+(?:: [^=\n]+)? = )(?=\w+\()/gm, '$1/* @__PURE__ */ '), loader: 'ts' };
-    }),
-};
+const pureConstants = (source) => source.replaceAll(/^((?:export )?const \w+(?:: [^=\n]+)? = )(?=\w+\()/gm, '$1/* @__PURE__ */ ');
 
-const modules = {
-  ...common,
-  splitting: true,
-  format: 'esm',
-  outdir: 'dist',
-  outbase: 'src',
-  chunkNames: 'chunk-[hash]',
-};
-
-/** The module: whoever imports it has the packages, and shares RxJS with it. */
+/**
+ * The module: whoever imports it has the packages, and shares RxJS with it. What it loads at once is one file, since Node takes half a millisecond for
+ * each, and what it loads when it is used is apart: Rolldown parts code so, and esbuild makes twenty files of what is one here.
+ */
 const library = {
-  ...modules,
+  platform: 'node',
   // The last two are for tests.
-  entryPoints: [
-    ...['leadstream', 'pipelines', 'tables', 'testing', 'service/index'].map((entry) => `src/${entry}.ts`),
-    'src/index.ts',
-    'src/source/fetch/fetching.ts',
+  input: {
+    ...Object.fromEntries(['leadstream', 'pipelines', 'tables', 'testing', 'service/index'].map((name) => [name, `src/${name}.ts`])),
+    index: 'src/index.ts',
+    'source/fetch/fetching': 'src/source/fetch/fetching.ts',
+  },
+  external: (id) => !id.startsWith('.') && !id.startsWith('src/') && !isAbsolute(id),
+  plugins: [
+    changed(/src\/core\/version\.ts$/, withVersion),
+    changed(/src\/core\/schema\.ts$/, zodByImport),
+    changed(/\/src\/.*\.ts$/, pureConstants),
   ],
-  packages: 'external',
-  external: ['#zod'],
-  plugins: [zodByImport, versionWithin, pureConstants],
+  treeshake: { moduleSideEffects: false },
+  output: {
+    dir: 'dist',
+    format: 'esm',
+    chunkFileNames: 'chunk-[hash].js',
+    codeSplitting: { groups: [{ name: 'library', test: /src\/leadstream\.ts$/ }] },
+  },
 };
 
 /**
@@ -166,18 +165,23 @@ function zodByName(names) {
   return `import { ${imported.join(', ')} } from 'zod'; export const load = () => ({ ${given.join(', ')} });`;
 }
 
-/** A plugin that changes the text of a file. */
+/** A plugin of Rolldown that changes the texts of files. */
+function changed(filter, change) {
+  return { name: String(filter), transform: { filter: { id: filter }, handler: (source) => change(source) } };
+}
+
+/** A plugin of esbuild that changes the text of a file. */
 function edit(filter, loader, change) {
   return {
     name: String(filter),
-    setup: ({ onLoad }) =>
-      onLoad({ filter }, async ({ path }) => {
-        const source = await readFile(path, 'utf8');
-        const contents = change(source);
-        if (contents === source) throw new Error(`${path} is not as expected`);
-        return { contents, loader };
-      }),
+    setup: ({ onLoad }) => onLoad({ filter }, async ({ path }) => ({ contents: change(await readFile(path, 'utf8')), loader })),
   };
+}
+
+/** The text with one part in the place of another, which has to be there. */
+function replaced(source, part, by) {
+  if (!source.includes(part)) throw new Error(`a source is not as the build expects: it has no ${part}`);
+  return source.replace(part, by);
 }
 
 /** The packages whose code is in what was built, each with its licence and its notice. */
@@ -195,7 +199,7 @@ async function licences(metafiles) {
   return (await Promise.all(texts)).join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-await build(library);
+await bundle(library);
 const bundles = await Promise.all([command, zod, zodModule].map(build));
 await Promise.all([
   startOf('command', { entryPoints: ['src/cli/main.ts'], outfile: 'dist/cli/main.cjs' }),

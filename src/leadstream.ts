@@ -181,5 +181,8 @@ export {
   type WrittenRow,
 } from './sinks/index.js';
 
-// Writing, and connections of the environment
-export { connectionFromEnvironment, writeTo, type RowCounts, type Environment, type Written, type WriteOptions } from './pipeline/index.js';
+// Writing, and connections of the environment: by their files, since the room has all that pipeline files need, which is loaded with these alone
+export type { RowCounts } from './core/index.js';
+export { writeTo, type Written, type WriteOptions } from './pipeline/ops/write-to.js';
+export { connectionFromEnvironment } from './pipeline/spec/connection.js';
+export type { Environment } from './pipeline/spec/reference-source.js';

@@ -25,10 +25,7 @@ export function schema<T>(build: (z: Zod) => T): () => T {
  * not imported, here and nowhere else, since a second one would be loaded beside it.
  */
 export function zod(): Zod {
-  if (loaded === undefined) {
-    loaded = (nodeRequire()('zod') as { readonly z: Zod }).z;
-    loaded.config({ jitless: true });
-  }
+  loaded ??= (nodeRequire()('zod') as { readonly z: Zod }).z;
   return loaded;
 }
 

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { ReadableStream } from 'node:stream/web';
+import type { ReadableStream } from 'node:stream/web';
 import type { Observable, Subscription } from 'rxjs';
 import { lineOf } from './json-line.js';
 import { keep } from './lease.js';
@@ -158,7 +158,7 @@ export function toReadable(pages$: Observable<Page<unknown>>, format: RowFormat)
 /** The same as a stream of the web, which reads nothing ahead. Cancelling it unsubscribes. */
 export function toWeb(pages$: Observable<Page<unknown>>, format: RowFormat): ReadableStream<unknown> {
   const items = itemsIn(pages$, format);
-  return new ReadableStream<unknown>(
+  return new globalThis.ReadableStream<unknown>(
     {
       async pull(controller) {
         const { done: ended, value } = await items.next();

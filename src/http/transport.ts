@@ -7,7 +7,7 @@ import { Observable } from 'rxjs';
 import { amountOf, SourceError } from '../core/index.js';
 import { maxTimerMs } from '../options/index.js';
 import type { OwnAgents } from './agent.js';
-import { usualAuthorities } from './authorities.js';
+import { usualAuthorities } from './usual-authorities.js';
 import { networkFailure, type Way } from './network-failure.js';
 import { retryAfterMs } from './retry-after.js';
 

@@ -1,5 +1,4 @@
 import type { AsyncBuffer, FileMetaData } from 'hyparquet';
-import { gunzipSync } from 'node:zlib';
 import { LeadstreamError, reasonOf, unknownName, type Row } from '../core/index.js';
 import { checkUsage, filledText, object, texts } from '../options/index.js';
 import { zstd } from './zstd.js';
@@ -26,7 +25,7 @@ export function readGroups(path: string, columns?: readonly string[]): AsyncIter
 
 async function* groupsOf(path: string, columns: readonly string[] | undefined): AsyncGenerator<readonly Row[], void> {
   const { file, metadata } = await opened(path, columns);
-  const [{ parquetReadObjects }, { decompress }] = await Promise.all([import('hyparquet'), zstd()]);
+  const [{ parquetReadObjects }, { decompress }, { gunzipSync }] = await Promise.all([import('hyparquet'), zstd(), import('node:zlib')]);
   const compressors = { GZIP: (bytes: Uint8Array) => gunzipSync(bytes), ZSTD: decompress };
   // The library's own decoder drops a byte order mark at the head of a text.
   const parsers = { stringFromBytes: (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('utf8') };

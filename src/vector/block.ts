@@ -1,4 +1,4 @@
-import { deserialize, serialize } from 'node:v8';
+import type * as V8 from 'node:v8';
 import type { Value } from '../core/index.js';
 import { FlatVector } from './flat-vector.js';
 import { RecordBatch } from './record-batch.js';
@@ -12,13 +12,16 @@ type Stored =
 
 /** A batch as bytes, for a file that this process reads again; other versions of Node may write others. */
 export function encodeBlock({ length, columns }: RecordBatch): Buffer {
-  return serialize({ length, columns: Array.from(columns, ([name, vector]) => [name, stored(vector)]) });
+  return v8().serialize({ length, columns: Array.from(columns, ([name, vector]) => [name, stored(vector)]) });
 }
 
 /** The batch that became these bytes. */
 export function decodeBlock(block: Buffer): RecordBatch {
   // What encodeBlock wrote.
-  const { length, columns } = deserialize(block) as { readonly length: number; readonly columns: readonly (readonly [string, Stored])[] };
+  const { length, columns } = v8().deserialize(block) as {
+    readonly length: number;
+    readonly columns: readonly (readonly [string, Stored])[];
+  };
   return new RecordBatch(length, new Map(columns.map(([name, column]) => [name, restored(column, length)])));
 }
 
@@ -60,4 +63,9 @@ function restored(column: Stored, length: number): Vector {
   }
   const { buffer, byteOffset, byteLength } = column.bytes;
   return new Utf8Vector(Buffer.from(buffer, byteOffset, byteLength), bounds, 0, 2, length);
+}
+
+/** Few processes need it, and those that do not should not load it. */
+function v8(): typeof V8 {
+  return process.getBuiltinModule('node:v8');
 }

@@ -33,7 +33,7 @@ async function loadedBy(...words: readonly string[]): Promise<Loaded> {
   // The module's own files have no functions of modules: what is in one of them runs.
   const texts = await Promise.all(files.filter((path) => path.endsWith('.js')).map((file) => readFile(file, 'utf8')));
   const within = texts.flatMap((text) =>
-    [...text.matchAll(/^\s*\/\/ ((?:\.\.\/|\w+\/)*(?:src|node_modules)\/[^\s"]+)/gm)].map(([, path = '']) => path),
+    [...text.matchAll(/^\/\/#region ((?:\.\.\/|\w+\/)*(?:src|node_modules)\/[^\s"]+)/gm)].map(([, path = '']) => path),
   );
   const packages = [...paths, ...ran, ...within].flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
   return { files, packages: [...new Set(packages)].toSorted(), modules: [...ran, ...within].filter((path) => path.startsWith('src/')) };
