@@ -3,7 +3,7 @@
  *
  * @throws {Error} When it has none there, which is a defect: a wrong place must fail, and never become an empty column or name.
  */
-export function itemAt<T>(items: readonly T[], index: number): T {
+export function itemAt<T>(items: ArrayLike<T>, index: number): T {
   const item = items[index];
   if (item === undefined) throw new Error(`nothing at ${index} of ${items.length}`);
   return item;

@@ -57,12 +57,12 @@ export class RowValues implements RowGroup<ValueBatch> {
     const places = Array.from({ length: this.#rows }, (_, row) => row);
     places.sort((one, other) => {
       for (const { values, compare } of keys) {
-        const order = compare(values[one] ?? null, values[other] ?? null);
+        const order = compare(itemAt(values, one), itemAt(values, other));
         if (order !== 0) return order;
       }
       return 0;
     });
-    return this.#columns.map((values) => places.map((row) => values[row] ?? null));
+    return this.#columns.map((values) => places.map((row) => itemAt(values, row)));
   }
 }
 

@@ -1,4 +1,4 @@
-import { expectations, parserOf, type DeclaredType, type Value } from '../core/index.js';
+import { itemAt, expectations, parserOf, type DeclaredType, type Value } from '../core/index.js';
 import { comparing, mapping, Unfit, type Compare, type Mapped, type RecordBatch, type Vector } from '../vector/index.js';
 
 /** What rows are sorted by: a field, as what its values are compared, and which way. */
@@ -33,7 +33,7 @@ export class Order {
   /** Less than 0 when the one row comes before the other, 0 when the keys say nothing. */
   compare(one: Keys, row: number, other: Keys, otherRow: number): number {
     for (const [index, { compare }] of this.#keys.entries()) {
-      const order = compare(one[index]?.value(row) ?? null, other[index]?.value(otherRow) ?? null);
+      const order = compare(itemAt(one, index).value(row), itemAt(other, index).value(otherRow));
       if (order !== 0) return order;
     }
     return 0;

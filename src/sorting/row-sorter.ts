@@ -62,8 +62,8 @@ export class RowSorter {
       }
     }
     const sorted = Uint32Array.from(rows.keys()).sort((one, other) => {
-      const [a, b] = [itemAt(chunks, batches[one] ?? -1), itemAt(chunks, batches[other] ?? -1)];
-      const order = this.order.compare(a.keys, rows[one] ?? 0, b.keys, rows[other] ?? 0);
+      const [a, b] = [itemAt(chunks, itemAt(batches, one)), itemAt(chunks, itemAt(batches, other))];
+      const order = this.order.compare(a.keys, itemAt(rows, one), b.keys, itemAt(rows, other));
       return order === 0 ? one - other : order;
     });
     const all = chunks.map(({ batch }) => batch);
@@ -71,7 +71,7 @@ export class RowSorter {
     return {
       next: () => {
         const some = sorted.subarray(given, (given += blockRows));
-        const picks = { batches: some.map((place) => batches[place] ?? 0), rows: some.map((place) => rows[place] ?? 0) };
+        const picks = { batches: some.map((place) => itemAt(batches, place)), rows: some.map((place) => itemAt(rows, place)) };
         return Promise.resolve(some.length === 0 ? RecordBatch.empty : interleave(all, picks));
       },
     };

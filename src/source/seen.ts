@@ -1,3 +1,4 @@
+import { itemAt } from '../core/index.js';
 import { digestsOf, keysOf, type RecordBatch } from '../vector/index.js';
 import { KeySet } from '../flow/index.js';
 import { textsOf } from './fingerprint.js';
@@ -69,7 +70,7 @@ export class SeenRows {
     const repeats: { row: number; first: number }[] = [];
     let changed = 0;
     for (const [row, name] of names.entries()) {
-      const { seen, before } = this.#keys.sight(name, digests[row] ?? 0, this.#next, this.#base);
+      const { seen, before } = this.#keys.sight(name, itemAt(digests, row), this.#next, this.#base);
       this.#next += 1;
       onRow?.(before);
       if (seen === 'new') fresh.push(row);

@@ -30,12 +30,12 @@ function areTexts(vectors: readonly Vector[]): vectors is readonly Utf8Vector[] 
 function interleaveTexts(vectors: readonly Utf8Vector[], { batches, rows }: Picks): Utf8Vector {
   const bounds = new Int32Array(2 * rows.length);
   let length = 0;
-  for (let index = 0; index < rows.length; index += 1) length += itemAt(vectors, batches[index] ?? -1).byteLength(rows[index] ?? 0);
+  for (let index = 0; index < rows.length; index += 1) length += itemAt(vectors, itemAt(batches, index)).byteLength(itemAt(rows, index));
   const bytes = Buffer.allocUnsafe(length);
   let end = 0;
   for (let index = 0; index < rows.length; index += 1) {
-    const vector = itemAt(vectors, batches[index] ?? -1);
-    const row = rows[index] ?? 0;
+    const vector = itemAt(vectors, itemAt(batches, index));
+    const row = itemAt(rows, index);
     bounds[2 * index] = end;
     end += vector.bytes.copy(bytes, end, vector.start(row), vector.end(row));
     bounds[2 * index + 1] = end;
@@ -45,6 +45,6 @@ function interleaveTexts(vectors: readonly Utf8Vector[], { batches, rows }: Pick
 
 function interleaveValues(vectors: readonly Vector[], { batches, rows }: Picks): FlatVector {
   const values = new Array<Value>(rows.length);
-  for (let index = 0; index < values.length; index += 1) values[index] = itemAt(vectors, batches[index] ?? -1).value(rows[index] ?? 0);
+  for (let index = 0; index < values.length; index += 1) values[index] = itemAt(vectors, itemAt(batches, index)).value(itemAt(rows, index));
   return new FlatVector(values);
 }

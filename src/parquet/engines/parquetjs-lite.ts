@@ -1,7 +1,7 @@
 import { daysOf } from '../../vector/index.js';
 import { Writable } from 'node:stream';
 import parquet, { type FieldDefinition } from 'parquetjs-lite';
-import { SinkError, type DeclaredType, type Value, type OutputColumn } from '../../core/index.js';
+import { itemAt, SinkError, type DeclaredType, type Value, type OutputColumn } from '../../core/index.js';
 import { type ValueBatch, RowValues } from '../row-values.js';
 import { metadataOf, type ByteTarget, type Compression, type ParquetEngine } from '../encoder.js';
 
@@ -28,7 +28,7 @@ export const parquetjsLiteEngine: ParquetEngine<ValueBatch> = {
         await stream.guard(async () => {
           for (let row = 0; row < rows; row += 1) {
             const record: Record<string, unknown> = {};
-            for (const [index, { name, type }] of columns.entries()) record[name] = primitive(values[index]?.[row] ?? null, type);
+            for (const [index, { name, type }] of columns.entries()) record[name] = primitive(itemAt(itemAt(values, index), row), type);
             await writer.appendRow(record);
           }
         });

@@ -1,5 +1,5 @@
 import { tap } from 'rxjs';
-import type { Column, Row } from '../../core/index.js';
+import { itemAt, type Column, type Row } from '../../core/index.js';
 import { LeadstreamError, undeclaredColumn } from '../../core/index.js';
 import { watchersProblem, type Watcher, type Watchers } from '../../events/index.js';
 import { batchOf, type Page } from '../../flow/index.js';
@@ -135,9 +135,9 @@ class ShownChain {
     const { plan } = given;
     this.#steps = plan.steps.slice(0, last + 1);
     const inputs = [...plan.steps.map(({ input }) => input), plan.columns()];
-    const stage = (at: string, index: number) => new Stage(at, inputs[index] ?? [], rows);
+    const stage = (at: string, index: number) => new Stage(at, itemAt(inputs, index), rows);
     this.#stages = [stage(`from ${plan.collection.name}`, 0), ...this.#steps.map(({ at }, index) => stage(at, index + 1))];
-    const sampling = this.#sampling(sample, given, inputs[0] ?? []);
+    const sampling = this.#sampling(sample, given, itemAt(inputs, 0));
     const [source, ...others] = this.#stages.map((each) => this.#showing(each, rows));
     const chain = this.#steps.flatMap((step, index) => [lookedAt(step, given), ...(others[index] ? [others[index]] : [])]);
     this.pipeline = {

@@ -1,4 +1,4 @@
-import { reasonOf, type Column, type Row, type Value } from '../../core/index.js';
+import { itemAt, reasonOf, type Column, type Row, type Value } from '../../core/index.js';
 import type { Page } from '../../flow/index.js';
 import { ownValue, type Batch } from '../../vector/index.js';
 import { PhasedWriter, type BegunSink, type OpenedSink } from '../phases.js';
@@ -91,10 +91,10 @@ class BegunCustom implements BegunSink {
 
 /** Rows of this sink alone: what it does with them no other output has. */
 function rowsOf(batch: Batch, names: readonly string[]): readonly Row[] {
-  const columns = batch.columns.map((vector, place) => [names[place] ?? '', vector.toArray()] as const);
+  const columns = batch.columns.map((vector, place) => [itemAt(names, place), vector.toArray()] as const);
   return Array.from({ length: batch.rows }, (_, row) => {
     const made: Record<string, Value> = {};
-    for (const [name, values] of columns) made[name] = ownValue(values[row] ?? null);
+    for (const [name, values] of columns) made[name] = ownValue(itemAt(values, row));
     return made;
   });
 }

@@ -1,6 +1,7 @@
 import { constants, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { itemAt } from '../../core/index.js';
 import { openOwn, syncFolder } from '../../store/index.js';
 import { headerBytes, headerOf, isIntact, isLost, recordsIn } from './record.js';
 
@@ -77,9 +78,10 @@ export class PageLog {
   async read(page: number): Promise<Uint8Array | undefined> {
     const index = this.#records.get(page);
     if (index === undefined) return undefined;
-    const from = this.#bounds[index] ?? 0;
-    if ((this.#bounds[index + 1] ?? from) - from > this.maxBytes) return this.forget(page);
-    const record = Buffer.allocUnsafe((this.#bounds[index + 1] ?? from) - from);
+    const from = itemAt(this.#bounds, index);
+    const bytes = itemAt(this.#bounds, index + 1) - from;
+    if (bytes > this.maxBytes) return this.forget(page);
+    const record = Buffer.allocUnsafe(bytes);
     const { bytesRead } = await this.handle.read(record, 0, record.length, from).catch((thrown: unknown) => {
       if (isLost(thrown)) return { bytesRead: 0 };
       throw thrown;
@@ -138,7 +140,7 @@ export class PageLog {
   }
 
   get #end(): number {
-    return this.#bounds.at(-1) ?? 0;
+    return itemAt(this.#bounds, this.#bounds.length - 1);
   }
 
   #add(page: number, end: number): void {

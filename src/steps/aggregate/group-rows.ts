@@ -83,7 +83,7 @@ export class GroupRows<A extends Accumulator = Accumulator> {
     const columns = this.#keys.map((values, index) => ({ values, compare: comparingPlain(itemAt(this.plan.by, index).type) }));
     return Uint32Array.from({ length: this.#size }, (_, group) => group).sort((one, other) => {
       for (const { values, compare } of columns) {
-        const order = compare(values[one] ?? null, values[other] ?? null);
+        const order = compare(itemAt(values, one), itemAt(values, other));
         if (order !== 0) return order;
       }
       return 0;

@@ -61,7 +61,7 @@ function opened({ aggregate, type }: Computation): Accumulator {
 function addValues(each: Accumulator, groups: Uint32Array, vector: Vector): void {
   for (let row = 0; row < groups.length; row += 1) {
     const value = plainOf(vector, row);
-    if (value !== null) each.add(groups[row] ?? 0, value);
+    if (value !== null) each.add(itemAt(groups, row), value);
   }
 }
 

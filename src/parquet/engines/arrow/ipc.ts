@@ -1,4 +1,4 @@
-import type { DeclaredType, OutputColumn } from '../../../core/index.js';
+import { itemAt, type DeclaredType, type OutputColumn } from '../../../core/index.js';
 import type { ColumnBytes } from '../../../vector/index.js';
 import { byte, flatbuffer, int, long, short, string, structs, table, tables, type Field, type Table } from './flatbuffer.js';
 
@@ -33,7 +33,7 @@ export class ArrowStream {
     const stream = new Uint8Array(this.#buffer, 0, total);
     stream.set(this.#schema);
     stream.set(batch, this.#schema.length);
-    for (const [index, part] of parts.entries()) stream.set(part, body + (places[index * 2] ?? 0));
+    for (const [index, part] of parts.entries()) stream.set(part, body + itemAt(places, index * 2));
     stream.set(end, body + length);
     return stream;
   }
