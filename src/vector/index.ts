@@ -20,4 +20,4 @@ export { Utf8Builder } from './utf8-builder.js';
 export { Utf8Vector } from './utf8-vector.js';
 export { partsOf, type Piece, pieceOf, type PlainBytes, plainBytes, plainExcept, Utf8, type Viewed } from './utf8.js';
 export { Validity } from './validity.js';
-export { taking, type Vector } from './vector.js';
+export { firstOtherThanText, taking, type Vector } from './vector.js';

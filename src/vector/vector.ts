@@ -1,6 +1,7 @@
+import type { Value } from '../core/index.js';
 import { DictionaryVector, takeIndices } from './dictionary-vector.js';
 import type { FlatVector } from './flat-vector.js';
-import type { Utf8Vector } from './utf8-vector.js';
+import { Utf8Vector } from './utf8-vector.js';
 
 /** A column of a batch: texts as they came, values by a dictionary where they are few, or values one by one. */
 export type Vector = Utf8Vector | DictionaryVector | FlatVector;
@@ -14,4 +15,14 @@ export function taking(rows: readonly number[]): (vector: Vector) => Vector {
     taken.set(vector.indices, indices);
     return new DictionaryVector(vector.values, indices);
   };
+}
+
+/** The first value of a column that is neither a text nor `null`, if there is one: bytes are texts, and need no look. */
+export function firstOtherThanText(vector: Vector): Value | undefined {
+  if (vector instanceof Utf8Vector) return undefined;
+  for (let row = 0; row < vector.length; row += 1) {
+    const value = vector.value(row);
+    if (value !== null && typeof value !== 'string') return value;
+  }
+  return undefined;
 }

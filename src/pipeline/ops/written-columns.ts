@@ -1,7 +1,7 @@
 import { SinkError, type Column, type Value, type Warning } from '../../core/index.js';
 import { batchOf, isPage, type Page } from '../../flow/index.js';
 import { given } from '../../options/index.js';
-import { FlatVector } from '../../vector/index.js';
+import { firstOtherThanText } from '../../vector/index.js';
 import { wrong } from './write-to-check.js';
 
 /** Holds the pages of a stream to the columns that are written: none is missing, and none is left out without a word. */
@@ -49,7 +49,7 @@ export class WrittenColumns {
     if (extra.length > 0) throw unnamed(extra, page.number, isFirst);
     for (const { name, type } of columns) {
       const vector = batch.columns.get(name);
-      if (type === 'text' && vector instanceof FlatVector) refuseNoTexts(name, vector.values, page.number);
+      if (type === 'text' && vector) refuseNoText(name, firstOtherThanText(vector), page.number);
     }
   }
 
@@ -79,8 +79,7 @@ function unnamed(names: readonly string[], page: number, isFirst: boolean): Sink
   return new SinkError('E_SINK_FIELD', `writeTo: rows of page ${page} have ${which}${why}`);
 }
 
-function refuseNoTexts(name: string, values: readonly Value[], page: number): void {
-  const strange = values.find((value) => value !== null && typeof value !== 'string');
+function refuseNoText(name: string, strange: Value | undefined, page: number): void {
   const kind = strange instanceof Date ? 'timestamp' : typesBy[typeof strange];
   // What no column can hold, the sink refuses.
   if (kind === undefined) return;

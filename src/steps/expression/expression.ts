@@ -1,10 +1,11 @@
 import { EvaluationError, ParseError, type ASTNode, type TypeCheckResult } from '@marcbachmann/cel-js';
-import type { Column, DeclaredType, Row, Value, ValueOf, Warning } from '../../core/index.js';
+import type { Column, DeclaredType, Row, Value, Warning } from '../../core/index.js';
 import { runtimeOver, typingOver, unknownStart } from './environments.js';
 import { failing, unreadable } from './constants.js';
 import { directCall } from './direct.js';
 import { doubtsOf } from './doubts.js';
 import { makeExact } from './exact.js';
+import { asValue } from './as-value.js';
 import { ExpressionFault } from './fault.js';
 import { foreignCall, type Proposals } from './foreign.js';
 import { callOf, functions, type Start } from './functions.js';
@@ -172,32 +173,6 @@ function run(program: (row: Row) => unknown, row: Row): unknown {
     }
     throw new ExpressionFault('the expression failed');
   }
-}
-
-/** Under an open type any scalar is taken as its text. */
-function asValue(value: unknown, type: DeclaredType): Value {
-  if (value === null || value === undefined) return null;
-  if (type === 'text') {
-    if (typeof value === 'string') return value;
-    if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
-    if (isInstant(value)) return value.toISOString();
-    throw new ExpressionFault('the result is no text, number, flag or instant');
-  }
-  if (fits[type](value)) return value;
-  throw new ExpressionFault('the result does not fit the type of its column');
-}
-
-const fits: { readonly [T in Exclude<DeclaredType, 'text'>]: (value: unknown) => value is ValueOf[T] } = {
-  flag: (value) => typeof value === 'boolean',
-  integer: (value): value is bigint => typeof value === 'bigint' && BigInt.asIntN(64, value) === value,
-  decimal: (value) => typeof value === 'number',
-  timestamp: isInstant,
-  date: isInstant,
-};
-
-/** Whether a value is an instant that exists: sums of instants can leave the range of dates. */
-function isInstant(value: unknown): value is Date {
-  return value instanceof Date && !Number.isNaN(value.getTime());
 }
 
 function problemOf(
