@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { keepCompiled, load } from './compiled.js';
-import { tuneEngine } from './engine.js';
+import { setV8Flags } from './v8-flags.js';
 import type * as Command from './process.js';
 
 /** Of the bundle of the command; the build says it. */
@@ -13,7 +13,7 @@ declare const bundleDigest: string;
 process.exitCode = 1;
 
 // Before anything is compiled: what was compiled under other flags counts for nothing.
-tuneEngine();
+setV8Flags();
 
 // Where NODE_COMPILE_CACHE says, or in the user's own folder, since what is there is run. Every verb has its own, of the functions that it needs.
 const caches = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');

@@ -1,6 +1,6 @@
 import { amount } from '../core/index.js';
 import type { Pipeline, RunOptions, RunReport, Watcher } from '../index.js';
-import { leftByReader } from './closed.js';
+import { leftByReader } from './left-by-reader.js';
 import type { Console } from './console.js';
 import type { CommandContext } from './context.js';
 import { debugLog } from './debug-log.js';

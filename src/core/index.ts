@@ -55,4 +55,4 @@ export { type DeclaredType, declaredTypes, expectations, parserOf, textOf, type 
 export { nodeRequire } from './node-require.js';
 export { packageFile, version } from './version.js';
 export { type WarningCode, warningCatalogue } from './warnings.js';
-export { isWord } from './word.js';
+export { isWord } from './is-word.js';

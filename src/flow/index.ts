@@ -27,6 +27,6 @@ export { onItsOwn } from './reading.js';
 export { failureAt, type KnownRows, namingRow, namingRows, type RowPlace } from './row-failure.js';
 export { changedInPlace, isPromise, ofEachRow, type Refused, refusedCondition, refusedRow } from './row-function.js';
 export { createStallDetector, type StallDetector } from './stall-detector.js';
-export { Recent } from './recent.js';
+export { LookupCache } from './lookup-cache.js';
 export { unlessDry } from './stalled.js';
 export { type Ask, task } from './task.js';

@@ -5,8 +5,8 @@ import { EMPTY, concat, defer, filter, map, of, switchMap, type Observable } fro
 import { Drain, pageOf, task, type Page } from '../flow/index.js';
 import type { PagedList } from './paging.js';
 import type { ReadingOptions } from './options.js';
-import { restOf } from './rest.js';
-import { namesOf } from './seen.js';
+import { endWait } from './end-wait.js';
+import { namesOf } from './seen-rows.js';
 
 /** What the one read of a list that comes in one answer knows of it. */
 export class AnswerRead {
@@ -38,7 +38,7 @@ export class AnswerRead {
     return task(async (ask) => {
       const { batch } = await ask(this.list.page(1));
       if (batch.length > 0) return batch;
-      await restOf(this.collection.name, this.options, this.consistency)(ask, 0);
+      await endWait(this.collection.name, this.options, this.consistency)(ask, 0);
       return (await ask(this.list.again(1))).batch;
     }).pipe(
       filter((batch) => batch.length > 0),

@@ -7,8 +7,8 @@ import { fingerprintOf } from './fingerprint.js';
 import { warn, type PagedList, type PagingOptions } from './paging.js';
 import type { Positions } from './positions.js';
 import { capped, ignored, unreachable, unsettled } from './refusals.js';
-import type { Rest } from './rest.js';
-import type { Trace } from './trace.js';
+import type { EndWait } from './end-wait.js';
+import type { ReadProgress } from './read-progress.js';
 
 /** What looking for the end of a list needs. */
 export interface EndOptions extends PagingOptions {
@@ -25,7 +25,7 @@ export interface EndOptions extends PagingOptions {
   /** Rows that the list is known to have had; an end before them waits. */
   readonly expected: number;
   /** Waits before the second look at an end that may be none. */
-  readonly rest: Rest;
+  readonly wait: EndWait;
 }
 
 /** How the rows of a list were counted: one by one, by its own pages, or not at all. */
@@ -53,7 +53,7 @@ export class EndOfList {
 
   constructor(
     private readonly list: PagedList,
-    private readonly trace: Trace,
+    private readonly progress: ReadProgress,
     private readonly options: EndOptions,
   ) {}
 
@@ -61,12 +61,12 @@ export class EndOfList {
   confirm(end: ListEnd): Observable<number | undefined> {
     return task(async (ask) => {
       if (this.#mayBeNone(end)) {
-        await this.options.rest(ask, this.trace.rows);
+        await this.options.wait(ask, this.progress.rows);
       }
       const second = await this.#again(ask, end.page);
-      if (second.length > 0 && fingerprintOf(second) !== this.trace.last?.fingerprint) {
+      if (second.length > 0 && fingerprintOf(second) !== this.progress.last?.fingerprint) {
         // A full page was no end at all, and says nothing of a list that grows.
-        return second.length >= this.trace.largest ? this.#comeBack(end.page) : this.#goOn(end.page);
+        return second.length >= this.progress.largest ? this.#comeBack(end.page) : this.#goOn(end.page);
       }
       if (second.length > 0 && this.options.isChecked && (await this.#wasAnother(ask))) return this.#comeBack(end.page);
       await this.#lookBehind(ask, end);
@@ -77,9 +77,9 @@ export class EndOfList {
   /** Whether the list has rows after its end by now. @returns The page to go on with. */
   lookAgain(): Observable<number | undefined> {
     return task(async (ask) => {
-      const { last } = this.trace;
+      const { last } = this.progress;
       if (this.counting === 'rows' && last) {
-        const [next] = await this.options.positions.at(ask, this.trace.rows);
+        const [next] = await this.options.positions.at(ask, this.progress.rows);
         return next === undefined || next === last.name || this.options.known(next)
           ? undefined
           : this.#goOn(this.#pageAfter(last.number + 1));
@@ -94,15 +94,15 @@ export class EndOfList {
   /** An end where nothing is, or right behind a full page, may be an outage; so may one before what is known to be there. */
   #mayBeNone({ after }: ListEnd): boolean {
     const { expected } = this.options;
-    if (this.trace.rows < expected || after.length > 0) return true;
-    return expected === 0 && this.list.repeated === undefined && this.trace.endsFull(this.list.limit);
+    if (this.progress.rows < expected || after.length > 0) return true;
+    return expected === 0 && this.list.repeated === undefined && this.progress.endsFull(this.list.limit);
   }
 
   /** @returns The page to go on with, unless the list grows as fast as it is read. */
   #goOn(page: number): number | undefined {
     if (this.#continuations < maxContinuations) {
       this.#continuations += 1;
-      this.#rowsAtLastEnd = this.trace.rows;
+      this.#rowsAtLastEnd = this.progress.rows;
       return page;
     }
     this.growing = true;
@@ -111,7 +111,7 @@ export class EndOfList {
 
   /** Whether the last page that was read is another one by now: then the next only seemed to repeat it. */
   async #wasAnother(ask: Ask): Promise<boolean> {
-    const { last } = this.trace;
+    const { last } = this.progress;
     if (!last || fingerprintOf(await this.#again(ask, last.number)) === last.fingerprint) return false;
     this.options.onDrift(`page ${last.number} was another one`);
     return true;
@@ -119,22 +119,22 @@ export class EndOfList {
 
   /** A page that had no rows and is full by now. One that goes on like that is neither there nor not. */
   #comeBack(page: number): number {
-    this.#returns = this.trace.rows === this.#rowsAtReturn ? this.#returns + 1 : 1;
-    this.#rowsAtReturn = this.trace.rows;
+    this.#returns = this.progress.rows === this.#rowsAtReturn ? this.#returns + 1 : 1;
+    this.#rowsAtReturn = this.progress.rows;
     if (this.#returns <= maxContinuations) return page;
     throw unsettled(this.options.collection, page);
   }
 
   /** The page that has the next row: the last one, if it has room. */
   #pageAfter(next: number): number {
-    const { last } = this.trace;
-    return last && !this.trace.endsFull(this.list.limit) ? last.number : next;
+    const { last } = this.progress;
+    return last && !this.progress.endsFull(this.list.limit) ? last.number : next;
   }
 
   async #lookBehind(ask: Ask, { page, after: [behind] }: ListEnd): Promise<void> {
     if (behind === undefined) return this.#lookFarBehind(ask, page);
     const batch = await this.#again(ask, behind);
-    if (batch.length > 0 && fingerprintOf(batch) !== this.trace.last?.fingerprint) throw rowsAfterEnd(behind, page);
+    if (batch.length > 0 && fingerprintOf(batch) !== this.progress.last?.fingerprint) throw rowsAfterEnd(behind, page);
     this.options.onDrift(`page ${behind} had rows and has none now`);
   }
 
@@ -145,14 +145,14 @@ export class EndOfList {
     const answers = await Promise.all(pages.map((behind) => ask(this.list.probe(behind).pipe(catchError(noRows)))));
     for (const [index, { batch }] of answers.entries()) {
       const behind = itemAt(pages, index);
-      if (batch.length === 0 || fingerprintOf(batch) === this.trace.last?.fingerprint) continue;
+      if (batch.length === 0 || fingerprintOf(batch) === this.progress.last?.fingerprint) continue;
       // Unless the list has reached that far by now.
       if ((await this.#again(ask, end)).length === 0) throw rowsAfterEnd(behind, end);
     }
   }
 
   async #count(ask: Ask, end: number): Promise<number | undefined> {
-    const { last, rows } = this.trace;
+    const { last, rows } = this.progress;
     this.counted = true;
     this.counting = 'rows';
     if (!last) return undefined;
@@ -185,26 +185,26 @@ export class EndOfList {
 
   /** A service whose pages cannot be made one row long: the last page still ends with the last row, and the next is none. */
   async #countByPages(ask: Ask, end: number): Promise<number | undefined> {
-    const { last } = this.trace;
+    const { last } = this.progress;
     if (!last) return undefined;
     this.counting = 'pages';
     for (let look = 1; look <= 2; look += 1) {
       const shown = this.options.namesOf(await this.#again(ask, last.number));
-      if (shown.length > last.rows && this.trace.rows !== this.#rowsAtLastEnd) return this.#goOn(last.number);
+      if (shown.length > last.rows && this.progress.rows !== this.#rowsAtLastEnd) return this.#goOn(last.number);
       if (shown.length === last.rows && shown.at(-1) === last.name) {
         await this.#refuseCapByLimit(ask, end);
         return this.#ended(end);
       }
     }
     this.counted = false;
-    this.options.onDrift(`row ${this.trace.rows} is not where it was read`);
+    this.options.onDrift(`row ${this.progress.rows} is not where it was read`);
     return undefined;
   }
 
   /** Behind a full page: the rows on the page of that number are known when pages are a row shorter, unless no page has that number. */
   async #refuseCapByLimit(ask: Ask, end: number): Promise<void> {
     const { limit } = this.list;
-    if (limit < 2 || !this.trace.endsFull(limit) || end === this.list.firstPage + 1) return;
+    if (limit < 2 || !this.progress.endsFull(limit) || end === this.list.firstPage + 1) return;
     const before = await ask(this.list.sized(end - 1, limit - 1).pipe(catchError(noRows)));
     if (before.batch.length !== limit - 1) return;
     const { batch } = await ask(this.list.sized(end, limit - 1).pipe(catchError(noRows)));
@@ -216,7 +216,7 @@ export class EndOfList {
     const { repeated } = this.list;
     if (repeated === undefined) return undefined;
     const { collection } = this.options;
-    if (this.counting !== 'rows' && this.trace.endsFull(this.list.limit)) {
+    if (this.counting !== 'rows' && this.progress.endsFull(this.list.limit)) {
       throw repeated === this.list.firstPage + 1 ? ignored(collection, repeated) : capped(collection, repeated - 1);
     }
     warn(this.options, { code: 'W_SOURCE_REPEATS', message: `${collection}: page ${end} and others repeat the last page` });
@@ -229,7 +229,7 @@ export class EndOfList {
    */
   async #refuseCap(ask: Ask, end: number): Promise<void> {
     const beyond = end - this.list.firstPage;
-    if (beyond < 1 || beyond >= this.trace.rows || !this.trace.endsFull(this.list.limit)) return;
+    if (beyond < 1 || beyond >= this.progress.rows || !this.progress.endsFull(this.list.limit)) return;
     const [[first], [before], [at]] = [
       await this.options.positions.at(ask, 0),
       await this.options.positions.at(ask, beyond - 1),

@@ -6,7 +6,7 @@ import { isPlainFailure, noRows } from './failures.js';
 import { fingerprintOf } from './fingerprint.js';
 import { hasMorePages } from './more-pages.js';
 import { Pages } from './pages.js';
-import { namesOf } from './seen.js';
+import { namesOf } from './seen-rows.js';
 import { warn, type PagedList, type PagingOptions, type ListReader } from './paging.js';
 
 /**

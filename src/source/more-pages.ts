@@ -3,7 +3,7 @@ import { RecordBatch } from '../vector/index.js';
 import { task } from '../flow/index.js';
 import { isViolation } from './failures.js';
 import type { ListReader } from './paging.js';
-import { namesOf } from './seen.js';
+import { namesOf } from './seen-rows.js';
 
 /**
  * Whether a list that came without a page number has more than what came: pages 1 and 2, as long as the service likes them, have other

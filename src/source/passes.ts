@@ -8,8 +8,8 @@ import { openList } from './list.js';
 import { windowOf, type ReadingOptions } from './options.js';
 import { otherLimit, resized } from './other-limit.js';
 import type { PagedList, ListReader } from './paging.js';
-import { namesOf, type SeenRows } from './seen.js';
-import { Trace } from './trace.js';
+import { namesOf, type SeenRows } from './seen-rows.js';
+import { ReadProgress } from './read-progress.js';
 
 /** What is known of a list from the first read of it. */
 export interface FirstRead {
@@ -27,14 +27,14 @@ export interface FirstRead {
   readonly lastNumber: number;
   readonly drifted: boolean;
   /** How the end of a pass is made sure of. */
-  readonly endOf: (list: PagedList, trace: Trace) => EndOfList;
+  readonly endOf: (list: PagedList, progress: ReadProgress) => EndOfList;
   /** How many rows the list has by now, near a guess; `undefined` where it cannot be counted. */
   readonly count: (guess: number) => Observable<number | undefined>;
 }
 
 /** What one pass over a list met. */
 class Pass {
-  readonly trace = new Trace();
+  readonly progress = new ReadProgress();
   readonly gaps = new Gaps();
   repeated = 0;
   distinct = 0;
@@ -92,7 +92,7 @@ export class Passes {
       // A service may take some page sizes only.
       catchError((error: unknown) => (isViolation(error) ? opened(list.limit) : throwError(() => error))),
       switchMap((resizedList) => {
-        const end = endOf(resizedList, pass.trace);
+        const end = endOf(resizedList, pass.progress);
         pass.end = end;
         pass.limit = resizedList.limit;
         const maxRows = 3 * this.first.rows + 10 * list.limit;
@@ -104,7 +104,7 @@ export class Passes {
           confirmEnd: (claim) => (pass.isEndless ? of(undefined) : end.confirm(claim)),
         }).pipe(
           takeWhile((page) => {
-            pass.isEndless = pass.trace.rows > maxRows;
+            pass.isEndless = pass.progress.rows > maxRows;
             if (pass.isEndless) page.lease.release();
             return !pass.isEndless;
           }),
@@ -118,7 +118,7 @@ export class Passes {
     const { reader, seen, consistency } = this.first;
     const batch = batchOf(page);
     const names = namesOf(batch, reader.collection.key);
-    const { known } = pass.trace.take(page.number, batch, names);
+    const { known } = pass.progress.take(page.number, batch, names);
     const sighting = seen.take(batch, names, (before) => {
       if (before <= this.#whole.since) this.#whole.keys += 1;
     });
@@ -154,12 +154,12 @@ export class Passes {
     const { consistency, drifted, repeated, rows } = this.first;
     const proving = consistency.mode === 'prove';
     const clean = !pass.isEndless && !pass.gaps.found && this.#isLikeBefore(pass) && (await this.#isAllOf(ask, pass));
-    this.#before = { rows: pass.trace.rows, repeated: pass.repeated, distinct: pass.distinct };
+    this.#before = { rows: pass.progress.rows, repeated: pass.repeated, distinct: pass.distinct };
     this.#maxKeys = Math.max(this.#maxKeys, pass.distinct);
     this.#clean = clean ? this.#clean + 1 : 0;
     if (this.#clean < (proving ? 2 : 1)) return false;
     // What came again comes again: the list holds it twice.
-    const same = number === 1 && consistency.repaired === 0 && pass.repeated === repeated && pass.trace.rows === rows;
+    const same = number === 1 && consistency.repaired === 0 && pass.repeated === repeated && pass.progress.rows === rows;
     consistency.outcome = proving ? 'proven' : same && !drifted ? 'stable' : 'repaired';
     return true;
   }
@@ -172,13 +172,13 @@ export class Passes {
     const { rows, distinct, repeated } = this.#before;
     const lost = distinct - this.first.seen.inCommon;
     const isTwice = pass.repeated === repeated && pass.missed === 0;
-    const isExplained = pass.repeated === 0 || pass.trace.rows !== rows || isTwice;
+    const isExplained = pass.repeated === 0 || pass.progress.rows !== rows || isTwice;
     return isExplained && lost <= slackOf(distinct) && pass.distinct * 2 >= this.#maxKeys;
   }
 
   /** Whether the pages of a pass go on to the last row of the list, as far as rows can be counted. */
   async #isAllOf(ask: Ask, pass: Pass): Promise<boolean> {
-    const { rows, last } = pass.trace;
+    const { rows, last } = pass.progress;
     if (pass.end?.counted !== false || !last) return true;
     const now = await ask(this.first.count(rows));
     // Some services leave rows out of a page and count them.

@@ -4,7 +4,7 @@ import type { Ask } from '../flow/index.js';
 import type { Consistency } from '../core/index.js';
 import type { PagedList } from './paging.js';
 import type { Positions } from './positions.js';
-import { namesOf, type Repeat } from './seen.js';
+import { namesOf, type Repeat } from './seen-rows.js';
 
 /** Most places that are looked at again, of each kind. */
 export const maxProbes = 8;

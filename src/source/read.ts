@@ -12,13 +12,13 @@ import { firstPageOf, type ListReader, type PagedList } from './paging.js';
 import { Passes } from './passes.js';
 import { Positions } from './positions.js';
 import { Probes, maxProbes } from './probes.js';
-import { restOf } from './rest.js';
+import { endWait } from './end-wait.js';
 import { isSequential } from './fetch/position.js';
 import { SequentialRead } from './sequence.js';
-import { SeenRows, namesOf, type Repeat } from './seen.js';
-import { StalePages } from './stale.js';
-import { Trace } from './trace.js';
-import { watched } from './watched.js';
+import { SeenRows, namesOf, type Repeat } from './seen-rows.js';
+import { StalePages } from './stale-pages.js';
+import { ReadProgress } from './read-progress.js';
+import { watched } from './read-events.js';
 
 /**
  * The pages of a collection, in page order, to its confirmed end, and checked for completeness: each row once, and behind the last
@@ -53,7 +53,7 @@ function pagesOf(reader: ListReader, options: ReadingOptions, consistency: Consi
 
 /** The first read of a list by pages, with all that is known of it. */
 class ListRead {
-  readonly #trace = new Trace();
+  readonly #progress = new ReadProgress();
   readonly #seen: SeenRows | undefined;
   readonly #digests = new Map<number, number>();
   /** Digests of pages, for reads that remember no keys. */
@@ -79,7 +79,7 @@ class ListRead {
     this.#seen = consistency.mode === 'off' ? undefined : new SeenRows(options.expectedRows);
     this.#stale = new StalePages(list, reader.collection.name, Math.max(10, windowOf(options)));
     this.#positions = new Positions(list, (batch) => namesOf(batch, this.#key));
-    this.#end = this.#endOf(list, this.#trace, options.expectedRows ?? 0, (what) => this.#drift(what));
+    this.#end = this.#endOf(list, this.#progress, options.expectedRows ?? 0, (what) => this.#drift(what));
   }
 
   /** The pages of the list, the rows that were missed, and what came behind the end meanwhile. */
@@ -95,22 +95,22 @@ class ListRead {
     ).pipe(map((page) => this.#drain.track(page)));
   }
 
-  #endOf(list: PagedList, trace: Trace, expected: number, onDrift: (what: string) => void): EndOfList {
+  #endOf(list: PagedList, progress: ReadProgress, expected: number, onDrift: (what: string) => void): EndOfList {
     const { firstPage } = this.options;
     // What a pass meets, the first read has told.
-    const { strict, events } = trace === this.#trace ? this.options : {};
-    return new EndOfList(list, trace, {
+    const { strict, events } = progress === this.#progress ? this.options : {};
+    return new EndOfList(list, progress, {
       firstPage,
       strict,
       events,
       collection: this.reader.collection.name,
       namesOf: (batch) => namesOf(batch, this.#key),
       positions: this.#positions,
-      known: (name) => (this.#seen ? this.#seen.inThisPass(name) : name === trace.first || name === trace.last?.name),
+      known: (name) => (this.#seen ? this.#seen.inThisPass(name) : name === progress.first || name === progress.last?.name),
       isChecked: this.#seen !== undefined,
       onDrift,
       expected,
-      rest: restOf(this.reader.collection.name, this.options, this.consistency),
+      wait: endWait(this.reader.collection.name, this.options, this.consistency),
     });
   }
 
@@ -129,7 +129,7 @@ class ListRead {
   #fetch(number: number): Observable<RecordBatch> {
     const batch$ = defer(() => {
       // A page that was read has to be asked for again when the list goes on in it.
-      const fresh = number <= (this.#trace.last?.number ?? -Infinity);
+      const fresh = number <= (this.#progress.last?.number ?? -Infinity);
       return this.list.page(number, fresh).pipe(map(({ batch }) => batch));
     });
     return defer(() => this.#stale.lookBehind(number)).pipe(switchMap(() => batch$));
@@ -139,7 +139,7 @@ class ListRead {
   #keep(page: Page): Page {
     const batch = batchOf(page);
     const names = namesOf(batch, this.#key);
-    const { position, known } = this.#trace.take(page.number, batch, names);
+    const { position, known } = this.#progress.take(page.number, batch, names);
     const digest = digestOf(names);
     this.#digests.set(page.number, digest);
     const sighting = this.#seen?.take(batch, names);
@@ -187,7 +187,7 @@ class ListRead {
       const probes = new Probes(this.list, this.#key, this.#positions, consistency, (what) => this.#drift(what));
       if (consistency.mode !== 'prove') await probes.pages(ask, this.#digests);
       const settled = await this.#repeatsSettle(ask, probes);
-      const { short } = this.#trace;
+      const { short } = this.#progress;
       // Rows that a page lacks are missed by no count but that of the rows.
       if (short !== undefined && this.#end.counting !== 'rows') this.#drift(`page ${short} is shorter than others`);
       consistency.growing = this.#end.growing;
@@ -212,12 +212,12 @@ class ListRead {
       options,
       consistency,
       seen: this.#seen,
-      rows: this.#trace.rows,
+      rows: this.#progress.rows,
       repeated: this.#repeated,
       distinct: this.#distinct,
-      lastNumber: this.#trace.last?.number ?? 0,
+      lastNumber: this.#progress.last?.number ?? 0,
       drifted: this.#drifted,
-      endOf: (passed, trace) => this.#endOf(passed, trace, this.#trace.rows, () => {}),
+      endOf: (passed, progress) => this.#endOf(passed, progress, this.#progress.rows, () => {}),
       count: (guess) => this.#positions.count(guess),
     }).pages();
   }

@@ -5,12 +5,12 @@ import { digestOf } from '../vector/index.js';
 import { LinkedPages } from './linked-pages.js';
 import { unlessRefused } from './failures.js';
 import { windowOf, type ReadingOptions } from './options.js';
-import { restOf } from './rest.js';
+import { endWait } from './end-wait.js';
 import { warn, type ListReader } from './paging.js';
 import { evenly, maxProbes } from './probes.js';
-import { SeenRows, namesOf } from './seen.js';
+import { SeenRows, namesOf } from './seen-rows.js';
 import { SequentialPasses } from './sequential-passes.js';
-import { Trace } from './trace.js';
+import { ReadProgress } from './read-progress.js';
 
 /** Most times that a read goes on behind an end that was none. */
 const maxReturns = 10;
@@ -23,7 +23,7 @@ const maxReturns = 10;
  */
 export class SequentialRead {
   readonly #linked: LinkedPages;
-  readonly #trace = new Trace();
+  readonly #progress = new ReadProgress();
   readonly #seen: SeenRows | undefined;
   readonly #digests: number[] = [];
   readonly #sizes: number[] = [];
@@ -75,7 +75,7 @@ export class SequentialRead {
   #keep(page: Page): Page {
     const batch = batchOf(page);
     const names = namesOf(batch, this.#key);
-    const { known } = this.#trace.take(page.number, batch, names);
+    const { known } = this.#progress.take(page.number, batch, names);
     this.#digests[page.number - 1] = digestOf(names);
     this.#sizes[page.number - 1] = batch.length;
     const all = Array.from({ length: batch.length }, (_, row) => row);
@@ -95,9 +95,9 @@ export class SequentialRead {
 
   /** The end is looked at twice, and where nothing is or less than there was, after a while. @returns The page to go on with. */
   async #confirm(ask: Ask): Promise<number | undefined> {
-    const { rows } = this.#trace;
+    const { rows } = this.#progress;
     if (rows === 0 || rows < (this.options.expectedRows ?? 0))
-      await restOf(this.reader.collection.name, this.options, this.consistency)(ask, rows);
+      await endWait(this.reader.collection.name, this.options, this.consistency)(ask, rows);
     if ((await this.#goesOn(ask)) && this.#returns < maxReturns) {
       this.#returns += 1;
       return this.#linked.reopen();
@@ -120,7 +120,7 @@ export class SequentialRead {
     const isSame = before === undefined ? names.length === 0 : digestOf(names) === before;
     if (again.next !== undefined) return true;
     if (isSame) return false;
-    const { last } = this.#trace;
+    const { last } = this.#progress;
     if (before === undefined || last === undefined || names.length > last.rows) return true;
     this.#drift(`page ${number} has changed`);
     return false;
@@ -133,7 +133,7 @@ export class SequentialRead {
    * @throws {SourceError} `E_SOURCE_CURSOR` when there is none in spite of it.
    */
   async #refuseBlindEnd(ask: Ask): Promise<void> {
-    const { rows, pages } = this.#trace;
+    const { rows, pages } = this.#progress;
     if (pages !== 1 || rows < 2) return;
     const { name, served } = this.reader.collection;
     const shorter = await ask(this.reader.request({ page: 1, limit: rows - 1, purpose: 'probe' }).pipe(catchError(unlessRefused)));
@@ -182,7 +182,7 @@ export class SequentialRead {
       consistency,
       seen: this.#seen,
       distinct: this.#distinct,
-      pages: this.#trace.pages,
+      pages: this.#progress.pages,
       drifted: this.#drifted,
       linkedPages: () => this.#linkedPages('probe'),
     }).pages();
@@ -191,7 +191,7 @@ export class SequentialRead {
   async #probePages(ask: Ask): Promise<void> {
     const pages = this.#digests.map((digest, index) => ({ number: index + 1, digest, rows: itemAt(this.#sizes, index) }));
     // A page that is followed by others and shorter than they are may have lost rows on its way.
-    const short = pages.slice(0, -1).filter(({ rows }) => rows < this.#trace.largest);
+    const short = pages.slice(0, -1).filter(({ rows }) => rows < this.#progress.largest);
     for (const { number, digest } of new Set([...evenly(short, maxProbes), ...evenly(pages, maxProbes)])) {
       const again = await ask(this.#linked.again(number));
       this.consistency.probes += 1;

@@ -6,7 +6,7 @@ import type { Consistency } from '../core/index.js';
 import { windowOf, type ReadingOptions } from './options.js';
 import type { ListReader } from './paging.js';
 import { Gaps } from './passes.js';
-import { namesOf, type SeenRows } from './seen.js';
+import { namesOf, type SeenRows } from './seen-rows.js';
 
 /** What is known of a list from the first read of it. */
 interface FirstRead {

@@ -5,7 +5,7 @@ import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
-import { whole, wrapped } from '../wrapped.js';
+import { whole, wrapped } from '../wrap-text.js';
 
 interface ExplainArguments extends CommonArguments {
   readonly file: string;

@@ -2,7 +2,7 @@ import type { Argv } from 'yargs';
 import { collectionNames, deliveredColumns, collections, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError, unknownName, withKeyOrigin } from '../../core/index.js';
 import type { CollectionStream, ConnectOptions, Row } from '../../index.js';
-import { listed } from '../listed.js';
+import { listed } from '../comma-list.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 
 interface FetchArguments extends CommonArguments {

@@ -6,7 +6,7 @@ import { collectionNames, type CollectionName } from '../../collections/index.js
 import { LeadstreamError, packageFile, SinkError, unknownName, reasonOf } from '../../core/index.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { destinations, envExample, ignored, joinsOf, pipelineTextOf, type Destination, type Wanted } from '../init-template.js';
-import { listed } from '../listed.js';
+import { listed } from '../comma-list.js';
 import type { Ask } from '../ask.js';
 
 interface InitArguments extends CommonArguments {

@@ -4,10 +4,10 @@ import type { Pipeline, Preview, PreviewStage } from '../../index.js';
 import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
-import { listed } from '../listed.js';
+import { listed } from '../comma-list.js';
 import { fitting, masked, printRows } from '../rows.js';
 import { print } from '../streams.js';
-import { wrapped } from '../wrapped.js';
+import { wrapped } from '../wrap-text.js';
 
 interface PreviewArguments extends CommonArguments {
   readonly file: string;

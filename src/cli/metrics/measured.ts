@@ -1,5 +1,5 @@
 import type { Pipeline, RunEnd, RunReport } from '../../index.js';
-import { leftByReader } from '../closed.js';
+import { leftByReader } from '../left-by-reader.js';
 import type { CommandContext } from '../context.js';
 import { descriptionOf } from '../failure.js';
 import { runAndReport, type RunFlags, type RunWatching } from '../reporting.js';

@@ -1,5 +1,5 @@
 import type { Pipeline, RunEnd } from '../../index.js';
-import { leftByReader } from '../closed.js';
+import { leftByReader } from '../left-by-reader.js';
 import { realClock } from '../clock.js';
 import type { CommandContext } from '../context.js';
 import { descriptionOf } from '../failure.js';

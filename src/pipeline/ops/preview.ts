@@ -9,9 +9,9 @@ import { checkPipeline } from '../run/check-run.js';
 import { runPipeline } from '../run/run.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { PlannedStep } from '../spec/planned.js';
-import { nowhere } from './nowhere.js';
+import { nullSink } from './null-sink.js';
 import { asChecked } from './as-checked.js';
-import { transparent } from './transparent.js';
+import { passThrough } from './pass-through.js';
 
 const whole = number({ whole: true, min: 1 });
 const taken = object({
@@ -142,7 +142,7 @@ class ShownChain {
     const chain = this.#steps.flatMap((step, index) => [lookedAt(step, given), ...(others[index] ? [others[index]] : [])]);
     this.pipeline = {
       ...given,
-      plan: { ...plan, steps: [sampling, ...(source ? [source] : []), ...chain], sinks: [nowhere], stoppedBy: sampling },
+      plan: { ...plan, steps: [sampling, ...(source ? [source] : []), ...chain], sinks: [nullSink], stoppedBy: sampling },
       connection: { ...given.connection, strict: false },
       rejects: { path: undefined, pathOf: () => undefined, max: { share: 1 }, rows: false },
       expect: undefined,
@@ -169,7 +169,7 @@ class ShownChain {
   /** Lets the sample pass and stops the read. */
   #sampling(sample: number, given: Pipeline, input: readonly Column[]): PlannedStep {
     return {
-      ...transparent('preview', 'sample', input),
+      ...passThrough('preview', 'sample', input),
       most: sample,
       open: (runtime) => (pages$) =>
         asChecked(given, given.plan.collection, pages$).pipe(limit(sample, { ...runtime, stop: () => this.#stop(runtime) })),
@@ -182,7 +182,7 @@ class ShownChain {
     // After a step that takes all rows first, everything is read by then.
     const isFirst = !this.#steps.some(({ blocking }) => blocking);
     return {
-      ...transparent('preview', `after ${stage.at}`, stage.columns),
+      ...passThrough('preview', `after ${stage.at}`, stage.columns),
       ...(isLast && { most: rows }),
       open: (runtime) => (pages$) => {
         const shown$ = pages$.pipe(tap((page) => stage.take(page)));

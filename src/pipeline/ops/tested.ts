@@ -13,8 +13,8 @@ import type { Pipeline } from '../spec/pipeline.js';
 import { pathOf, referenceSource, type ReferenceSource } from '../spec/reference-source.js';
 import type { PlannedSink } from '../spec/planned.js';
 import type { TestShape } from '../spec/test-shape.js';
-import { nowhere } from './nowhere.js';
-import { transparent } from './transparent.js';
+import { nullSink } from './null-sink.js';
+import { passThrough } from './pass-through.js';
 
 /** A test of a pipeline, as its file has it. */
 export interface PipelineTest extends TestShape {
@@ -167,7 +167,7 @@ function testing(pipeline: Pipeline, { document, outputs }: Checked, { folder, s
 
 /** A test writes into its folder alone, and so not to what only a sink of somebody's own knows. */
 function harmless(sink: PlannedSink): PlannedSink {
-  return sink.prints || sink.output !== undefined ? sink : { ...sink, open: nowhere.open };
+  return sink.prints || sink.output !== undefined ? sink : { ...sink, open: nullSink.open };
 }
 
 /** Keeps the rows behind the last step. A run that begins again keeps them anew. */
@@ -177,7 +177,7 @@ function observed(pipeline: Pipeline, { folder }: TestPlace): ObservedPipeline {
   const types = new Map(columns.map(({ name, type }) => [name, type]));
   let rows: TextRow[] = [];
   const watching = {
-    ...transparent('test', 'test', columns),
+    ...passThrough('test', 'test', columns),
     open: () => {
       rows = [];
       return tap<Parameters<typeof batchOf>[0]>((page) => {

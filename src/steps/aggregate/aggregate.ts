@@ -13,7 +13,7 @@ import {
 import { callback, checkArguments, repeatsIn } from '../../options/index.js';
 import { defaultMemory, scratchFolder } from '../../sorting/index.js';
 import { FlatVector, type Mapped } from '../../vector/index.js';
-import { counting } from '../counting.js';
+import { counting } from '../counted-step.js';
 import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { Aggregator } from './aggregator.js';

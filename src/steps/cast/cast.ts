@@ -14,9 +14,9 @@ import { batchOf, withBatch, type ColumnsContext, type OnError, type Step, type 
 import { checkArguments } from '../../options/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
-import { counting } from '../counting.js';
+import { counting } from '../counted-step.js';
 import { requireColumn } from '../fields.js';
-import type { Filled } from '../filled.js';
+import type { WithoutUndefined } from '../without-undefined.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 
@@ -57,7 +57,7 @@ const taken = schema((z) =>
  * // { age: '41', yearmonthday: '20240229' }  ->  { age: 41n, yearmonthday: 2024-02-29T00:00:00.000Z }
  */
 export function cast<T extends Row, const C extends Types<NoInfer<T>> = Types<T>>(
-  types: C & OnlyOf<NoInfer<T>, C> & Filled<C>,
+  types: C & OnlyOf<NoInfer<T>, C> & WithoutUndefined<C>,
   options: CastOptions = {},
   context?: StepContext,
 ): Step<T, Casted<T, C>> {

@@ -12,7 +12,7 @@ import {
   type StepContext,
 } from '../../flow/index.js';
 import { checkedOptions, extended, extensionConfig, extensionOf, extensionProblem, given, takesTyped } from '../../options/index.js';
-import { counting } from '../counting.js';
+import { counting } from '../counted-step.js';
 import type { StepDefinition } from '../step.js';
 import { contradiction, stepChecks } from './check.js';
 import { columnsFor, leavingColumns, type StepColumns } from './columns.js';

@@ -4,7 +4,7 @@ import { batchOf, KeySet, withBatch, type Step, type StepContext, type Tally } f
 import { checkArguments } from '../../options/index.js';
 import { keysOf } from '../../vector/index.js';
 import { casefold } from '../casefold.js';
-import { counting } from '../counting.js';
+import { counting } from '../counted-step.js';
 import { sameColumns, refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';

@@ -4,7 +4,7 @@ import { batchOf, withBatch, type ColumnsContext, type OnError, type Step, type 
 import { checkArguments } from '../../options/index.js';
 import { FlatVector, memoOf, Unfit, type RecordBatch } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
-import { counting } from '../counting.js';
+import { counting } from '../counted-step.js';
 import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { listOf } from './list-of.js';

@@ -1,6 +1,6 @@
 import { defer, map, type Observable } from 'rxjs';
 import { SourceError, type Row } from '../../core/index.js';
-import { Recent } from '../../flow/index.js';
+import { LookupCache } from '../../flow/index.js';
 import { keyOf } from '../../vector/index.js';
 import { casefold } from '../casefold.js';
 import type { Lookup } from '../step.js';
@@ -14,7 +14,7 @@ const most = 10_000;
  * Memory: the fields that are kept of the records of the 10,000 identifiers that were wanted last.
  */
 export class Records {
-  readonly #recent = new Recent((id: string) => this.#ask(id), most);
+  readonly #recent = new LookupCache((id: string) => this.#ask(id), most);
 
   /**
    * @param at Name of the step in messages.

@@ -6,7 +6,7 @@ import { mapping, type Mapped, type Vector } from '../../vector/index.js';
 import { batchOf, withBatch, withFacts, type ColumnsContext, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { requireColumn } from '../fields.js';
-import type { Filled } from '../filled.js';
+import type { WithoutUndefined } from '../without-undefined.js';
 import { requireFields } from '../require-fields.js';
 
 export const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
@@ -63,7 +63,7 @@ const taken = schema((z) =>
  * // { sin_number: '046454286', cell_phone: '2125550142' }  ->  { cell_phone: '******0142' }
  */
 export function mask<T extends Row, const M extends Masks<NoInfer<T>> = Masks<T>>(
-  masks: M & Filled<M> & { readonly [F in Exclude<keyof M, keyof NoInfer<T>>]: never },
+  masks: M & WithoutUndefined<M> & { readonly [F in Exclude<keyof M, keyof NoInfer<T>>]: never },
   options: MaskOptions = {},
 ): Step<T, Masked<T, M>> {
   checkArguments('mask', taken, { masks, options });

@@ -4,7 +4,7 @@ import { RecordBatch } from '../../vector/index.js';
 import { batchOf, withBatch, withFacts, type ColumnsContext, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { columnName, requireColumn } from '../fields.js';
-import type { Filled } from '../filled.js';
+import type { WithoutUndefined } from '../without-undefined.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 
@@ -27,7 +27,7 @@ const taken = schema((z) => z.strictObject({ names: z.record(z.string(), z.strin
  * // { uid: '7', affid: '1' }  ->  { user_id: '7', affid: '1' }
  */
 export function rename<T extends Row, const M extends Partial<Record<keyof T & string, string>>>(
-  names: M & Filled<M>,
+  names: M & WithoutUndefined<M>,
 ): Step<T, Renamed<T, M>> {
   checkArguments('rename', taken, { names });
   const renamed = renaming<T, M>(names, (name) => {

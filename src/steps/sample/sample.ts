@@ -3,7 +3,7 @@ import { schema, type Row } from '../../core/index.js';
 import { batchOf, halfSipHash, withBatch, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments, usually } from '../../options/index.js';
 import { keyOf, keysOf, type RecordBatch } from '../../vector/index.js';
-import { counting } from '../counting.js';
+import { counting } from '../counted-step.js';
 import { sameColumns, refuseRepeats, requireColumn } from '../fields.js';
 import { nothingKept } from '../nothing-kept.js';
 import { requireFields } from '../require-fields.js';

@@ -3,7 +3,7 @@ import { declaredTypes, schema, type Row } from '../../core/index.js';
 import { blocking, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { defaultMemory, memory, Order, scratchFolder, spilledBeyond, type SortKey } from '../../sorting/index.js';
-import { counting } from '../counting.js';
+import { counting } from '../counted-step.js';
 import { sameColumns, refuseRepeats, requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';

@@ -13,7 +13,7 @@ import { setFlagsFromString } from 'node:v8';
  *
  * None is a limit: what a pipeline declares to hold, it may hold.
  */
-export function tuneEngine(): void {
+export function setV8Flags(): void {
   // Read when a heap is made: this thread has its own by now.
   setFlagsFromString('--initial-old-space-size=64');
   if (process.versions.v8.startsWith('11.')) {

@@ -3,7 +3,7 @@ import type { SinkWriter } from '../../sinks/index.js';
 import type { PlannedSink } from '../spec/planned.js';
 
 /** Takes the rows and writes them nowhere. */
-export const nowhere: PlannedSink = {
+export const nullSink: PlannedSink = {
   name: 'preview',
   version: undefined,
   index: 0,

@@ -4,7 +4,7 @@ import { defer, finalize, of, shareReplay, tap, type Observable } from 'rxjs';
  * Remembers what was found for texts: what is under way or among the last `most` that were wanted is not looked for again. What nobody waits for
  * any more is left.
  */
-export class Recent<V> {
+export class LookupCache<V> {
   /** Those wanted last come last. */
   readonly #known = new Map<string, { readonly value: V }>();
   readonly #underWay = new Map<string, Observable<V>>();

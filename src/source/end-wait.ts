@@ -4,14 +4,14 @@ import type { Ask } from '../flow/index.js';
 import { endWaitOf, type ReadingOptions } from './options.js';
 
 /**
- * Lets an end of a list that may be none rest before it is looked at again, and tells of it.
+ * Waits before an end of a list that may be none is checked again, and reports the wait.
  *
  * @param read Rows of the list that were read so far.
  */
-export type Rest = (ask: Ask, read: number) => Promise<void>;
+export type EndWait = (ask: Ask, read: number) => Promise<void>;
 
-/** The one way to wait at the end of a list; `consistency` has it in the end. */
-export function restOf(collection: string, options: ReadingOptions, consistency: Pick<Consistency, 'waitedMs'>): Rest {
+/** The only place that waits at the end of a list; `consistency.waitedMs` is the total. */
+export function endWait(collection: string, options: ReadingOptions, consistency: Pick<Consistency, 'waitedMs'>): EndWait {
   const { at, events } = options;
   const delayMs = endWaitOf(options);
   return async (ask, read) => {

@@ -2,7 +2,7 @@ import { itemAt } from '../core/index.js';
 import { digestsOf, keysOf, type RecordBatch } from '../vector/index.js';
 import { KeySet } from '../flow/index.js';
 import { textsOf } from './fingerprint.js';
-import { outOfSequence } from './moved.js';
+import { outOfSequence } from './out-of-sequence.js';
 
 /** A row that came again, by the position where it did. */
 export interface Repeat {

@@ -2,7 +2,7 @@ import type { Column } from '../../core/index.js';
 import type { PlannedStep } from '../spec/planned.js';
 
 /** A step that lets all rows pass as they are. @param name What it is called. */
-export function transparent(name: string, at: string, input: readonly Column[]): Omit<PlannedStep, 'open'> {
+export function passThrough(name: string, at: string, input: readonly Column[]): Omit<PlannedStep, 'open'> {
   return {
     name,
     version: undefined,

@@ -12,7 +12,7 @@ export interface LastPage {
 }
 
 /** Where a read of a list has got to, by position. */
-export class Trace {
+export class ReadProgress {
   /** Rows on the pages read, repeated keys included. */
   rows = 0;
   pages = 0;
