@@ -1,9 +1,9 @@
 /**
- * Counts the leads of each campaign, and shows once a second how far it is.
+ * Counts the leads of each campaign, and shows the progress once a second.
  *
  *   LEADSTREAM_BASE_URL=… LEADSTREAM_REST_API_KEY=… npx tsx examples/campaign-counts.ts
  *
- * `scan` and `auditTime` do not wait for anything, so they may take what is pushed; no row is kept, and no page.
+ * `scan` and `auditTime` do not wait, so pushed rows need no back pressure. No row and no page is kept.
  */
 import { auditTime, defer, lastValueFrom, scan, tap } from 'rxjs';
 import { connect, connectionFromEnvironment, LeadstreamError } from 'leadstream';
@@ -17,7 +17,7 @@ const leads = service.leads.with({ fields: ['campaign_id'] });
 const counts$ = defer(() =>
   leads.rows$.pipe(
     scan((counts, { campaign_id: id }) => counts.set(id, (counts.get(id) ?? 0) + 1), new Map<string | null, number>()),
-    auditTime(1_000), // and the last one, when the list ends
+    auditTime(1_000), // and the final counts when the list ends
     tap((counts) => process.stderr.write(`${[...counts.values()].reduce((sum, count) => sum + count, 0)} leads\n`)),
   ),
 );

@@ -1,5 +1,5 @@
 /**
- * A step and a sink of one's own, for the pipeline file beside this one:
+ * A custom step and a custom sink, for the pipeline file next to this one:
  *
  *   leadstream run examples/custom-step-and-sink.yaml --plugin examples/custom-step-and-sink.mjs
  */
@@ -10,14 +10,14 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { defineSink, defineStep } from 'leadstream';
 
-/** Options with one text by a name, and no other; schemas of zod, valibot and arktype do, too. */
+/** Accepts options with exactly one text, under the given name. Schemas of zod, valibot and arktype also work. */
 const only = (name) => (given) => {
   const { [name]: value, ...others } = given ?? {};
   if (typeof value !== 'string' || Object.keys(others).length > 0) throw new TypeError(`takes ${name}, and nothing else`);
   return { [name]: value };
 };
 
-/** Adds a phone number of North America in the form of E.164, and null where it is none. */
+/** Adds a North American phone number in E.164 format, or null if the number is invalid. */
 export const e164 = defineStep('e164', {
   summary: 'Adds a phone number in the form of E.164.',
   version: '1',
@@ -32,18 +32,18 @@ export const e164 = defineStep('e164', {
     },
 });
 
-/** Writes compressed lines of JSON to a file, which appears when all rows are there. */
+/** Writes gzipped JSON lines to a file, which appears once all rows are written. */
 export const ndjsonGz = defineSink('ndjson_gz', {
   summary: 'Writes JSON lines, compressed by gzip.',
   version: '1',
   options: only('path'),
   async open({ path }, { baseDir }) {
     const file = resolve(baseDir, path);
-    const handle = await open(`${file}.part`, 'w'); // a folder that is not there is told before the first request
+    const handle = await open(`${file}.part`, 'w'); // a missing folder fails here, before the first request
     const stream = handle.createWriteStream();
     const gzip = createGzip();
-    const written = pipeline(gzip, stream); // ends both when one of them fails
-    written.catch(() => {}); // told by the call that waits for it
+    const written = pipeline(gzip, stream); // destroys both streams if one fails
+    written.catch(() => {}); // reported by the call that awaits it
     return {
       async write(rows) {
         const room = gzip.write(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));

@@ -1,9 +1,9 @@
 /**
- * Embeds leadstream: the first 1,000 sold leads with their bridge, then no more.
+ * Embeds leadstream: prints the first 1,000 sold leads with their bridge, then stops.
  *
  *   LEADSTREAM_BASE_URL=… LEADSTREAM_REST_API_KEY=… npx tsx examples/first-thousand.ts
  *
- * Leaving the loop aborts the requests in flight; the rest of the collection is never asked for.
+ * Leaving the loop aborts the requests in flight; the rest of the collection is never requested.
  */
 import { connect, connectionFromEnvironment, filter, join, LeadstreamError, select } from 'leadstream';
 

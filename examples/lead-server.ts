@@ -4,25 +4,25 @@
  *   LEADSTREAM_BASE_URL=… LEADSTREAM_REST_API_KEY=… PORT=8080 npx tsx examples/lead-server.ts
  *   curl --fail http://127.0.0.1:8080/leads?status=sold
  *
- * A client sets the pace of its own read: at most `window` pages are in memory for it, and one that leaves ends its requests. What fails before the
- * first row is an answer with a status; what fails later cuts the answer, which every HTTP client reports, so that no list looks complete that
- * is not.
+ * Each client sets the pace of its own read (back pressure): at most `window` pages are in memory for it, and its requests end when it disconnects. A
+ * failure before the first row is an answer with an error status. A later failure cuts the answer off, which every HTTP client reports, so an
+ * incomplete list never looks complete.
  */
 import { pathToFileURL } from 'node:url';
 import fastify, { type FastifyInstance } from 'fastify';
 import { connect, connectionFromEnvironment, filter, isRetryable, join, LeadstreamError, select, type Service } from 'leadstream';
 
-/** Builds the server; it closes the connection to the service when it is closed. */
+/** Builds the server. Closing it closes the connection to the service. */
 export function leadServer(service: Service): FastifyInstance {
   const app = fastify({
     logger: { level: 'error', stream: process.stderr },
-    // The answer to HEAD would be a list that is read and thrown away.
+    // A HEAD route would read a whole list and discard it.
     exposeHeadRoutes: false,
-    // A parameter with a typing error is refused instead of dropped, which would mean all leads.
+    // Rejects a misspelt parameter. By default it would be dropped, and the answer would have all leads.
     ajv: { customOptions: { removeAdditional: false } },
   });
   const querystring = { type: 'object', properties: { status: { type: 'string', minLength: 1 } }, additionalProperties: false };
-  // Read once in ten minutes, for all requests.
+  // Read once every ten minutes, shared by all requests.
   const bridges = service.bridges.with({ fields: ['id', 'title', 'niche'] }).cached({ maxAgeMs: 600_000 });
 
   app.get<{ Querystring: { status?: string } }>('/leads', { schema: { querystring } }, (request, reply) => {
@@ -38,13 +38,13 @@ export function leadServer(service: Service): FastifyInstance {
   app.setErrorHandler((error, request, reply) => {
     if (!(error instanceof LeadstreamError)) return reply.send(error);
     request.log.error(error);
-    // The code is for everybody, the message for those who may see the log.
+    // Clients get the code; the message goes only to the log.
     return reply
       .code(isRetryable(error) ? 503 : 502)
       .type('application/json')
       .send({ code: error.code });
   });
-  // Streams that are under way end at once, and the server with them.
+  // Ends the open streams at once, so that the server can close.
   app.addHook('preClose', () => service.close());
   return app;
 }

@@ -1,12 +1,12 @@
 /**
- * Spans for OpenTelemetry: one for each run, read, request, write and commit, those of a run below its own.
+ * Spans for OpenTelemetry: one for each run, read, request, write and commit. Those of a run are children of its span.
  *
  *   import { context, trace } from '@opentelemetry/api';
  *   const end = exportSpans(trace.getTracer('leadstream'), (span) => trace.setSpan(context.active(), span));
  */
 import { watch, type Watcher } from 'leadstream';
 
-/** What is used of `@opentelemetry/api`, with its names; there they are imported from it. */
+/** The parts of `@opentelemetry/api` used here, under the same names. In a real program, import them from there. */
 export interface Span {
   setAttributes(attributes: Attributes): this;
   setStatus(status: { code: number; message?: string }): this;
@@ -18,7 +18,7 @@ export interface Tracer {
 }
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
-/** Makes spans of what leadstream does. `within` gives the context of a span: `(span) => trace.setSpan(context.active(), span)`. */
+/** Creates spans from the events of leadstream. `within` returns the context of a span: `(span) => trace.setSpan(context.active(), span)`. */
 export function exportSpans(tracer: Tracer, within: (span: Span) => object): () => void {
   const spans = new WeakMap<object, Span>();
   const runs = new Map<string, Span>();

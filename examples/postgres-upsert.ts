@@ -1,11 +1,10 @@
 /**
- * Keeps a table of PostgreSQL up to date with the leads and the title of their bridge: one row for each lead, by its key.
+ * Keeps a PostgreSQL table up to date with the leads and the title of their bridge: one row for each lead, by its key.
  *
  *   LEADSTREAM_BASE_URL=… LEADSTREAM_REST_API_KEY=… PGHOST=… PGDATABASE=… npx tsx examples/postgres-upsert.ts
  *
- * Each page is one statement, which PostgreSQL does whole or not at all, and the next page is handed over when the last one is committed. So the
- * worker may be killed at any moment, and run again by a scheduler: rows that are there already are compared and left alone, the others are
- * written. Leads that the service has no more stay in the table.
+ * Each page is one atomic statement, and the next page is delivered once the last one is committed. So the worker may be killed at any time and
+ * run again by a scheduler: unchanged rows are left alone, the others are written. Leads that the service no longer has stay in the table.
  */
 import { Client } from 'pg';
 import { lastValueFrom } from 'rxjs';
@@ -20,7 +19,7 @@ const table = `
     bridge_title text
   )`;
 
-/** In the order of the key: two workers that wait for the same rows wait in the same order, and never for each other. */
+/** In key order: two workers lock the same rows in the same order, so they never deadlock. */
 const upsert = `
   insert into leads as kept
   select * from unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[]) as page order by 1
@@ -38,7 +37,7 @@ await database.connect();
 await database.query(table);
 
 const leads = service.leads.pipe(
-  dedupe(['lead_id']), // a statement may not touch a row twice
+  dedupe(['lead_id']), // a statement must not touch a row twice
   select(['lead_id', 'lead_status', 'timestamp', 'bridge_id']),
   cast({ timestamp: 'timestamp' }, { onError: 'null' }),
   rename({ timestamp: 'created_at' }),
