@@ -40,7 +40,7 @@ async function host(key = testKey): Promise<Host> {
   const documents = (await readFile(join('pipelines', 'nightly-export.yaml'), 'utf8')).split('---\n');
   const wanted = documents.filter((text) => /^(?:name: nightly-bridges|defaults:)$/m.test(text));
   await write('etc/leadstream/nightly-export.yaml', wanted.join('---\n'));
-  const main = join(process.cwd(), 'dist', 'cli', 'main.js');
+  const main = join(process.cwd(), 'dist', 'cli', 'main.cjs');
   await write('usr/local/bin/leadstream', `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
   await chmod(join(root, 'usr/local/bin/leadstream'), 0o755);
   await write('run/secrets/leadstream-alert/alert-url', `${url}/nobody-is-told`);
