@@ -190,8 +190,7 @@ export interface Violation {
 }
 
 /**
- * Creates the failure of something that a signal stopped. Its `cause` is the signal's reason, which distinguishes a timeout from a
- * deliberate stop.
+ * Creates the failure of something that a signal stopped. Its `cause` is the signal's reason, which distinguishes a timeout from a deliberate stop.
  */
 export function stoppedBy(signal: AbortSignal, message: string): LeadstreamError {
   return new LeadstreamError('E_RUN_ABORTED', message, { cause: signal.reason });

@@ -1,6 +1,5 @@
 /**
- * Returns the known name closest to a wrong one, if any is close: one that begins with it, or else contains it, or else is a few edits
- * away.
+ * Returns the known name closest to a wrong one, if any is close: one that begins with it, or else contains it, or else is a few edits away.
  */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();

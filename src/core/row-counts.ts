@@ -24,7 +24,7 @@ export interface RowCounts {
 /** Where rows came from. */
 export const origins = ['read', 'repaired', 'expanded', 'groups'] as const satisfies readonly (keyof RowCounts)[];
 
-/** What became of the rows. */
+/** The outcomes of rows. */
 export const outcomes = [
   'written',
   'filtered',

@@ -17,8 +17,7 @@ const namePattern = /^[A-Za-z_$][\w$]{0,60}$/;
 const codePattern = /^[A-Z0-9_]{2,40}$/;
 
 /**
- * Returns where it was thrown: the first line of the stack that names a file. The message comes before the stack frames, and may look like
- * one.
+ * Returns where it was thrown: the first line of the stack that names a file. The message comes before the stack frames, and may look like one.
  */
 function placeOf({ stack, message }: Error): string | undefined {
   const at = stack?.indexOf(message) ?? -1;

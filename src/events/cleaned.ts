@@ -1,8 +1,7 @@
 import type { Redactor } from '../core/index.js';
 
 /**
- * Returns a copy of facts with credentials removed from its texts; nested values are frozen. Facts are texts, numbers, and lists and
- * objects of these.
+ * Returns a copy of facts with credentials removed from its texts; nested values are frozen. Facts are texts, numbers, and lists and objects of these.
  */
 export function cleaned<T extends object>(facts: T, redact: Redactor): T {
   return Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, clean(value, redact)])) as T;

@@ -51,8 +51,7 @@ export interface StepContext {
   /** Called when a blocking step starts and stops work during which it holds pages. */
   working?(is: boolean): void;
   /**
-   * Called by a step that needs no more rows: the source ends, and pages that have already left it still arrive. Default: the step ends the
-   * stream itself.
+   * Called by a step that needs no more rows: the source ends, and pages that have already left it still arrive. Default: the step ends the stream itself.
    */
   stop?(): void;
   /**

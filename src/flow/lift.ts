@@ -70,8 +70,7 @@ export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
  *
  * @param options The columns of the rows it emits, as in `mapRows`.
  * @throws {StepError} As in `mapRows`; a failure between pages, for example after a promise, names the page before.
- * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for an operator that never completes, once the process has nothing else left to
- * do.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for an operator that never completes, once the process has nothing else left to do.
  *
  * @example
  * service.leads.pipe(liftRows((lead$) => lead$.pipe(distinct(({ zipcode }) => zipcode), take(100)))); // a lead of each of 100 zip codes

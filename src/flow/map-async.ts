@@ -18,17 +18,15 @@ const taken = object({ project: callable, concurrency: number({ whole: true, min
 ]);
 
 /**
- * Applies an asynchronous function to pages, at most `concurrency` at a time, with results in page order. Pages that wait for their turn
- * hold their leases, so they are bounded by the source's window. Unsubscribing aborts the work in progress. An error waits for the pages
- * before it.
+ * Applies an asynchronous function to pages, at most `concurrency` at a time, with results in page order. Pages that wait for their turn hold
+ * their leases, so they are bounded by the source's window. Unsubscribing aborts the work in progress. An error waits for the pages before it.
  *
  * @param project Emits the new rows of a page, once; `signal` is aborted on unsubscribe.
  * @param concurrency Pages processed at a time, at least 1.
  * @param options The columns of the new rows, for `writeTo` and the steps after it.
  * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments. `E_STEP_FUNCTION`, by the stream, if the function fails (the
  * `cause` is what it threw), or emits something other than rows, or rows that differ from the columns.
- * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for a page whose rows never arrive, once the process has nothing else left to
- * do.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for a page whose rows never arrive, once the process has nothing else left to do.
  *
  * @example
  * const scored = service.leads.pipe(mapAsync((page, signal) => scoresOf(page.rows, signal), 4));

@@ -101,8 +101,7 @@ export function rowsOf<T>(page: Page<T>): readonly T[] {
 }
 
 /**
- * Returns the guard that passes a page's rows to functions that may change them; `undefined` for rows of a program, where a change reaches
- * later readers.
+ * Returns the guard that passes a page's rows to functions that may change them; `undefined` for rows of a program, where a change reaches later readers.
  */
 export function guardOf<T>(page: Page<T>): RowGuard<T> | undefined {
   if (!isBatchPage(page)) return undefined;

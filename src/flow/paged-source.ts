@@ -31,8 +31,7 @@ export interface PagedSourceOptions {
 }
 
 /**
- * Reads a list page by page, in page order, with several requests in flight and never more than `window` pages outstanding, however slow
- * the sink is.
+ * Reads a list page by page, in page order, with several requests in flight and never more than `window` pages outstanding, however slow the sink is.
  *
  * Each of `concurrency` chains of `expand` reads every n-th page, and their pages are put back in order. An empty page suggests that the
  * list has ended there; this is checked after the requests already sent have been answered. A failure is reported after every earlier page

@@ -50,8 +50,7 @@ export const closeLook = 64;
  * detected in non-strict code too, and affects no one else. The copies are checked after the last call, since a function may keep one and
  * change it during the next, and then frozen, so that a later change throws in strict code.
  *
- * @throws {StepError} `E_STEP_FUNCTION` if it throws, changes a row in place, or returns a promise. A failure of leadstream is passed on
- * unchanged.
+ * @throws {StepError} `E_STEP_FUNCTION` if it throws, changes a row in place, or returns a promise. A failure of leadstream is passed on unchanged.
  */
 export function ofEachRow<T, R>(page: Page<T>, { at, name, of, refused = refusedPromise }: RowFunction<T, R>): R[] {
   const rows = rowsOf(page);

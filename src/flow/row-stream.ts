@@ -33,10 +33,9 @@ const taken = object({ format: oneOf(['objects', 'ndjson']) });
  */
 export class RowStream<T> implements AsyncIterable<T> {
   /**
-   * The pages, for operators on pages. A page is released when `next` returns, unless `mapAsync`, `deliver`, `writeTo`, a loop or a step
-   * took it in that call; these slow the source down to their own pace. An operator that queues (`concatMap`, `delay`, `observeOn`,
-   * `bufferCount`, …) works and completes, but its queue is no longer bounded by `window`. `retry` and `repeat` read again from the first
-   * page.
+   * The pages, for operators on pages. A page is released when `next` returns, unless `mapAsync`, `deliver`, `writeTo`, a loop or a step took
+   * it in that call; these slow the source down to their own pace. An operator that queues (`concatMap`, `delay`, `observeOn`, `bufferCount`,
+   * …) works and completes, but its queue is no longer bounded by `window`. `retry` and `repeat` read again from the first page.
    */
   readonly pages$: Observable<Page<T>>;
   /**

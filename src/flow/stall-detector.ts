@@ -22,8 +22,7 @@ const taken = object({ window: number({ whole: true, min: 1 }), stallMs: number(
  *
  * @param window Maximum pages outstanding at the source.
  * @param stallMs How long nothing may move, in milliseconds, at most 2,147,483,647. Default 60,000.
- * @throws {LeadstreamError} `E_USAGE`, synchronously, for invalid arguments; `E_RUN_STALLED`, by the guarded stream, with the name of the
- * stage.
+ * @throws {LeadstreamError} `E_USAGE`, synchronously, for invalid arguments; `E_RUN_STALLED`, by the guarded stream, with the name of the stage.
  *
  * @example
  * const stalls = createStallDetector(8, 1_000);
@@ -47,8 +46,7 @@ export class StallDetector {
   ) {}
 
   /**
-   * Counts the pages that leave a stage, and their releases. Place one after each stage, the source first. A stage that is at work may keep
-   * its pages.
+   * Counts the pages that leave a stage, and their releases. Place one after each stage, the source first. A stage that is at work may keep its pages.
    */
   stage<T>(name: string, atWork: () => boolean = () => false): MonoTypeOperatorFunction<Page<T>> {
     const stage: Stage = { name, atWork, passed: 0, released: 0 };

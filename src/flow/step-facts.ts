@@ -29,8 +29,7 @@ export interface Reading extends ReadFor {
   /** Reports a warning. */
   warn(warning: Warning): void;
   /**
-   * Registers a check that needs all rows. It runs at the end of the read, even if a later step ended the read before the rows of this one
-   * did.
+   * Registers a check that needs all rows. It runs at the end of the read, even if a later step ended the read before the rows of this one did.
    *
    * @param judge An error that it throws ends the stream.
    */
@@ -57,8 +56,7 @@ const factsBy = new WeakMap<object, StepFacts>();
 let applying: Reading | undefined;
 
 /**
- * Applies an operator to the pages of a read. If it is composed of several, by `pipe` of RxJS, the steps among them belong to the read as
- * well.
+ * Applies an operator to the pages of a read. If it is composed of several, by `pipe` of RxJS, the steps among them belong to the read as well.
  */
 export function appliedIn<In, Out>(reading: Reading, step: Step<In, Out>, pages$: Observable<Page<In>>): Observable<Page<Out>> {
   const before = applying;

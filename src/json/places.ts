@@ -81,8 +81,7 @@ function afterDigits(json: Uint8Array, start: number): number {
 }
 
 /**
- * Returns the offset after the list or record that begins at an offset, however deeply nested; -1 if it does not end. Its content is not
- * validated.
+ * Returns the offset after the list or record that begins at an offset, however deeply nested; -1 if it does not end. Its content is not validated.
  */
 export function endOfNested(json: Uint8Array, start: number): number {
   let depth = 0;

@@ -8,8 +8,7 @@ export interface ExtensionDeclaration<I, O> {
   /** What it does, in one sentence. */
   readonly summary?: string | undefined;
   /**
-   * Change it when the behaviour changes: it is part of the pipeline's fingerprint, with the name. leadstream does not inspect the code.
-   * Default: none.
+   * Change it when the behaviour changes: it is part of the pipeline's fingerprint, with the name. leadstream does not inspect the code. Default: none.
    */
   readonly version?: string | undefined;
   /**

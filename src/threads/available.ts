@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 /**
- * Returns the file of a thread's module, next to the calling code; `undefined` if it is missing, as in a bundle without it and next to
- * TypeScript source.
+ * Returns the file of a thread's module, next to the calling code; `undefined` if it is missing, as in a bundle without it and next to TypeScript source.
  *
  * @param file Returns where it would be; in a CommonJS bundle this is unknown.
  */

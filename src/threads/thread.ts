@@ -76,8 +76,7 @@ export class Thread<Answer extends { readonly id: number }> {
 
   /** Ends the thread; pending requests fail. */
   async end(): Promise<void> {
-    // The caller waits for this, so an otherwise idle process must not exit before it is done, nor because of an answer that arrives
-    // meanwhile.
+    // The caller waits for this, so an otherwise idle process must not exit before it is done, nor because of an answer that arrives meanwhile.
     this.#ending = true;
     this.#worker.ref();
     await this.#worker.terminate();

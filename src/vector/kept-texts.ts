@@ -40,8 +40,7 @@ export class KeptTexts {
   }
 
   /**
-   * Returns the values of some rows, in the given order; `null` for a row below 0. Texts are copied, so that a page does not retain those
-   * of all rows.
+   * Returns the values of some rows, in the given order; `null` for a row below 0. Texts are copied, so that a page does not retain those of all rows.
    */
   take(rows: readonly number[]): Vector {
     const bounds = new Int32Array(2 * rows.length);

@@ -40,8 +40,7 @@ export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts
 }
 
 /**
- * Caches a function's results for values: for texts by their bytes (see `memoOfTexts`), for a dictionary by index. Other values are not
- * cached.
+ * Caches a function's results for values: for texts by their bytes (see `memoOfTexts`), for a dictionary by index. Other values are not cached.
  *
  * @param find Depends only on the value.
  * @returns For a column, a function that returns the result for a row.
@@ -84,13 +83,11 @@ export function memoByIndex<R>(find: (values: readonly Value[]) => R): (columns:
 const maxBytes = 1 << 22;
 
 /**
- * Replaces columns of texts by dictionaries, page by page, comparing bytes. If few texts of a column repeat, it leaves the column alone
- * from then on.
+ * Replaces columns of texts by dictionaries, page by page, comparing bytes. If few texts of a column repeat, it leaves the column alone from then on.
  *
  * Memory: a dictionary of at most 4 MiB and a page of texts; beyond that, it starts over.
  *
- * @returns A function that returns a dictionary for a column of texts, or the column itself if that saves too little or it has other
- * values.
+ * @returns A function that returns a dictionary for a column of texts, or the column itself if that saves too little or it has other values.
  */
 export function dictionaryEncoder(): (vector: Vector) => Vector {
   let known = new Known<Value>();

@@ -5,8 +5,7 @@ import { FlatVector } from './flat-vector.js';
 import { taking, type Vector } from './vector.js';
 
 /**
- * Rows as columns, in the order of a row's fields. Most texts stay untouched from the response to the file; row objects are created on
- * demand.
+ * Rows as columns, in the order of a row's fields. Most texts stay untouched from the response to the file; row objects are created on demand.
  */
 export class RecordBatch {
   /** No rows, and no columns. */

@@ -66,8 +66,7 @@ class CopiedRow extends itself {
 }
 
 /**
- * Counts the fields, including inherited ones, at about half the cost of `Object.keys`. A different count means that a close check is
- * needed.
+ * Counts the fields, including inherited ones, at about half the cost of `Object.keys`. A different count means that a close check is needed.
  */
 function fieldsOf(row: Row): number {
   let count = 0;

@@ -29,8 +29,7 @@ export class TakenRows {
   }
 
   /**
-   * Returns the index, from 0, and the field of a row that was changed after it was taken. The rows are not frozen, since they belong to
-   * the program.
+   * Returns the index, from 0, and the field of a row that was changed after it was taken. The rows are not frozen, since they belong to the program.
    */
   changed(): { readonly index: number; readonly field: string } | undefined {
     const differs = difference(this.#names);

@@ -1,6 +1,5 @@
 /**
- * A column of texts as the service sent them: UTF-8 in the bytes of a response, without strings. A string is created only for a text that
- * is requested.
+ * A column of texts as the service sent them: UTF-8 in the bytes of a response, without strings. A string is created only for a text that is requested.
  *
  * All texts are valid UTF-8, so none has a lone surrogate, and none has a NUL; a page with such a text is not read this way.
  */
